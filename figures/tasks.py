@@ -10,6 +10,6 @@ from analyses.plots import save, task_figure
 from replay.tasks.published import find_task
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
-for name, rows in results.read("tasks.csv").groupby("task", sort=False):
+for name, rows in results.read("tasks.parquet").groupby("task", sort=False):
     task = find_task(str(name)).build()
     save(task_figure(rows, task), results.folder / "figures" / f"task_{name}")

@@ -8,7 +8,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from replay.learners.contract import Between, Choice, Count, Description, Share, Value
+from replay.learners.contract import Between, Choice, Description
+from replay.learners.ranges import Count, InitialValue, Share
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, record
 
 
@@ -18,7 +19,7 @@ class Params(NamedTuple):
     learning_rate: Annotated[float, Between(0.01, 1.0)] = 0.3
     n_replays: Count = 4
     order: Annotated[int, Choice(("recent", "random"))] = 0
-    initial_value: Value = 0.0
+    initial_value: InitialValue = 0.0
 
 
 class Memory(NamedTuple):

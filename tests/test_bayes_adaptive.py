@@ -50,7 +50,7 @@ class Agent:
 
     def plan_from(self, state):
         self.memory.begin[state] = 1.0
-        bayes_adaptive.plan(self.params, self.memory)
+        bayes_adaptive.make_plan(self.params, self.memory)
         return self.memory.tree
 
     def make_backups(self):
@@ -80,7 +80,7 @@ def bandit(arms, horizon, **params):
             plan.action_values[z] = [
                 mean_pay(arm, tree.tries[z, a]) / 0.1 for a, arm in enumerate(arms)
             ]
-    bayes_adaptive.evaluate(agent.params, agent.memory)
+    bayes_adaptive.evaluate_plan(agent.params, agent.memory)
     return agent
 
 

@@ -15,8 +15,8 @@ from commands import replay, replay_in_a_process
 
 from analyses.cli import main
 from analyses.cli.terminal import broken, print_table
-from analyses.jobs.columns import TABLES
 from analyses.measures import STATISTICS
+from analyses.studies import written_tables
 from replay.learners import LEARNERS, find_learner
 from replay.simulation import simulate
 from replay.tasks.published import TASKS
@@ -72,7 +72,7 @@ def shown(*words, monkeypatch, capsys):
         ("findings", [*STATISTICS, "share: reverse among directional sequences"]),
         ("findings S6_shortcut", ["gupta2010.shortcut_rate.never", "0.0064", "no: tested by"]),
         ("findings y_maze", ["y_maze"]),
-        ("columns", [*TABLES]),
+        ("columns", [*written_tables()]),
         ("columns sums", ["evidence_of_all", "bits"]),
     ],
 )
@@ -105,7 +105,7 @@ def test_a_learner_of_ones_own_from_a_file(tmp_path, monkeypatch, capsys):
     assert find_learner("backward_q.py").module is found.module
     Path("q_learning.py").write_text("")
     for name, error, message in (
-        ("nowhere.py", FileNotFoundError, "is no file"),
+        ("nowhere.py", FileNotFoundError, "There is no file"),
         ("q_learning.py", ValueError, "There is a learner 'q_learning' already"),
         ("fails.py", ValueError, "fails.py, line 2: ZeroDivisionError"),
     ):
@@ -197,7 +197,7 @@ WRONG = [
     ("compare --task nowhere.py", 1, "'nowhere.py' is no file"),
     ("compare --task empty.py", 1, "it has no TASK"),
     ("compare --task fails.py", 1, "fails.py, line 2: ZeroDivisionError: division by zero"),
-    ("compare --task without.py", 1, "asks for no statistic"),
+    ("compare --task without.py", 1, "has no statistics"),
     (f"compare --draws {BIG}", 1, "The number of draws must be a whole number from 2"),
     ("compare --draws 0", 1, "got 0"),
     ("compare --account wild", 1, "Unknown account of replay 'wild'"),
@@ -251,7 +251,7 @@ WRONG = [
     ("animate nowhere --out file/there.gif", 1, "there.gif cannot be written: Not a directory"),
     ("animate nowhere --out pause.avi", 1, "A film is written as .gif or .mp4"),
     ("animate nowhere", 1, "nowhere is not a folder"),
-    ("page nowhere", 1, "nowhere holds neither an event log"),
+    ("page nowhere", 1, "nowhere contains neither an event log"),
     ("page nowhere --out page.pdf", 1, "must end with .html, got 'page.pdf'"),
     ("animate nowhere --mdp folder", 1, "folder"),
     ("animate nowhere --mdp fails.py", 1, "holds no MDP"),

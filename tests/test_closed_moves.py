@@ -94,7 +94,7 @@ def test_a_damaged_file_is_told(tmp_path, text):
     corridor = MDP.from_tables([[1], [2], [2]], reward=[0, 1, 0], terminal=[2])
     simulate(corridor, "q_learning", n_steps=10).log.save(tmp_path / "log")
     (tmp_path / "log" / "closed.json").write_text(text)
-    with pytest.raises(LogError, match=r"closed\.json holds no closed moves .*no wall moves then"):
+    with pytest.raises(LogError, match=r"closed\.json holds no closed moves .*then no walls move"):
         EventLog.load(tmp_path / "log")
 
 

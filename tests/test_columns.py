@@ -1,4 +1,7 @@
-"""The glossary of columns, compared with the tables that commands write."""
+"""The glossary of columns, compared with the tables that commands write.
+
+To print it in ``data/README.md`` again: ``python tests/test_columns.py``.
+"""
 
 from pathlib import Path
 
@@ -6,10 +9,11 @@ import pandas as pd
 import pytest
 from pyarrow import parquet
 
-from analyses.jobs.columns import TABLES, as_markdown, glossary
+from analyses.jobs.columns import as_markdown, glossary
 from analyses.jobs.run import run
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.studies import STUDIES, find_study, written_tables
 from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 from analyses.studies.changes import STUDY as CHANGES
@@ -22,6 +26,9 @@ from analyses.studies.recorded_replay.one_animal import STUDY as RECORDING
 from analyses.studies.recorded_replay.plan import plan_recording
 
 ROOT = Path(__file__).parents[1]
+GUIDE = ROOT / "data" / "README.md"
+BEGIN, END = "<!-- columns -->\n", "\n<!-- end of columns -->"
+TABLES = written_tables()
 
 
 def read(path):
@@ -87,14 +94,23 @@ def test_every_column_of_the_reference_tables_is_explained():
 
 
 def test_the_guide_prints_the_glossary():
-    guide = ROOT / "data" / "README.md"
-    if not guide.exists():
+    if not GUIDE.exists():
         pytest.skip("in the checkout only")
-    printed = guide.read_text("utf-8").partition("<!-- columns -->\n")[2]
-    assert printed.partition("\n<!-- end of columns -->")[0] == as_markdown()
+    assert GUIDE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0] == as_markdown(TABLES)
 
 
 def test_tables_are_found_with_and_without_their_ending():
-    assert glossary("reward_rate") == glossary("reward_rate.csv")
+    assert glossary("reward_rate", TABLES) == glossary("reward_rate.csv", TABLES)
     with pytest.raises(ValueError, match="Unknown table 'rewards'"):
-        glossary("rewards")
+        glossary("rewards", TABLES)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_each_study_describes_its_tables(name):
+    assert find_study(name).columns
+
+
+if __name__ == "__main__":
+    text = GUIDE.read_text("utf-8")
+    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
+    GUIDE.write_text(f"{before}{BEGIN}{as_markdown(TABLES)}{END}{after}", "utf-8")

@@ -103,7 +103,7 @@ def test_a_study_has_one_vote(tables):
 
 def test_the_sums_are_those_of_diagnostic_findings(tables):
     found, sums = tables["evidence"], tables["sums"].set_index("account")
-    best = found[~found["is_control"] & ~found["account"].str.contains("published")]
+    best = found[~found["is_control"] & ~found["as_published"]]
     control = found[found["is_control"]].groupby("finding")["evidence"].max()
     told = best.groupby("finding")["evidence"].max() - control > 1
     assert (
@@ -182,7 +182,7 @@ def test_findings_and_accounts_of_ones_own(tmp_path):
         ({"n_draws": 1}, ValueError, "number of draws must be a whole number from 2"),
         ({"n_draws": 99999999999}, ValueError, "from 2 to 1000000, got 99999999999"),
         ({"seed": -1}, ValueError, "The seed must be a whole number of at least 0"),
-        ({"tasks": {"x": TaskEntry(short_track, ())}}, ValueError, "x asks for no statistic"),
+        ({"tasks": {"x": TaskEntry(short_track, ())}}, ValueError, "x has no statistics"),
         ({"jobs": 0}, ValueError, "number of jobs must be a whole number from 1"),
     ],
 )
@@ -244,10 +244,10 @@ IMPORTS = "from replay.tasks.published import TaskEntry\n"
         ("raise ValueError", "mine.py, line 1: ValueError"),
         ("raise SystemExit(3)", "mine.py, line 1: SystemExit: 3"),
         (IMPORTS + "TASK = TaskEntry(lambda: 1 / 0, ('S1',))", "mine.py, line 2: ZeroDivisionErr"),
-        (IMPORTS + "TASK = TaskEntry(lambda: 1, ('S1',))", "build() must give a Task, got 1"),
+        (IMPORTS + "TASK = TaskEntry(lambda: 1, ('S1',))", "build() must return a Task, got 1"),
         (IMPORTS + "TASK = TaskEntry(3, ('S1',))", "must be a function, got 3"),
         (IMPORTS + "TASK = TaskEntry(dict, 'S1')", "must be a tuple of names, got 'S1'"),
-        (IMPORTS + "TASK = TaskEntry(dict, ())", "The task mine asks for no statistic"),
+        (IMPORTS + "TASK = TaskEntry(dict, ())", "The task mine has no statistics"),
         (IMPORTS + "TASK = TaskEntry(dict, ('S1',), 0)", "min_length of TASK in"),
     ],
 )

@@ -71,5 +71,7 @@ def test_states_of_other_programs_are_named(session):
 
 def test_what_lies_in_gaps_is_refused_with_what_to_do(session):
     frame = tsd_frame()
-    with pytest.raises(ValueError, match=r"leave places where nobody ever was out of its tuning"):
+    with pytest.raises(
+        ValueError, match=r"leave places where the animal never was out of its tuning"
+    ):
         read_recording(frame, LINE | {"linear_edge_spacing": 30.0}, session=session)

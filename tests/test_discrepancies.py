@@ -168,10 +168,10 @@ def test_folders_that_cannot_be_compared(folder, tmp_path, monkeypatch):
         plan_variants(tmp_path / "plain")
     with pytest.raises(FileNotFoundError, match="no result folder"):
         plan_variants(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match=r"was made by replay discrepancies\. Name a folder that"):
+    with pytest.raises(ValueError, match=r"was written by replay discrepancies\. Name"):
         plan_variants(folder / "discrepancies")
     monkeypatch.setattr("analyses.jobs.run.sources_digest", lambda *modules: "edited")
-    with pytest.raises(ValueError, match="was made with other source files"):
+    with pytest.raises(ValueError, match="was written with other source files"):
         plan_variants(folder)
 
 

@@ -121,7 +121,7 @@ class TestTables:
             ({"runs": {"parameters": "[]"}}, "'parameters' of 'runs' must hold JSON objects"),
             ({"steps": STEPS | {"state": [0, 1, -2, 0]}}, "'state' .* row 2 has -2"),
             ({"steps": STEPS | {"state": [0, 1, 10**9, 0]}}, "'state' .* row 2 has 1000000000"),
-            ({"steps": STEPS | {"time": [0, 2, 1, 3]}}, "'time' .* not run back.* row 2 has 1.0"),
+            ({"steps": STEPS | {"time": [0, 2, 1, 3]}}, "'time' .* not descend.* row 2 has 1.0"),
             ({"steps": STEPS | {"time": [0, 1, 2, np.inf]}}, "'time' .* finite.*; row 3"),
             ({"steps": STEPS | {"step": [0, 1, 1, 2]}}, "'step' .* ascend within a run; row 2"),
             ({"steps": STEPS | {"episode": 0, "step": range(4), "run": 1}}, "'runs' lacks run 1"),
@@ -220,7 +220,7 @@ class TestFiles:
             tmp_path / "log"
         )
         (tmp_path / "log" / "world.json").write_text(text)
-        with pytest.raises(LogError, match=r"world\.json holds no world .*has no positions then"):
+        with pytest.raises(LogError, match=r"world\.json holds no world .*then has no positions"):
             EventLog.load(tmp_path / "log")
         (tmp_path / "log" / "world.json").unlink()
         assert EventLog.load(tmp_path / "log").mdp is None

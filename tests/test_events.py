@@ -101,7 +101,7 @@ def test_the_rate_counts_every_spike_within():
     ("call", "message"),
     [
         (lambda: find_events([0, 1], [1.0, 1.0]), "never changes"),
-        (lambda: find_events([1, 0], [1.0, 2.0]), "one ascending time for each value"),
+        (lambda: find_events([1, 0], [1.0, 2.0]), "one time for each value, ascending"),
         (lambda: find_events([0, 1], [1.0]), "got 2 times and 1 values"),
         (lambda: find_events([0, 1], [1.0, np.nan]), "must hold finite numbers; row 1"),
         (lambda: find_events([0, 1], [1.0, 2.0], [1.0]), "speed needs one value for each time"),
@@ -110,7 +110,7 @@ def test_the_rate_counts_every_spike_within():
             "longest must be a number of at least 1, got 0.5",
         ),
         (lambda: multiunit_rate([[0.5]], 1.0, 0.0), "end must be after the beginning"),
-        (lambda: ripple_power(np.zeros(100), 300.0), "sampling rate above 500 Hz, got 300"),
+        (lambda: ripple_power(np.zeros(100), 300.0), "sampling rate above 500 Hz; got 300"),
         (lambda: ripple_power(np.zeros((2, 2, 2)), 1500.0), r"got \(2, 2, 2\)"),
     ],
 )

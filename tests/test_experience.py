@@ -200,7 +200,7 @@ def test_no_experience():
         (
             {"episode": [0], "step": [0], "state": [0], "next_state": [1], "action": [-1]},
             "actions",
-            "a recording has none",
+            "recordings have none",
         ),
     ],
 )

@@ -152,7 +152,9 @@ def test_mistakes_with_figures_are_told(tmp_path):
 @pytest.mark.parametrize("name", ["log.parquet", "log.CSV", "log.json"])
 def test_a_log_is_no_file(tmp_path, name):
     log = simulate(MAZE, "q_learning", n_steps=100).log
-    with pytest.raises(ValueError, match=f"such as 'log', got '{name}', which is that of a file"):
+    with pytest.raises(
+        ValueError, match=f"not '{name}', which is the name of a file"
+    ):
         log.save(tmp_path / name)
     assert not any(tmp_path.iterdir())
     with pytest.raises(TypeError, match=r"such as log\.steps; got EventLog"):
@@ -171,7 +173,7 @@ def test_a_log_is_no_file(tmp_path, name):
         (lambda: analyses.compare(["w_track"], draws=3), "Did you mean 'n_draws'"),
         (
             lambda: analyses.find_replay("session.nwb"),
-            r"read_recording\(path\) gives it; got 'session.nwb'",
+            r"read_recording\(path\) returns it; got 'session.nwb'",
         ),
         (lambda: plots.plot_mdp(None), "log.mdp"),
         (lambda: simulate("FrozenLake-v1", "q_learning", n_steps=9), "MDP.from_gymnasium"),

@@ -166,7 +166,7 @@ def test_the_same_seed_gives_the_same_tables_and_blocks_do_not_matter(session):
 
 def test_shuffles_of_time_bins_or_the_posterior_alone_are_refused(session):
     for name in ("time_bins", "circular_posterior"):
-        with pytest.raises(ValueError, match="alone call about half of the events significant"):
+        with pytest.raises(ValueError, match="alone, about half of all events"):
             find_replay(session[0], judgement=QUICK._replace(shuffles=(name,)))
 
 
@@ -205,7 +205,7 @@ def test_a_decoded_posterior_gives_the_same_kinds_without_significance(session):
     cut = posterior._replace(time=posterior.time[part], probability=posterior.probability[part])
     few = find_replay(replace(decoded, posterior=cut), judgement=QUICK)
     assert len(few.events) == 3
-    assert any("27 of them lie outside of what was decoded" in sentence for sentence in few.notes)
+    assert any("27 of them have no decoded positions" in sentence for sentence in few.notes)
 
 
 def test_decoded_places_give_the_same_kinds(session):
@@ -216,14 +216,14 @@ def test_decoded_places_give_the_same_kinds(session):
     decoded = read_recording(table, GRAPH, session=arrays)
     found = find_replay(decoded, judgement=QUICK)
     assert found.events["kind"].tolist() == kinds
-    assert "so all events count" in " ".join(found.notes)
+    assert "so all events count as replay" in " ".join(found.notes)
 
 
 def test_a_long_posterior_needs_events(session):
     recording, _ = session
     time = np.arange(0.0, 100.0, 0.1)
     flat = Posterior(time, np.full((1000, 2), 0.5), np.array([[0.0, 0], [0, 90]]), {})
-    with pytest.raises(ValueError, match="100 s at a time, so it doesn't tell which part"):
+    with pytest.raises(ValueError, match="stretches of up to 100 s without a gap"):
         find_replay(replace(recording, spikes=(), events=None, posterior=flat))
 
 
@@ -231,12 +231,12 @@ def test_a_long_posterior_needs_events(session):
     ("change", "message"),
     [
         (lambda r: replace(r, graph=None), "has no track graph"),
-        (lambda r: replace(r, spikes=()), "has neither spikes nor anything decoded"),
+        (lambda r: replace(r, spikes=()), "has neither spikes nor decoded positions"),
         (
             lambda r: replace(r, position=np.tile(r.position[:1], (len(r.time), 1))),
             "never runs at 5 cm/s or more",
         ),
-        (lambda r: replace(r, spikes=r.spikes[:1]), "1 of 1 cells .* too few to decode"),
+        (lambda r: replace(r, spikes=r.spikes[:1]), "1 of 1 cells .* too few for decoding"),
     ],
 )
 def test_recordings_that_cannot_be_decoded(change, message, session):
@@ -350,5 +350,7 @@ class TestRealRecordings:
         assert found.events.loc[tested, "is_replay"].mean() < 0.15
         assert found.calibration.false_positive_rate <= 0.05
         assert set(found.events["kind"].dropna()) <= {"ambiguous", "no_sequence"}
-        error = next(each for each in found.notes if each.startswith("The decoded place"))
+        error = next(
+            each for each in found.notes if each.startswith("The median error of decoding")
+        )
         assert float(error.split(" is ")[1].split(" cm")[0]) <= 10

@@ -1,6 +1,8 @@
 """Properties of every learner, including a user's own."""
 
+import ast
 import importlib
+import tokenize
 import types
 from pathlib import Path
 
@@ -531,6 +533,42 @@ def test_the_learner_of_the_readme():
     run = simulate(MAZE, module("from_readme", source), n_steps=2000)
     assert run.log.steps["terminated"].any()
     assert not run.log.backups.empty
+
+
+LINES = {
+    "prioritized_sweeping": 120,
+    "full_backups": 120,
+    "prioritized_memory_access": 150,
+    "n_step_td": 60,
+    "monte_carlo": 60,
+    "episodic_control": 60,
+    "q_learning": 60,
+    "q_lambda": 60,
+}
+NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+
+
+def lines_of_code(file):
+    """Count the lines with a token, imports included; docstrings and comments do not count."""
+    docstrings = {
+        line
+        for node in ast.walk(ast.parse(file.read_bytes()))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and ast.get_docstring(node) is not None
+        for line in range(node.body[0].lineno, node.body[0].end_lineno + 1)
+    }
+    with tokenize.open(file) as text:
+        tokens = [each for each in tokenize.generate_tokens(text.readline) if each.string.strip()]
+    code = (each for each in tokens if each.type not in NO_CODE)
+    lines = {line for each in code for line in range(each.start[0], each.end[0] + 1)}
+    return len(lines - docstrings)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_learners_are_short(name):
+    """An account reads like the pseudo-code of its paper: what learners share is in parts."""
+    folder = Path(__file__).parents[1] / "replay" / "learners"
+    assert lines_of_code(folder / f"{name}.py") <= LINES[name]
 
 
 def test_a_module_may_use_our_learners_and_helpers():

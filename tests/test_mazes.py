@@ -214,5 +214,5 @@ def test_other_errors():
         from_ascii("SG", cell_size=0)
     from replay.worlds.trees import stochastic_tree
 
-    with pytest.raises(ValueError, match="is no maze: its labels"):
+    with pytest.raises(ValueError, match="is not a maze: its labels"):
         layout(stochastic_tree())

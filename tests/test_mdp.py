@@ -153,7 +153,7 @@ def test_equality():
         ({"reward": np.zeros(3)}, r"reward must have shape \(4,\).*got \(3,\)"),
         ({"reward": [0, 0, 0, np.nan]}, "reward must hold finite numbers.*row 3 has nan"),
         ({"start": 4}, "from 0 to 3; got 4"),
-        ({"start": 3}, "can't start in state 3: it is terminal"),
+        ({"start": 3}, "cannot start in state 3: it is terminal"),
         ({"start": [0.5, 0.4, 0, 0]}, "start_probability must sum to 1; got 0.9"),
         ({"start": [1.5, -0.5, 0, 0]}, "state 1: it has a negative probability"),
         ({"start": [1, 0]}, r"start_probability must have shape \(4,\).*got \(2,\)"),
@@ -305,9 +305,9 @@ def test_discount_out_of_range(discount):
 def test_without_discount_all_states_must_reach_an_end():
     with pytest.raises(ValueError, match="no terminal state"):
         corridor(terminal=[]).solve(1)
-    with pytest.raises(ValueError, match=r"states 0, 1, 2, 3, 4 and 2 more can't"):
+    with pytest.raises(ValueError, match=r"none is from states 0, 1, 2, 3, 4 and 2 more\."):
         MDP.from_tables([[s] for s in range(7)] + [[7]], np.zeros(8), terminal=[7]).solve(1)
-    with pytest.raises(ValueError, match=r"state 2 can't"):
+    with pytest.raises(ValueError, match=r"none is from state 2\."):
         MDP.from_tables([[1], [1], [2]], np.zeros(3), terminal=[1]).solve(1)
 
 
@@ -423,7 +423,7 @@ def test_graph_of_a_corridor():
 def test_a_graph_of_an_mdp_is_complete():
     graph = corridor().to_networkx()
     for start in (0, np.array([1, 2]), (0,)):
-        with pytest.raises(ValueError, match="start is for track graphs"):
+        with pytest.raises(ValueError, match="start is only for track graphs"):
             MDP.from_networkx(graph, start=start)
     del graph.nodes[1]["terminal"]
     with pytest.raises(ValueError, match="attribute 'terminal' on each node"):

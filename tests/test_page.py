@@ -364,7 +364,7 @@ def test_a_reproduction(sweeping, control, tmp_path):
     assert [run["n_sequences"] for run in runs] == list(map(len, tables))
     (run,) = data_of(page_of_folders([tmp_path], out, learners=["episodic_control"]))["runs"]
     assert run["name"] == "Episodic control"
-    with pytest.raises(FileNotFoundError, match="keeps no event log of stochastic_tree"):
+    with pytest.raises(FileNotFoundError, match="contains no event log of stochastic_tree"):
         page_of_folders([tmp_path], out, experiment="stochastic_tree")
     with pytest.raises(ValueError, match="Unknown experiment of"):
         page_of_folders([tmp_path], out, experiment="tree")
@@ -404,7 +404,7 @@ def test_results_of_several_animals(decoded, tmp_path):
 
 
 def test_what_is_no_log_is_told(tmp_path):
-    with pytest.raises(FileNotFoundError, match="holds neither an event log"):
+    with pytest.raises(FileNotFoundError, match="contains neither an event log"):
         page_of_folders([tmp_path], tmp_path / "page.html")
     (tmp_path / "manifest.json").write_text('{"study": "demands", "command": "replay demands"}')
     with pytest.raises(ValueError, match="replay demands made, which has no replay"):

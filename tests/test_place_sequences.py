@@ -472,7 +472,7 @@ def test_runs_have_their_own_experience(tmp_path):
     [
         ({"graph": [(0, 1)]}, TypeError, "graph must be a networkx.Graph, got list"),
         ({"graph": nx.path_graph(["a", "b"])}, ValueError, "Number places like the states"),
-        ({"graph": ruler(distance=-1)}, ValueError, "distance of the edge from 0 to 1 must be"),
+        ({"graph": ruler(distance=-1)}, ValueError, "'distance' of the edge from 0 to 1 must be"),
         ({"graph": ruler(distance="far")}, ValueError, "of at least 0, got 'far'"),
         ({"graph": ruler(shortcut=["top"])}, ValueError, "of the edge from 0 to 1 must be True"),
         ({"graph": ruler(impossible=1)}, ValueError, "must be True or False, got 1"),

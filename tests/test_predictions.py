@@ -73,7 +73,7 @@ def test_the_figure_has_a_panel_a_finding():
 
 
 def test_a_folder_without_comparison_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="holds no comparison with findings"):
+    with pytest.raises(FileNotFoundError, match="has no comparison with findings"):
         read_predictions(tmp_path)
     (tmp_path / "evidence.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"evidence\.csv"):

@@ -48,7 +48,7 @@ def whole():
 
 class TestTracks:
     def test_no_file(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match=r"no file .*track\.json: name the JSON file"):
+        with pytest.raises(FileNotFoundError, match=r"no file .*track\.json: give the JSON file"):
             read_track(tmp_path / "track.json")
 
     def test_all_forms_give_the_same_graph(self, tmp_path):
@@ -75,12 +75,12 @@ class TestTracks:
         ("track", "message"),
         [
             ({"edges": [[0, 1]]}, "lacks node_positions: a track graph needs"),
-            (TRACK | {"units": "pixels"}, "must be in cm, got units 'pixels'"),
+            (TRACK | {"units": "pixels"}, "must be in cm; got units 'pixels'"),
             (TRACK | {"edges": [[0, 7]]}, "must join two of the nodes"),
             (TRACK | {"pixels_per_cm": -3}, "pixels_per_cm"),
-            (TRACK | {"landmarks": [0, 1]}, "landmarks of .* must name lists of nodes"),
+            (TRACK | {"landmarks": [0, 1]}, "landmarks of .* must be lists of nodes by name"),
             ({"nodes": [{"id": 0}], "links": [{"source": 0}]}, "node-link form"),
-            (nx.Graph([(0, 1)]), "needs a position: pos="),
+            (nx.Graph([(0, 1)]), "needs a position, pos="),
         ],
     )
     def test_graphs_that_are_none(self, track, message):
@@ -89,13 +89,13 @@ class TestTracks:
 
     def test_files_that_are_none(self, tmp_path):
         (tmp_path / "track.json").write_text("{", "utf-8")
-        with pytest.raises(ValueError, match="a track graph in JSON, and can't be read"):
+        with pytest.raises(ValueError, match="cannot be read as a track graph in JSON"):
             read_track(tmp_path / "track.json")
         with pytest.raises(TypeError, match=r"must be a networkx\.Graph, or JSON"):
             read_track([1, 2])
-        with pytest.raises(ValueError, match="without saying in which order"):
+        with pytest.raises(ValueError, match="without an order"):
             linear_to_plane(read_track(TRACK), [1.0], "bins")
-        with pytest.raises(ValueError, match="has no such edge"):
+        with pytest.raises(ValueError, match="that the track graph lacks"):
             linear_to_plane(read_track(LAID_OUT | {"linear_edge_order": [[0, 2]]}), [1.0], "bins")
 
 
@@ -107,7 +107,7 @@ class TestUnits:
         assert to_cm([2.0], unit, None, "x")[0] == pytest.approx([2 * scale])
 
     def test_pixels_need_a_scale(self):
-        with pytest.raises(ValueError, match=r"in pixels, and cm are needed: say .* pixels_per_cm"):
+        with pytest.raises(ValueError, match=r"in pixels, but cm are needed: add pixels_per_cm"):
             to_cm([2.0], "pixels", read_track(TRACK), "x")
         graph = read_track(TRACK | {"pixels_per_cm": 4})
         assert to_cm([2.0], "px", graph, "x")[0] == pytest.approx([0.5])
@@ -137,7 +137,7 @@ class TestArrays:
             "spike_unit": ARRAYS["spike_unit"],
         }
         same(read_recording(ticks, TRACK | {"pixels_per_cm": 4}), whole)
-        with pytest.raises(ValueError, match="no clock_hz that says"):
+        with pytest.raises(ValueError, match="no clock_hz, the number of ticks"):
             read_recording({k: v for k, v in ticks.items() if k != "clock_hz"}, TRACK)
 
     def test_epochs_and_events(self):
@@ -162,7 +162,7 @@ class TestArrays:
         lacking = {k: v for k, v in (ARRAYS | more).items() if not k.endswith("rate")}
         with pytest.raises(ValueError, match="no field_potential_rate: one number"):
             read_recording(lacking, TRACK)
-        with pytest.raises(ValueError, match="no field potential in which ripples can be found"):
+        with pytest.raises(ValueError, match="no field potential to detect ripples in"):
             read_recording(ARRAYS, TRACK, events="find_ripples")
 
     def test_a_posterior_with_its_bins(self):
@@ -181,7 +181,7 @@ class TestArrays:
         ("changes", "message"),
         [
             ({"spike_unit": np.arange(3)}, "got 400 times and 3 units"),
-            ({"spike_unit": None}, "no spike_unit that says whose they are"),
+            ({"spike_unit": None}, "no spike_unit, the cell of each spike"),
             ({"position_xy": None}, r"neither position_xy \(cm\) nor position_xy_px"),
             ({"position_time": None, "spike_time": None}, "must have the arrays position_time"),
             ({"spike_time": np.array(["a"] * 400)}, "spike_time of the arrays must hold finite"),
@@ -201,7 +201,7 @@ class TestArrays:
         with pytest.raises(ValueError, match="pickled objects, which are not read"):
             read_recording(tmp_path / "objects.npz", TRACK)
         (tmp_path / "decoder.pkl").write_bytes(pickle.dumps({}))
-        with pytest.raises(ValueError, match=r"decoder\.pkl is a pickle, which is not read"):
+        with pytest.raises(ValueError, match=r"decoder\.pkl is a pickle\. Pickles are not read"):
             read_recording(tmp_path / "decoder.pkl", TRACK)
 
     def test_a_file_that_is_cut_off(self, tmp_path):
@@ -209,7 +209,7 @@ class TestArrays:
         whole = (tmp_path / "mine.npz").read_bytes()
         for n_bytes in (0, 10, len(whole) // 2, len(whole) - 5):
             (tmp_path / "cut.npz").write_bytes(whole[:n_bytes])
-            with pytest.raises(ValueError, match=r"cut\.npz .*(cut off|can't be read)"):
+            with pytest.raises(ValueError, match=r"cut\.npz .*(truncated|cannot be read)"):
                 read_recording(tmp_path / "cut.npz", TRACK)
 
 
@@ -306,7 +306,7 @@ class TestPosteriors:
         found = self.read(tmp_path / "decoded.nc")
         assert np.array_equal(found.posterior.probability, self.read(data).posterior.probability)
         assert found.notes[0].startswith(
-            "decoded.nc: acausal_posterior; 50 times, 500 a second, 20"
+            "decoded.nc: acausal_posterior; 50 times, 500 per second, 20"
         )
         (tmp_path / "cut.nc").write_bytes((tmp_path / "decoded.nc").read_bytes()[:3000])
         with pytest.raises(ValueError, match=r"cut\.nc must be a NetCDF file, and is cut off"):
@@ -361,10 +361,10 @@ class TestPosteriors:
         ("change", "message"),
         [
             (lambda data: data * 2, "sum to 1 over all states and places.*time bin 0 sums to 2"),
-            (lambda data: data.rename(acausal_posterior="other"), "must hold acausal_posterior"),
+            (lambda data: data.rename(acausal_posterior="other"), "must have acausal_posterior"),
             (lambda data: data.isel(time=slice(None, None, -1)), "posterior of .* must ascend"),
             (lambda data: data.assign_coords(time=data["time"] * 30_000), "several clocks"),
-            (lambda data: data.drop_vars("position"), "lacks the coordinate position"),
+            (lambda data: data.drop_vars("position"), "has no coordinate position"),
             (
                 lambda data: data.rename(position="place"),
                 "must have the dimensions time and state_b",
@@ -381,11 +381,11 @@ class TestPosteriors:
             self.read(change(dataset()))
 
     def test_what_is_missing_is_asked_for(self):
-        with pytest.raises(ValueError, match="without saying in which order they were laid out"):
+        with pytest.raises(ValueError, match="without an order"):
             self.read(dataset(), TRACK)
         with pytest.raises(ValueError, match="the track graph or the decoder's table of bins"):
             read_recording(dataset())
-        with pytest.raises(ValueError, match="doesn't tell where the animal was"):
+        with pytest.raises(ValueError, match="has no positions of the animal"):
             read_recording(dataset(), LAID_OUT)
 
     def test_pynapple_by_its_fields(self):
@@ -408,7 +408,7 @@ class TestPosteriors:
 
     def test_two_dimensions_of_pynapple_have_no_places(self):
         tensor = SimpleNamespace(t=np.array([1.0]), values=np.ones((1, 2, 2)))
-        with pytest.raises(ValueError, match="doesn't tell where its bins are: give arrays"):
+        with pytest.raises(ValueError, match="lacks the positions of its bins: give arrays"):
             self.read((SimpleNamespace(t=tensor.t), tensor))
 
     def test_pynapple_itself(self, tmp_path):
@@ -460,7 +460,7 @@ class TestTables:
             ),
             (lambda table: table.drop(columns="time"), r"lacks the columns \['time'\]"),
             (lambda table: table.drop(columns="x"), "must have the columns x and y, or linear_pos"),
-            (lambda table: table.iloc[::-1], "sorted by event and time; row 1 goes back"),
+            (lambda table: table.iloc[::-1], "sorted by event and time; row 1 is out of order"),
             (lambda table: table.assign(x=["a", "b", "c"]), "must hold finite numbers; row 0"),
             (lambda table: table.assign(x=table["x"] + 500), "decoded places .* more than 30 cm"),
             (lambda table: table.assign(time=table["time"] + 1e6), "several clocks"),
@@ -489,7 +489,7 @@ class TestTables:
         (tmp_path / "broken.parquet").write_bytes(b"PAR1")
         (tmp_path / "empty.csv").write_bytes(b"")
         for name in ("broken.parquet", "empty.csv"):
-            with pytest.raises(ValueError, match=f"{name} must be a table, and can't be read"):
+            with pytest.raises(ValueError, match=f"{name} cannot be read as a table"):
                 read_recording(tmp_path / name, TRACK)
         (tmp_path / "recording.mat").touch()
         with pytest.raises(ValueError, match=r"read from \.nwb, \.nc.* got 'recording\.mat'"):
@@ -499,7 +499,7 @@ class TestTables:
                 read_recording(tmp_path / name, TRACK)
         with pytest.raises(TypeError, match="A recording must be a file"):
             read_recording(5, TRACK)
-        with pytest.raises(ValueError, match="the arrays holds no track graph"):
+        with pytest.raises(ValueError, match="the arrays has no track graph"):
             read_recording(ARRAYS)
 
 
@@ -602,15 +602,15 @@ class TestNWB:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"unit": "pixels"}, "in pixels, and cm are needed"),
+            ({"unit": "pixels"}, "in pixels, but cm are needed"),
             ({"unit": "furlongs"}, "got the unit 'furlongs'"),
             ({"spike_times": False}, "units of mine.nwb have no spike_times, only"),
             (
                 {"units": False, "position": False, "ripples": False},
                 "no units with spike times, no SpatialSeries of pairs .* and no table of events",
             ),
-            ({"position": False}, "doesn't tell where the animal was"),
-            ({"graph": False}, "holds no track graph: give one"),
+            ({"position": False}, "has no positions of the animal"),
+            ({"graph": False}, "has no track graph: give one"),
         ],
     )
     def test_what_it_lacks_is_named(self, options, message, tmp_path):
@@ -628,9 +628,7 @@ class TestNWB:
         whole = self.write(tmp_path / "mine.nwb").read_bytes()
         for content in (b"", b"text", whole[:100], whole[: len(whole) // 2], whole[:-50]):
             (tmp_path / "cut.nwb").write_bytes(content)
-            with pytest.raises(
-                ValueError, match=r"cut\.nwb must be an NWB file, and can't be read"
-            ):
+            with pytest.raises(ValueError, match=r"cut\.nwb cannot be read as an NWB file"):
                 read_recording(tmp_path / "cut.nwb")
         import h5py
 

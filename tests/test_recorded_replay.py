@@ -79,9 +79,9 @@ def test_the_report_says_what_a_reader_must_know(folder):
         LOW_POWER,
         "states per metre",
         "n_shuffles: 19",
-        "Intervals are Wilson's",
+        "Intervals are 95 % Wilson intervals",
         "| S1 |",
-        "## Shares corrected by what this recording could find",
+        "## Shares corrected for what this recording misses",
         "3 simulated sessions with the fields of these cells",
     ):
         assert part in text
@@ -131,7 +131,7 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     told = " ".join(done.stderr.split())
     for part in (
         "mine.npz: arrays;", "60 cells with", "Track: 6 nodes, 5 edges", "20 events are left: ",
-        "of 20 candidate events are replay", "cm off (median",
+        "of 20 candidate events are replay", "The median error of decoding",
     ):  # fmt: skip
         assert part in told
     assert "novel_path" in done.stdout
@@ -150,7 +150,7 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
 def test_an_error_is_a_sentence_and_nothing_is_written(arrays):
     for options, message in (
         ((arrays / "none.nwb",), "There is no file"),
-        ((arrays / "mine.npz",), "holds no track graph: give one"),
+        ((arrays / "mine.npz",), "has no track graph: give one"),
         ((arrays / "track.json",), "Recordings are read from .nwb"),
         (
             (arrays / "mine.npz", "--track", arrays / "track.json", "--state-size", 0),

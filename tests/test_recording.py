@@ -66,7 +66,7 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
             "360 of 1200 positions of mine on the track are NaN, more than",
         ),
         ({"position": XY * 5}, "are more than 30 cm from the track.*in pixels"),
-        ({"on_track": np.array([[100.0, 200.0]])}, "No position of mine is from 100 to 200 s"),
+        ({"on_track": np.array([[100.0, 200.0]])}, "mine has no position from 100 to 200 s"),
         (
             {"events": pd.DataFrame({"start_time": [2.0], "end_time": [1.0]})},
             "must end after they begin; row 0 goes from 2 to 1",
@@ -85,7 +85,7 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
         ({"posterior": posterior(probability=2 * np.eye(3))}, "sum to 1; row 0 sums to 2"),
         (
             {"posterior": posterior(probability=np.array([[0.5, 0.2, 0.3]] * 3).T)},
-            "row 0 sums to 1.5. Its columns do: is it transposed",
+            "row 0 sums to 1.5. Its columns sum to 1: is it transposed",
         ),
         (
             {"posterior": posterior(time=np.array([1.0, 1.1]))},
@@ -95,14 +95,14 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
             {"posterior": posterior(time=np.array([1.0, 1.1]), probability=np.ones((3, 2)) / 2)},
             "it is transposed",
         ),
-        ({"posterior": posterior(probability=np.full((3, 3), np.nan))}, "NaN in each row"),
+        ({"posterior": posterior(probability=np.full((3, 3), np.nan))}, "NaN in every row"),
         (
             {"posterior": posterior(time=np.array([1.0]), probability=np.eye(3)[:1])},
-            "at least two time bins, got 1",
+            "at least two time bins; got 1",
         ),
         (
             {"posterior": posterior(position=np.array([[0.0, 0], [50, 90], [100, 0]]))},
-            "Bins of the posterior of mine don't fit the track",
+            "Bins of the posterior of mine do not fit the track",
         ),
         ({"most_unknown": 1.5}, "most_unknown must be a number between 0 and 1, got 1.5"),
     ],
@@ -114,7 +114,7 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(changes, message):
 
 
 def test_graphs_that_are_none():
-    with pytest.raises(ValueError, match="needs a position: pos="):
+    with pytest.raises(ValueError, match="needs a position, pos="):
         make(graph=nx.Graph([(0, 1)]))
     with pytest.raises(TypeError, match="undirected"):
         make(graph=nx.DiGraph(TRACK))

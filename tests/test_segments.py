@@ -74,5 +74,5 @@ def test_counts_per_episode():
 def test_bad_input():
     with pytest.raises(ValueError, match="backups lacks the columns"):
         find_segments(pd.DataFrame({"run": []}))
-    with pytest.raises(ValueError, match="at least 2 states, got min_length=1"):
+    with pytest.raises(ValueError, match="at least 2 states; got min_length=1"):
         find_segments(replayed(*FORWARD), min_length=1)

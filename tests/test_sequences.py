@@ -198,7 +198,7 @@ def test_refused_paths(change, message):
 def test_paths_need_states_and_a_table():
     with pytest.raises(ValueError, match="states"):
         decoded_backups(pd.DataFrame({"event": [0], "time": [1.0]}), {})
-    with pytest.raises(ValueError, match="lacks a column 'time'"):
+    with pytest.raises(ValueError, match="needs a column 'time'"):
         decoded_backups(pd.DataFrame({"event": [0], "states": [[0, 1]]}), {})
     with pytest.raises(TypeError, match="paths must be a DataFrame, got list"):
         decoded_backups([[0, 1]], {})

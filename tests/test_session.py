@@ -113,7 +113,9 @@ def test_no_event_is_a_sentence(recording):
     with pytest.raises(ValueError, match="has no candidate event: the rate of all cells never"):
         prepare(replace(recording, events=None), Settings(criteria=Criteria(threshold=50.0)))
     decoded = pd.DataFrame({"event": [0], "time": [5.0], "x": [0.0], "y": [0.0]})
-    with pytest.raises(ValueError, match="nothing in which events can be found: give events"):
+    with pytest.raises(
+        ValueError, match="neither spikes nor a field potential to detect events in"
+    ):
         prepare(replace(recording, spikes=(), events=None, decoded=decoded))
     with pytest.raises(ValueError, match="table of events of a simulated animal is empty"):
         prepare(replace(recording, events=recording.events.iloc[:0]))

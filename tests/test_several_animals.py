@@ -44,6 +44,16 @@ def test_each_animal_has_what_it_has_alone(plans, folder, tmp_path):
     assert report == (folder / "report_other.md").read_text("utf-8").replace("replay_other.nwb", "")
 
 
+def test_different_seeds_share_no_animal(monkeypatch):
+    seeds = []
+    monkeypatch.setattr(several_animals, "simulated_recording", lambda n, seed: seeds.append(seed))
+    monkeypatch.setattr(several_animals, "plan_recording", lambda *given, **more: None)
+    monkeypatch.setattr(several_animals, "plan_animals", dict)
+    for seed in (0, 1):
+        several_animals.STUDY.usual_plan(400, seed)
+    assert len(set(seeds)) == len(seeds) == 2400
+
+
 def test_statistics_have_intervals_over_animals(plans, folder):
     table = Results(folder).read("statistics_of_all.csv").set_index("statistic")
     each = Results(folder).read("statistics.csv")
@@ -81,7 +91,7 @@ def test_animals_that_do_not_belong_together_are_refused(plans):
     moved = far._replace(recording=other.recording)
     for animals, message in (
         ({}, "There is no animal"),
-        ({"a": one, "b": one}, "hold the same recording"),
+        ({"a": one, "b": one}, "are the same recording"),
         ({"a": one, "b": moved}, "on different tracks"),
         ({"a": one, "b": other._replace(seed=5)}, "analysed in the same way"),
     ):

@@ -104,7 +104,7 @@ def test_a_low_gain_is_refused_in_a_sentence(recording):
         recording, prepare(recording), found._replace(events=quiet), judgement=JUDGEMENT,
         n_sessions=2,
     )  # fmt: skip
-    assert refused.note.startswith("Shares are not corrected. Too little is found")
+    assert refused.note.startswith("Shares are not corrected. Recall is too low")
     assert refused.table["corrected"].isna().all()
     assert refused.table["found"].notna().all()
     assert (refused.table["recall"] < 0.2).any()
@@ -116,7 +116,7 @@ def test_a_low_gain_is_refused_in_a_sentence(recording):
         (lambda found, own: (found, own), "No session was simulated"),
         (lambda found, own: (found, own._replace(counts=[])), "from spikes"),
         (lambda found, own: (found._replace(events=found.events.assign(kind=None)), own),
-         "No event of replay has a sequence"),
+         "No replay event has a sequence"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_corrected_says_why(change, reason, recording):

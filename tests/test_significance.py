@@ -52,7 +52,7 @@ def test_randomised_cells_are_not_called_replay():
 
 
 def test_a_shuffle_of_the_posterior_alone_is_refused():
-    with pytest.raises(ValueError, match="alone call about half of the events significant"):
+    with pytest.raises(ValueError, match="alone, about half of all events"):
         significance([sweep(0)], RATES, TRACK, dt=DT, shuffles=["time_bins", "circular_posterior"])
 
 

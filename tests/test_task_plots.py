@@ -55,7 +55,7 @@ def test_of_the_most_frequent_kinds_the_most_frequent_path():
     )
     found = typical_replays(table, laps(10), min_length=3)
     assert found["kind"].tolist() == ["reverse_episode", "forward_episode", "novel_path"]
-    assert found["states"].tolist() == ["1 2 3", "1 2 3 4", "1 2 3"]
+    assert found["states"].tolist() == [(1, 2, 3), (1, 2, 3, 4), (1, 2, 3)]
     assert found["phase"].tolist() == ["start", "start", "rest"]
     assert found["n_path"].tolist() == [2, 1, 1]
     assert found["n_kind"].tolist() == [5, 2, 1]
@@ -77,7 +77,7 @@ def one_replay(task, states, **more):
         "block": task.blocks[-1].name,
         "place": states[0],
         "goal": states[0],
-        "states": " ".join(map(str, states)),
+        "states": tuple(states),
         "n_path": 2,
         "n_kind": 3,
         "n_all": 4,
@@ -205,7 +205,7 @@ def test_the_study_draws_each_task(tmp_path, monkeypatch):
 
     monkeypatch.setattr(typical_replay, "measure_typical_replay", small)
     monkeypatch.setattr(typical_replay, "TASKS", ["w_track", "long_track"])
-    table = run(STUDY, STUDY.usual_plan(), tmp_path / "tasks")["tasks.csv"]
+    table = run(STUDY, STUDY.usual_plan(), tmp_path / "tasks")["tasks.parquet"]
     assert set(table["kind"]) == {"reverse_episode"}
     assert {path.name for path in (tmp_path / "tasks" / "figures").iterdir()} == {
         f"task_{name}.{ending}" for name in ("w_track", "long_track") for ending in ("pdf", "png")

@@ -68,9 +68,9 @@ def test_all_on_one_track_is_finite():
     ("call", "message"),
     [
         (lambda: bins_between(TRACK, ["1", "9"]), "node of the track"),
-        (lambda: bins_between(TRACK, ["2", "3"]), "No edge of the track joins"),
-        (lambda: find_tracks(make_tmaze_track(), ["a", "b"]), "names no landmarks"),
-        (lambda: find_tracks(None, ["a"]), "compare two tracks, got 1"),
+        (lambda: bins_between(TRACK, ["2", "3"]), "The track has no edge between"),
+        (lambda: find_tracks(make_tmaze_track(), ["a", "b"]), "has no landmarks"),
+        (lambda: find_tracks(None, ["a"]), "compare two tracks; got 1"),
         (
             lambda: track_log_odds([], np.zeros((3, TRACK.n_bins)), LEFT, RIGHT, dt=0.02),
             "0 of 3 cells have a field on both",

@@ -248,7 +248,7 @@ def test_from_files_to_files(seen, tmp_path):
         event_end=recording.events["end_time"][:4],
     )
     read = read_recording(tmp_path / "two.npz", tmp_path / "two.json")
-    assert read.notes[-1] == "Track: 4 nodes, 2 edges, 320 cm, in 2 parts that do not join."
+    assert read.notes[-1] == "Track: 4 nodes, 2 edges, 320 cm, in 2 separate parts."
     line = linearise(cut_track(read.graph, 5.0))
     assert line.nodes == ((0.0, "2"), (160.0, "3"), (180.0, "1"), (340.0, "0"))
     assert line.gaps == ((160.0, 180.0),)

@@ -108,12 +108,14 @@ def columns(
     ] = None,
 ) -> None:
     """List the tables that commands write; with the name of a table, explain its columns."""
-    from analyses.jobs.columns import TABLES, glossary
+    from analyses.jobs.columns import glossary
+    from analyses.studies import written_tables
 
+    tables = written_tables()
     if table is None:
-        print_table(("table", "one row per"), [(key, each.row) for key, each in TABLES.items()])
+        print_table(("table", "one row per"), [(key, each.row) for key, each in tables.items()])
         return
-    print_table(("column", "meaning", "unit", "empty"), glossary(table))
+    print_table(("column", "meaning", "unit", "empty"), glossary(table, tables))
 
 
 def _first_line(builder: Callable[..., object]) -> str:

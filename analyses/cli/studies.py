@@ -47,7 +47,10 @@ def study(
     from analyses.studies import STUDIES, find_study
 
     if name is None:
-        print_table(("study", "question"), [(key, find_study(key).question) for key in STUDIES])
+        studies = {key: find_study(key) for key in STUDIES}
+        needs = {key: f" Needs {each.needs}." for key, each in studies.items() if each.needs}
+        rows = [(key, f"{each.question}{needs.get(key, '')}") for key, each in studies.items()]
+        print_table(("study", "question"), rows)
         return
     found = find_study(name)
     do_study(found, found.usual_plan(size, seed), out or Path(name), jobs, cluster)

@@ -1,8 +1,8 @@
-"""What a study is: a question, how it is cut into pieces, and what is made of these.
+"""Studies: a question, how the work is cut into pieces, and the tables and figures made from them.
 
-A study is a record of functions. :func:`analyses.jobs.run.run` does with every study what long work
-needs: it tells the cost, makes the pieces in processes or on a cluster, keeps what is finished,
-goes on after an interruption, and makes tables and figures of all pieces.
+A study is a record of functions. :func:`analyses.jobs.run.run` does the rest for every study: it
+estimates the cost, makes the pieces in several processes or on a cluster, keeps finished pieces,
+resumes after an interruption, and makes tables and figures from all pieces.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pandas as pd
 
+from analyses.jobs.columns import Table
 from analyses.jobs.cost import Cost
 from analyses.jobs.results import Results
 from replay.checks import check_number, check_whole
@@ -147,8 +148,8 @@ def _nothing(plan: object, tables: Mapping[str, pd.DataFrame]) -> Iterable[Shown
 class Study(Generic[Plan]):
     """A question, and all that is done to answer it.
 
-    A plan says what is to be done, and can be sent to other processes. What a study imports for its
-    figures is imported within their functions, so that workers need no plotting.
+    A plan says what is to be done, and can be sent to other processes. The functions that draw
+    figures import what they need themselves, so that workers do not import plotting libraries.
 
     Attributes
     ----------
@@ -158,34 +159,40 @@ class Study(Generic[Plan]):
         What it asks.
     command : str
         The command that does it, for messages.
-    plan : callable
-        ``plan(size, seed)`` makes the usual plan, with so many times the usual number of animals or
-        worlds. Commands with more options make plans of their own.
+    plan : callable or None
+        ``plan(size, seed)`` makes the usual plan, with the number of animals or worlds multiplied
+        by `size`. Commands with more options make their own plans. None if the study cannot be
+        planned without these options; `needs` then says what it needs.
     describe : callable
-        ``describe(plan)`` gives all that the results depend on besides the sources of the program,
-        as it goes into the manifest.
+        ``describe(plan)`` returns everything that the results depend on, apart from the sources of
+        the program, for the manifest.
     pieces : callable
-        ``pieces(plan)`` gives the number of pieces in each group.
+        ``pieces(plan)`` returns the number of pieces in each group.
     make : callable
-        ``make(plan, piece)`` gives the tables of a piece by name, and other files, which it wrote
+        ``make(plan, piece)`` returns the tables of a piece by name, and other files, which it wrote
         to temporary folders, by their place in the result folder. The same plan and piece give the
         same bytes.
     summarise : callable
-        ``summarise(plan, results)`` makes the final tables of all pieces, by the name of their
+        ``summarise(plan, results)`` makes the final tables from all pieces, by the name of their
         files; it may write other files to the folder.
     figures : mapping
         Name -> function that draws.
+    columns : mapping of str to Table, optional
+        Name of the file of a final table -> what its rows and columns mean, for ``replay columns``.
+    needs : str
+        What the study needs besides size and seed; nothing, if this is empty.
     n_figures : callable, optional
-        ``n_figures(plan)`` tells how many figures these make; without it, one each.
+        ``n_figures(plan)`` returns the number of figures; without it, one for each function.
     show : callable, optional
-        ``show(plan, tables)`` gives what of the final tables is worth printing.
+        ``show(plan, tables)`` yields the parts of the final tables that are worth printing.
     size : callable, optional
-        ``size(plan, piece)`` tells how much work a piece is, in any unit. Large ones begin first.
+        ``size(plan, piece)`` returns the amount of work in a piece, in any unit. Large pieces begin
+        first.
     estimate : callable, optional
-        ``estimate(plan, left, call)`` tells what the pieces that are left cost, with seconds of a
-        processor; it tries something out with ``call``, a `Runner`, which also shows how busy the
-        machine is. Without it the first pieces tell. ``seconds_after`` is for what is done later,
-        besides figures.
+        ``estimate(plan, left, call)`` returns the cost of the remaining pieces, in seconds of a
+        processor. It measures with ``call``, a `Runner`, which also shows how busy the machine is.
+        Without it, the cost is estimated from the first pieces. ``seconds_after`` is for work that
+        follows the pieces, apart from figures.
 
     Examples
     --------
@@ -205,12 +212,14 @@ class Study(Generic[Plan]):
     name: str
     question: str
     command: str
-    plan: Callable[[float, int], Plan]
+    plan: Callable[[float, int], Plan] | None
     describe: Callable[[Plan], Mapping[str, Any]]
     pieces: Callable[[Plan], Mapping[str, int]]
     make: Callable[[Plan, Piece], Mapping[str, pd.DataFrame | Path]]
     summarise: Callable[[Plan, Results], Mapping[str, pd.DataFrame]]
     figures: Mapping[str, Figures] = field(default_factory=dict)
+    columns: Mapping[str, Table] = field(default_factory=dict)
+    needs: str = ""
     n_figures: Callable[[Plan], int] | None = None
     show: Callable[[Plan, Mapping[str, pd.DataFrame]], Iterable[Shown]] = _nothing
     size: Callable[[Plan, Piece], float] = _one
@@ -234,8 +243,10 @@ class Study(Generic[Plan]):
         Raises
         ------
         ValueError
-            If a number is out of range.
+            If a number is out of range, or the study needs more than these.
         """
+        if self.plan is None:
+            raise ValueError(f"The study {self.name} needs {self.needs}.")
         check_number("The size of a study", size, at_least=0, at_most=_LARGEST_SIZE)
         if size == 0:
             raise ValueError("The size of a study must be above 0, got 0.")

@@ -16,6 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from analyses.findings.accounts import account_of
 from analyses.plots.grids import grid
 from analyses.plots.style import FULL_WIDTH, INCH, SMALL, label, new_figure, styled
 from replay.checks import check_table
@@ -32,7 +33,6 @@ _TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.22, 1.22, 0.6, 0.2, 0.06
 _LETTER = 0.0475  # of 6 pt, on average
 _COLUMNS = 5  # of a study's figure
 _WIDEST = 0.3
-_PUBLISHED = " (as published)"
 _PARTS = ("", "_of_all")
 _OF_A_STUDY = (
     "Dots: the middle of what an account predicts, lines: 5 to 95 % of simulated studies; purple "
@@ -49,7 +49,7 @@ _NEEDED += [
     "published",
     "published_low",
 ]
-_NEEDED += ["published_high", "weight", "diagnostic", "is_control"]
+_NEEDED += ["published_high", "weight", "diagnostic", "is_control", "as_published"]
 
 
 def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
@@ -100,7 +100,8 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
             ax.add_patch(veil).set(linewidth=0, zorder=5)
     _name_rows(ax, findings, edges)
     controls = set(evidence.loc[evidence["is_control"].astype(bool), "account"])
-    names = [_short(name) + " (control)" * (name in controls) for name in accounts]
+    short = _short(evidence)
+    names = [short[name] + " (control)" * (name in controls) for name in accounts]
     ax.set_xticks(range(len(accounts)), names, rotation=90)
     ax.xaxis.tick_top()
     ax.tick_params(length=0, labelsize=SMALL, pad=2)
@@ -124,9 +125,11 @@ def _is_diagnostic(rows: pd.DataFrame) -> bool:
     return bool(rows["diagnostic"].fillna(False).astype(bool).iloc[0])
 
 
-def _short(account: str) -> str:
-    name = account.removesuffix(_PUBLISHED)
-    return label(name) + "*" * (name != account)
+def _short(evidence: pd.DataFrame) -> dict[str, str]:
+    """Label accounts; a star marks those with the parameters of their authors."""
+    each = evidence.drop_duplicates("account")
+    named = zip(each["account"].astype(str), each["as_published"].astype(bool), strict=True)
+    return {name: label(account_of(name)) + "*" * published for name, published in named}
 
 
 def _limits(rows: pd.DataFrame) -> tuple[float, float]:
@@ -261,7 +264,7 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     check_table(evidence, _NEEDED, "evidence")
     ends = [f"{name}{part}" for name in ("evidence", "ci_low", "ci_high") for part in _PARTS]
     check_table(sums, ["account", *ends], "sums")
-    over_priors = evidence[~evidence["account"].astype(str).str.endswith(_PUBLISHED)]
+    over_priors = evidence[~evidence["as_published"].astype(bool)]
     table = _ordered(over_priors, list(sums["account"]))
     accounts = [str(name) for name in dict.fromkeys(table["account"])]
     rows = float(_edges(table.drop_duplicates("finding"))[-1])
@@ -336,6 +339,7 @@ def study_figures(evidence: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
 def _study_figure(rows: pd.DataFrame) -> Figure:
     findings = list(dict.fromkeys(rows["finding"]))
     accounts = list(dict.fromkeys(rows["account"]))
+    short = _short(rows)
     figure, axes = grid(
         [label[:1].upper() + label[1:] for label in rows.drop_duplicates("finding")["label"]],
         _COLUMNS,
@@ -365,7 +369,7 @@ def _study_figure(rows: pd.DataFrame) -> Figure:
                 own["predicted"][those], y[those], s=9, marker=marker, zorder=3, c=colour[those],
                 edgecolors="black", linewidths=0.4,
             )  # fmt: skip
-        ax.set_yticks(y, [_short(each) for each in accounts])
+        ax.set_yticks(y, [short[each] for each in accounts])
         ax.set_ylim(len(accounts) - 0.5, -0.5)
         ax.set_xlabel(task, fontsize=SMALL)
         ax.tick_params(labelsize=SMALL)

@@ -105,7 +105,7 @@ def plot_typical_replay(
     check_table(replay.to_frame().T, _COLUMNS[1:], "replay")
     ax = new_axes(width_cm) if ax is None else ax
     plot_task(task, ax, rewards=False, block=str(replay["block"]))
-    states = [int(state) for state in str(replay["states"]).split()]
+    states = [int(state) for state in replay["states"]]
     path = task.position[states]
     order = np.linspace(0, _LIGHTEST, len(path) - 1)[:, None]
     colour = np.array(to_rgb(kind_colour(replay["kind"])))

@@ -20,7 +20,6 @@ __all__ = ["beside_predictions", "read_predictions"]
 _FILE = "evidence.csv"
 _NUMBERS = ("count", "value")
 _RECORDED = ["statistic", "label", "value", "ci_low", "ci_high", "null"]
-_AS_PUBLISHED = "(as published)"
 _PREDICTED = ["statistic", "finding", "source", "task", "likelihood", "published"]
 _PREDICTED += ["published_low", "published_high", "account", "is_control"]
 _PREDICTED += ["predicted_low", "predicted", "predicted_high"]
@@ -59,9 +58,9 @@ def read_predictions(folder: str | Path | None = None) -> pd.DataFrame:
             f"{path.parent} has no comparison with findings: {_FILE} is missing. Name a folder in "
             "which replay compare has finished."
         )
-    table = check_table(pd.read_csv(path), _PREDICTED, str(path))
+    table = check_table(pd.read_csv(path), [*_PREDICTED, "as_published"], str(path))
     # Accounts with published parameters are single points of the priors, and are left out.
-    return table.loc[~table["account"].str.endswith(_AS_PUBLISHED), _PREDICTED]
+    return table.loc[~table["as_published"].astype(bool), _PREDICTED]
 
 
 def beside_predictions(statistics: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What a recorded animal ran, as moves between the states of a world."""
+"""The experience of a recorded animal, as moves between the states of a world."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ __all__ = ["describe_experience", "experience_of"]
 def experience_of(
     recording: Recording, state_size: float, lap_ends: Sequence[str] = ()
 ) -> tuple[MDP, EventLog]:
-    """Turn what the animal ran into moves between states.
+    """Convert the animal's runs to moves between states.
 
     Parameters
     ----------
     recording : Recording
         With a track and positions.
     state_size : float
-        The largest distance of two neighbouring states, in cm.
+        Largest distance between neighbouring states, in cm.
     lap_ends : sequence of str, optional
-        The names of nodes of the track at which laps end; without them, its dead ends. A track
-        that has none is one lap as long as the animal is on it.
+        The names of nodes of the track at which laps end; by default its dead ends. On a track
+        without dead ends, all moves until the animal leaves it are one lap.
 
     Returns
     -------
     world : MDP
         The track as a world.
     log : EventLog
-        The moves, lap by lap; a lap is cut off where the animal leaves the track.
+        The moves, lap by lap; a lap is truncated when the animal leaves the track.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def experience_of(
 def describe_experience(
     recording: Recording, state_size: float, lap_ends: Sequence[str] = ()
 ) -> str:
-    """Say in a sentence what the animal ran, or refuse a recording without laps.
+    """Describe the animal's experience in a sentence.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def describe_experience(
     Returns
     -------
     str
-        How many moves and laps there are; and, where laps can't be told, what to do.
+        The numbers of moves and laps, and what to do if laps cannot be identified.
 
     Raises
     ------
@@ -97,18 +97,18 @@ def describe_experience(
     --------
     >>> from analyses.recordings.observation.simulated_recording import simulated_recording
     >>> describe_experience(simulated_recording(4), 15.0)
-    "The animal's experience is 52 moves in 4 laps between 22 states, 15 cm apart at most."
+    "The animal's experience is 52 moves in 4 laps between 22 states, at most 15 cm apart."
     """
     world, log = experience_of(recording, state_size, lap_ends)
     n_laps = log.steps["episode"].nunique()
     text = (
         f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
-        f"between {world.n_states} states, {state_size:g} cm apart at most."
+        f"between {world.n_states} states, at most {state_size:g} cm apart."
     )
     has_ends = any(degree == 1 for _, degree in recording.graph.degree) if recording.graph else True
     if n_laps > 1 or lap_ends or has_ends:
         return text
     return (
-        f"{text} The track has no dead ends, so this is one lap: name the nodes where laps end "
-        "(lap_ends; on the command line, --lap-end)."
+        f"{text} The track has no dead ends, so this counts as one lap: name the nodes where laps "
+        "end (lap_ends; on the command line, --lap-end)."
     )

@@ -1,4 +1,4 @@
-"""The place fields of recorded cells, and how well they tell where the running animal is."""
+"""The place fields of recorded cells, and the error of decoding the running animal with them."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ __all__ = ["DecodingError", "decoding_error", "recorded_fields"]
 
 _DECODED_AT_ONCE = 0.25  # s
 _N_PARTS = 5
-_SEED = 0  # of what is to be expected by chance
+_SEED = 0  # of the chance level
 
 
 class DecodingError(NamedTuple):
-    """How far from the running animal its decoded place is.
+    """The error of decoding the position of the running animal.
 
     Attributes
     ----------
     distance : float
-        The median distance along the track, in cm; on several tracks that do not join, of what is
-        decoded on the animal's own.
+        The median distance along the track, in cm; with several separate tracks, of the positions
+        decoded on the correct one.
     by_chance : float
-        The median distance to where the animal was at another moment on the same track.
+        The median distance to the animal's position at another time on the same track, in cm.
     wrong_track : float
-        How often the decoded place is on another track than the animal; 0 on a single one.
+        The share of positions decoded on a wrong track; 0 with a single track.
     wrong_by_chance : float
-        How often the animal was on another track at another moment.
+        The share of other times at which the animal was on another track.
     """
 
     distance: float
@@ -46,28 +46,28 @@ class DecodingError(NamedTuple):
 def recorded_fields(
     recording: Recording, moved: Running, track: BinnedTrack, settings: Settings
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Estimate the place fields of recorded cells from when the animal ran.
+    """Estimate the place fields of recorded cells while the animal runs.
 
-    Cells that hardly fire on the track, or fire all the time, say nothing about places and are left
-    out.
+    Cells that hardly fire on the track, or fire all the time, carry little information about places
+    and are left out.
 
     Parameters
     ----------
     recording : Recording
         With spikes.
     moved : Running
-        Its time bins.
+        Positions, speeds and spike counts in time bins.
     track : BinnedTrack
         The track.
     settings : Settings
-        How fields are estimated, and which cells count.
+        The settings of fields, and the criteria for cells.
 
     Returns
     -------
     rates : ndarray of float64, shape (n_cells, n_bins)
-        In Hz.
+        Rates in Hz.
     cells : ndarray of int64, shape (n_cells,)
-        Which cells of the recording these are.
+        The numbers of these cells in the recording.
 
     Raises
     ------
@@ -94,8 +94,8 @@ def recorded_fields(
         raise ValueError(
             f"{len(cells)} of {len(recording.spikes)} cells of {recording.name} have a place field "
             f"(a rate of at least {settings.least_peak:g} Hz somewhere on the track, at most "
-            f"{settings.largest_mean:g} Hz on average): too few to decode. Are spike times and "
-            "positions on one clock?"
+            f"{settings.largest_mean:g} Hz on average): too few for decoding. Are spike times and "
+            "positions on the same clock?"
         )
     return rates[cells], cells
 
@@ -103,26 +103,26 @@ def recorded_fields(
 def decoding_error(
     recording: Recording, moved: Running, track: BinnedTrack, settings: Settings
 ) -> DecodingError:
-    """Measure how far from the running animal its decoded place is, and how far by chance.
+    """Measure the error of decoding the running animal's position, and its chance level.
 
-    Each fifth of the time is decoded, a quarter of a second at a time, with place fields of the
-    rest.
+    Each fifth of the time is decoded, in bins of a quarter of a second, with place fields from the
+    other four fifths.
 
     Parameters
     ----------
     recording : Recording
         With spikes.
     moved : Running
-        Its time bins.
+        Positions, speeds and spike counts in time bins.
     track : BinnedTrack
         The track.
     settings : Settings
-        How place fields are estimated.
+        The settings of place fields.
 
     Returns
     -------
     DecodingError
-        NaN if the animal hardly ran.
+        The errors; NaN if the animal hardly ran.
     """
     _, cells = recorded_fields(recording, moved, track, settings)
     place = running_bins(moved, track, settings.least_speed)
@@ -144,7 +144,7 @@ def decoding_error(
             likelihoods = log_likelihood(counts[tested], rates, n_fine * fine)
             errors.append(track.distance[likelihoods.argmax(axis=1), own[tested]])
     ran = own[own >= 0]
-    # Laps repeat themselves, so a fixed shift in time may lead to the same place.
+    # Laps are repetitive, so a fixed shift in time may lead to the same place.
     other = np.random.default_rng(_SEED).permutation(ran)
     by_chance = track.distance[ran, other]
     distance, wrong_track = _summary(np.concatenate(errors))
@@ -153,7 +153,7 @@ def decoding_error(
 
 
 def _summary(distance: NDArray[np.float64]) -> tuple[float, float]:
-    """Give the median of finite distances, and the share of infinite ones."""
+    """Return the median of finite distances, and the share of infinite ones."""
     finite = distance[np.isfinite(distance)]
     return (
         float(np.median(finite)) if len(finite) else float("nan"),

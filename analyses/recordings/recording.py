@@ -1,7 +1,7 @@
-"""A recording: what an animal did, what its cells did, and what others decoded of it.
+"""A recording: an animal's positions and spikes, and what other programs decoded.
 
-All readers give a `Recording`, which checks what it holds when it is made: one clock, in seconds;
-one scale, in cm; positions that lie on the track; posteriors that are distributions.
+All readers return a `Recording`, which checks its data when it is created: one clock, in seconds;
+one scale, in cm; positions on the track; posteriors that are distributions.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _FARTHEST = 30.0
 _OFF_TRACK = 10.0
 _TOLERANCE = 1e-3
 _OTHER_CLOCKS = ("events", "the posterior", "the field potential")
-_LEAST_TOGETHER = 0.01  # tracking may cover a small part of a recording, or the other way round
+_LEAST_TOGETHER = 0.01  # tracking may cover a small part of the recording, or vice versa
 
 
 class FieldPotential(NamedTuple):
-    """The local field potential, in which ripples are found.
+    """The local field potential, for the detection of ripples.
 
     Attributes
     ----------
     start : float
-        When it begins, in s.
+        The time of the first sample, in s.
     rate : float
         Sampling rate in Hz.
     signal : ndarray of float64, shape (n_time, n_channels)
-        As recorded; any unit.
+        The signal as recorded, in any unit.
     """
 
     start: float
@@ -47,18 +47,18 @@ class FieldPotential(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """Where replay was, as another program decoded it.
+    """A posterior over positions, decoded by another program.
 
     Attributes
     ----------
     time : ndarray of float64, shape (n_time,)
-        In s, ascending.
+        Times in s, ascending.
     probability : ndarray of float64, shape (n_time, n_bins)
-        Of each place; rows sum to 1, or are NaN where nothing was decoded.
+        Probability of each place; rows sum to 1, or are NaN where nothing was decoded.
     position : ndarray of float64, shape (n_bins, 2)
         The centres of the bins, in cm.
     movement : dict of str to ndarray of float64, each of shape (n_time,)
-        Probability of each kind of movement that the decoder knows; empty if it knows none.
+        Probability of each kind of movement that the decoder distinguishes; empty if there is none.
     """
 
     time: NDArray[np.float64]
@@ -77,42 +77,43 @@ def _nowhere() -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recording:
-    """A recording of one animal on one track; what a file doesn't hold is empty or None.
+    """A recording of one animal on one track; missing data are empty or None.
 
     Attributes
     ----------
     name : str
-        What it is called in messages and results.
+        The name of the recording in messages and results.
     graph : networkx.Graph or None
         The track: nodes with `pos` in cm.
     time : ndarray of float64, shape (n_samples,)
-        When the animal's position was sampled, in s.
+        The times of the animal's positions, in s.
     position : ndarray of float64, shape (n_samples, 2)
-        Where it was, in cm; NaN where that is unknown.
+        The positions, in cm; NaN if unknown.
     spikes : tuple of ndarray of float64
-        The times of the spikes of each cell, in s.
+        The spike times of each cell, in s.
     posterior : Posterior or None
-        Where replay was, as another program decoded it.
+        A posterior decoded by another program.
     decoded : DataFrame or None
-        Places that another program decoded, event by event: `event`, `time` (s), `x` and `y` (cm).
+        Places decoded by another program, event by event: `event`, `time` (s), `x` and `y` (cm).
     events : DataFrame or None
         Candidate events: `start_time` and `end_time`, in s.
     field_potential : FieldPotential or None
-        In which events are to be found.
+        The signal in which to detect events.
     on_track : ndarray of float64, shape (n_epochs, 2)
-        When the animal was on the track, from and to, in s; none: all the time.
+        Begin and end of each epoch in which the animal was on the track, in s; if there is none,
+        it was there all the time.
     origin : mapping of str to str
-        Where it is from: the file, its digest, the animal, as far as known.
+        The origin of the data: the file, its digest and the animal, as far as known.
     notes : tuple of str
-        What each reader read, a sentence each.
+        A sentence from each reader on what it read.
     most_unknown : float, default 0.2
         The largest share of positions on the track that may be unknown.
 
     Raises
     ------
     ValueError
-        If times run back or are not on one clock, positions are not in cm or too many of them
-        unknown, rows of the posterior don't sum to 1, or its bins don't fit the track.
+        If times do not ascend or are not on one clock, positions are not in cm or too many of them
+        are unknown, rows of the posterior do not sum to 1, or its bins do not fit the track.
 
     Examples
     --------
@@ -138,7 +139,7 @@ class Recording:
     most_unknown: float = 0.2
 
     def __post_init__(self) -> None:
-        """Check everything that is there."""
+        """Check all data."""
         check_number("most_unknown", self.most_unknown, at_least=0, at_most=1)
         _check_clock(self.time, f"The times of positions of {self.name}")
         if self.position.shape != (len(self.time), 2):
@@ -168,7 +169,7 @@ class Recording:
         return found
 
     def digest(self) -> str:
-        """Give the SHA-256 of all numbers that results may depend on."""
+        """Compute the SHA-256 of all numbers that results may depend on."""
         found = hashlib.sha256()
         parts: list[object] = [self.time, self.position, self.on_track, *self.spikes]
         if self.graph is not None:
@@ -188,7 +189,7 @@ class Recording:
         return found.hexdigest()
 
     def _check_one_clock(self) -> None:
-        """Refuse times on several clocks: almost nothing of one would be during the other."""
+        """Check that all times are on one clock, so that they overlap."""
         clocks = {}
         if len(self.time):
             clocks["positions"] = self.time
@@ -204,8 +205,8 @@ class Recording:
         if len(self.on_track) and len(self.time) and not self.during.any():
             begin, end = self.on_track[0]
             raise ValueError(
-                f"No position of {self.name} is from {begin:.12g} to {end:.12g} s, when the animal "
-                f"was on the track: {_span('positions', self.time)}. Give both in s on one clock."
+                f"{self.name} has no position from {begin:.12g} to {end:.12g} s, when the animal "
+                f"was on the track: {_span('positions', self.time)}. Give both in s, on one clock."
             )
         pairs = [("positions", "spikes", _LEAST_TOGETHER), ("spikes", "positions", _LEAST_TOGETHER)]
         known = "spikes" if "spikes" in clocks else "positions"
@@ -218,12 +219,12 @@ class Recording:
             if np.mean((times >= begin - 1) & (times <= end + 1)) < least:
                 raise ValueError(
                     f"Times of {self.name} are on several clocks: {_span(one, clocks[one])}, but "
-                    f"{_span(other, times)}. {_guess(clocks[one], times, one, other)}Give all in s "
-                    "on one clock."
+                    f"{_span(other, times)}. {_guess(clocks[one], times, one, other)}Give all in "
+                    "s, on one clock."
                 )
 
     def _check_scale(self, graph: nx.Graph) -> None:
-        """Refuse positions that are unknown, or off the track, in too large a share."""
+        """Check that not too many positions are unknown or off the track."""
         track = cut_track(graph, bin_size=10.0)
         xy = self.position[self.during]
         if not len(xy):
@@ -232,8 +233,8 @@ class Recording:
         if unknown.mean() > self.most_unknown:
             raise ValueError(
                 f"{unknown.sum()} of {len(xy)} positions of {self.name} on the track are NaN, more "
-                f"than {self.most_unknown:.0%}. Mend them, say when the animal was on the track, "
-                "or allow more with most_unknown."
+                f"than {self.most_unknown:.0%}. Interpolate them, give the times on the track, or "
+                "allow more with most_unknown."
             )
         away = project(track, xy[~unknown]).away
         n_off = int(np.count_nonzero(away > _FARTHEST))
@@ -244,12 +245,12 @@ class Recording:
                 f"{n_off} of {len(xy)} positions of {self.name} are more than {_FARTHEST:g} cm "
                 f"from the track: they go from ({low[0]:.0f}, {low[1]:.0f}) to "
                 f"({high[0]:.0f}, {high[1]:.0f}), and the graph is {width:.0f} x {height:.0f} cm. "
-                "Are positions in pixels, or of other axes? Give both in cm with one origin "
-                "(a graph may say pixels_per_cm), or say when the animal was on the track."
+                "Are positions in pixels, or on other axes? Give both in cm with the same origin "
+                "(a graph may have pixels_per_cm), or give the times on the track."
             )
 
     def _check_bins(self, graph: nx.Graph) -> None:
-        """Refuse a posterior, or decoded places, that lie off the track."""
+        """Check that the posterior, or decoded places, lie on the track."""
         track = cut_track(graph, bin_size=10.0)
         if self.posterior is not None:
             away = project(track, self.posterior.position).away
@@ -257,9 +258,9 @@ class Recording:
             share = lost / np.nansum(self.posterior.probability)
             if share > _TOLERANCE:
                 raise ValueError(
-                    f"Bins of the posterior of {self.name} don't fit the track: {share:.1%} of it "
-                    f"lies more than {_OFF_TRACK:g} cm away. Give the graph that was decoded with, "
-                    "in cm."
+                    f"Bins of the posterior of {self.name} do not fit the track: {share:.1%} of it "
+                    f"lies more than {_OFF_TRACK:g} cm away. Give the graph that was used for "
+                    "decoding, in cm."
                 )
         if self.decoded is not None:
             away = project(track, self.decoded[["x", "y"]].to_numpy(dtype=float)).away
@@ -304,7 +305,7 @@ def _check_posterior(posterior: Posterior, name: str) -> None:
     if posterior.probability.shape != shape:
         is_transposed = posterior.probability.shape == shape[::-1]
         raise ValueError(
-            f"{what} must have the shape {shape}, a row for each time and a column for each bin, "
+            f"{what} must have the shape {shape}, a row for each time and a column for each bin; "
             f"got {posterior.probability.shape}"
             f"{': it is transposed' if is_transposed else ''}."
         )
@@ -318,12 +319,13 @@ def _check_posterior(posterior: Posterior, name: str) -> None:
         is_transposed = bool(np.all(np.abs(columns - 1.0) <= _TOLERANCE))
         raise ValueError(
             f"Rows of the posterior of {name} must be probabilities that sum to 1; row {row} sums "
-            f"to {sums[row]:.6g}." + (" Its columns do: is it transposed?" if is_transposed else "")
+            f"to {sums[row]:.6g}."
+            + (" Its columns sum to 1: is it transposed?" if is_transposed else "")
         )
     if len(known) < 2:
-        raise ValueError(f"{what} must have at least two time bins, got {len(known)}.")
+        raise ValueError(f"{what} must have at least two time bins; got {len(known)}.")
     if not known.any():
-        raise ValueError(f"{what} is NaN in each row: nothing was decoded.")
+        raise ValueError(f"{what} is NaN in every row: nothing was decoded.")
 
 
 def _ends(times: NDArray[np.float64]) -> tuple[float, float]:
@@ -338,7 +340,7 @@ def _span(name: str, times: NDArray[np.float64]) -> str:
 def _guess(
     one: NDArray[np.float64], other: NDArray[np.float64], one_name: str, other_name: str
 ) -> str:
-    """Guess in which unit times may be that are not in s."""
+    """Guess the unit of times that are not in s."""
     last, other_last = _ends(one)[1], _ends(other)[1]
     larger, name = (other, other_name) if other_last > last else (one, one_name)
     ratio = max(other_last, last) / max(min(other_last, last), 1e-9)

@@ -1,4 +1,4 @@
-"""The report on a recording: what was read, how it was judged, what came out, what to doubt."""
+"""The report on a recording: data, criteria, results and caveats."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ LOW_POWER = (
     "Novel paths are found less often than others where power is low: with few cells or a low gain "
     "their share among what is found was .21 to .26 for a true .33 in simulations."
 )
-"""What must be said wherever a share of novel paths of a recording is shown."""
+"""The caveat that must accompany every share of novel paths of a recording."""
 
 BESIDE_ACCOUNTS = (
-    "What accounts of replay predict of the same statistics is for the maze, the laps and the "
-    "criteria of detection of the study that is named, not for this recording: where values "
-    "differ, that may be the reason, and so may few cells be. The table tells how many accounts, "
-    "and how many controls that know nothing of learning, hold the value here within 90 % of "
-    "their simulated studies. That is no test of them, and no likelihood."
+    "The predictions of accounts of replay for the same statistics are for the maze, the laps and "
+    "the criteria of detection of the study that is named, not for this recording: values may "
+    "differ for this reason, or because of too few cells. The table has the number of accounts, "
+    "and of controls without learning, for which the value here lies within the range of 90 % of "
+    "their simulated studies. This is neither a test nor a likelihood."
 )
-"""What must be said wherever predictions stand beside the statistics of a recording."""
+"""The caveat that must accompany predictions beside the statistics of a recording."""
 
 _LEVEL = 0.05
 KIND_NAMES = {
@@ -43,7 +43,7 @@ KIND_NAMES = {
     "unexperienced": "a move never made",
     "no_sequence": "no sequence",
 }
-"""What each kind of an event is called in reports."""
+"""The names of the kinds of events in reports."""
 
 
 def write_report(
@@ -64,21 +64,21 @@ def write_report(
     path : path
         The file.
     recording : Recording
-        What was analysed.
+        The recording.
     found : Conclusions
-        What came out.
+        The replay that was found.
     shares : RecordedShares
-        As `analyses.recordings.recovery.shares.recorded_shares` gives them.
+        As `analyses.recordings.recovery.shares.recorded_shares` returns them.
     statistics : DataFrame
-        As `analyses.studies.recorded_replay.statistics.recorded_statistics` gives them.
+        As `analyses.studies.recorded_replay.statistics.recorded_statistics` returns them.
     accounts : DataFrame
-        As `analyses.recordings.predictions.beside_predictions` gives them.
+        As `analyses.recordings.predictions.beside_predictions` returns them.
     settings : Settings
-        How it was decoded.
+        The settings of decoding.
     judgement : Judgement
-        How events were judged.
+        The criteria for replay.
     more : str, optional
-        A sentence for the section on what was made.
+        Another sentence for the section on what was read and done.
     """
     text = [
         f"# Replay in {recording.name}",
@@ -89,31 +89,31 @@ def write_report(
         f"{found.events['is_replay'].sum()} of {len(found.events)} candidate events are replay. "
         + replay_by_chance(found.events, found.calibration),
         _kinds_table(found.kinds, judgement.state_size),
-        "Intervals are Wilson's, 95 %, over the events of this recording. Events of one animal "
-        "resemble one another, so they tell nothing about other animals.",
+        "Intervals are 95 % Wilson intervals over the events of this recording. Events of one "
+        "animal are similar, so the intervals do not generalise to other animals.",
         LOW_POWER,
-        "## Shares corrected by what this recording could find",
+        "## Shares corrected for what this recording misses",
         _shares(shares.table),
         shares.note,
-        "## How the shares depend on the size of states",
+        "## Dependence of shares on the state size",
         _by_size(found.kinds),
         "## Statistics",
-        "Of replay at rest and at the ends of laps. Statistics that need more than the track and "
-        "the laps are missing, unless landmarks of the track say it.",
+        "Statistics are of replay at rest and at the ends of laps. Those that need more than the "
+        "track and the laps are missing, unless the track has the landmarks that they need.",
         statistics_table(statistics),
-        "## Beside the accounts of replay",
+        "## Predictions of accounts of replay",
         BESIDE_ACCOUNTS,
         accounts_table(accounts),
         "## Criteria",
         _listed(_criteria(settings, judgement)),
-        "## Where it is from",
+        "## Origin of the data",
         _listed(recording.origin.items()),
     ]
     Path(path).write_text("\n\n".join(_joined(text)) + "\n", "utf-8")
 
 
 def _joined(parts: Sequence[str]) -> list[str]:
-    """Put the items of a list under one another."""
+    """Join successive items of a list to one part."""
     found: list[str] = []
     for part in parts:
         if part.startswith("- ") and found and found[-1].startswith("- "):
@@ -124,28 +124,28 @@ def _joined(parts: Sequence[str]) -> list[str]:
 
 
 def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> str:
-    """Say how many of the events that are replay chance may have given.
+    """Describe how many replay events are expected by chance.
 
     Parameters
     ----------
     events : DataFrame
         With `is_replay` and `p`.
     calibration : Calibration or None
-        How many events with randomised cells pass the same test; None if nothing was shuffled.
+        The results for events with randomised cells; None if nothing was shuffled.
 
     Returns
     -------
     str
-        Some sentences.
+        Several sentences.
 
     Examples
     --------
     >>> events = pd.DataFrame({"is_replay": [True, False], "p": [0.01, 0.5]})
     >>> replay_by_chance(events, None)
-    'How many of them chance would give is unknown, as nothing could be shuffled.'
+    'The number expected by chance is unknown, as nothing could be shuffled.'
     """
     if calibration is None:
-        return "How many of them chance would give is unknown, as nothing could be shuffled."
+        return "The number expected by chance is unknown, as nothing could be shuffled."
     n_replay, n_tested = int(events["is_replay"].sum()), int(events["p"].notna().sum())
     rate = calibration.false_positive_rate
     share = n_replay / n_tested if n_tested else np.nan
@@ -153,12 +153,12 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
     counts = [[n_replay, n_tested - n_replay], [n_by_chance, n_chance - n_by_chance]]
     p = float(stats.fisher_exact(counts, alternative="greater").pvalue)
     text = (
-        f"Of the {n_tested} that were tested these are {share:.1%}; of events with randomised "
+        f"These are {share:.1%} of the {n_tested} that were tested; of events with randomised "
         f"cells, {rate:.1%} pass the same test, so about {rate * n_tested:.0f} are expected by "
         f"chance. Fisher's exact test: p = {p:.2g}."
     )
     if p > _LEVEL:
-        text += " That is no more than chance may give: there is no evidence of replay here."
+        text += " This is compatible with chance: there is no evidence of replay."
     return text
 
 
@@ -210,13 +210,13 @@ def statistics_table(table: pd.DataFrame) -> str:
     Parameters
     ----------
     table : DataFrame
-        As `analyses.studies.recorded_replay.statistics.recorded_statistics` gives it.
+        As `analyses.studies.recorded_replay.statistics.recorded_statistics` returns it.
 
     Returns
     -------
     str
-        The table; with intervals if there are several animals. `sequences` are those, or the
-        pauses, that a statistic is of.
+        The table, with intervals if there are several animals. `sequences` is the number of
+        sequences, or of pauses, that a statistic counts.
     """
     rows = ["| | | here | by chance | sequences | published |", "|---|---|---|---|---|---|"]
     columns = ["statistic", "label", "value", "ci_low", "ci_high", "null", "n_chains"]
@@ -233,20 +233,20 @@ def statistics_table(table: pd.DataFrame) -> str:
 
 
 def accounts_table(table: pd.DataFrame) -> str:
-    """Write what accounts predict of the statistics as a table in Markdown.
+    """Write the predictions of accounts as a table in Markdown.
 
     Parameters
     ----------
     table : DataFrame
-        As `analyses.recordings.predictions.beside_predictions` gives it.
+        As `analyses.recordings.predictions.beside_predictions` returns it.
 
     Returns
     -------
     str
-        The table: a row a statistic and study.
+        The table: one row per statistic and study.
     """
     if not len(table):
-        return "No statistic of this recording is among those that accounts predict."
+        return "There are no predictions for the statistics of this recording."
     rows = [
         "| | study | here | published | accounts, median | with the value here | of controls |",
         "|---|---|---|---|---|---|---|",
@@ -276,12 +276,12 @@ def with_interval(value: float, low: float, high: float) -> str:
     Parameters
     ----------
     value, low, high : float
-        The number and the ends of the interval; NaN where unknown.
+        The number and the limits of the interval; NaN if unknown.
 
     Returns
     -------
     str
-        With two decimals.
+        The number and interval with two decimals.
 
     Examples
     --------

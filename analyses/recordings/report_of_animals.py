@@ -1,4 +1,4 @@
-"""The report on several animals of one experiment: each in a row, then all of them together."""
+"""The report on several animals of one experiment: each animal, then all together."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def write_report_of_animals(
     path : path
         The file.
     animals : mapping of str to Conclusions
-        Name -> what it replayed.
+        The replay of each animal, by name.
     kinds : DataFrame
         Means over animals: `state_size, kind, share, ci_low, ci_high, n_animals`.
     shares : DataFrame
         Means over animals: `kind, found, corrected`, each with `ci_low, ci_high` and `n`.
     statistics : DataFrame
-        As `analyses.studies.recorded_replay.statistics.recorded_statistics` gives them.
+        As `analyses.studies.recorded_replay.statistics.recorded_statistics` returns them.
     accounts : DataFrame
-        As `analyses.recordings.predictions.beside_predictions` gives them.
+        As `analyses.recordings.predictions.beside_predictions` returns them.
     judgement : Judgement
-        How events were judged.
+        The criteria for replay.
     """
     n = len(animals)
     text = [
         f"# Replay in {n} animals",
-        "Each animal has a report of its own. The animal is the unit of all intervals (Student's "
-        f"t, 95 %): they are over {n} animals, however many events each of them has.",
+        "Each animal also has its own report. Animals are the unit of all intervals (Student's t, "
+        f"95 %): they are over {n} animals, however many events each has.",
         "## Each animal",
         _animals_table(animals),
         "The false-positive rate is the share of events with randomised cells that pass the same "
@@ -61,12 +61,12 @@ def write_report_of_animals(
         "## What was found",
         _kinds_table(kinds[kinds["state_size"] == judgement.state_size]),
         LOW_POWER,
-        "## Shares corrected by what these recordings could find",
+        "## Shares corrected for what these recordings miss",
         _shares_table(shares),
         "## Statistics",
-        "Of replay at rest and at the ends of laps; the mean over animals.",
+        "Statistics are of replay at rest and at the ends of laps, and are means over animals.",
         statistics_table(statistics),
-        "## Beside the accounts of replay",
+        "## Predictions of accounts of replay",
         BESIDE_ACCOUNTS,
         accounts_table(accounts),
     ]

@@ -1,18 +1,18 @@
-"""Replay as an NWB file: events, sequences and decoded paths, which other programs can open.
+"""Replay as an NWB file: events, sequences and decoded paths for other programs.
 
 ===========================  =====================================================================
 ``replay_events``            all candidate events: `start_time`, `stop_time`, `is_replay`, `kind`,
                              `score`, `p`, `n_active`
 ``replay_sequences``         the place sequences of replay: `start_time`, `stop_time`, `event`,
                              `path` (states, joined by "-"), `direction`, `novelty`, `kind`,
-                             `composition_order` (0: none), `pieces` (states where they join)
-``events/replay``            the events of replay: `timestamp`, `duration`, `event` (row of
+                             `composition_order` (0 if none), `pieces` (states where they join)
+``events/replay``            the replay events: `timestamp`, `duration`, `event` (row of
                              ``replay_events``), `kind`; with pynwb 4 and later
-``processing/replay``        ``kinds`` (counts and shares), ``states`` (where they are, in cm), and
+``processing/replay``        ``kinds`` (counts and shares), ``states`` (positions in cm), and
                              ``decoded_position`` (cm)
 ===========================  =====================================================================
 
-Tables of events are ``TimeIntervals``, which pynapple reads as interval sets; what has no value is
+Tables of events are ``TimeIntervals``, which pynapple reads as interval sets; missing values are
 empty. The same recording and seed give the same bytes.
 """
 
@@ -36,18 +36,18 @@ _UNKNOWN = "1970-01-01T00:00:00+00:00"
 
 
 def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], digest: str) -> None:
-    """Write what was replayed into an NWB file.
+    """Write replay to an NWB file.
 
     Parameters
     ----------
     path : path
-        The file to write; one that is there is replaced.
+        The file to write; an existing file is replaced.
     found : Conclusions
-        What was replayed.
+        The replay that was found.
     origin : mapping of str to str
-        Where the recording is from; `identifier`, `session_start_time` and `subject` are kept.
+        The origin of the recording; `identifier`, `session_start_time` and `subject` are kept.
     digest : str
-        What names the recording and everything that the results depend on.
+        Digest of the recording and everything else on which the results depend.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
         session_description="Replay found in " + origin.get("file", "a recording"),
         identifier=f"{origin.get('identifier', 'recording')}/replay/{digest[:12]}",
         session_start_time=start,
-        file_create_date=start,  # a date of today would change the bytes
+        file_create_date=start,  # today's date would change the bytes
         notes="\n".join(found.notes),
     )
     if "subject" in origin:
@@ -121,7 +121,7 @@ def _tables(found: Conclusions) -> dict[str, tuple[str, pd.DataFrame]]:
     )
     return {
         "replay_events": ("candidate events, and which of them are replay", events),
-        "replay_sequences": ("place sequences of replay, judged by experience", sequences),
+        "replay_sequences": ("place sequences of replay, classified by experience", sequences),
     }
 
 
@@ -131,17 +131,17 @@ def _joined(states: Any) -> str:
 
 _MEANINGS = {
     "is_replay": "whether the event passes the test",
-    "kind": "by the longest sequence; empty if it is no replay",
-    "score": "how much the event moves along the track; see the notes",
+    "kind": "kind of the longest sequence; empty if the event is not replay",
+    "score": "score of movement along the track; see the notes",
     "p": "the largest p of all shuffles",
-    "log_odds": "track log odds: above 0 on the first track",
+    "log_odds": "track log odds: above 0 for the first track",
     "log_odds_z": "track log odds, in standard deviations from chance",
     "track": "track of the decoded path, from 1; 0 without a path",
     "n_active": "number of active cells",
     "event": "row of replay_events",
     "path": "states in order, joined by -",
-    "direction": "against the experience until then",
-    "novelty": "against the experience until then",
+    "direction": "relative to previous experience",
+    "novelty": "relative to previous experience",
     "composition_order": "least number of experienced pieces; 0 if a move was never made",
     "pieces": "states where the pieces join, joined by -",
 }
@@ -167,15 +167,15 @@ def _add_module(file: Any, found: Conclusions) -> None:
     )
     kinds = found.kinds.astype({"kind": str})
     for name, description, table in (
-        ("kinds", f"counts and shares of kinds, by the size of states (cm). {LOW_POWER}", kinds),
-        ("states", "where each state is, in cm", found.states),
+        ("kinds", f"counts and shares of kinds, by state size (cm). {LOW_POWER}", kinds),
+        ("states", "position of each state, in cm", found.states),
     ):
         module.add(DynamicTable.from_dataframe(table, name=name, table_description=description))
     path = found.paths.sort_values(["time"], kind="stable")
     path = path[~path["x"].isna()]
     if len(path):
         module.add(
-            TimeSeries(  # a SpatialSeries would be where the animal was
+            TimeSeries(  # a SpatialSeries would be the animal's position
                 name="decoded_position",
                 description="the decoded path (x, y) of each candidate event",
                 data=path[["x", "y"]].to_numpy(dtype=float),
@@ -186,7 +186,7 @@ def _add_module(file: Any, found: Conclusions) -> None:
 
 
 def _add_events(file: Any, found: Conclusions) -> None:
-    """List the events of replay as NWB 2.11 lists events, if this version of pynwb knows how."""
+    """List replay events as in NWB 2.11, if this version of pynwb can."""
     try:
         from pynwb.event import EventsTable
     except ImportError:  # before pynwb 4
@@ -194,7 +194,7 @@ def _add_events(file: Any, found: Conclusions) -> None:
     own = found.events[found.events["is_replay"]]
     if not len(own):
         return
-    table = EventsTable(name="replay", description="events of replay; all are in replay_events")
+    table = EventsTable(name="replay", description="replay events; all events are in replay_events")
     for column in ("event", "kind"):
         table.add_column(name=column, description=_MEANINGS[column])
     rows = own[["start_time", "end_time", "event", "kind"]].itertuples(index=False)
@@ -204,7 +204,7 @@ def _add_events(file: Any, found: Conclusions) -> None:
 
 
 def _name_objects(file: Any, digest: str) -> None:
-    """Give each object of a file a name of its own that is the same each time."""
+    """Give each object of a file a unique and reproducible identifier."""
 
     def rename(name: str, item: Any) -> None:
         if "object_id" in item.attrs:

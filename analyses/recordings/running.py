@@ -1,4 +1,4 @@
-"""Where an animal was, how fast, and what its cells did meanwhile."""
+"""An animal's positions and speeds, and the spikes of its cells, in time bins."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _LONGEST_GAP = 0.5
 
 
 class Running(NamedTuple):
-    """Where an animal was and what its cells did, in time bins of equal length.
+    """Positions, speeds and spike counts in time bins of equal length.
 
     Attributes
     ----------
     time : ndarray of float64, shape (n_time,)
         The centres of the time bins, in s.
     position : ndarray of float64, shape (n_time, 2)
-        In cm; NaN where unknown.
+        Positions in cm; NaN if unknown.
     speed : ndarray of float64, shape (n_time,)
-        In cm/s; NaN where unknown.
+        Speeds in cm/s; NaN if unknown.
     is_on_track : ndarray of bool, shape (n_time,)
         Whether the animal was on the track.
     counts : ndarray of int32, shape (n_time, n_cells)
-        Spikes of each cell.
+        Number of spikes of each cell.
     """
 
     time: NDArray[np.float64]
@@ -42,20 +42,20 @@ class Running(NamedTuple):
 
 
 def running(recording: Recording, time_bin: float = 0.02) -> Running:
-    """Bring positions and spikes into time bins of equal length.
+    """Bin positions and spikes in time bins of equal length.
 
     Parameters
     ----------
     recording : Recording
         With positions.
     time_bin : float, default 0.02
-        In s.
+        Length of a time bin, in s.
 
     Returns
     -------
     Running
         Positions between samples are interpolated, unless the next known one is more than half a
-        second away; speed is that of the track smoothed by a Gaussian of .1 s.
+        second away; speeds are those of positions smoothed by a Gaussian of .1 s.
 
     Raises
     ------
@@ -74,8 +74,8 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
     time, position = recording.time[known], recording.position[known]
     if len(time) < 2 or time[-1] - time[0] < seconds:
         raise ValueError(
-            f"Positions of {recording.name} span less than {seconds:g} s: give those of the whole "
-            "session, in s."
+            f"Positions of {recording.name} span less than {seconds:g} s: give the positions of "
+            "the whole session, with times in s."
         )
     n_time = int((time[-1] - time[0]) / seconds + 1e-6)
     edges = time[0] + np.arange(n_time + 1) * seconds
@@ -101,21 +101,21 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
 
 
 def running_bins(moved: Running, track: BinnedTrack, least_speed: float) -> NDArray[np.int32]:
-    """Give the bin in which the animal ran; -1 where it didn't, or wasn't on the track.
+    """Find the bin of the track in which the animal ran.
 
     Parameters
     ----------
     moved : Running
-        Its time bins.
+        Positions and speeds in time bins.
     track : BinnedTrack
         The track.
     least_speed : float
-        In cm/s.
+        Least speed of running, in cm/s.
 
     Returns
     -------
     ndarray of int32, shape (n_time,)
-        Bins of the track.
+        Bins of the track; -1 if the animal did not run or was not on the track.
     """
     found = project(track, moved.position)
     runs = moved.is_on_track & (moved.speed >= least_speed) & (found.away <= 30.0)

@@ -1,4 +1,4 @@
-"""Each event decoded, scored, and tested; and the same with its cells randomised."""
+"""Decoding, scoring and testing of each event, and of the same event with randomised cells."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _LOWEST_PROBABILITY = 1e-12
 
 
 class Scored(NamedTuple):
-    """What was decoded and scored.
+    """Decoded and scored events.
 
     Attributes
     ----------
     events : DataFrame
-        One row an event: `event, start_time, end_time, n_active, n_spikes, score` (that of the
-        judgement; without spikes the mean probability of continuous movement), a column
-        ``p_SHUFFLE`` each, `p` (the largest of them), `largest_jump` (cm, of the most probable
-        places of the time bins, each on its own; infinite from one track to another), and, if two
-        tracks are compared, `log_odds` and `log_odds_z`; if the track has several components,
-        `track` (that of the path, from 1).
+        One row per event: `event, start_time, end_time, n_active, n_spikes, score` (chosen by the
+        judgement; without spikes, the mean probability of continuous movement), a column
+        ``p_SHUFFLE`` for each shuffle, `p` (the largest of them), `largest_jump` (cm, between the
+        most probable places of independently decoded time bins; infinite between tracks), and, if
+        two tracks are compared, `log_odds` and `log_odds_z`; if the track has several components,
+        also `track` (of the path, from 1).
     paths : DataFrame
-        One row a time bin: `event, time, x, y` of the decoded path.
+        One row per time bin: `event, time` (s), `x, y` (cm) of the decoded path.
     by_chance : DataFrame
-        One row an event, with randomised cells: `event, score, p`.
+        One row per event with randomised cells: `event, score, p`.
     """
 
     events: pd.DataFrame
@@ -54,39 +54,39 @@ class Scored(NamedTuple):
 
 
 def n_blocks(session: Session) -> int:
-    """Give the number of blocks of events that can be tested independently.
+    """Return the number of blocks of events that can be tested independently.
 
     Parameters
     ----------
     session : Session
-        With its events.
+        The session with its events.
 
     Returns
     -------
     int
-        At least 1.
+        The number of blocks, at least 1.
     """
     return max(-(-len(session.events) // _BLOCK), 1)
 
 
 def score_block(session: Session, judgement: Judgement, block: int, seed: int = 0) -> Scored:
-    """Decode and test some events; the same whichever process does it.
+    """Decode and test a block of events; results do not depend on the process that runs it.
 
     Parameters
     ----------
     session : Session
-        With its events.
+        The session with its events.
     judgement : Judgement
-        How they are tested.
+        The criteria for replay.
     block : int
-        Which events, from 0.
+        The number of the block, from 0.
     seed : int, default 0
         Seed of the shuffles.
 
     Returns
     -------
     Scored
-        These events.
+        The events of this block.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def score_block(session: Session, judgement: Judgement, block: int, seed: int = 
 
 
 def _track_of(track: BinnedTrack, path: pd.DataFrame) -> int | None:
-    """Tell on which track a path is, by most of its places; None if it has none."""
+    """Return the track with most places of a path; None if the path has no places."""
     bins = project(track, path[["x", "y"]].to_numpy(dtype=float)).bin
     counts = np.bincount(track.component[bins[bins >= 0]])
     return int(counts.argmax()) + 1 if counts.any() else None
@@ -168,7 +168,7 @@ def _seed(seeds: np.random.SeedSequence) -> int:
 
 
 def _decoded(session: Session, row: int) -> tuple[pd.DataFrame, float, float]:
-    """Decode one event: its path, its score, and the largest jump of the places of time bins."""
+    """Decode one event: its path, its score, and the largest jump between time bins."""
     begin, end = session.events[["start_time", "end_time"]].to_numpy(dtype=float)[row].tolist()
     if session.decoded is not None:
         table = session.decoded
@@ -202,10 +202,10 @@ def _followed(
 def _of_posterior(
     session: Session, posterior: Posterior, begin: float, end: float
 ) -> tuple[pd.DataFrame, float, float]:
-    """Follow the path through a posterior; its score is the decoder's own, if that knows movement.
+    """Find the path in a posterior; the score is the decoder's own, if it has kinds of movement.
 
-    Of a uniform prior, as usual, the posterior of a decoder without movement is the likelihood. In
-    one that is smooth already, the walk only bridges jumps.
+    With the usual uniform prior, the posterior of a decoder without movement is proportional to the
+    likelihood. In a posterior that is already smooth, the walk only bridges jumps.
     """
     own = (posterior.time >= begin) & (posterior.time <= end)
     own &= ~np.isnan(posterior.probability).any(axis=1)
@@ -231,7 +231,7 @@ def _is_continuous(name: str) -> bool:
 
 
 def _distance(session: Session, position: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Measure the way along the track between places on it."""
+    """Compute the distances along the track between positions."""
     bins = project(session.track, position).bin
     return session.track.distance[np.ix_(bins, bins)]
 

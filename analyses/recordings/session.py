@@ -1,8 +1,8 @@
-"""A session: what decoding and judging replay need, made of a recording.
+"""A session: a recording prepared for decoding, with place fields and candidate events.
 
-The rates of cells along the track come from when the animal ran on it. Cells that hardly fire
-there, or fire all the time, say nothing about places and are left out. Candidate events are those
-of the file, or are found; each is cut into time bins.
+The rates of cells along the track are estimated while the animal runs on it. Cells that hardly fire
+there, or fire all the time, carry little information about places and are left out. Candidate
+events are those of the file, or are detected; each is divided into time bins.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ __all__ = ["Session", "prepare"]
 
 
 class Session(NamedTuple):
-    """What decoding and judging replay need.
+    """A recording prepared for decoding.
 
     Attributes
     ----------
     track : BinnedTrack
-        The track, cut into bins.
+        The track in bins.
     rates : ndarray of float64, shape (n_cells, n_bins)
-        In Hz; no cells if the recording has no spikes.
+        Place fields in Hz; no cells if the recording has no spikes.
     cells : ndarray of int64, shape (n_cells,)
-        Which cells of the recording these are.
+        The numbers of these cells in the recording.
     time_bin : float
         Length of a time bin in events, in s.
     variance : float
-        Of continuous movement in such a time bin, in cm^2.
+        Variance of continuous movement in such a time bin, in cm^2.
     events : DataFrame
         `start_time` and `end_time`, in s.
     counts : list of ndarray of int64, each of shape (n_time, n_cells)
         Spikes of these cells in each event.
     posterior : Posterior or None
-        As another program decoded it.
+        A posterior decoded by another program.
     decoded : DataFrame or None
-        Places as another program decoded them: `event, time, x, y`.
+        Places decoded by another program: `event, time, x, y`.
     notes : tuple of str
-        What was found out so far, a sentence each.
+        The findings so far, one sentence each.
     """
 
     track: BinnedTrack
@@ -65,31 +65,32 @@ class Session(NamedTuple):
 
 
 def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  # noqa: B008
-    """Estimate place fields, and find the events.
+    """Estimate place fields, and collect or detect candidate events.
 
     Parameters
     ----------
     recording : Recording
-        With a track and positions; and with spikes, a posterior, or decoded places.
+        With a track and positions, and with spikes, a posterior, or decoded places.
     settings : Settings, optional
-        How.
+        The settings of decoding.
 
     Returns
     -------
     Session
-        What decoding needs.
+        The prepared recording.
 
     Raises
     ------
     ValueError
-        If it has nothing to decode, no event, no running, or no cell with a place field.
+        If the recording has nothing to decode, no event, no running, or fewer than two cells with a
+        place field.
     """
     if recording.graph is None:
         raise ValueError(f"{recording.name} has no track graph: give one.")
     if not recording.spikes and recording.posterior is None and recording.decoded is None:
         raise ValueError(
-            f"{recording.name} has neither spikes nor anything decoded: name a file that has, or "
-            "one to complete it (session)."
+            f"{recording.name} has neither spikes nor decoded positions: name another file, or one "
+            "that has them (session)."
         )
     time_bin = check_number("time_bin", settings.time_bin, at_least=1e-4, at_most=1.0)
     diffusion = check_number("diffusion", settings.diffusion, at_least=1e-3)
@@ -106,19 +107,19 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
             f"{settings.largest_mean:g} Hz on average while the animal runs."
         )
         notes.append(
-            f"The decoded place of the running animal is {error.distance:.0f} cm off (median along "
-            f"the track; {error.by_chance:.0f} by chance), a fifth of the time with the fields of "
-            "the rest."
+            f"The median error of decoding the running animal is {error.distance:.0f} cm along the "
+            f"track ({error.by_chance:.0f} by chance); each fifth of the time is decoded with the "
+            "fields of the rest."
             + (
-                " That is hardly better than chance: little can be decoded."
+                " This is hardly better than chance: little can be decoded."
                 if error.distance > error.by_chance / 2
                 else ""
             )
         )
         if track.n_components > 1:
             notes.append(
-                f"It is on the wrong track {error.wrong_track:.0%} of the time "
-                f"({error.wrong_by_chance:.0%} by chance); distances are of the rest."
+                f"The decoded position is on the wrong track {error.wrong_track:.0%} of the time "
+                f"({error.wrong_by_chance:.0%} by chance); the error is that of the rest."
             )
     events, how = candidate_events(recording, moved, settings)
     notes.append(how)

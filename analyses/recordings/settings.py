@@ -1,4 +1,4 @@
-"""How a recording is decoded."""
+"""The settings of decoding."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ __all__ = ["Settings"]
 
 
 class Settings(NamedTuple):
-    """How a recording is decoded.
+    """The settings of decoding.
 
     Attributes
     ----------
     bin_size : float
-        The largest length of a bin of the track, in cm.
+        Largest length of a bin of the track, in cm.
     time_bin : float
         Length of a time bin in events, in s.
     diffusion : float
-        Variance of continuous movement in a second, in cm^2; 3,000 as in
+        Variance of continuous movement per second, in cm^2; 3,000 as in
         replay_trajectory_classification (6 in 2 ms).
     smoothing : float
-        Of place fields, in cm.
+        Standard deviation of the smoothing of place fields, in cm.
     least_speed : float
-        The animal runs if it is at least as fast, in cm/s.
+        Least speed of running, in cm/s.
     least_peak, largest_mean : float
-        Cells count if their rate reaches the former somewhere on the track, and is at most the
+        Cells are used if their rate reaches the former somewhere on the track, and is at most the
         latter on average while the animal runs, in Hz.
     lowest_rate : float
-        Of each cell in each place, in Hz: one spike at an unlikely place must not outweigh all
-        others. .1 is the background rate in the simulations of Takigawa et al. (2024).
+        Lowest rate of each cell at each place, in Hz, so that a single spike at an unlikely place
+        does not outweigh all others. .1 is the background rate in the simulations of Takigawa et
+        al. (2024).
     criteria : Criteria
-        What counts as a candidate event, where these are found.
+        The criteria of candidate events, if these are detected.
     """
 
     bin_size: float = 5.0

@@ -1,10 +1,10 @@
-"""Experience: from the positions of an animal to its moves from state to state, lap by lap.
+"""Experience: conversion of an animal's positions to moves from state to state, lap by lap.
 
 The states are those of a world made from the track graph, with `MDP.from_networkx(track,
 bin_size=...)`, so that learners can act in it and be fed with the same moves. An animal enters a
 state when it comes near the state's centre, and stays in it until it comes near another one.
-Without this hysteresis a flicker at the border of two states would count as a move there and back,
-and almost every move would be experienced both ways.
+Without this hysteresis, fluctuations at the border of two states would count as moves back and
+forth, and almost every move would be experienced in both directions.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ def find_visits(
     most_away: float = 30.0,
     most_unknown: float = _MOST_UNKNOWN,
 ) -> pd.DataFrame:
-    """Find out when an animal was in which state.
+    """Find the times at which an animal was in each state.
 
     Parameters
     ----------
     time : array_like of float, shape (n_samples,)
-        In s, ascending.
+        Times in s, ascending.
     position : array_like of float, shape (n_samples, 2)
-        In cm, as the track graph; NaN where it is unknown.
+        Positions in cm, in the coordinates of the track graph; NaN if unknown.
     graph : networkx.Graph
-        The track, nodes with `pos` in cm.
+        The track; nodes have `pos` in cm.
     world : MDP
-        Made from the graph: `MDP.from_networkx(graph, bin_size=...)`.
+        A world made from this graph: `MDP.from_networkx(graph, bin_size=...)`.
     radius : float, optional
-        How near the animal must come to the centre of a state to enter it, in cm along the track;
-        .4 times the smallest distance between two states if it is not given. Above half of that
+        Distance from the centre of a state within which the animal enters it, in cm along the
+        track; by default .4 times the smallest distance between two states. Above half of that
         distance there would be no hysteresis.
     most_away : float, default 30.0
         Samples farther from the track than this, in cm, count as unknown.
     most_unknown : float, default 0.2
-        The largest share of unknown samples that is taken.
+        The largest share of samples that may be unknown.
 
     Returns
     -------
     pandas.DataFrame
-        One row a visit: `state`, `start_time` (s; it was entered) and `end_time` (s; the last
-        sample before the next one was entered).
+        One row per visit: `state`, `start_time` (s; when it was entered) and `end_time` (s; the
+        last sample before the next state was entered).
 
     Raises
     ------
@@ -74,7 +74,7 @@ def find_visits(
 
     Examples
     --------
-    A flicker at the border of two states is no move:
+    Fluctuations at the border of two states are not moves:
 
     >>> from replay.worlds.tracks import make_linear_track
     >>> track = make_linear_track(30.0)
@@ -95,7 +95,7 @@ def find_visits(
     found = project(track, position)
     if len(found.bin) != len(seconds):
         raise ValueError(
-            f"time and position must be equally long, got {len(seconds)} and {len(found.bin)}."
+            f"time and position must have the same length; got {len(seconds)} and {len(found.bin)}."
         )
     known = found.away <= check_number("most_away", most_away, at_least=0.0)
     n_unknown = int(np.count_nonzero(~known))
@@ -118,17 +118,17 @@ def find_visits(
 
 
 def _centres(track: BinnedTrack, world: MDP) -> NDArray[np.int32]:
-    """Find the bin of each state, and refuse a world that was not made from this track."""
+    """Find the bin of each state; raises an error if the world was not made from this track."""
     if world.position is None:
         raise ValueError(
-            "The world has no positions: make it from the track graph, with MDP.from_networkx."
+            "The world has no positions: make it from the track graph with MDP.from_networkx."
         )
     found = project(track, world.position)
     if found.away.max(initial=0.0) > 1e-3:
         state = int(np.argmax(found.away))
         raise ValueError(
             f"State {state} of the world is {found.away[state]:.3g} cm from the track: make the "
-            "world from this graph, with MDP.from_networkx."
+            "world from this graph with MDP.from_networkx."
         )
     return found.bin
 
@@ -142,8 +142,8 @@ def _radius(track: BinnedTrack, centres: NDArray[np.int32], radius: float | None
     near = check_number("radius", radius, at_least=0.0)
     if near >= least / 2:
         raise ValueError(
-            f"radius must be less than half the distance of two states, which is {least:g} cm, got "
-            f"{near:g}: otherwise a flicker at their border counts as moves."
+            f"radius must be less than half the distance between two states, which is {least:g} "
+            f"cm; got {near:g}. Otherwise fluctuations at their border count as moves."
         )
     return near
 
@@ -155,7 +155,7 @@ def _enter(
     radius: float,
     entered: NDArray[np.int32],
 ) -> None:
-    """Write the state that is entered with each sample, where one is."""
+    """Write the state that is entered with each sample, if there is one."""
     current = -1
     for sample in range(len(bins)):
         if bins[sample] < 0:
@@ -177,34 +177,35 @@ def experience(
     longest_gap: float = 5.0,
     most_skipped: int = 3,
 ) -> EventLog:
-    """Make steps of visits: the moves from state to state, cut into laps.
+    """Convert visits to steps: the moves from state to state, divided into laps.
 
     Parameters
     ----------
     visits : DataFrame
-        One row a visit: `state`, `start_time` and `end_time` (s), as `find_visits` gives it.
+        One row per visit: `state`, `start_time` and `end_time` (s), as `find_visits` returns it.
     world : MDP
         The world of these states.
     ends : iterable of int, optional
-        States in which a lap ends when the animal enters them; without it, those with one
-        neighbour: the ends of the track.
+        States at which a lap ends when the animal enters them; by default those with one neighbour,
+        the ends of the track.
     longest_gap : float, default 5.0
-        If the animal is seen nowhere for longer than this, in s, between two states that are no
-        neighbours, the lap is cut off there.
+        If positions are missing for longer than this, in s, between two states that are not
+        neighbours, the lap is truncated there.
     most_skipped : int, default 3
-        How many states in between the animal may run past unseen: the move is completed along the
-        shortest way. If more are missing the lap is cut off.
+        Largest number of states in between that may be missing: the move is completed along the
+        shortest path. If more are missing, the lap is truncated.
 
     Returns
     -------
     EventLog
-        Its steps have `time` (s), when the next state was entered; `terminated` at the end of a
-        lap, `truncated` where it was cut off; `action`, that of the world which leads there.
+        Its steps have `time` (s), at which the next state was entered; `terminated` at the end of a
+        lap; `truncated` where a lap was truncated; and `action`, the action of the world that leads
+        there.
 
     Raises
     ------
     ValueError
-        If a state is none of the world's, or times do not ascend.
+        If a state is not one of the world's, or times do not ascend.
 
     Examples
     --------
@@ -266,7 +267,7 @@ def experience(
 
 
 def _actions(world: MDP) -> dict[tuple[int, int], int]:
-    """Look up which action leads from each state to each neighbour."""
+    """Look up the action that leads from each state to each neighbour."""
     found: dict[tuple[int, int], int] = {}
     rows = world.transition_rows()
     for row, successor in zip(rows.tolist(), world.successor.tolist(), strict=True):
@@ -277,7 +278,7 @@ def _actions(world: MDP) -> dict[tuple[int, int], int]:
 
 
 def _way(graph: nx.DiGraph, one: int, other: int, most_skipped: int) -> list[int]:
-    """Find the shortest way between two states; nothing if too many states lie between."""
+    """Find the shortest path between two states; empty if too many states lie between."""
     if graph.has_edge(one, other):
         return [one, other]
     try:

@@ -184,7 +184,7 @@ def _classify(
             kind = AMBIGUOUS if not known and all_one_way else NEVER_TAKEN
         else:
             novelty = _EXPERIENCED
-            to_and_fro = n_distinct == 2 and len(rows) > 1  # fits both ways
+            to_and_fro = n_distinct == 2 and len(rows) > 1  # fits both directions
             if to_and_fro or (not known and direction == _TAKEN_BOTH):
                 kind = AMBIGUOUS
             else:

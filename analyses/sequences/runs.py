@@ -198,7 +198,7 @@ def whole_columns(
     return columns
 
 
-def _fits(values: Any, dtype: np.dtype[Any], least: int, most: int) -> bool:
+def _fits(values: object, dtype: np.dtype[Any], least: int, most: int) -> bool:
     """Whether a column needs no further check: a fast test that simulated logs pass."""
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu" or values.ndim != 1:
         return False

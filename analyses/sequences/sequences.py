@@ -161,7 +161,9 @@ class Sequences:
         return pd.DataFrame(columns, copy=False)
 
 
-def count_different(owner: NDArray[np.int64], value: NDArray[Any], n: int) -> NDArray[np.int32]:
+def count_different(
+    owner: NDArray[np.int64], value: NDArray[np.integer], n: int
+) -> NDArray[np.int32]:
     """Count the different values of each owner.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import networkx as nx
 import numpy as np
@@ -227,7 +227,9 @@ class Track:
             impossible if impossible.any() else None,
         )
 
-    def move(self, place: NDArray[Any], next_place: NDArray[Any]) -> NDArray[np.int64]:
+    def move(
+        self, place: NDArray[np.integer], next_place: NDArray[np.integer]
+    ) -> NDArray[np.int64]:
         """Find the numbers of moves between places; -1 if these are not neighbours.
 
         Parameters
@@ -291,7 +293,7 @@ class Track:
         _measure(number, states.begin, self._distances(visited), extent, correlation)
         return extent, correlation
 
-    def _distances(self, places: NDArray[Any]) -> NDArray[np.float64]:
+    def _distances(self, places: NDArray[np.integer]) -> NDArray[np.float64]:
         """Compute shortest-path lengths, shape (n_places, n_places); infinite without a path."""
         here, there = np.divmod(self.key, MOST_STATES)
         nodes = np.unique(np.concatenate((here, there, places)))

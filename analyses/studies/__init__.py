@@ -1,7 +1,7 @@
 """Studies: each one a question, its tables and its figures.
 
-A study of one's own is a file with a ``STUDY`` (:class:`analyses.jobs.study.Study`), and its line
-in ``STUDIES``. Nothing is imported before a study is asked for.
+To add a study, write a file with a ``STUDY`` (:class:`analyses.jobs.study.Study`) and add a line to
+``STUDIES``. No study is imported before it is looked up.
 """
 
 from importlib import import_module
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from replay.checks import unknown_name
 
 if TYPE_CHECKING:
+    from analyses.jobs.columns import Table
     from analyses.jobs.study import Study
 
-__all__ = ["STUDIES", "find_study"]
+__all__ = ["STUDIES", "find_study", "written_tables"]
 
 STUDIES = {
     "reproduction": "analyses.studies.brea_2018.reproduce",
@@ -29,7 +30,7 @@ STUDIES = {
     "recording": "analyses.studies.recorded_replay.one_animal",
     "recordings": "analyses.studies.recorded_replay.several_animals",
 }
-"""Name -> the module that has the study as its ``STUDY``."""
+"""Name -> the module that defines the study as its ``STUDY``."""
 
 
 def find_study(name: str) -> "Study[Any]":
@@ -59,3 +60,29 @@ def find_study(name: str) -> "Study[Any]":
         raise unknown_name("study", name, STUDIES)
     study: Study[Any] = import_module(STUDIES[name]).STUDY
     return study
+
+
+def written_tables() -> "dict[str, Table]":
+    """Describe the tables that commands write: those of logs, and of all studies.
+
+    Returns
+    -------
+    dict of str to Table
+        Name of the file -> what its rows and columns mean. Where two tables have the same file
+        name, the second is listed as ``STUDY/FILE``.
+
+    Examples
+    --------
+    >>> written_tables()["recording/sequences.parquet"].row
+    'place sequence of replay in a recording'
+    """
+    from analyses.jobs.columns import LOG_TABLES
+
+    tables = dict(LOG_TABLES)
+    for name in STUDIES:
+        for file, table in find_study(name).columns.items():
+            if file not in tables:
+                tables[file] = table
+            elif table not in tables.values():
+                tables[f"{name}/{file}"] = table
+    return tables

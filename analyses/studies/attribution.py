@@ -1,15 +1,15 @@
 """From episodic to semantic memory: to how many episodes a replayed sequence can be attributed.
 
-Brea (2018) [1]_ expects that with growing experience nobody can tell any more which one it is from.
-A sequence is attributed to *one* episode if its path was run contiguously in exactly one episode
-before the replay event; if it was run in *several*, it is anyone's guess in which; and if in
-*none*, it was put together from pieces, or never experienced (`novelty` tells which). `attribute`
-tells this of each sequence, `measure_attribution` counts it over learning and by length,
-`summarise_attribution` adds intervals over worlds.
+Brea (2018) [1]_ expects that, as experience grows, it becomes impossible to tell which episode a
+replayed sequence comes from. A sequence is attributed to *one* episode if its path was run
+contiguously in exactly one episode before the replay event. If it was run in *several* episodes,
+its origin is ambiguous; if in *none*, it was composed of pieces or never experienced (see
+`novelty`). `attribute` classifies each sequence, `measure_attribution` counts over learning and by
+length, and `summarise_attribution` adds intervals over worlds.
 
 References
 ----------
-.. [1] Brea, J. (2018), Is prioritized sweeping the better episodic control?
+.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
    https://doi.org/10.48550/arXiv.1711.06677
 """
 
@@ -24,6 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.intervals import share_intervals
+from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.sequences.classification import classify
@@ -44,7 +45,7 @@ __all__ = ["ATTRIBUTED_LEARNERS", "ATTRIBUTIONS", "STUDY", "attribute", "attribu
 __all__ += ["count_attributions", "measure_attribution", "summarise_attribution"]
 
 ATTRIBUTIONS = ("one", "several", "none")
-"""The number of episodes that hold a sequence."""
+"""The number of episodes that contain a sequence."""
 
 ATTRIBUTED_LEARNERS = (
     "episodic_control",
@@ -53,7 +54,7 @@ ATTRIBUTED_LEARNERS = (
     "dyna_q",
     "trajectory_sampling",
 )
-"""The learners that `measure_attribution` compares if it is not told others."""
+"""The default learners of `measure_attribution`."""
 
 _ONE, _SEVERAL, _NONE = range(len(ATTRIBUTIONS))
 _STEPS = {"maze": 100_000}
@@ -65,17 +66,17 @@ _EPISODES = 2 ** np.arange(40)
 
 
 def attribute(sequences: pd.DataFrame, steps: pd.DataFrame) -> pd.Series:
-    """Tell whether one episode, several or none hold each replayed sequence.
+    """Determine whether one episode, several or none contain each replayed sequence.
 
     Parameters
     ----------
     sequences : pandas.DataFrame
-        As `classify` gives it: `run, step, states, orientation, direction`. A path is read as its
-        novelty was judged: in its orientation; where that is unknown, in its direction; where its
-        moves were made in both directions, each way.
+        As `classify` returns it: `run, step, states, orientation, direction`. A path is read as for
+        its novelty: in its orientation; if that is unknown, in its direction; if its moves were
+        made in both directions, either way.
     steps : pandas.DataFrame
-        The steps of the same log: `run, episode, step, state, next_state`. Those after a
-        sequence's `step` don't count.
+        The steps of the same log: `run, episode, step, state, next_state`. Steps after a sequence's
+        `step` are ignored.
 
     Returns
     -------
@@ -90,7 +91,7 @@ def attribute(sequences: pd.DataFrame, steps: pd.DataFrame) -> pd.Series:
 
     Examples
     --------
-    After the laps 0, 1, 2 and 0, 1, 3 it is uncertain in which of them the rat went from 0 to 1.
+    After the laps 0, 1, 2 and 0, 1, 3, the move from 0 to 1 belongs to both.
 
     >>> steps = {"state": [0, 1, 0, 1], "next_state": [1, 2, 1, 3], "action": 0,
     ...          "terminated": [False, True, False, True]}
@@ -115,7 +116,7 @@ def attribute(sequences: pd.DataFrame, steps: pd.DataFrame) -> pd.Series:
 
 
 def _attribute(sequences: pd.DataFrame, experience: Experience) -> np.ndarray:
-    """Give the number in ``ATTRIBUTIONS`` of each sequence of one run."""
+    """Return the index in ``ATTRIBUTIONS`` of each sequence of one run."""
     walked, taken = (sequences[name].astype(object) for name in ("orientation", "direction"))
     way = walked.where(walked.notna(), taken).to_numpy()
     states = sequences["states"].to_numpy()
@@ -127,7 +128,7 @@ def _attribute(sequences: pd.DataFrame, experience: Experience) -> np.ndarray:
         held = first < limit[rows]
         rows, first, second = rows[held], first[held], second[held]
         episode = experience.episode[first]
-        # Of a path that is read each way, another episode may hold the other way.
+        # If a path is read both ways, another episode may contain the other way.
         elsewhere = (codes[rows] != _NONE) & (only[rows] != episode)
         again = (second < limit[rows]) | elsewhere | (codes[rows] == _SEVERAL)
         codes[rows], only[rows] = np.where(again, _SEVERAL, _ONE), episode
@@ -137,13 +138,13 @@ def _attribute(sequences: pd.DataFrame, experience: Experience) -> np.ndarray:
 def _ends(
     experience: Experience, paths: np.ndarray, backwards: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find how many moves came before each path first ended, and then in a second episode."""
+    """Find after how many moves each path first ended, and then in a second episode."""
     n_states = np.fromiter(map(len, paths), dtype=np.int64, count=len(paths))
     flat = np.concatenate([np.empty(0, dtype=np.int64), *paths])
     begins = np.cumsum(n_states) - n_states
     if backwards:
         flat, begins = flat[::-1], len(flat) - begins - n_states
-    symbol = experience.symbols(flat[:-1], flat[1:])  # between paths too, but no one asks for it
+    symbol = experience.symbols(flat[:-1], flat[1:])  # also between paths, but these are never read
     node = np.empty(len(paths), dtype=np.int32)
     _find_nodes(experience.automaton, symbol, begins, n_states - 1, node)
     known, nowhere = node >= 0, experience.n_moves
@@ -177,10 +178,10 @@ def measure_attribution(
     n_steps: int | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Count what can be attributed, over learning and by length, in one world of the paper.
+    """Count attributed sequences over learning and by length, in one world of the paper.
 
-    Causes are followed through later replay events: a sweep that goes on three states a step is one
-    sequence, as long as it goes.
+    Causal chains continue through later replay events: a sweep that continues by three states per
+    step is a single sequence.
 
     Parameters
     ----------
@@ -193,15 +194,15 @@ def measure_attribution(
     n_seeds : int, default 1
         Runs of each learner.
     n_steps : int, optional
-        Steps of a run; the paper's, but for 100,000 in mazes.
+        Steps of a run; by default the paper's, but 100,000 in mazes.
     seed : int, default 0
         Seed of everything.
 
     Returns
     -------
     pandas.DataFrame
-        `experiment, learner, mdp, episode, length, attribution, count`, as `count_attributions`
-        gives them, added up over seeds.
+        `experiment, learner, mdp, episode, length, attribution, count`: the counts of
+        `count_attributions`, summed over seeds.
 
     Raises
     ------
@@ -234,7 +235,7 @@ def measure_attribution(
 
 
 def count_attributions(log: EventLog) -> pd.DataFrame:
-    """Count the sequences of a log that one episode, several or none hold.
+    """Count the sequences of a log that one episode, several or none contain.
 
     Parameters
     ----------
@@ -244,8 +245,8 @@ def count_attributions(log: EventLog) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `episode` (a bound: up to which episode, counted from 1, and after the bound before; powers
-        of 2), `length` (likewise, up to how many states), `attribution` and `count`.
+        `episode` (the upper bound of a bin of episodes, counted from 1; powers of 2), `length` (the
+        upper bound of a bin of numbers of states), `attribution` and `count`.
 
     Examples
     --------
@@ -272,7 +273,7 @@ def _bound(numbers: pd.Series, bounds: np.ndarray) -> np.ndarray:
 
 
 def summarise_attribution(counts: pd.DataFrame) -> pd.DataFrame:
-    """Turn counts into shares, with intervals over worlds.
+    """Convert counts to shares, with intervals over worlds.
 
     Parameters
     ----------
@@ -282,9 +283,9 @@ def summarise_attribution(counts: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `experiment, learner`; `of`, ``moves`` (single ones) or ``sequences`` (of three states or
-        more); `over`, what the rows run over: ``episode``, ``length`` or, for the share of all of
-        them, ``all``; `up_to`, the bound (see `count_attributions`), null of ``all``; `attribution,
+        `experiment, learner`; `of`: ``moves`` (single ones) or ``sequences`` (of three states or
+        more); `over`, what the rows run over: ``episode``, ``length``, or ``all`` for the share of
+        all replay; `up_to`: the bound (see `count_attributions`), null for ``all``; `attribution,
         count, share`, and the share's 95 % interval `ci_low, ci_high` (BCa bootstrap) over `n_mdps`
         worlds.
 
@@ -316,7 +317,7 @@ def summarise_attribution(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def attribution_overview(table: pd.DataFrame) -> pd.DataFrame:
-    """Give the shares of all sequences in a summary: one row for each world and learner.
+    """Extract the shares of all sequences from a summary, one row per experiment and learner.
 
     Parameters
     ----------
@@ -365,7 +366,7 @@ def _draw_by_length(results: Results) -> Iterator[tuple[str, Figure]]:
 
 STUDY = Study(
     "attribution",
-    "Can it still be told which episode a replayed sequence is from?",
+    "Which episode does a replayed sequence come from, and can it still be determined?",
     "replay study attribution",
     plan=_plan,
     describe=SizedPlan.describe,
@@ -373,5 +374,17 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"attribution": _draw_over_learning, "attribution_length": _draw_by_length},
+    columns={
+        "attribution.csv": Table.of(
+            "bound and attribution of a learner's replay",
+            "experiment learner of over up_to attribution count share ci_low ci_high n_mdps",
+            {
+                "of": Column("single `moves`, or `sequences` of three states or more"),
+                "over": Column("what the rows run over: `episode`, `length`, or `all` replay"),
+                "up_to": Column("up to which episode, from 1, or length", "", "if `over` is `all`"),
+                "attribution": Column("whether `one` episode contains it, `several` or `none`"),
+            },
+        )
+    },
     show=_show,
 )

@@ -1,4 +1,4 @@
-"""The reward rates that count as 0 and as 1: of the random and of the optimal policy."""
+"""The reward rates of the random and the optimal policy, which normalisation maps to 0 and 1."""
 
 from typing import NamedTuple, TypeVar
 
@@ -18,21 +18,21 @@ class Baselines(NamedTuple):
     Attributes
     ----------
     random : float
-        Of the uniformly random policy.
+        Reward rate of the uniformly random policy.
     optimal : float
-        Of the optimal policy, with exploration.
+        Reward rate of the optimal policy, with exploration.
     """
 
     random: float
     optimal: float
 
     def normalise(self, rate: Rates) -> Rates:
-        """Express reward rates between the random (0) and the optimal policy (1).
+        """Scale reward rates so that the random policy has 0 and the optimal policy 1.
 
         Parameters
         ----------
         rate : float or ndarray
-            Reward per step.
+            Rewards per step.
 
         Returns
         -------
@@ -43,16 +43,16 @@ class Baselines(NamedTuple):
 
 
 def baselines(mdp: MDP, *, discount: float, epsilon: float) -> Baselines:
-    """Solve an MDP for the two policies between which reward rates are normalised.
+    """Compute the reward rates of an MDP by which others are normalised.
 
     Parameters
     ----------
     mdp : MDP
         The world.
     discount : float
-        The weight of the future, for which the optimal policy is optimal.
+        The discount factor for which the optimal policy is optimal.
     epsilon : float
-        The probability with which the optimal policy draws any action at random.
+        The probability with which the optimal policy takes a random action.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Reward rate against memory: what prioritized sweeping earns if it may not keep all transitions.
+"""Reward rate and size of memory: prioritized sweeping that cannot keep all transitions.
 
-Between remembering the last episode only and remembering everything lie four rules of forgetting,
-those of :func:`replay.parts.retention.retain`. `measure_bounded_memory` lets the learner act with
-each of them at several capacities; `summarise_bounded_memory` averages over worlds.
+Four rules of forgetting (:func:`replay.parts.retention.retain`) cover the range from remembering
+only the last episode to remembering everything. `measure_bounded_memory` simulates the learner with
+each rule at several capacities; `summarise_bounded_memory` averages over worlds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.intervals import mean_interval
+from analyses.jobs.columns import MEAN_RATE, Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.studies.baselines import baselines
@@ -34,7 +35,7 @@ CAPACITIES: dict[str, tuple[int, ...]] = {
     "recent_transitions": _TRANSITIONS,
     "valuable_transitions": _TRANSITIONS,
 }
-"""Rule of forgetting -> the bounds that are tried, in episodes or in transitions."""
+"""Rule of forgetting -> the bounds to be simulated, in episodes or in transitions."""
 
 _EXPERIMENTS = ("deterministic_tree", "stochastic_tree", "maze")
 _STEPS = {"maze": 100_000}
@@ -50,7 +51,7 @@ def measure_bounded_memory(
     n_steps: int | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Let a learner act in one world with memories of several sizes, each with the same seeds.
+    """Simulate a learner in one world with memories of several sizes and the same seeds.
 
     Parameters
     ----------
@@ -59,23 +60,22 @@ def measure_bounded_memory(
     index : int, default 0
         Which of its worlds.
     learner : str, default "prioritized_sweeping"
-        A learner with the parameters `retention` and `capacity`, as the paper's experiments have
-        it.
+        A learner of the paper's experiments that has the parameters `retention` and `capacity`.
     capacities : mapping of str to sequence of float
-        Rule of forgetting -> bounds; one without a bound is added to each.
+        Rule of forgetting -> bounds; an unbounded memory is added to each.
     n_seeds : int, default 2
         Runs with each memory.
     n_steps : int, optional
-        Steps of a run; the paper's, but for 100,000 in mazes.
+        Steps of a run; by default the paper's, but 100,000 in mazes.
     seed : int, default 0
         Seed of everything.
 
     Returns
     -------
     pandas.DataFrame
-        One row a memory: `experiment, retention, capacity, mdp`; `n_transitions`, the most that
-        were held at once, a new one that others make room for included; `reward_rate`, normalised,
-        over the whole run. Both are means over seeds.
+        One row per memory: `experiment, retention, capacity, mdp`; `n_transitions`, the largest
+        number held at once, including a new one that replaces others; and the normalised
+        `reward_rate` of the whole run. Both are means over seeds.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def summarise_bounded_memory(measured: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row an experiment and memory: `experiment, retention, capacity, n_transitions, mean,
+        One row per experiment and memory: `experiment, retention, capacity, n_transitions, mean,
         sem, ci_low, ci_high, n_mdps`, with a 95 % Student-t interval of the mean reward rate.
 
     Raises
@@ -187,5 +187,17 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"bounded_memory": _draw},
+    columns={
+        "bounded_memory.csv": Table.of(
+            "bound of the memory in an experiment",
+            "experiment retention capacity n_transitions mean sem ci_low ci_high n_mdps",
+            {
+                "retention": Column("what is forgotten when the memory is full"),
+                "capacity": Column("the bound, in episodes or transitions; inf: none"),
+                "n_transitions": Column("the most transitions held at once, a mean over worlds"),
+                "mean": MEAN_RATE,
+            },
+        )
+    },
     show=_show,
 )

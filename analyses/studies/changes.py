@@ -1,13 +1,13 @@
-"""What a change of the world does: reward rate around it, time to recover, and replay after it.
+"""Effects of a change of the world: reward rate around it, time to recover, and replay after it.
 
-`measure_change` lets learners act in one drawn world that changes
+`measure_change` simulates learners in one randomly drawn world that changes
 (:mod:`replay.worlds.changing_worlds`); `summarise_rates`, `summarise_recovery` and
-`summarise_replay` average over worlds. Reward rates are normalised in each phase on its own: 0 is a
-uniformly random policy, 1 the optimal one with the same exploration (epsilon = 0.1), both exact. A
-learner has *recovered* at the end of the first tenth of a phase, wherever that begins, in which the
-normalised reward rate is back at 90 % of what it was before the change, in the last fifth of the
-phase before. What it earns late in the phase stands beside that: who had not learned the first
-world has little to recover.
+`summarise_replay` average over worlds. Reward rates are normalised separately in each phase: 0 is
+the uniformly random policy, 1 the optimal one with the same exploration (epsilon = 0.1), both
+exact. A learner has *recovered* at the end of the first stretch of a tenth of a phase in which the
+normalised reward rate is at least 90 % of that in the last fifth of the phase before. The reward
+rate late in the phase is reported as well, because a learner that had not learned the first world
+has little to recover.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.intervals import shares
+from analyses.jobs.columns import MEAN_RATE, Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study, digests
 from analyses.reward_rate import over_mdps
@@ -38,10 +39,10 @@ __all__ = ["PHASE_WINDOWS", "STUDY", "ChangePlan", "measure_change", "plan_chang
 __all__ += ["summarise_rates", "summarise_recovery", "summarise_replay"]
 
 PHASE_WINDOWS = 50
-"""Into how many windows each phase is cut."""
+"""Number of windows of each phase."""
 
 _CRITERION = 0.9
-_STRETCH = PHASE_WINDOWS // 10  # windows; a single one holds few episodes
+_STRETCH = PHASE_WINDOWS // 10  # windows; a single one contains few episodes
 _LATE = 0.2  # of a phase, at its end
 _AROUND = 0.1  # of a phase, before and after a change, in which replay is counted
 _MIN_LENGTH = 3
@@ -60,7 +61,7 @@ def measure_change(
     n_rest: int = 0,
     seed: int = 0,
 ) -> dict[str, pd.DataFrame]:
-    """Let learners act in one drawn world that changes.
+    """Simulate learners in one randomly drawn world that changes.
 
     Parameters
     ----------
@@ -69,11 +70,11 @@ def measure_change(
     learners : dict
         Name in the tables -> name in ``LEARNERS``, and the parameters that differ.
     index : int
-        Which of the worlds that can be drawn.
+        The number of the drawn world.
     n_seeds : int
         Runs of each learner.
     n_steps : int, optional
-        Steps of each phase, at least 50; the builder's own by default.
+        Steps of each phase, at least 50; by default those of the kind of world.
     n_rest : int
         Pauses of rest after each phase.
     seed : int
@@ -82,12 +83,12 @@ def measure_change(
     Returns
     -------
     dict of pandas.DataFrame
-        ``rates``: a row for each window of a run, with `world, learner, mdp, seed, phase`,
-        `time_step` (a window's end, in steps of the phase) and the normalised `reward_rate`.
-        ``replay``: a row for each kind of chain before and after a change, with `world, learner,
-        mdp, seed, phase` (the one that the change begins), `period`, `kind`, `count` and `n_steps`.
-        Periods are a tenth of a phase; chains are causal, within events, of at least 3 states.
-        What is replayed at rest belongs to the time before the change.
+        ``rates``: one row per window of a run: `world, learner, mdp, seed, phase`, `time_step` (the
+        window's end, in steps of the phase) and the normalised `reward_rate`. ``replay``: one row
+        per kind of chain before and after a change: `world, learner, mdp, seed, phase` (the one
+        that begins with the change), `period`, `kind`, `count` and `n_steps`. Periods are a tenth
+        of a phase; chains are causal, within events, of at least 3 states. Replay at rest counts
+        before the change.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def _draw_world(world: str, index: int, n_steps: int | None, n_rest: int, seed: 
     shortest = min(phase.n_steps for phase in protocol.phases)
     if shortest < PHASE_WINDOWS:
         raise ValueError(
-            f"A phase needs at least {PHASE_WINDOWS} steps, one for each window, got {shortest}."
+            f"A phase needs at least {PHASE_WINDOWS} steps, one per window, got {shortest}."
         )
     return protocol
 
@@ -183,7 +184,7 @@ def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     rates : pandas.DataFrame
-        The table ``rates`` of `measure_change`, of one or many worlds.
+        The table ``rates`` of `measure_change`, of one or more worlds.
 
     Returns
     -------
@@ -208,7 +209,7 @@ def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
-    """Find out how long learners need to recover from each change.
+    """Measure how long learners need to recover from each change.
 
     Parameters
     ----------
@@ -218,10 +219,10 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a world, learner and change: `world, learner, phase` (the one that the change
-        begins); `before, first, late`, the mean normalised reward rate in the last fifth of the
+        One row per world, learner and change: `world, learner, phase` (the one that begins with the
+        change); `before, first, late`, the mean normalised reward rate in the last fifth of the
         phase before, in the first fifth of this one, and in its last fifth; `median`, the median
-        over drawn worlds of the steps to recover (NaN unless more than half did),
+        over drawn worlds of the number of steps to recover (NaN unless more than half did),
         `share_recovered` and `n_mdps`.
 
     Raises
@@ -252,7 +253,7 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
             early = after["time_step"] <= _LATE * after["time_step"].max()
             rate = after["reward_rate"].rolling(_STRETCH).mean()
             recovered = after.loc[rate >= _CRITERION * last.mean(), "time_step"]
-            # Who earned no more than a random policy has nothing to recover.
+            # A learner that earned no more than a random policy has nothing to recover.
             steps = recovered.min() if last.mean() > 0 and len(recovered) else np.inf
             rows.append(
                 {
@@ -279,18 +280,18 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise_replay(replay: pd.DataFrame) -> pd.DataFrame:
-    """Compare what is replayed before and after each change.
+    """Compare replay before and after each change.
 
     Parameters
     ----------
     replay : pandas.DataFrame
-        The table ``replay`` of `measure_change`, of one or many worlds.
+        The table ``replay`` of `measure_change`, of one or more worlds.
 
     Returns
     -------
     pandas.DataFrame
         Columns `world, learner, phase, period, kind`; `count` and `share` of all chains of the
-        period, over all runs; `per_step`, chains of the kind a step.
+        period, over all runs; `per_step`, chains of the kind per step.
 
     Raises
     ------
@@ -317,7 +318,7 @@ def summarise_replay(replay: pd.DataFrame) -> pd.DataFrame:
 
 
 class ChangePlan(NamedTuple):
-    """Which learners act in which world, how often and how long.
+    """The plan of the study.
 
     Attributes
     ----------
@@ -326,11 +327,11 @@ class ChangePlan(NamedTuple):
     learners : dict
         Name in the tables -> name in ``LEARNERS``, and the parameters that differ.
     n_mdps : int
-        How many worlds are drawn.
+        Number of drawn worlds.
     n_seeds : int
         Runs of each learner in each of them.
     n_steps : int or None
-        Steps of each phase; None for the world's own.
+        Steps of each phase; None for those of the kind of world.
     n_rest : int
         Pauses of rest after each phase.
     seed : int
@@ -346,12 +347,12 @@ class ChangePlan(NamedTuple):
     seed: int = 0
 
     def describe(self) -> dict[str, Any]:
-        """Give what the manifest is to hold."""
+        """Return the entries of the manifest."""
         files = {name: name for name, _ in self.learners.values() if name not in LEARNERS}
         return self._asdict() | ({"files": digests(files)} if files else {})
 
     def n_pieces(self) -> dict[str, int]:
-        """Give the number of pieces: one for each drawn world."""
+        """Return the number of pieces: one per drawn world."""
         return {self.world: self.n_mdps}
 
 
@@ -365,14 +366,14 @@ def plan_change(
     n_rest: int = 0,
     seed: int = 0,
 ) -> ChangePlan:
-    """Plan to let learners act in several drawn worlds that change.
+    """Plan to simulate learners in several drawn worlds that change.
 
     Parameters
     ----------
     world, learners, n_seeds, n_steps, n_rest, seed
         As in `measure_change`.
     n_mdps : int, default 10
-        How many worlds are drawn.
+        Number of drawn worlds.
 
     Returns
     -------
@@ -391,7 +392,7 @@ def plan_change(
     if n_steps is not None:
         check_whole(
             "The number of steps of a phase", n_steps, at_least=PHASE_WINDOWS, at_most=MOST_STEPS,
-            hint="Each phase is cut into so many windows.",
+            hint="Each phase is divided into that many windows.",
         )  # fmt: skip
     if not learners:
         raise ValueError("Name at least one learner.")
@@ -441,12 +442,14 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 def _in_order(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
-    """Order learners as another table does."""
+    """Order learners as in another table."""
     rank = {name: place for place, name in enumerate(like["learner"].unique())}
     by_rank = table.assign(rank=table["learner"].astype(str).map(rank))
     ordered = by_rank.sort_values("rank", kind="stable", ignore_index=True).drop(columns="rank")
     return ordered.assign(learner=ordered["learner"].astype(str))
 
+
+_AFTER_CHANGE = Column("the number of the phase that begins with the change")
 
 STUDY = Study(
     "changes",
@@ -458,5 +461,42 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"changes": _draw},
+    columns={
+        "change_rates.csv": Table.of(
+            "time window of a learner in a phase",
+            "world learner phase time_step mean sem ci_low ci_high n_mdps n_seeds",
+            {
+                "phase": Column("the number of the phase, from 0"),
+                "time_step": Column("the end of the window, from the start of the phase", "steps"),
+                "mean": MEAN_RATE,
+            },
+        ),
+        "change_recovery.csv": Table.of(
+            "learner and change",
+            "world learner phase before first late median share_recovered n_mdps",
+            {
+                "phase": _AFTER_CHANGE,
+                "before": Column("normalised reward rate in the last fifth of the phase before"),
+                "first": Column("that in the first fifth of this phase"),
+                "late": Column("that in the last fifth of this phase"),
+                "median": Column(
+                    "the median number of steps until 90 % of the rate before is reached again",
+                    "steps",
+                    "if half of the runs or more never do",
+                ),
+                "share_recovered": Column("the share of runs that do"),
+            },
+        ),
+        "change_replay.csv": Table.of(
+            "kind of replay before or after a change",
+            "world learner phase period kind count share per_step",
+            {
+                "phase": _AFTER_CHANGE,
+                "period": Column("`before` or `after` the change: a tenth of a phase"),
+                "count": Column("causal chains of three states or more"),
+                "per_step": Column("how many per step", "1/step"),
+            },
+        ),
+    },
     show=_show,
 )

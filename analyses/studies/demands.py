@@ -2,7 +2,7 @@
 
 Worlds of one kind come in several sizes: trees with more levels, trees with more actions, larger
 mazes. In each of them the learner acts until every pair of state and action could have been tried
-several times. What a word and an operation is, :mod:`replay.demands` says.
+several times. See :mod:`replay.demands` for the definitions of a word and an operation.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, digests
@@ -61,7 +62,7 @@ GROWING_WORLDS: dict[str, tuple[Builder, tuple[int, ...]]] = {
     "stochastic_tree_actions": (_wider_stochastic_tree, (2, 4, 8, 16)),
     "maze_size": (random_maze, (5, 6, 8, 10)),
 }
-"""Kind of world -> function of a size and a random generator, and the sizes."""
+"""Kind of world -> function of a size and a random number generator, and the sizes."""
 
 
 def measure_demands(
@@ -76,27 +77,27 @@ def measure_demands(
 ) -> pd.DataFrame:
     """Count the demands of learners in worlds of several sizes.
 
-    Untried actions are preferred, as in the paper's experiments, by learners that can be told so.
+    Learners with a parameter for it prefer untried actions, as in the paper's experiments.
 
     Parameters
     ----------
     learners : iterable of str
-        Names in ``LEARNERS``, or paths of Python files of one's own.
+        Names in ``LEARNERS``, or paths of your own Python files.
     worlds : mapping of str to (callable, sequence of int)
-        Kind of world -> function of a size and a random generator, and the sizes.
+        Kind of world -> function of a size and a random number generator, and the sizes.
     n_mdps : int, default 3
         Worlds of each size.
     visits : int, default 5
-        Steps of a run, for each pair of state and action.
+        Steps of a run, per pair of state and action.
     seed : int, default 0
         Seed of the worlds and the runs.
 
     Returns
     -------
     pandas.DataFrame
-        One row a learner and world: `learner, world, size, mdp, n_states` (those to act
-        in), `n_actions, n_steps`; `words`, the most that were held; and, a step, `backups,
-        queue_operations, comparisons`, means over the run.
+        One row per learner and world: `learner, world, size, mdp, n_states` (non-terminal ones),
+        `n_actions, n_steps`; `words`, the most that were stored; and, as means per step of the run,
+        `backups, queue_operations, comparisons`.
 
     Raises
     ------
@@ -143,7 +144,7 @@ def measure_demands(
 
 
 class DemandsPlan(NamedTuple):
-    """Whose demands are counted, in how many worlds and for how long.
+    """The plan of the study.
 
     Attributes
     ----------
@@ -152,7 +153,7 @@ class DemandsPlan(NamedTuple):
     n_mdps : int
         Worlds of each size.
     visits : int
-        Steps of a run, for each pair of state and action.
+        Steps of a run, per pair of state and action.
     seed : int
         Seed of everything.
     """
@@ -163,12 +164,12 @@ class DemandsPlan(NamedTuple):
     seed: int
 
     def describe(self) -> dict[str, Any]:
-        """Give what the manifest is to hold."""
+        """Return the entries of the manifest."""
         files = {name: name for name in self.learners if name not in LEARNERS}
         return self._asdict() | ({"files": digests(files)} if files else {})
 
     def n_pieces(self) -> dict[str, int]:
-        """Give the number of pieces: in each kind of world, one for each learner."""
+        """Return the number of pieces: one per learner in each kind of world."""
         return dict.fromkeys(GROWING_WORLDS, len(self.learners))
 
 
@@ -251,8 +252,8 @@ def _show(plan: DemandsPlan, tables: Mapping[str, pd.DataFrame]) -> Iterator[Sho
             shown[name.replace("_", " ")] = largest[name].map("{:,.2f}".format)
         yield Shown(f"{world}: {n_states:.0f} states, {n_actions:.0f} actions", shown)
     yield Shown(
-        note="Words are the most that were held, operations are those of a step; both are means "
-        "over the largest worlds."
+        note="Words are the most that were stored, operations are per step; both are means over "
+        "the largest worlds."
     )
 
 
@@ -272,6 +273,22 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"demands": _draw},
+    columns={
+        "demands.csv": Table.of(
+            "learner in a world of some size",
+            "learner world size mdp n_states n_actions n_steps words backups queue_operations "
+            "comparisons",
+            {
+                "size": Column("what grows: depth, actions, or cells along a side"),
+                "words": Column("the most numbers stored at once", "words", "if it is unknown"),
+                "backups": Column("backups, averaged over the run", "1/step"),
+                "queue_operations": Column(
+                    "operations on a queue, averaged over the run", "1/step"
+                ),
+                "comparisons": Column("comparisons, averaged over the run", "1/step"),
+            },
+        )
+    },
     show=_show,
     estimate=_estimate,
 )

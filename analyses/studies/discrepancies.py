@@ -1,8 +1,8 @@
-"""What each discrepancy between the paper's text and its code does to the learning curves.
+"""Effects of the discrepancies between the paper's text and its code on the learning curves.
 
-The learners of the text act in the worlds of a reproduction, with its seeds: each discrepancy on
-its own, D1 and so on, and all of them together. Only learners whose parameters change act again.
-Reward rates are compared in pairs, world by world.
+The learners of the text are simulated in the worlds of a reproduction, with its seeds: with each
+discrepancy alone (D1 and so on), and with all of them. Only learners whose parameters change are
+simulated again. Reward rates are compared in pairs, world by world.
 
 ==========================  ===============================================================
 ``discrepancies.csv``       published and changed reward rate, their difference, its interval
@@ -10,7 +10,7 @@ Reward rates are compared in pairs, world by world.
 ``reward_rate.csv``         the published ones
 ==========================  ===============================================================
 
-Reward rates are normalised by the policies of the variant: with another epsilon the optimal policy
+Reward rates are normalised by the policies of the variant: with another epsilon, the optimal policy
 explores as much as the learner does.
 """
 
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from analyses.intervals import mean_interval
+from analyses.jobs.columns import MEAN_RATE, Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest
@@ -46,21 +47,21 @@ if TYPE_CHECKING:
 __all__ = ["COMPARED", "PERIODS", "STUDY", "Variants", "compare_periods", "plan_variants"]
 
 COMPARED = ("D1", "D2", "D1+D2", "D3", "D4", "D6", "D13", "text")
-"""The variants that are compared with the published code; D5 changes nothing."""
+"""The variants that are compared with the published code; D5 has no effect."""
 
 PERIODS = {"early": (0.0, 0.1), "whole": (0.0, 1.0), "late": (0.9, 1.0)}
 """Name -> the part of a run over which reward rates are averaged."""
 
 
 class Variants(NamedTuple):
-    """What is compared with what.
+    """The plan of the study.
 
     Attributes
     ----------
     folder : Path
-        What ``replay reproduce`` made.
+        A folder that ``replay reproduce`` wrote.
     published : Reproduction
-        What it was asked for.
+        The plan of that reproduction.
     changed : dict of str to Reproduction
         Name of the variant -> the learners that it changes, in the same worlds.
     """
@@ -70,20 +71,20 @@ class Variants(NamedTuple):
     changed: dict[str, Reproduction]
 
     def worlds(self, variant: str) -> list[Piece]:
-        """List the worlds in which learners of a variant act again."""
+        """List the worlds in which learners of a variant are simulated again."""
         pieces = self.changed[variant].n_pieces().items()
         return [Piece(name, index) for name, n_mdps in pieces for index in range(n_mdps)]
 
     def world_of(self, piece: Piece) -> tuple[Reproduction, Piece]:
-        """Give the variant that a piece of this study belongs to, and the world in it."""
+        """Return the variant that a piece of this study belongs to, and the world in it."""
         return self.changed[piece.group], self.worlds(piece.group)[piece.number]
 
     def n_pieces(self) -> dict[str, int]:
-        """Give the number of pieces of each variant: one for each world."""
+        """Return the number of pieces of each variant: one per world."""
         return {variant: len(self.worlds(variant)) for variant in self.changed}
 
     def describe(self) -> dict[str, Any]:
-        """Give what the manifest is to hold."""
+        """Return the entries of the manifest."""
         return {
             "published": self.published.describe(),
             "changed": {name: plan.describe() for name, plan in self.changed.items()},
@@ -96,7 +97,7 @@ def plan_variants(folder: str | Path) -> Variants:
     Parameters
     ----------
     folder : path
-        What ``replay reproduce`` made.
+        A folder that ``replay reproduce`` wrote.
 
     Returns
     -------
@@ -106,17 +107,17 @@ def plan_variants(folder: str | Path) -> Variants:
     Raises
     ------
     FileNotFoundError
-        If this is no result folder.
+        If this is not a result folder.
     ValueError
-        If it is unfinished, is of another study or of other source files, holds a variant, or has
-        no learner that a discrepancy is about.
+        If it is unfinished, was written by another study or with other source files, holds a
+        variant, or has no learner that a discrepancy concerns.
     """
     results = Results(folder)
     held = results.manifest()
     if held.get("study") != reproduce.STUDY.name:
         raise ValueError(
-            f"{folder} was made by {held.get('command', 'another command')}. Name a folder that "
-            "replay reproduce made."
+            f"{folder} was written by {held.get('command', 'another command')}. Name a folder that "
+            "replay reproduce wrote."
         )
     known = {field.name: held[field.name] for field in fields(Reproduction) if field.name in held}
     lists = {key: tuple(known[key]) for key in ("experiments", "learners")}
@@ -124,17 +125,17 @@ def plan_variants(folder: str | Path) -> Variants:
     if published.variant != "published":
         raise ValueError(
             f"{folder} holds the variant {published.variant!r}. Discrepancies are compared with "
-            "the published code: name a folder that was made without --variant."
+            "the published code: name a folder that was written without --variant."
         )
     if held["sources"] != manifest(reproduce.STUDY, published)["sources"]:
         raise ValueError(
-            f"{folder} was made with other source files of this toolkit, and runs are compared in "
-            "pairs. Make it again with these, in another folder."
+            f"{folder} was written with other source files of this toolkit, and runs are compared "
+            "in pairs. Write another folder with the present ones."
         )
     if not all(results.is_finished(*piece) for piece in reproduce.STUDY.all_pieces(published)):
         raise ValueError(
-            f"{folder} is not finished. Run the replay reproduce command that began it again, with "
-            "the same options."
+            f"{folder} is not finished. Run its replay reproduce command again, with the same "
+            "options."
         )
     changed = {}
     for variant in COMPARED:
@@ -169,20 +170,20 @@ def _parameters(variant: str, experiment: str, learner: str) -> Any:
 
 
 def compare_periods(published: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
-    """Give the differences in reward rate between two sets of runs, paired over worlds.
+    """Compute the differences in reward rate between two sets of runs, paired over worlds.
 
     Parameters
     ----------
     published, changed : pandas.DataFrame
-        One row a window: `experiment, learner, mdp, seed, time_step, reward_rate, random, optimal`,
-        of the same worlds, seeds and learners.
+        One row per window: `experiment, learner, mdp, seed, time_step, reward_rate, random,
+        optimal`, of the same worlds, seeds and learners.
 
     Returns
     -------
     pandas.DataFrame
         Columns `experiment, learner, period, published, changed`, then `difference`, `changed`
-        minus `published`, with `sem, ci_low, ci_high` (95 % Student-t) over `n_mdps` worlds, whose
-        seeds are averaged first. Periods are those of `PERIODS`.
+        minus `published`, with `sem, ci_low, ci_high` (95 % Student-t) over `n_mdps` worlds. Seeds
+        are averaged first. Periods are those of `PERIODS`.
     """
     pairs = _period_means(published).merge(
         _period_means(changed),
@@ -200,7 +201,7 @@ def compare_periods(published: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFr
 
 
 def _period_means(runs: pd.DataFrame) -> pd.DataFrame:
-    """Average normalised reward rates over each period and over seeds: a row for each world."""
+    """Average normalised reward rates over each period and over seeds, for each world."""
     windows = normalise_windows(runs)
     last = windows.groupby("experiment", observed=True)["time_step"].transform("max")
     progress = windows["time_step"] / last
@@ -214,13 +215,6 @@ def _period_means(runs: pd.DataFrame) -> pd.DataFrame:
         for period, (begin, end) in PERIODS.items()
     ]
     return pd.concat(periods, ignore_index=True).astype({"experiment": str, "learner": str})
-
-
-def _plan(size: float, seed: int) -> Variants:
-    raise ValueError(
-        "The sizes and the seed of this study are those of a reproduction: use replay "
-        "discrepancies FOLDER."
-    )
 
 
 def _make(plan: Variants, piece: Piece) -> dict[str, pd.DataFrame | Path]:
@@ -321,16 +315,39 @@ def _draw_curves(results: Results) -> Iterator[tuple[str, Figure]]:
         yield "discrepancy_curves", discrepancy_curves_figure(published, changed, differences)
 
 
+_DISCREPANCY = Column("where the text is followed: D1, D2 and so on, or several")
+
 STUDY = Study(
     "discrepancies",
-    "What does each disagreement of the paper's text with its code do to the learning curves?",
+    "How does each discrepancy between the paper's text and its code change the learning curves?",
     "replay discrepancies",
-    plan=_plan,
+    plan=None,
     describe=Variants.describe,
     pieces=Variants.n_pieces,
     make=_make,
     summarise=_summarise,
     figures={"discrepancies": _draw_differences, "discrepancy_curves": _draw_curves},
+    columns={
+        "discrepancies.csv": Table.of(
+            "period of a learner's runs under a discrepancy",
+            "discrepancy experiment learner period published changed difference ci_low ci_high "
+            "n_mdps",
+            {
+                "discrepancy": _DISCREPANCY,
+                "period": Column("which part of the run"),
+                "published": Column("the normalised reward rate of the published code"),
+                "changed": Column("that of the text's learner in the same worlds"),
+                "difference": Column("`changed` minus `published`"),
+            },
+        ),
+        "discrepancy_curves.csv": Table.of(
+            "time window of a learner under a discrepancy",
+            "discrepancy experiment learner time_step mean sem ci_low ci_high n_mdps n_seeds",
+            {"discrepancy": _DISCREPANCY, "mean": MEAN_RATE},
+        ),
+        "reward_rate.csv": reproduce.STUDY.columns["reward_rate.csv"],
+    },
+    needs="a folder that replay reproduce wrote; use replay discrepancies FOLDER",
     show=_show,
     size=_size,
     estimate=_estimate,

@@ -1,4 +1,4 @@
-"""The figures of a result folder: tables in, files out. Nothing is simulated."""
+"""Draw the figures of a result folder from its tables, without any simulation."""
 
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ def draw_one(name: str, folder: str | Path = "results") -> list[Path]:
     Parameters
     ----------
     name : str
-        A name among the figures of the study that made the folder.
+        A name among the figures of the study that wrote the folder.
     folder : path, default "results"
-        What a study made.
+        A result folder.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def draw_one(name: str, folder: str | Path = "results") -> list[Path]:
     FileNotFoundError
         If the folder, or a table in it, is missing.
     ValueError
-        If the study has no such figure; the message lists those that it has.
+        If the study has no such figure; the message lists the choices.
     """
     study = _study_of(folder)
     if name not in study.figures:
@@ -46,7 +46,7 @@ def draw_all(folder: str | Path = "results") -> list[Path]:
     Parameters
     ----------
     folder : path, default "results"
-        What a study made.
+        A result folder.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def draw_all(folder: str | Path = "results") -> list[Path]:
     FileNotFoundError
         If the folder, or a table in it, is missing.
     ValueError
-        If no study of this version made the folder.
+        If no study of this version wrote the folder.
     """
     study = _study_of(folder)
     drawn = draw_figures(study, study.figures, folder)
@@ -70,7 +70,7 @@ def _study_of(folder: str | Path) -> Study[Any]:
     name = Results(folder).manifest().get("study")
     if name not in STUDIES:
         raise ValueError(
-            f"{folder} was made by another version of this toolkit, which this one cannot draw. "
-            "Make it again in another folder."
+            f"{folder} was written by another version of this toolkit, and cannot be drawn by this "
+            "one. Run the study again in another folder."
         )
     return find_study(name)

@@ -1,8 +1,8 @@
-"""What the floor under the gain does: the simulations of Mattar & Daw (2018), with and without it.
+"""Effects of the gain floor: the simulations of Mattar & Daw (2018), with and without it.
 
-Their gain is never less than 1e-10. Where nothing is to be gained, replay then follows need alone,
-and it runs forward from where the animal is. The tasks are theirs: a linear track that is run to
-and fro, and an open maze with random starts; the reward at the goal varies.
+Their gain is never less than 1e-10. Where nothing can be gained, replay then follows need alone,
+and runs forward from the animal's place. The tasks are theirs: a linear track run in both
+directions, and an open maze with random starts; the reward at the goal varies.
 
 References
 ----------
@@ -19,10 +19,11 @@ import numpy as np
 import pandas as pd
 
 from analyses.intervals import mean_interval
+from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.sequences.segments import find_segments, segments_per_episode
-from analyses.studies.laps import LapProtocol, run_laps
+from analyses.studies.laps import LapProtocol, run_laps, steady_reward
 from replay.checks import check_choice
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
@@ -39,30 +40,26 @@ GAIN_FLOOR_SETTINGS = {
     "no_floor": {"gain_floor": 0.0},
     "no_need": {"gain_floor": 1e-10, "need": "one"},
 }
-"""Setting -> the parameters in which it differs."""
+"""Setting -> its parameters; all others are the published ones."""
 
 GAIN_FLOOR_TASKS = ("linear_track", "open_maze")
 
 
-def _steady(rng: np.random.Generator, lap: int) -> float:
-    return max(rng.normal(1.0, 0.1), 0.0)
-
-
 def lap_protocol(
-    task: str, draw_reward: Callable[[np.random.Generator, int], float] = _steady
+    task: str, draw_reward: Callable[[np.random.Generator, int], float] = steady_reward
 ) -> LapProtocol:
-    """Give one of the two tasks.
+    """Make one of the two tasks.
 
-    On the track each lap starts where the one before ended, in the other direction; in the open
-    maze it starts anywhere.
+    On the track each lap starts where the previous one ended, in the other direction; in the open
+    maze it starts in a random state.
 
     Parameters
     ----------
     task : {"linear_track", "open_maze"}
         Which task.
     draw_reward : callable, optional
-        What each lap pays, as :class:`analyses.studies.laps.LapProtocol` has it; by default 1, with
-        a standard deviation of 0.1, and never less than 0.
+        Draws the reward of each lap, as for :class:`analyses.studies.laps.LapProtocol`; by default
+        :func:`analyses.studies.laps.steady_reward`.
 
     Returns
     -------
@@ -87,10 +84,10 @@ def lap_protocol(
 def simulate_laps(
     task: str, params: Any = None, *, n_episodes: int = 50, seed: int = 0
 ) -> EventLog:
-    """Simulate one animal in one of the two tasks, with their noise.
+    """Simulate one animal in one of the two tasks, with noisy rewards.
 
-    The reward has the mean 1 and the standard deviation 0.1; negative ones become 0. On the track
-    each lap starts where the one before ended, in the other direction.
+    Rewards have the mean 1 and the standard deviation 0.1; negative ones become 0. On the track
+    each lap starts where the previous one ended, in the other direction.
 
     Parameters
     ----------
@@ -99,14 +96,14 @@ def simulate_laps(
     params : mapping, optional
         Parameters of prioritized memory access that differ from the published ones.
     n_episodes : int, default 50
-        How many episodes.
+        Number of episodes.
     seed : int, default 0
         Seed of all randomness.
 
     Returns
     -------
     EventLog
-        Steps and replay of these episodes.
+        Steps and replay.
 
     Raises
     ------
@@ -123,26 +120,8 @@ def simulate_laps(
     return run_laps(lap_protocol(task), found, n_laps=n_episodes, seed=seed)
 
 
-def count_segments(seed: int, n_episodes: int = 50) -> pd.DataFrame:
-    """Count forward and reverse segments per episode of one animal in all tasks and settings.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the animal, the same in all of them.
-    n_episodes : int, default 50
-        Episodes of each.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `task, setting, run, place, direction, n_segments, n_episodes, per_episode`.
-
-    Examples
-    --------
-    >>> count_segments(0, n_episodes=2).shape
-    (24, 8)
-    """
+def _count_segments(seed: int, n_episodes: int = 50) -> pd.DataFrame:
+    """Count forward and reverse segments per episode of one animal in all tasks and settings."""
     cells = []
     for task in GAIN_FLOOR_TASKS:
         for setting, params in GAIN_FLOOR_SETTINGS.items():
@@ -162,22 +141,22 @@ def compare_gain_floors(n_animals: int = 50, n_episodes: int = 50, seed: int = 0
     n_animals : int, default 50
         Animals in each task and setting; at least 2 for intervals.
     n_episodes : int, default 50
-        Episodes of each.
+        Episodes of each animal.
     seed : int, default 0
         Seed of everything.
 
     Returns
     -------
     pandas.DataFrame
-        `task, setting, place, direction`, and of the segments per episode `mean, sem, ci_low,
-        ci_high` (95 %, Student's t over animals) and `n`.
+        `task, setting, place, direction`; of the segments per episode `mean, sem, ci_low, ci_high`
+        (95 %, Student's t over animals); and `n`, the number of animals.
 
     Examples
     --------
     >>> len(compare_gain_floors(n_animals=2, n_episodes=3))
     24
     """
-    animals = [count_segments(_seed(seed, number), n_episodes) for number in range(n_animals)]
+    animals = [_count_segments(_seed(seed, number), n_episodes) for number in range(n_animals)]
     return _over_animals(pd.concat(animals, ignore_index=True))
 
 
@@ -195,7 +174,7 @@ def _plan(size: float, seed: int) -> SizedPlan:
 
 
 def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
-    return {"segments": count_segments(_seed(plan.seed, piece.number))}
+    return {"segments": _count_segments(_seed(plan.seed, piece.number))}
 
 
 def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
@@ -222,5 +201,18 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"gain_floor": _draw},
+    columns={
+        "gain_floor.csv": Table.of(
+            "direction of replay at a place of a task",
+            "task setting place direction mean sem ci_low ci_high n",
+            {
+                "setting": Column("`floor`, as published; `no_floor`; or `no_need`, with a floor"),
+                "place": Column("at the `start` or the `goal`"),
+                "direction": Column("`forward` or `reverse`"),
+                "mean": Column("the mean over animals of sequences per episode"),
+                "n": Column("number of animals"),
+            },
+        )
+    },
     show=_show,
 )

@@ -1,8 +1,8 @@
 """One maze, one moment: what each learner would replay next.
 
-The same laps are fed to every learner, and its first replay after the last step is kept. Ten times
-each, in turn, a lap begins at the left and at the right end of the lower corridor, and leads to the
-far goal. The last lap begins at the left and finds a nearer goal.
+All learners are fed the same laps, and their first replay after the last step is kept. Laps begin
+in turn at the left and at the right end of the lower corridor, ten times each, and lead to the far
+goal. The last lap begins at the left and finds a nearer goal.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ _COLUMNS = ["learner", "phase", "location", "order", "state", "next_state", "cha
 
 
 def laps() -> tuple[MDP, pd.DataFrame]:
-    """Make the maze and the laps that were run in it.
+    """Make the maze and the laps in it.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def laps() -> tuple[MDP, pd.DataFrame]:
         A maze with two starts and two goals.
     transitions : pandas.DataFrame
         Columns `run, episode, step, state, action, reward, next_state, next_action, terminated,
-        start_state`, as `replay.feed` takes them. The lap that would follow begins at the right.
+        start_state`, as `replay.feed` takes them. The next lap would begin at the right.
 
     Examples
     --------
@@ -81,29 +81,29 @@ def laps() -> tuple[MDP, pd.DataFrame]:
 def next_replay(
     mdp: MDP, transitions: pd.DataFrame, learners: Iterable[str] = tuple(LEARNERS), seed: int = 0
 ) -> pd.DataFrame:
-    """Find what each learner replays first once all experience is made.
+    """Find the first replay of each learner after all experience.
 
-    Every learner has its textbook's parameters, but for a learning rate of 1, as nothing is left to
-    chance here, and up to 20 backups at a pause (an n-step backup counts once).
+    Learners have their default parameters, except for a learning rate of 1, because the world is
+    deterministic, and at most 20 backups per pause (an n-step backup counts once).
 
     Parameters
     ----------
     mdp : MDP
-        Where it was made.
+        The world of the experience.
     transitions : pandas.DataFrame
         The experience, as `replay.feed` takes it; the last row ends an episode.
     learners : iterable of str, optional
         Names in ``LEARNERS``; by default all.
     seed : int, default 0
-        Seed of what learners draw when they replay.
+        Seed of replay.
 
     Returns
     -------
     pandas.DataFrame
-        One row a backup: `learner, phase, location`; `order` in the event; `state, next_state`, the
-        move as replayed, against its direction in reverse replay; `change` of the action value; and
-        the `kind` of the longest sequence that it belongs to, null if that is a single move. A
-        learner that replays nothing has one row, of order -1 and without a phase.
+        One row per backup: `learner, phase, location`; `order` in the event; `state, next_state`,
+        the move as replayed, which is opposite to the experienced one in reverse replay; `change`
+        of the action value; and the `kind` of the longest sequence that it belongs to, null if that
+        is a single move. A learner that replays nothing has one row with order -1 and no phase.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def next_replay(
         )
         tables.append(_first_event(learner, log))
     replays = pd.concat(tables, ignore_index=True)
-    # The log knows where an episode starts from its first step, which is still to come.
+    # The log infers the start of an episode from its first step, which is still to come.
     at_start = replays["phase"] == "start"
     replays.loc[at_start, "location"] = int(transitions["start_state"].iloc[-1])
     return replays

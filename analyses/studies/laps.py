@@ -1,46 +1,66 @@
-"""Laps in a grid world whose rewards are drawn lap by lap, as simulations of animals have them."""
+"""Laps in a grid world with a reward drawn for each lap, as in simulations of animals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.learners import Learner
 from replay.learners.contract import Sizes
+from replay.learners.prioritized_memory_access import Memory as AccessMemory
 from replay.log.event_log import EventLog
 from replay.parts.known_world import likeliest_outcomes
+from replay.parts.markov_chain import MarkovChain
 from replay.simulation.driver import Driver, LogWriter, changing_tables
 from replay.worlds.mdp import MDP
 
-__all__ = ["LapProtocol", "run_laps"]
+__all__ = ["LapProtocol", "run_laps", "steady_reward"]
 
 _NEVER = 2**62
 
 
 class LapProtocol(NamedTuple):
-    """Where laps begin, and what their ends pay.
+    """Where laps begin, and the rewards at their ends.
 
     Attributes
     ----------
     mdp : MDP
-        The world; its own rewards do not count.
+        The world; its own rewards are ignored.
     starts : list of ndarray of int
-        For each state, where the next lap may begin after one whose last step left that state, or
-        entered it; all alike.
+        For each state, the states in which the next lap may begin after a lap whose last step left
+        or entered that state, all with the same probability.
     pays : ndarray of bool, shape (n_states,)
-        Which terminal states pay; the others pay nothing.
+        Which terminal states are rewarded.
     draw_reward : callable
-        ``draw_reward(rng, lap)`` gives what entering one that pays brings, in laps from 0 on. It is
-        called at each step.
+        ``draw_reward(rng, lap)`` returns the reward for entering such a state in a lap, counted
+        from 0. It is called at each step.
     """
 
     mdp: MDP
     starts: list[NDArray[np.intp]]
     pays: NDArray[np.bool_]
     draw_reward: Callable[[np.random.Generator, int], float]
+
+
+def steady_reward(rng: np.random.Generator, lap: int) -> float:
+    """Draw a reward of 1 with a standard deviation of 0.1, the same in all laps.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Draws the reward.
+    lap : int
+        Has no effect.
+
+    Returns
+    -------
+    float
+        The reward; negative ones become 0.
+    """
+    return max(rng.normal(1.0, 0.1), 0.0)
 
 
 def run_laps(
@@ -53,24 +73,24 @@ def run_laps(
     only_moves: bool = False,
     log: str = "replay",
 ) -> EventLog:
-    """Let one animal run laps as it likes.
+    """Simulate one animal that runs laps by its own choices.
 
     Parameters
     ----------
     protocol : LapProtocol
-        Where.
+        The world, starts and rewards.
     learner : Learner
-        Who, as `find_learner` gives it.
+        The learner, as `find_learner` returns it.
     n_laps : int
-        How many laps.
+        Number of laps.
     seed : int
         Seed of all randomness.
     max_steps : int, optional
-        After so many steps a lap is cut off.
+        The number of steps after which a lap is cut off.
     only_moves : bool, default False
-        Whether actions that lead nowhere are never taken: any of the others takes their place.
+        Whether actions that do not move the animal are replaced by a random one that does.
     log : {"replay", "all"}, default "replay"
-        What is kept.
+        What is logged.
 
     Returns
     -------
@@ -84,11 +104,11 @@ def run_laps(
     sizes = Sizes(mdp.n_states, mdp.n_actions, mdp.n_transitions, 1, mdp.n_states**2)
     writer = LogWriter(log, learner, mdp, name=mdp.name, seed=seed)
     driver = Driver(learner, sizes, writer, rng=rng, replay_rng=replay_rng, known=mdp)
-    if hasattr(driver.memory, "need"):
+    if isinstance(driver.memory, AccessMemory):
         for end in np.flatnonzero(mdp.terminal).tolist():
             _expect(driver.memory.need.chain, end, protocol.starts[end])
 
-    # A step at a time, so that the world can change in between.
+    # One step at a time, so that the world can change in between.
     reward, start_state = np.zeros_like(mdp.reward), np.zeros(1, dtype=np.int32)
     paid = np.flatnonzero((mdp.terminal & protocol.pays)[mdp.successor])
     leads_to = likeliest_outcomes(mdp)
@@ -99,7 +119,7 @@ def run_laps(
         writer.lengthen(driver.time + 1)
         if only_moves and leads_to[driver.state, driver.action] == driver.state:
             moves = np.flatnonzero(leads_to[driver.state] != driver.state)
-            driver.clock.action[0] = rng.choice(moves)
+            driver.replace_action(int(rng.choice(moves)))
         reward[paid] = protocol.draw_reward(rng, lap)
         start_state[0] = rng.choice(protocol.starts[driver.state])
         driver.act(world, 1, max_steps)
@@ -108,8 +128,8 @@ def run_laps(
     return driver.finish()
 
 
-def _expect(chain: Any, end: int, starts: NDArray[np.intp]) -> None:
-    """Let the chain go on from an end to these starts alone."""
+def _expect(chain: MarkovChain, end: int, starts: NDArray[np.intp]) -> None:
+    """Let the chain continue from an end in these starts only, each as probable."""
     edge = chain.first_out[end]
     while edge >= 0:
         expected = np.isin(chain.edges["next_state"][edge], starts)

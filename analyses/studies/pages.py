@@ -1,6 +1,6 @@
-"""The page of event logs, and of what ``replay reproduce`` or ``replay recording`` wrote.
+"""HTML pages of event logs, and of folders that ``replay reproduce`` or ``replay recording`` wrote.
 
-Nothing is simulated; :func:`analyses.plots.page.writing.write_page` tells what a page shows.
+Nothing is simulated; :func:`analyses.plots.page.writing.write_page` describes what a page shows.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _DECODED = ("events.csv", "sequences.parquet", "paths.parquet", "experience.parq
 
 
 class DecodedResults(NamedTuple):
-    """What ``replay recording`` wrote, as a page shows it.
+    """The tables of ``replay recording`` that a page shows.
 
     Attributes
     ----------
     events, sequences, paths : pandas.DataFrame
         The tables of these names.
     experience : EventLog
-        The animal's moves, on its track.
+        The animal's moves on its track.
     name : str
-        Of the animal, if there are several.
+        Name of the animal, if there are several.
     """
 
     events: pd.DataFrame
@@ -59,15 +59,15 @@ def page_of_folders(
     Parameters
     ----------
     folders : sequence of path
-        Event logs, or what ``replay reproduce`` or ``replay recording`` wrote.
+        Event logs, or folders that ``replay reproduce`` or ``replay recording`` wrote.
     out : path, default "page.html"
         The file to write.
     experiment : str, optional
-        Of a reproduction: which experiment; by default the maze, or else the first.
+        The experiment of a reproduction; by default the maze, or else the first.
     learners : sequence of str
-        Of a reproduction: which learners; by default all whose logs were kept.
+        The learners of a reproduction; by default all whose logs were kept.
     across_events : bool, default False
-        Whether causal chains go on from one replay event to the next.
+        Whether causal chains continue from one replay event to the next.
 
     Returns
     -------
@@ -77,10 +77,10 @@ def page_of_folders(
     Raises
     ------
     FileNotFoundError
-        If a folder holds neither a log nor results.
+        If a folder contains neither a log nor results.
     ValueError
-        If a folder is damaged or holds results of another command, or there is no such experiment
-        or learner in it.
+        If a folder is damaged or contains results of another command, or has no such experiment or
+        learner.
     """
     shown: list[EventLog | DecodedResults] = []
     for given in check_list("folders", folders):
@@ -90,7 +90,7 @@ def page_of_folders(
             continue
         if not (folder / "manifest.json").is_file():
             raise FileNotFoundError(
-                f"{folder} holds neither an event log (runs.parquet and others) nor results "
+                f"{folder} contains neither an event log (runs.parquet and others) nor results "
                 "(manifest.json). Name a folder that EventLog.save, replay reproduce or replay "
                 "recording wrote."
             )
@@ -101,25 +101,25 @@ def page_of_folders(
             shown += _kept_logs(folder, experiment, learners)
         else:
             raise ValueError(
-                f"{folder} holds what {manifest.get('command', 'another command')} made, which has "
-                "no replay to look at: a page shows event logs, and what replay reproduce or "
-                "replay recording wrote."
+                f"{folder} was written by {manifest.get('command', 'another command')}, and "
+                "contains no replay to show: a page shows event logs, and the results of replay "
+                "reproduce and replay recording."
             )
     return write_page(shown, out, across_events=across_events)
 
 
 def read_log(folder: str | Path) -> EventLog:
-    """Read a log with its world, also one that ``replay reproduce`` kept without.
+    """Read a log with its world, also if ``replay reproduce`` saved it without one.
 
     Parameters
     ----------
     folder : path
-        What `EventLog.save` wrote.
+        A folder that `EventLog.save` wrote.
 
     Returns
     -------
     EventLog
-        The log; its world is None if it is not known.
+        The log; its world is None if it is unknown.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def read_log(folder: str | Path) -> EventLog:
 
 
 def read_decoded(folder: str | Path) -> list[DecodedResults]:
-    """Read what ``replay recording`` wrote.
+    """Read the results of ``replay recording``.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def _kept_logs(folder: Path, experiment: str | None, learners: Sequence[str]) ->
     kept = [place for place in places if place.is_dir()]
     if not kept:
         raise FileNotFoundError(
-            f"{folder} keeps no event log of {name}: it is not finished, or was made with --log "
-            "none or without logs to keep. Run replay reproduce again to have one."
+            f"{folder} contains no event log of {name}: it is not finished, or was written with "
+            "--log none or without logs to keep. Run replay reproduce again to get one."
         )
     return [read_log(place) for place in kept]

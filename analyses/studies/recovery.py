@@ -1,26 +1,28 @@
-"""How much of a known replay a recording finds, by cells, gain and speed of ripples.
+"""How much of a known replay a recording finds, by cells, gain and speed of replay.
 
-An animal runs a figure of eight (rails of 90 and 50 cm), left and right in turn, 30 laps. Then it
-replays, 15 times each: a stretch of a lap over four corners, forward; such a stretch in reverse
-(190 or 230 cm); and across the top from one side to the other, as nobody ran it: the first half
-backwards, the second forward (220 cm), as the shortcuts that Gupta et al. (2010) [1]_ saw. With 15
-events of noise these are the 60 events of a session; each session has cells of its own. States of
-the analysis are about 20 cm apart: with smaller ones more forward and reverse paths are taken for
-novel ones, as a decoded path that wavers seems to turn.
+An animal runs 30 laps on a figure of eight (rails of 90 and 50 cm), to the left and right in turn.
+Then it replays three kinds of path, 15 times each: a stretch of a lap over four corners, forward;
+such a stretch in reverse (190 or 230 cm); and a path across the top from one side to the other,
+which was never run: its first half in reverse, its second forward (220 cm), like the shortcuts of
+Gupta et al. (2010) [1]_. Together with 15 noise events these are the 60 events of a session; each
+session has its own cells. States of the analysis are about 20 cm apart: with smaller states, more
+forward and reverse paths are mistaken for novel ones, because small errors of the decoded path look
+like turns.
 
 =========================  =======================================================================
-``recovery.csv``           what is found: recall of each kind, false novel paths, accepted noise,
-                           and the share of novel paths among what is found
+``recovery.csv``           recall of each kind, false novel paths, accepted noise, and the share of
+                           novel paths among the paths found
 ``recovery_matrix.csv``    the confusion matrices of kinds and of directions
-``recovery_shares.csv``    shares as found and as corrected, where none to .9 of replay is novel
+``recovery_shares.csv``    shares as found and as corrected, where 0 to .9 of replay is novel
 =========================  =======================================================================
 
-Shares are corrected with the matrix of other sessions than those in which they were found. This is
-repeated: each time half of the sessions, drawn at random, are recorded, each with 15 replay events
-of which a true share is novel, and the other half tell what is found. The mean over repetitions
-shows a bias, 95 % of them what one such correction is worth, and the coverage how often the
-interval of `estimate_shares` holds the truth. Sessions differ by their cells more than by chance,
-so that many are made where little is found, but enough to be corrected.
+Shares are corrected with the confusion matrix of sessions other than those in which they were
+found. This is repeated with random halves of the sessions: one half is recorded, each session with
+15 replay events of which a known share is novel, and the other half gives the matrix. The mean over
+repetitions shows the bias, their central 95 % the precision of one such correction, and the
+coverage how often the interval of `estimate_shares` contains the true share. Sessions differ by
+their cells more than by chance, so the setting in which little is found, but enough for a
+correction, has more sessions.
 
 References
 ----------
@@ -37,6 +39,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.recordings.judgement import Judgement
@@ -53,7 +56,7 @@ __all__ = ["OBSERVERS", "STUDY", "TRUE_SHARES", "Observer", "recover_sessions"]
 _JUDGEMENT = Judgement(state_size=20.0)
 _SESSIONS_A_PIECE = 5
 _USUAL = 8
-_N_PIECES = {"20_cells_gain_2.9_8_metres": 32}  # least is found of what is corrected
+_N_PIECES = {"20_cells_gain_2.9_8_metres": 32}  # the lowest recall that is still corrected
 _N_BOOTSTRAP = 500
 _N_SPLITS, _N_INTERVALS, _N_DRAWN = 200, 20, 100
 _OWN_COLUMNS = [FOUND_KINDS.index(kind) for kind in REPLAYED]
@@ -65,11 +68,11 @@ class Observer(NamedTuple):
     Attributes
     ----------
     n_cells : int
-        How many.
+        Number of cells.
     gain : float
-        How many times faster than in running.
+        How many times faster they fire than in running.
     speed : float
-        Of replay along the track, in cm/s.
+        Speed of replay along the track, in cm/s.
     """
 
     n_cells: int
@@ -93,28 +96,28 @@ OBSERVERS = {
 """Name -> cells, gain and speed."""
 
 TRUE_SHARES = (1 / 3, *(tenths / 10 for tenths in range(10)))
-"""True shares of novel paths; forward and reverse replay share the rest alike."""
+"""True shares of novel paths; forward and reverse replay have equal shares of the rest."""
 
 
 def recover_sessions(
     observer: Observer, first: int, n_sessions: int, seed: int = 0
 ) -> pd.DataFrame:
-    """Record some sessions, and hold what is found against what was replayed.
+    """Simulate recorded sessions, and compare the replay that is found with the true one.
 
     Parameters
     ----------
     observer : Observer
         Cells, gain and speed.
     first, n_sessions : int
-        Which sessions; each is the same whatever the others are.
+        The first session and their number; sessions do not depend on each other.
     seed : int, default 0
         Seed of everything.
 
     Returns
     -------
     pandas.DataFrame
-        As :func:`analyses.recordings.recovery.recover.recovery` gives it, without states; `seed` is
-        the number of the session.
+        As :func:`analyses.recordings.recovery.recover.recovery` returns it, without states; `seed`
+        is the number of the session.
 
     Examples
     --------
@@ -125,7 +128,7 @@ def recover_sessions(
     for number in range(first, first + n_sessions):
         children = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)
         session = draw_session(np.random.default_rng(children[0]))
-        # All settings have the same paths, and cells and noise of their own.
+        # All settings have the same paths, but their own cells and noise.
         key = [observer.n_cells, round(10 * observer.gain), round(observer.speed)]
         own = np.random.SeedSequence([*children[1].generate_state(2).tolist(), *key])
         found = recovery(
@@ -153,7 +156,7 @@ def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
 
 
 class _Counts(NamedTuple):
-    """What was found of what, session by session: shape (n_sessions, n_truths, n_found)."""
+    """Counts of kinds, shape (n_sessions, n_truths, n_found), and of noise, per session."""
 
     kinds: NDArray[np.float64]
     accepted_noise: NDArray[np.float64]
@@ -177,7 +180,7 @@ def _counted(events: pd.DataFrame) -> _Counts:
 
 
 def _measured(counts: _Counts) -> dict[str, float]:
-    """Compute what the table tells of some sessions."""
+    """Compute the quantities of the table from some sessions."""
     total = counts.kinds.sum(axis=0)
     novel = FOUND_KINDS.index("novel_path")
     recall = _rates(total)[range(len(REPLAYED)), _OWN_COLUMNS]
@@ -221,7 +224,7 @@ def _tables_of(observer: Observer, events: pd.DataFrame, seed: int) -> dict[str,
 
 
 def _shares(counts: _Counts, rng: np.random.Generator) -> pd.DataFrame:
-    """Correct shares again and again: of one half of the sessions, by the matrix of the other."""
+    """Correct shares repeatedly: of one half of the sessions, by the matrix of the other."""
     recall = _rates(counts.kinds.sum(axis=0))[range(len(REPLAYED)), _OWN_COLUMNS].min()
     half = len(counts.kinds) // 2
     rows = []
@@ -259,9 +262,9 @@ def _shares(counts: _Counts, rng: np.random.Generator) -> pd.DataFrame:
 def _recorded(
     sessions: NDArray[np.float64], true: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Draw so many of the events of each session that kinds have their true shares.
+    """Draw events of each session so that kinds have their true shares.
 
-    Gives how many are found as what, but for those that are missed.
+    Returns the number of events found as each kind; missed ones are left out.
     """
     n_found = sessions.shape[2]
     wanted = rng.multinomial(N_EACH, true, size=len(sessions))
@@ -305,12 +308,12 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     novel = shares[shares["kind"] == "novel_path"]
     columns = [*Observer._fields, "true", "found", "corrected", "ci_low", "ci_high", "coverage"]
     return [
-        Shown("What is found of what was replayed", wide),
+        Shown("Recall and errors", wide),
         Shown(
             "Share of novel paths, as found and as corrected (mean, and 95 % of repetitions)",
             novel[columns].round(3),
-            "Not corrected: less than a fifth of some kind is found as what it is. The coverage is "
-            "how often an interval of 95 % holds the truth.",
+            "Shares are not corrected where the recall of some kind is below a fifth. The coverage "
+            "is how often a 95 % interval contains the true share.",
         ),
     ]
 
@@ -324,9 +327,11 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
     yield "recovery", recovery_figure(kinds, shares, width_cm=FULL_WIDTH)
 
 
+_GAIN = Column("how many times faster cells fire in ripples than in running")
+
 STUDY = Study(
     "recovery",
-    "How much of a known replay does a recording find, and what does it take it for?",
+    "How much of a known replay does a recording find, and as which kind?",
     "replay study recovery",
     plan=_plan,
     describe=SizedPlan.describe,
@@ -334,5 +339,39 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"recovery": _draw},
+    columns={
+        "recovery.csv": Table.of(
+            "quantity, by cells, gain and speed",
+            "n_cells gain speed measure value sem ci_low ci_high n_sessions",
+            {
+                "gain": _GAIN,
+                "measure": Column("the quantity, such as the recall of a kind"),
+                "n_sessions": Column("number of simulated sessions"),
+            },
+        ),
+        "recovery_matrix.csv": Table.of(
+            "true kind and kind that is found",
+            "n_cells gain speed truth found probability what",
+            {
+                "gain": _GAIN,
+                "truth": Column("what was replayed"),
+                "found": Column("what was found"),
+                "probability": Column("how often"),
+                "what": Column("whether of the `kind` or the `direction` of replay"),
+            },
+        ),
+        "recovery_shares.csv": Table.of(
+            "kind of replay among shares that are known",
+            "n_cells gain speed kind true found least_recall corrected ci_low ci_high coverage",
+            {
+                "gain": _GAIN,
+                "true": Column("its true share"),
+                "least_recall": Column("the smallest recall of a kind"),
+                "coverage": Column(
+                    "how often an interval contains the true share", "", "if it is not corrected"
+                ),
+            },
+        ),
+    },
     show=_show,
 )

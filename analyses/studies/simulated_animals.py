@@ -1,4 +1,4 @@
-"""Simulated animals of one learner in one task, and the tables that statistics read of them."""
+"""Simulated animals of one learner in one task, as tables from which statistics are computed."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ SAME_PARAMETERS = {
     "max_backups": 20,
     "replay_at": "pauses",
 }
-"""The same for all learners that have the parameter: twenty backups a pause, none on the way."""
+"""Parameters that are equal for all learners that have them: 20 backups per pause, none online."""
 
 
 def animal_seed(seed: int, animal: int) -> int:
-    """Give the seed of one animal: the same animal has the same laps, whatever the learner.
+    """Return the seed of one animal: an animal runs the same laps with every learner.
 
     Parameters
     ----------
     seed : int
         Seed of all animals, 0 or more.
     animal : int
-        Its number, 0 or more.
+        Number of the animal, 0 or more.
 
     Returns
     -------
     int
-        Seeds of different animals are independent.
+        The seed; those of different animals are independent.
 
     Raises
     ------
     ValueError
-        If one of them is no such number.
+        If one of them is not a whole number from 0 on.
 
     Examples
     --------
@@ -58,16 +58,16 @@ def animal_seed(seed: int, animal: int) -> int:
 
 
 def parameters(learner: str | ModuleType, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Give the parameters of a learner that differ from its defaults.
+    """Return the parameters of a learner that differ from its defaults.
 
-    Those of `SAME_PARAMETERS` that it has, then one's own.
+    These are the ones of `SAME_PARAMETERS` that it has, then the given ones.
 
     Parameters
     ----------
     learner : str or module
-        A name in ``LEARNERS``, or a module of one's own.
+        A name in ``LEARNERS``, or your own module.
     given : mapping, optional
-        Parameters that come before the settings.
+        Parameters that replace those of `SAME_PARAMETERS`.
 
     Returns
     -------
@@ -100,29 +100,29 @@ def simulated_replays(
     behaviour: str = "given",
     counts: str = "place sequences",
 ) -> Replays:
-    """Simulate animals in a task, and classify all that they replay in pauses.
+    """Simulate animals in a task, and classify all their replay in pauses.
 
     Parameters
     ----------
     task : Task
-        What is run.
+        The task.
     learner : str or module
-        A name in ``LEARNERS``, or a module of one's own.
+        A name in ``LEARNERS``, or your own module.
     given : mapping, optional
-        Its parameters, beside ``SAME_PARAMETERS``.
+        Its parameters, in addition to ``SAME_PARAMETERS``.
     animals : iterable of int, default range(20)
         Numbers of the animals, at least one.
     seed : int, default 0
         Seed of everything; an animal's own follows from it and its number.
     behaviour : {"given", "own"}, default "given"
-        Whether laps are given by the task, or run as the learner acts.
+        Whether the task gives the laps, or the learner chooses its actions.
     counts : {"place sequences", "causal chains"}, default "place sequences"
         What is counted.
 
     Returns
     -------
     Replays
-        The tables, as `analyses.measures.animals.replays_of` makes them.
+        The tables, as `analyses.measures.animals.replays_of` returns them.
 
     Raises
     ------

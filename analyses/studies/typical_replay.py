@@ -1,8 +1,8 @@
-"""What is typically replayed in the tasks of experiments: examples chosen by a rule, not by hand.
+"""Typical replay in the tasks of experiments: examples chosen by a rule, not by hand.
 
-Of the sequences that are long enough the three most frequent kinds are taken, and of each kind the
-path that was replayed most often with the animal at one place and in one phase; of several, the
-longest, then the first.
+Among the sequences that are long enough, the rule takes the three most frequent kinds, and for each
+kind the path that was replayed most often with the animal at one place and in one phase; among
+equally frequent paths, the longest, then the first.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, Study
 from analyses.studies.simulated_animals import simulated_replays
@@ -25,7 +26,7 @@ __all__ = ["SHOWN_LEARNERS", "STUDY", "TypicalReplayPlan", "measure_typical_repl
 __all__ += ["typical_replays"]
 
 SHOWN_LEARNERS = ("prioritized_memory_access", "prioritized_sweeping")
-"""The learners that `measure_typical_replay` shows if it is not told others."""
+"""The default learners of `measure_typical_replay`."""
 
 _N_KINDS = 3
 
@@ -38,19 +39,19 @@ def typical_replays(
     Parameters
     ----------
     chains : pandas.DataFrame
-        One row a causal chain: `animal, episode, phase, place, block, states, length, orientation,
-        kind`.
+        One row per causal chain: `animal, episode, phase, place, block, states, length,
+        orientation, kind`.
     laps : pandas.DataFrame
-        One row a lap: `animal, episode, goal`.
+        One row per lap: `animal, episode, goal`.
     min_length : int, default 5
-        Sequences of fewer states don't count.
+        Sequences of fewer states are not counted.
 
     Returns
     -------
     pandas.DataFrame
-        One row a kind, the most frequent first: `kind, orientation, phase, block, place, goal` (-1
-        where there was none), `states` (as replayed, with blanks between), `length`, `n_path` (how
-        often this path was replayed so), `n_kind` (sequences of this kind) and `n_all`.
+        One row per kind, the most frequent first: `kind, orientation, phase, block, place, goal`
+        (-1 if there was none), `states` (a tuple, as replayed), `length`, `n_path` (how often this
+        path was replayed in this way), `n_kind` (sequences of this kind) and `n_all`.
 
     Raises
     ------
@@ -66,14 +67,14 @@ def typical_replays(
     >>> laps = pd.DataFrame({"animal": 0, "episode": [0, 1, 2], "goal": 2})
     >>> found = typical_replays(chains, laps, min_length=3)
     >>> found[["states", "n_path", "n_kind"]].to_numpy().tolist()
-    [['2 1 0', 2, 3]]
+    [[(2, 1, 0), 2, 3]]
     """
     wanted = ["animal", "episode", "phase", "place", "block", "states", "length"]
     check_table(chains, [*wanted, "orientation", "kind"], "chains")
     check_table(laps, ["animal", "episode", "goal"], "laps")
     long = chains[chains["length"] >= min_length]
     long = long.assign(
-        states=[" ".join(map(str, path)) for path in long["states"]],
+        states=long["states"].map(lambda path: tuple(map(int, path))),
         kind=long["kind"].astype(str),
         phase=long["phase"].astype(str),
     )
@@ -97,7 +98,7 @@ def measure_typical_replay(
     n_animals: int = 4,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Let animals go through tasks, and choose what they typically replay.
+    """Simulate animals in tasks, and choose typical examples of their replay.
 
     Parameters
     ----------
@@ -113,8 +114,8 @@ def measure_typical_replay(
     Returns
     -------
     pandas.DataFrame
-        `task, learner, min_length`, and what `typical_replays` gives. All replay in pauses counts,
-        over the whole protocol, along the laps that the task gives.
+        `task, learner, min_length`, and the columns of `typical_replays`. All replay in pauses of
+        the whole protocol is counted. Laps are those of the task.
 
     Raises
     ------
@@ -144,18 +145,28 @@ def measure_typical_replay(
 
 
 class TypicalReplayPlan(NamedTuple):
-    """Which tasks, with how many animals of each learner, of which seed."""
+    """The plan of the study.
+
+    Attributes
+    ----------
+    tasks : tuple of str
+        Names in ``TASKS``.
+    n_animals : int
+        Animals of each learner in each task.
+    seed : int
+        Seed of everything.
+    """
 
     tasks: tuple[str, ...]
     n_animals: int
     seed: int
 
     def describe(self) -> dict[str, Any]:
-        """Give what the manifest is to hold."""
+        """Return the entries of the manifest."""
         return self._asdict()
 
     def n_pieces(self) -> dict[str, int]:
-        """Give the number of pieces: one for each task."""
+        """Return the number of pieces: one per task."""
         return {"tasks": len(self.tasks)}
 
 
@@ -169,18 +180,18 @@ def _make(plan: TypicalReplayPlan, piece: Piece) -> dict[str, pd.DataFrame]:
 
 
 def _summarise(plan: TypicalReplayPlan, results: Results) -> dict[str, pd.DataFrame]:
-    return {"tasks.csv": results.read_pieces("typical")}
+    return {"tasks.parquet": results.read_pieces("typical")}
 
 
 def _show(plan: TypicalReplayPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     columns = ["task", "learner", "kind", "length", "n_kind", "n_all"]
-    return [Shown(table=tables["tasks.csv"][columns])]
+    return [Shown(table=tables["tasks.parquet"][columns])]
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
     from analyses.plots.tasks import task_figure
 
-    for name, rows in results.read("tasks.csv").groupby("task", sort=False):
+    for name, rows in results.read("tasks.parquet").groupby("task", sort=False):
         yield f"task_{name}", task_figure(rows, find_task(str(name)).build())
 
 
@@ -194,6 +205,22 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"tasks": _draw},
+    columns={
+        "tasks.parquet": Table.of(
+            "kind of replay of a learner in a task",
+            "task learner min_length kind orientation phase block place goal states length n_path "
+            "n_kind n_all",
+            {
+                "min_length": Column("sequences of fewer states are not counted"),
+                "block": Column("the block of the protocol"),
+                "place": Column("the state of the animal"),
+                "goal": Column("the state in which the lap paid most; -1: none"),
+                "n_path": Column("how often this path was replayed"),
+                "n_kind": Column("sequences of this kind"),
+                "n_all": Column("all sequences"),
+            },
+        )
+    },
     n_figures=lambda plan: -(-len(plan.tasks) // 2),  # each takes half as long as most
     show=_show,
 )

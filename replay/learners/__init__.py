@@ -1,6 +1,6 @@
-"""The learners: one short file each, and the one list of them.
+"""The learners, one short file each, and the list of them.
 
-:mod:`replay.learners.contract` says what a learner is, and how to write one.
+:mod:`replay.learners.contract` defines what a learner is and how to write one.
 """
 
 from typing import Any
@@ -79,7 +79,7 @@ LEARNERS |= {
     "hierarchical_generative": (hierarchical_generative, hierarchical_generative.Params()),
     "adaptive_attractor": (adaptive_attractor, adaptive_attractor.Params()),
 }
-"""Name -> (module, its parameters as the textbook has them); the paper's nine come first."""
+"""Name -> (module, its textbook parameters); the nine learners of the paper come first."""
 
 
 def find_learner(learner: Any, params: Any = None) -> Learner:
@@ -88,15 +88,15 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
     Parameters
     ----------
     learner : str, module or Learner
-        A name in ``LEARNERS``, a module of one's own as the contract has it, the path of its file
-        (``"mine.py"``), or what this function returned.
+        A name in ``LEARNERS``, a module that fulfils the contract, the path of its file
+        (``"mine.py"``), or a result of this function.
     params : NamedTuple or mapping, optional
         The module's ``Params``, or the parameters that differ from the learner's defaults.
 
     Returns
     -------
     Learner
-        Module, parameters and all hooks.
+        The module with its parameters and all hooks.
 
     Raises
     ------
@@ -131,17 +131,17 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
 
 
 def check_computes_values(learner: Any, params: Any = None) -> None:
-    """Refuse a learner whose reward rate tells nothing of it, since it computes no values.
+    """Refuse a learner that computes no values, since its reward rate is meaningless.
 
     Parameters
     ----------
     learner, params
-        As `find_learner` takes them.
+        As for `find_learner`.
 
     Raises
     ------
     ValueError
-        If it computes none, or a name or parameter is unknown.
+        If it computes no values, or a name or parameter is unknown.
 
     Examples
     --------
@@ -150,6 +150,6 @@ def check_computes_values(learner: Any, params: Any = None) -> None:
     found = find_learner(learner, params)
     if not found.description.computes_values:
         raise ValueError(
-            f"{found.name} computes no values and acts at random, so there is no reward rate to "
-            "compare: leave it out here; 'replay compare' tells how it replays."
+            f"{found.name} computes no values and acts at random, so it has no reward rate to "
+            "compare: leave it out here; 'replay compare' shows how it replays."
         )

@@ -1,33 +1,34 @@
 """Attractor with adaptation: a bump of activity that stays, diffuses or sweeps over the map.
 
-It computes no values. What is learned is a graph: places, joined where a move led from one to the
+It computes no values. It learns a graph of places, joined wherever a move led from one to the
 other, in either direction. Each place has a neuron of a continuous attractor network, connected by
 distance on the graph; :mod:`replay.parts.attractor` has the equations. In a pause a bump is set
-where the agent is, or at rest at any known place, and what is replayed is where it goes. That
+where the agent is, or at rest at any known place, and replay is the path of the bump. That path
 depends on m0, the strength of adaptation in units of tau / tau_v, at which a bump begins to travel:
 
 without adaptation
-    it stays, and nothing is replayed, but a few places inwards from the end of a track;
+    it stays, and nothing is replayed except a few places inwards from the end of a track;
 m0 < 1
-    noise makes it diffuse: the larger its jumps the nearer m0 is to 1 and the stronger the noise,
-    whose steps the authors show to be those of Levy flights: superdiffusion;
+    noise makes it diffuse. The closer m0 is to 1 and the stronger the noise, the larger are its
+    jumps, which the authors show to be Levy flights: superdiffusion;
 m0 > 1
     it travels, and sweeps along the track; at a junction noise decides.
 
-Replay ends after `duration`, after `n_replays` places, or when activity dies out. Which way a bump
-goes owes nothing to the way in which places were run, nor to reward.
+Replay ends after `duration`, after `n_replays` places, or when activity dies out. The direction of
+a bump depends neither on the direction in which places were run nor on reward.
 
-Noise is that of adaptation, in proportion to gamma: its standard deviation is 2 sqrt(pi) a gamma
-m0 tau / tau_v, as in the authors' code. Strength is how many times stronger excitation is than the
-least that keeps a bump up, so that width, in places of ours, is all that depends on how finely
-places are cut. Of the paper the abstract was read, and the code [2]_ in full. Theirs are rings and
-sheets without borders, of 128 or 100 x 100 neurons; the graph of a maze has ends, which repel the
-bump, and junctions, which attract it. Chosen here: a bump is set with the adaptation that a long
-stay would bring (theirs builds up while an input holds it for 50 tau); there is no other noise; and
-time is cut in steps of tau / 2, not tau / 10, which changes the speed of a bump by less than 3 %.
-Adaptation is faster than theirs, 10 tau for 48, and strength 2.2 for 1.4: in Gupta's maze, shares
-of forward, reverse and ambiguous sequences are the same to 0.04 with theirs, over 4.8 times the
-time and with sqrt(4.8) times the noise. With bumps twice as wide nearly every replay jumps.
+Noise is noise of adaptation, in proportion to gamma: its standard deviation is 2 sqrt(pi) a gamma
+m0 tau / tau_v, as in the authors' code. `strength` is excitation in units of the least that
+sustains a bump; so only `width`, in places, depends on the spacing of places. The sources are the
+abstract of the paper and the complete code [2]_; the full text was not read. The authors simulate
+rings and sheets without borders, of 128 or 100 x 100 neurons; the graph of a maze has ends, which
+repel the bump, and junctions, which attract it. Three choices are ours: a bump is set with the
+adaptation that a long stay would bring (theirs builds up while an input holds it for 50 tau); there
+is no other noise; and time steps are tau / 2, not tau / 10, which changes the speed of a bump by
+less than 3 %. Adaptation is faster than theirs, 10 tau instead of 48, and strength is 2.2 instead
+of 1.4: in Gupta's maze, shares of forward, reverse and ambiguous sequences differ by at most 0.04
+from those with theirs, over 4.8 times the time and with sqrt(4.8) times the noise. With bumps twice
+as wide nearly every replay jumps.
 
 References
 ----------
@@ -43,7 +44,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import Between, Count, Description, Known, Pause, Sizes, Transition
+from replay.learners import ranges
+from replay.learners.contract import Between, Description, Pause, Sizes, Transition
+from replay.learners.value_free import act, most_backups, n_words
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.attractor import (
     Attractor,
@@ -54,13 +57,12 @@ from replay.parts.attractor import (
     place_bump,
 )
 from replay.parts.numbering import Numbering, join, numbering
-from replay.parts.policies import draw_uniform
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
 
 _TIME_STEP = 0.5  # tau
-_INHIBITION = 1.0  # k; it says only in which units u is measured
+_INHIBITION = 1.0  # k; it only sets the units of u
 
 
 class Params(NamedTuple):
@@ -69,19 +71,19 @@ class Params(NamedTuple):
     Attributes
     ----------
     adaptation : float
-        m0 = m tau_v / tau: below 1 a bump diffuses, above it travels.
+        m0 = m tau_v / tau: below 1 a bump diffuses, above 1 it travels.
     noise : float
-        gamma, of adaptation.
+        gamma: noise of adaptation.
     adaptation_time : float
-        tau_v / tau: how much more slowly neurons adapt than they respond.
+        tau_v / tau: how many times more slowly neurons adapt than they respond.
     width : float
         a: how far neurons excite each other, in places.
     strength : float
-        Excitation, in units of the least that keeps a bump up without adaptation.
+        Excitation, in units of the least that sustains a bump without adaptation.
     duration : float
-        The longest replay, in units of tau.
+        Longest duration of replay, in units of tau.
     n_replays : int
-        The most places reactivated at each pause, after the first.
+        Largest number of places reactivated per pause, after the first.
     """
 
     adaptation: Annotated[float, Between(0.0, 100.0)] = 2.0
@@ -90,24 +92,24 @@ class Params(NamedTuple):
     width: Annotated[float, Between(0.5, 100.0)] = 1.5
     strength: Annotated[float, Between(1.0, 100.0)] = 2.2
     duration: Annotated[float, Between(0.0, 1e4)] = 100.0
-    n_replays: Count = 20
+    n_replays: ranges.Count = 20
 
 
 class Memory(NamedTuple):
-    """What the attractor with adaptation keeps.
+    """The memory of the attractor with adaptation.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         0.
     known : Numbering
-        The places that were met.
+        The places visited so far.
     is_linked : ndarray of bool, shape (n_states, n_states)
         Which of them are joined, by their numbers.
     network : Attractor
-        Its connections, as of the latest pause, and its activity.
+        Connections as of the latest pause, and activity.
     is_stale : ndarray of bool, shape (1,)
-        Whether connections are out of date.
+        Whether the connections are out of date.
     """
 
     action_values: NDArray[np.float64]
@@ -118,7 +120,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     priority = "a bump that travels" if params.adaptation > 1.0 else "a bump that diffuses"
     priority = "a bump that stays" if params.adaptation == 0.0 else priority
     phases, source = (EPISODE_END, START, REST), "Ji et al. 2025"
@@ -126,7 +128,7 @@ def description(params: Params) -> Description:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states = sizes.n_states
     return Memory(
         np.zeros((n_states, sizes.n_actions)),
@@ -137,22 +139,6 @@ def init(params: Params, sizes: Sizes) -> Memory:
     )
 
 
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the reactivations of the next step."""
-    return 2 * params.n_replays
-
-
-def n_words(params: Params, memory: Memory, known: Known) -> int:
-    """Count the numbers held: the graph, connections, and the state of each neuron."""
-    n = int(memory.known.n[0])
-    return 2 * n * n + 3 * n
-
-
-def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
-    """Draw any action."""
-    return draw_uniform(memory.action_values, rng)
-
-
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Join the two places."""
     if join(memory.known, memory.is_linked, transition.state, transition.next_state):
@@ -160,7 +146,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 
 
 def _bump_scale(params: Params) -> float:
-    """Return how much neurons excite each other in all, by what keeps a bump up in the least."""
+    """Return the total excitation between neurons that just sustains a bump."""
     return math.sqrt(2.0 * math.sqrt(2.0 * math.pi) * params.width * _INHIBITION)
 
 

@@ -1,44 +1,45 @@
-"""Bayes-adaptive replay: gain times need over what one may come to know, so that it explores.
+"""Bayes-adaptive replay: gain times need over belief states, so that replay can favour exploration.
 
-Memory access [1]_ takes the world for known, and so replays what is good to know already. Here some
-moves are in doubt: a barrier may be there, or gone. A belief state z is a place and what is
-believed of these moves, Beta(alpha, beta) each; to try one changes the belief by Bayes' rule.
-Values are those of belief states, and what exploring is worth is in them: behind a barrier that may
-be open lies a short way, which one would take ever after. A backup in replay is of one action in
-one belief state that may come,
+Memory access [1]_ takes the world as known, and so replays what is already worth doing. Here some
+moves are uncertain: a barrier may be there, or gone. A belief state z is a place together with a
+belief about each of these moves, Beta(alpha, beta); a try changes the belief by Bayes' rule. Values
+are those of belief states, and they include the value of exploring: behind a barrier that may be
+open lies a shortcut, which the agent could take from then on. A backup in replay is of one action
+in one possible future belief state,
 
     Q(z, a) += alpha_r (sum over outcomes of b(outcome) (r + gamma max Q(z', .)) - Q(z, a)),
 
-and what is replayed next is what gains most where one will be most,
+and the next backup is the one with the largest product of need and gain,
 
     EVB(z, a) = Need(z) Gain(z, a),  Gain = sum over a of (pi_new - pi_old)(a | z) Q_new(z, a),
 
-with Need the discounted number of visits to z by the softmax policy pi, from where the agent is; at
-an episode's end and at rest, from where episodes have started so far. So replay goes from beyond
-the barrier back to where the agent is, which then goes and looks. The values of the present belief
-are the action values by which it acts. Where a try changes the belief, the values that were planned
-for the new one take their place.
+where Need is the discounted number of visits to z by the softmax policy pi, from where the agent
+is; at an episode's end and at rest, from where episodes have started so far. So replay runs from
+beyond the barrier back to the agent, and the agent then goes to try the barrier. It acts by the
+values of its present belief. When a try changes the belief, the values that were planned for the
+new belief replace them.
 
-The authors say which moves are in doubt and how likely they are open; all others are known. Here a
-move that was made is known, and one try tells (`one_try_tells`); a move that led somewhere and is
-shut now leads there still if it is open again. Beliefs go back to the prior by `volatility`, each
-episode, since worlds change. With 0, as in the paper, only what was never tried is in doubt: by
-default nothing is known of it, but `untried` lets ways back be known, or all that can be seen. The
-nearest `n_uncertain` moves in doubt count; others are taken to be as is likelier, so that nothing
-seems to be gained by trying them.
+The authors specify which moves are uncertain and how likely they are open; all others are known.
+Here a move that was made is known, and one try is conclusive (`one_try_tells`); a move that is shut
+now is assumed to lead, if it opens again, to where it led before. At the end of each episode
+beliefs return towards the prior by `volatility`, since worlds change. With 0, as in the paper, only
+moves that were never tried are uncertain: by default nothing is known of them, but with `untried`
+reverse moves are known, or all that can be seen. Only the nearest `n_uncertain` uncertain moves
+count; every other move is taken to be open or shut, whichever is likelier, so that trying it has no
+gain.
 
-The policy is over all moves but those that are known to lead nowhere; where an untried one leads
-to is beyond the tree. Of the paper the abstract was read, and the authors' code [3]_ in full. It
-plans up to a horizon, as here; in mazes with one node a belief state, in bandits with one a history
-(`merges`). It estimates need in mazes from 2,000 random walks and adds visits of a chain in which
-nothing is learned; here need is solved for. In mazes it adds to the EVB that of the same backup in
-other belief states of that place, though the backup is made in one, and it can make sequences of
-backups as one; neither is done here. That changes the order of backups, and which of the smallest
-are left out.
+The policy is over all moves but those known to lead nowhere; a move whose target is unknown leads
+out of the tree. The sources are the abstract of the paper and the authors' complete code [3]_; the
+full text was not read. The code also plans up to a horizon, with one node per belief state in mazes
+and one per history in bandits (`merges`). It estimates need in mazes from 2,000 random walks and
+adds the visits of a chain in which nothing is learned; here need is solved for. In mazes it adds to
+the EVB of a backup that of the same backup in the other belief states of its place, although it
+makes the backup in only one, and it can make a sequence of backups as one; neither is done here.
+This changes the order of backups, and which of the smallest are omitted.
 
-A backup in an imagined belief leaves `q_before` and `q_after` of the log as they are, which are
-values of the present one. With 200 belief states a backup takes 2 to 20 microseconds, the growing
-of the tree included.
+In the log `q_before` and `q_after` are values of the present belief, which a backup in an imagined
+belief does not change. With 200 belief states a backup takes 2 to 20 microseconds, including the
+growth of the tree.
 
 References
 ----------
@@ -55,21 +56,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import (
-    Between,
-    Choice,
-    Cost,
-    Count,
-    Description,
-    DiscountBelowOne,
-    Known,
-    Mean,
-    Pause,
-    Share,
-    Sizes,
-    Threshold,
-    Transition,
-)
+from replay.learners import ranges
+from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
 from replay.parts.belief_tree import (
     NOWHERE,
@@ -89,18 +77,18 @@ from replay.parts.belief_tree import (
 from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.pauses import Earnings, earnings, earnings_words, goes_on, note_experience
 from replay.parts.policies import SOFTMAX, Policy, best_value, draw_action
-from replay.parts.priorities import IN_PAUSES, MOMENTS, is_due, most_pauses, phases_of
+from replay.parts.priorities import IN_PAUSES, is_due, most_pauses, phases_of
 from replay.worlds.mdp import MDP
 
-__all__ = ["Memory", "Params", "Plan", "act", "description", "evaluate", "evaluates", "explore"]
-__all__ += ["init", "learn", "make_backups", "most_backups", "n_words", "needs_way_back", "plan"]
-__all__ += ["replay"]
+__all__ = ["BeliefPlan", "Memory", "Params", "act", "description", "evaluate_plan", "evaluates"]
+__all__ += ["explore", "init", "learn", "make_backups", "make_plan", "most_backups", "n_words"]
+__all__ += ["needs_way_back", "replay"]
 
 UNTRIED = ("unknown", "way_back", "seen")
-"""What is known of where moves lead that were never made: nothing; that a move can be undone; or
-all, as the maze is seen. Whether they are open is in doubt."""
+"""What is known of where untried moves lead: nothing, where the reverse of a move that was made
+leads, or everything, since the maze is seen. Whether they are open is uncertain."""
 UNKNOWN, WAY_BACK, SEEN = range(3)
-_NEGLIGIBLE = 1e-11  # visits that need may lack in a belief state
+_NEGLIGIBLE = 1e-11  # visits that the need of a belief state may lack
 
 
 class Params(NamedTuple):
@@ -109,85 +97,86 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        gamma: weight of the future, a step; below 1.
+        gamma: discount factor per step; below 1.
     inverse_temperature : float
-        beta: of the softmax policy, by which the agent acts and for which gain and need count.
+        beta: of the softmax policy by which the agent acts, and for which gain and need are
+        computed.
     learning_rate : float
-        alpha, online: share of the way to its target that Q moves.
+        alpha, online: fraction of the distance to its target by which Q moves.
     replay_rate : float
         alpha_r: the same in replay.
     forgetting : float
-        Share of all action values that is lost at each step.
+        Fraction of all action values that is lost at each step.
     prior_open, prior_shut : float
-        alpha and beta: of the Beta distribution of how likely a move is open, before any try.
+        alpha and beta of the prior, a Beta distribution of the probability that a move is open.
     one_try_tells : bool
-        Whether after a try it is known for sure whether a move is open, as of barriers; if not,
-        tries are counted, as of bandits.
+        Whether one try shows for certain whether a move is open, as with barriers; if not, tries
+        are counted, as with bandits.
     volatility : float
-        Share of what is believed that goes back to the prior when an episode ends.
+        Fraction of the distance to the prior by which beliefs return when an episode ends.
     untried : {"unknown", "way_back", "seen"}
-        What is known of where moves lead that were never made: nothing, that moves can be undone,
-        or all, as the maze is seen.
+        What is known of where untried moves lead: nothing, where the reverse of a move that was
+        made leads, or everything, since the maze is seen.
     n_uncertain : int
-        Moves in doubt, at most.
+        Largest number of uncertain moves.
     least_doubt : float
-        A move of which one outcome is no likelier than this is not in doubt.
+        A move is certain if one of its outcomes is no likelier than this.
     horizon : int
-        Moves that are looked ahead.
+        Number of moves to look ahead.
     n_belief_states : int
-        Belief states at most; the nearest ones count.
+        Largest number of belief states; the nearest ones are kept.
     merges : bool
-        Whether histories that lead to the same place and belief are one belief state.
+        Whether histories that lead to the same place and belief share one node.
     replay_at : {"pauses", "start_and_end", "step", "episode_end", "rest"}
-        When there is replay, as :data:`replay.parts.priorities.MOMENTS` says.
+        When replay takes place; see :data:`replay.parts.priorities.MOMENTS`.
     max_backups : int
-        Backups at most at each pause.
+        Largest number of backups per pause.
     min_priority : float
-        xi: a backup of no more expected value than this is not made, and ends the pause.
+        xi: a pause ends when no backup has a larger expected value than this.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     """
 
-    discount: DiscountBelowOne = 0.9
-    inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 5.0
-    learning_rate: Share = 1.0
-    replay_rate: Share = 1.0
-    forgetting: Share = 0.0
+    discount: ranges.DiscountBelowOne = 0.9
+    inverse_temperature: ranges.InverseTemperature = 5.0
+    learning_rate: ranges.Share = 1.0
+    replay_rate: ranges.Share = 1.0
+    forgetting: ranges.Share = 0.0
     prior_open: Annotated[float, Between(1e-3, 1e6)] = 1.0
     prior_shut: Annotated[float, Between(1e-3, 1e6)] = 1.0
     one_try_tells: bool = True
-    volatility: Share = 0.0
+    volatility: ranges.Share = 0.0
     untried: Annotated[int, Choice(UNTRIED)] = UNKNOWN
     n_uncertain: Annotated[int, Between(0, 10)] = 3
     least_doubt: Annotated[float, Between(0.0, 0.5)] = 0.1
     horizon: Annotated[int, Between(1, 10_000)] = 100
     n_belief_states: Annotated[int, Between(1, 100_000)] = 200
     merges: bool = True
-    replay_at: Annotated[int, Choice(MOMENTS)] = IN_PAUSES
-    max_backups: Count = 20
-    min_priority: Threshold = 0.0
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
+    replay_at: ranges.Moment = IN_PAUSES
+    max_backups: ranges.Count = 20
+    min_priority: ranges.Threshold = 0.0
+    backup_cost: ranges.NotNegative = 0.0
+    mean_backups: ranges.Mean = np.inf
 
 
-class Plan(NamedTuple):
-    """What is computed for each node of the tree.
+class BeliefPlan(NamedTuple):
+    """What is computed for each node of the tree: belief states, or histories.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_nodes, n_actions)
         Q of belief states.
     policy : ndarray of float64, shape (n_nodes, n_actions)
-        pi, how likely each action is.
+        pi, the probability of each action.
     gain : ndarray of float64, shape (n_nodes, n_actions)
-        What backing it up gains.
+        The gain of backing up each action.
     need : ndarray of float64, shape (n_nodes,)
-        How often it will be visited.
+        Expected visits to each node, discounted.
     missing : ndarray of float64, shape (n_nodes,)
-        Visits that are not in `need` yet, nor in that of what follows.
+        Visits that are not yet added to `need`, nor passed on to the nodes that follow.
     """
 
     action_values: NDArray[np.float64]
@@ -198,26 +187,26 @@ class Plan(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What Bayes-adaptive replay keeps.
+    """The memory of Bayes-adaptive replay.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q of the present belief.
     known : Beliefs
-        What is believed of each move.
+        The belief about each move.
     way_back : ndarray of int32, shape (n_states, n_actions)
-        The action that undoes each move; -1 if that is not known.
+        The action that undoes each move; -1 if it is not known.
     starts : ndarray of float64, shape (n_states,)
-        How often episodes started in each state.
+        Number of episodes that started in each state.
     begin : ndarray of float64, shape (n_states,)
-        How likely one begins in each place, as of the latest pause.
+        Probability that the agent begins in each state, as of the latest pause.
     tree : BeliefTree
-        The belief states that may come, as of the latest pause.
-    plan : Plan
-        Their values, needs and gains.
+        Possible future belief states, as of the latest pause.
+    plan : BeliefPlan
+        Their values, policies, needs and gains.
     earnings : Earnings
-        What steps earned, and surprised.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -226,29 +215,29 @@ class Memory(NamedTuple):
     starts: NDArray[np.float64]
     begin: NDArray[np.float64]
     tree: BeliefTree
-    plan: Plan
+    plan: BeliefPlan
     earnings: Earnings
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "beliefs of where each pair leads; values of what may be known"
     phases = tuple(sorted(phases_of(params.replay_at)))
     return Description(stores, phases, "gain x need, over beliefs", "Antonov & Dayan 2025")
 
 
 def evaluates(params: Params) -> bool:
-    """Tell that gain and need of each backup are logged."""
+    """Gain and need of each backup are logged."""
     return True
 
 
 def needs_way_back(params: Params) -> bool:
-    """Tell whether ways back are known of."""
+    """Whether the reverse of each move is known."""
     return params.untried == WAY_BACK
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape, n = (sizes.n_states, sizes.n_actions), params.n_belief_states
     table = (n, sizes.n_actions)
     unknown = np.full(shape, -1, dtype=np.int32)
@@ -259,13 +248,13 @@ def init(params: Params, sizes: Sizes) -> Memory:
         np.zeros(sizes.n_states),
         np.zeros(sizes.n_states),
         belief_tree(params, *shape),
-        Plan(np.zeros(table), np.zeros(table), np.zeros(table), np.zeros(n), np.zeros(n)),
+        BeliefPlan(np.zeros(table), np.zeros(table), np.zeros(table), np.zeros(n), np.zeros(n)),
         earnings(),
     )
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
-    """See where each move would lead, if the maze is seen."""
+    """Note where each move would lead, if the maze is seen."""
     if params.untried == SEEN:
         next_state = likeliest_outcomes(known_world("untried", mdp, memory.way_back.shape[1]))
         for s, a in np.argwhere(next_state >= 0):
@@ -275,12 +264,12 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 1 + most_pauses(params.replay_at) * params.max_backups
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
-    """Count the numbers held: Q, beliefs, where moves lead and what they earn; the latest tree."""
+    """Count the numbers held: Q, beliefs, targets and rewards of moves, and the latest tree."""
     n, n_uncertain = memory.tree.n
     n_moves = int((memory.tree.chance[:n] >= 0.0).sum())
     held = int(n * (1 + 2 * n_uncertain)) + 4 * n_moves
@@ -294,7 +283,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
-    """Make a step of Q-learning, and change what is believed of the move."""
+    """Make a step of Q-learning, and update the belief about the move."""
     Q, known, tree = memory.action_values, memory.known, memory.tree
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
     note_experience(params, memory.earnings, Q, transition)
@@ -315,7 +304,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 
 
 def _take_values_of_belief(memory: Memory) -> None:
-    """Act from now on by what was planned for the belief that has come true."""
+    """Take over the values that were planned for the belief that has come true."""
     tree = memory.tree
     for z in range(tree.n[0] - 1, -1, -1):  # of several, the nearest is last
         if has_come_true(tree, z):
@@ -328,7 +317,7 @@ def _take_values_of_belief(memory: Memory) -> None:
 
 
 def _value(memory: Memory, z: int) -> float:
-    """Return the value of a belief state: of the best move; at the horizon, what Q has now."""
+    """Return the value of a belief state: of its best move, or of its place at the horizon."""
     values, chance, best = memory.plan.action_values[z], memory.tree.chance[z], -np.inf
     for a in range(len(values)):
         if chance[a] > NOWHERE:
@@ -337,7 +326,7 @@ def _value(memory: Memory, z: int) -> float:
 
 
 def _target(params: Params, memory: Memory, z: int, a: int) -> float:
-    """Return what an action is expected to be worth, over what it may bring."""
+    """Return the expected return of an action, over its outcomes."""
     tree, s = memory.tree, memory.tree.state[z]
     target, chance = 0.0, tree.chance[z, a]
     for outcome in range(2):
@@ -349,14 +338,14 @@ def _target(params: Params, memory: Memory, z: int, a: int) -> float:
 
 
 def _weight(params: Params, memory: Memory, z: int, a: int, value: float, best: float) -> float:
-    """Return how likely an action is, up to a factor."""
+    """Return the probability of an action, up to a factor."""
     if memory.tree.chance[z, a] == NOWHERE:
         return 0.0
     return math.exp(params.inverse_temperature * (value - best))
 
 
 def _gain(params: Params, memory: Memory, z: int, a: int) -> float:
-    """Return what the policy earns more, by the new values, for having backed up an action."""
+    """Return how much more, by the new values, the policy earns after backing up an action."""
     values, policy, before = (
         memory.plan.action_values[z],
         memory.plan.policy[z],
@@ -380,7 +369,7 @@ def _set_gains(params: Params, memory: Memory, z: int) -> None:
 
 
 def _set_policy(params: Params, memory: Memory, z: int) -> None:
-    """Compute the policy of a belief state, and send its visits where it goes now."""
+    """Compute the policy of a belief state, and pass its visits on accordingly."""
     tree, plan, best, total = memory.tree, memory.plan, _value(memory, z), 0.0
     for a in range(plan.policy.shape[1]):
         total += _weight(params, memory, z, a, plan.action_values[z, a], best)
@@ -392,7 +381,7 @@ def _set_policy(params: Params, memory: Memory, z: int) -> None:
 
 
 def _send(params: Params, memory: Memory, z: int, a: int, visits: float) -> None:
-    """Let visits go on by an action."""
+    """Pass visits on to the nodes to which an action leads."""
     tree, plan, chance = memory.tree, memory.plan, memory.tree.chance[z, a]
     for outcome in range(2):
         if tree.child[z, a, outcome] >= 0:
@@ -401,7 +390,7 @@ def _send(params: Params, memory: Memory, z: int, a: int, visits: float) -> None
 
 
 def _count_need(params: Params, memory: Memory) -> None:
-    """Count the visits that are missing, and send them on, until next to none is left."""
+    """Add the missing visits to need, and pass them on, until they are negligible."""
     plan, n, is_left = memory.plan, memory.tree.n[0], True
     while is_left:
         is_left = False
@@ -419,15 +408,14 @@ def _count_need(params: Params, memory: Memory) -> None:
 # -- replay -------------------------------------------------------------------------------
 
 
-def plan(params: Params, memory: Memory) -> None:
-    """Grow the tree of what may come, and find what each backup in it is worth.
+def make_plan(params: Params, memory: Memory) -> None:
+    """Grow the tree of possible belief states, and compute the need and gain of each backup.
 
     Parameters
     ----------
     params : Params
-        The parameters.
     memory : Memory
-        Its tree and plan are made anew; values of belief states are those of their places now.
+        Its tree and plan are replaced; values of belief states begin as those of their places.
     """
     tree, made, begin = memory.tree, memory.plan, memory.begin
     clear_tree(tree)
@@ -438,11 +426,18 @@ def plan(params: Params, memory: Memory) -> None:
     for z in range(tree.n[0]):
         for a in range(made.action_values.shape[1]):
             made.action_values[z, a] = memory.action_values[tree.state[z], a]
-    evaluate(params, memory)
+    evaluate_plan(params, memory)
 
 
-def evaluate(params: Params, memory: Memory) -> None:
-    """Compute policy, need and gain of all belief states from their values."""
+def evaluate_plan(params: Params, memory: Memory) -> None:
+    """Compute policy, need and gain of all belief states from their values.
+
+    Parameters
+    ----------
+    params : Params
+    memory : Memory
+        Its plan is changed in place.
+    """
     tree, made, n = memory.tree, memory.plan, memory.tree.n[0]
     made.need[:n] = 0.0
     made.policy[:n] = 0.0
@@ -455,7 +450,7 @@ def evaluate(params: Params, memory: Memory) -> None:
 
 
 def _best(memory: Memory) -> tuple[int, int, float]:
-    """Return the backup that is worth most, and its worth; of several, the furthest ahead."""
+    """Return the backup of the largest expected value, and that value; of several, the deepest."""
     gain, need, depth = memory.plan.gain, memory.plan.need, memory.tree.depth
     best_z, best_a, most = -1, -1, 0.0
     for z in range(memory.tree.n[0]):
@@ -467,7 +462,7 @@ def _best(memory: Memory) -> tuple[int, int, float]:
 
 
 def _back_up(params: Params, memory: Memory, z: int, a: int) -> None:
-    """Make the backup of an action in a belief state, and change what follows from it."""
+    """Back up an action in a belief state, and update policy, need and gains."""
     tree, values, n_actions = (
         memory.tree,
         memory.plan.action_values,
@@ -489,20 +484,19 @@ def _back_up(params: Params, memory: Memory, z: int, a: int) -> None:
 def make_backups(
     params: Params, memory: Memory, phase: int, rng: Generator, log: BackupBuffer
 ) -> None:
-    """Make the backup that is worth most, again and again, until none is worth enough.
+    """Make the most valuable backup, again and again, until none is worth its time.
 
     Parameters
     ----------
     params : Params
-        The parameters.
     memory : Memory
-        With a plan.
+        Its plan, made by `make_plan`, is changed in place.
     phase : int
-        Of the pause.
+        Phase of the pause.
     rng : numpy.random.Generator
-        Source of randomness.
+        Decides whether the pause ends by chance.
     log : BackupBuffer
-        Where backups are recorded.
+        Records the backups.
     """
     Q, tree, made = memory.action_values, memory.tree, memory.plan
     last_z, last_a, row = -1, -1, -1
@@ -536,7 +530,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         memory.starts[pause.state] += 1.0
     if is_due(params.replay_at, pause.phase) and memory.starts.sum() > 0.0:
         _set_begin(memory, pause)
-        plan(params, memory)
+        make_plan(params, memory)
         make_backups(params, memory, pause.phase, rng, log)
     if params.forgetting > 0.0 and (pause.phase == STEP or pause.phase == EPISODE_END):
         for s in range(memory.action_values.shape[0]):
@@ -545,7 +539,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
 
 
 def _set_begin(memory: Memory, pause: Pause) -> None:
-    """Begin where episodes have started; in an episode, where the agent is."""
+    """Begin where the agent is; between episodes, where episodes have started."""
     starts, total = memory.starts, memory.starts.sum()
     is_between = pause.phase == EPISODE_END or pause.phase == REST
     for s in range(len(starts)):

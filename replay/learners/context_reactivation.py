@@ -1,28 +1,28 @@
 """Context-driven reactivation: places call up contexts, and contexts call up places (CMR-replay).
 
-It computes no values. Every place that is entered is an item f. It calls up the context that it is
-associated with, c_in = M_fc f, into which the present context c drifts; then the item and the new
-context are associated:
+It computes no values. Every place that is entered is an item f. It calls up the context with which
+it is associated, c_in = M_fc f, and the present context c drifts towards that; then the item and
+the new context are associated:
 
     c <- rho c + beta c_in,  M_fc[:, f] += gamma_fc c,  M_cf[f, :] += gamma_cf c,
 
-with c_in and c of length 1. Salient experiences are encoded at higher rates. In replay the same
-goes on without input: places compete by their activation M_cf c, one is drawn that was not yet
+with c_in and c of length 1. Salient experiences are encoded at higher rates. Replay runs the same
+process without input: places compete by their activation M_cf c; one is drawn among those not yet
 reactivated in this pause, its context is called up, and so on. Awake, replay begins with the
-present context, into which that of the place where the agent is has drifted; what was experienced
-last is then most active, so that sequences run backwards. At rest it begins with noise; places
-that followed what is reactivated are then more active than those before, since their contexts hold
-it, so that sequences run forwards.
+present context, after a drift towards that of the agent's place; the latest experience is then the
+most active, so that sequences run backwards. At rest it begins with noise; the places that followed
+a reactivated place are then more active than those before it, since their contexts contain it, so
+that sequences run forwards.
 
-Of the paper the abstract and the captions of its figures could be read, not its methods, and its
-code could not be had: the equations of drift and association are those of the context maintenance
-and retrieval model [2]_, on which it builds. What is chosen here: each place is at first associated
-with a feature of its own, with strength 1, both ways; a reward of size r raises both rates by the
-factor 1 + salience |r|; noise is uniform over the features of known places; the probability of a
-place is proportional to a power of its activation; after each reactivation the pause ends with
-probability `stopping`, which stands for items of no relevance that compete; what is reactivated is
-associated again, at a share of the rates. There are no published settings: no number here is the
-paper's, since its methods, which may have them, could not be had.
+Only the abstract and the figure captions of the paper could be read; neither its methods nor its
+code were available. The equations of drift and association are those of the context maintenance and
+retrieval model [2]_, on which it builds. The following choices are ours: each place is at first
+associated with a feature of its own, with strength 1, in both directions; a reward of size r raises
+both rates by the factor 1 + salience |r|; noise is uniform over the features of known places; the
+probability of a place is proportional to a power of its activation; after each reactivation the
+pause ends with probability `stopping`, which stands for competing items that are irrelevant; and
+what is reactivated is associated again, at a fraction of the rates. As the methods were not
+available, no number here is the paper's.
 
 References
 ----------
@@ -39,20 +39,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.checks import LARGEST_NUMBER
-from replay.learners.contract import (
-    Between,
-    Count,
-    Description,
-    Known,
-    Pause,
-    Share,
-    Sizes,
-    Transition,
-)
+from replay.learners import ranges
+from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
+from replay.learners.value_free import act, most_backups
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.numbering import Numbering, meet, numbering
-from replay.parts.policies import draw_uniform, draw_weighted
+from replay.parts.policies import draw_weighted
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
@@ -66,40 +58,40 @@ class Params(NamedTuple):
     Attributes
     ----------
     drift : float
-        beta: how much of the context that an item calls up enters the present one.
+        beta: weight with which the context called up by an item enters the present one.
     item_to_context, context_to_item : float
-        gamma_fc and gamma_cf: how fast items and contexts are associated.
+        gamma_fc and gamma_cf: rates at which items and contexts are associated.
     salience : float
-        By how much a reward of 1 raises these rates.
+        Relative increase of these rates by a reward of 1.
     replay_share : float
-        The share of these rates at which what is reactivated is associated again.
+        Fraction of these rates at which reactivated items are associated again.
     choice_exponent : float
-        The power of its activation to which the probability of a place is proportional.
+        The probability of a place is proportional to this power of its activation.
     stopping : float
         Probability that the pause ends after a reactivation.
     n_replays : int
-        Places reactivated at each pause, at most.
+        Largest number of places reactivated per pause.
     """
 
     drift: Annotated[float, Between(0.01, 1.0)] = 0.8
-    item_to_context: Share = 0.2
-    context_to_item: Share = 1.0
-    salience: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1.0
-    replay_share: Share = 0.01
+    item_to_context: ranges.Share = 0.2
+    context_to_item: ranges.Share = 1.0
+    salience: ranges.NotNegative = 1.0
+    replay_share: ranges.Share = 0.01
     choice_exponent: Annotated[float, Between(0.0, 100.0)] = 5.0
-    stopping: Share = 0.1
-    n_replays: Count = 20
+    stopping: ranges.Share = 0.1
+    n_replays: ranges.Count = 20
 
 
 class Memory(NamedTuple):
-    """What context-driven reactivation keeps.
+    """The memory of context-driven reactivation.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         0.
     known : Numbering
-        The places that were met; items and features of contexts go by their numbers.
+        The places visited so far; their numbers index items and features of contexts.
     to_context : ndarray of float64, shape (n_states, n_states)
         M_fc, transposed: row i is the context of item i.
     to_item : ndarray of float64, shape (n_states, n_states)
@@ -109,7 +101,7 @@ class Memory(NamedTuple):
     activation : ndarray of float64, shape (n_states,)
         What the probabilities of places in replay are proportional to.
     is_used : ndarray of bool, shape (n_states,)
-        Which were reactivated in this pause.
+        Which places were reactivated in this pause.
     """
 
     action_values: NDArray[np.float64]
@@ -122,13 +114,13 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     phases, source = (EPISODE_END, START, REST), "Zhou et al. 2025"
     return Description("places and contexts", phases, "activation by context", source, False)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states = sizes.n_states
     return Memory(
         np.zeros((n_states, sizes.n_actions)),
@@ -141,20 +133,10 @@ def init(params: Params, sizes: Sizes) -> Memory:
     )
 
 
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the reactivations of the next step."""
-    return 2 * params.n_replays
-
-
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: both associations between known places, and the present context."""
     n = int(memory.known.n[0])
     return 2 * n * n + 2 * n
-
-
-def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
-    """Draw any action."""
-    return draw_uniform(memory.action_values, rng)
 
 
 def _normalise(vector: NDArray[np.float64], n: int) -> None:
@@ -197,7 +179,7 @@ def _encode(params: Params, memory: Memory, item: int, reward: float) -> None:
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
-    """Encode the place that was entered, and before a first step the one that was left."""
+    """Encode the place that was entered, and at the very first step also the one that was left."""
     if memory.known.n[0] == 0:
         _encode(params, memory, meet(memory.known, transition.state), 0.0)
     item = meet(memory.known, transition.next_state)
@@ -236,7 +218,7 @@ def _drawn_item(params: Params, memory: Memory, rng: Generator) -> int:
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Reactivate one place after the other, each by the context of those before."""
+    """Reactivate places one after the other, each by the context of those before."""
     if pause.phase == STEP or memory.known.n[0] == 0:
         return
     _begin(params, memory, pause, rng)

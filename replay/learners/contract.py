@@ -1,65 +1,65 @@
-"""The contract of a learner: all that a module must have, and may have, to be one.
+"""The contract of a learner: what a module must have, and what it may have.
 
-A learner is a Python module (or anything with these attributes and a ``__name__``) of plain
-functions, which also compile with numba. It must have what `LearnerModule` lists: two NamedTuples,
+A learner is a Python module (or any object with these attributes and a ``__name__``) of plain
+functions, which numba can compile. It must have what `LearnerModule` lists: two NamedTuples,
 ``Params`` and ``Memory``, and the functions ``init``, ``learn`` and ``most_backups``. It may have
-any of the hooks, the functions of this file listed in ``HOOKS``. A module that lacks one gets the
-one that stands here: its text says what a hook may assume, its body is the default.
+any of the hooks, the functions of this file listed in ``HOOKS``. For a hook that a module lacks,
+the function of this file is used: its docstring says what a hook may assume, and its body is the
+default.
 
 ``Params``
-    A NamedTuple of scalars (float, int, bool), each with a default, so that ``Params()`` is the
-    learner as it is without further word. ``discount`` must be among them if values are computed,
-    and ``epsilon`` if the module has no `act` of its own. The annotation of a parameter says what
-    it may be:
+    A NamedTuple of scalars (float, int, bool), each with a default, so that ``Params()`` gives the
+    learner its defaults. It must have ``discount`` if values are computed, and ``epsilon`` if the
+    module has no `act`. The annotation of a parameter gives its range:
 
+    >>> from typing import Annotated
     >>> class Params(NamedTuple):
     ...     discount: Annotated[float, Between(0.0, 1.0)] = 0.99
     ...     n_replays: Annotated[int, Between(0, 1_000)] = 10
     ...     order: Annotated[int, Choice(("random", "recency"))] = 0
 
-    Without a range any number will do, but ``discount`` and ``epsilon`` go from 0 to 1. A choice is
-    a whole number for the learner, the place of a name; users give the name. Whatever else stands
-    in ``Annotated`` is left alone.
+    Common ranges have names in :mod:`replay.learners.ranges`. Without a range any number is
+    allowed, except that ``discount`` and ``epsilon`` are from 0 to 1. For the learner a choice is
+    an integer, the index of a name; users give the name. Other annotations are ignored.
 
 ``Memory``
-    A NamedTuple of arrays, or of NamedTuples of arrays, that the functions change in place.
-    ``action_values``, of float64 and shape (n_states, n_actions), must be among them; infinite
-    values mark untried actions, which `act` prefers. A field may be None for an option that is off;
-    what is None is not compiled.
+    A NamedTuple of arrays, or of NamedTuples of arrays, which the functions change in place. It
+    must have ``action_values``, of float64 and shape (n_states, n_actions); infinite values mark
+    untried actions, which `act` prefers. A field may be None for an option that is off; code for it
+    is then not compiled.
 
-What happens in a run, in this order:
+A run proceeds in this order:
 
 1. ``init`` makes the memory, and `explore` may write to it.
 2. At each step the world moves, and ``learn`` is given the `Transition`.
 3. `replay` is given a `Pause`: ``STEP``; or, if the episode has ended with this step,
    ``EPISODE_END``, then ``REST`` as often as there is rest between the episodes, then ``START`` in
-   the first state of the next episode. In recorded experience that stops there is no ``START``.
+   the first state of the next episode. At the end of recorded experience there is no ``START``.
 4. `act` draws the next action. With `acts_before_learning` it does so before ``learn``, after the
    first state of the next episode was drawn.
 
-No step is spent in a terminal state, but a state that ended one episode may be left in another: in
+No step begins in a terminal state, but a state that ended one episode may be left in another: in
 worlds that change, and in the experience of animals. A transition may lead from a state to itself.
 
-``learn`` and `replay` call :func:`replay.log.backups.record` for every backup that they make, in
-the order in which they make them, whether these are kept or not. Of the phases of
-:mod:`replay.log.backups`, backups of the transition itself are ``ONLINE``, those of earlier
+``learn`` and `replay` call :func:`replay.log.backups.record` for every backup, in the order in
+which they make them, whether or not these are kept. The phases are those of
+:mod:`replay.log.backups`: backups of the transition itself are ``ONLINE``, backups of earlier
 transitions that its error reaches at once are ``TRACE``, and those in a pause have its phase.
 
-A *generator* is a learner that computes no values: an account of what is reactivated next, and no
-more. It says so in its `Description`, its action values stay 0, and it acts at random; in `replay`
+A *learner without values* computes no action values: it is an account only of what is reactivated
+next. It says so in its `Description`, its action values stay 0, and it acts at random; in `replay`
 it calls :func:`replay.log.backups.reactivate`, which logs moves from place to place without an
-action, as they would be decoded. Rewards per step tell nothing of it.
+action, as if they were decoded. Its reward rate is therefore meaningless.
 
-Randomness comes from ``rng`` alone, a :class:`numpy.random.Generator`. `replay` has a generator of
-its own, so that what it draws changes neither outcomes nor exploration.
+All random numbers come from ``rng``, a :class:`numpy.random.Generator`. `replay` has a generator of
+its own, so that its draws change neither outcomes nor exploration.
 
-``learn``, `replay`, `act` and ``most_backups`` are compiled with all that they call in their own
-module, in those of this package and in :mod:`replay.parts`, so they keep to what numba compiles:
-numbers, arrays, NamedTuples, loops. Fields of ``params`` and ``memory`` are read by name;
-parameters never change. ``COMPILED = False`` in the module runs them as the Python that they are,
-slowly.
+``learn``, `replay`, `act` and ``most_backups`` are compiled with all functions that they call in
+their own module, in those of this package and in :mod:`replay.parts`, so they are limited to what
+numba compiles: numbers, arrays, NamedTuples, loops. Fields of ``params`` and ``memory`` are read by
+name; parameters never change. With ``COMPILED = False`` a module runs as plain Python, slowly.
 
-A whole learner, with no more than must be:
+A minimal learner:
 
 >>> from types import SimpleNamespace
 >>> from replay.log.backups import ONLINE, record
@@ -94,7 +94,7 @@ import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,21 +106,10 @@ from replay.parts.policies import epsilon_greedy
 if TYPE_CHECKING:
     from replay.worlds.mdp import MDP
 
-__all__ = [
-    "HOOKS",
-    "Between",
-    "Choice",
-    "Cost",
-    "Count",
-    "Description",
-    "DiscountBelowOne",
-    "Known",
-]
-__all__ += ["Learner", "LearnerModule", "Mean", "Pause", "PositiveCount", "Share", "Sizes"]
-__all__ += ["Threshold", "Transition", "Value", "act"]
-__all__ += ["acts_before_learning", "causes", "description", "evaluates", "explore"]
-__all__ += ["forgets_at_end", "learns_on_policy", "n_words", "needs_episodes", "needs_way_back"]
-__all__ += ["replay", "resolve"]
+__all__ = ["HOOKS", "Between", "Choice", "Description", "Known", "Learner", "LearnerModule"]
+__all__ += ["Pause", "Sizes", "Transition", "act", "acts_before_learning", "causes"]
+__all__ += ["description", "evaluates", "explore", "forgets_at_end", "learns_on_policy"]
+__all__ += ["n_words", "needs_episodes", "needs_way_back", "replay", "resolve"]
 
 
 class Between(NamedTuple):
@@ -129,10 +118,10 @@ class Between(NamedTuple):
     Attributes
     ----------
     low, high : float
-        The limits, both included. An infinite one lets the parameter be infinite; finite numbers
-        beyond ``LARGEST_NUMBER`` are refused all the same.
+        The limits, both included. If one is infinite, the parameter may be infinite, but finite
+        numbers beyond ``LARGEST_NUMBER`` are still refused.
     why_below : str
-        Why the upper limit is not included after all; empty: it is.
+        The reason why the upper limit is not included; empty: it is included.
 
     Examples
     --------
@@ -146,7 +135,7 @@ class Between(NamedTuple):
     why_below: str = ""
 
     def refusal(self, number: float) -> str:
-        """Say what a number should have been; nothing if it is in the range."""
+        """Return what the number should have been; empty if it is in the range."""
         if self.why_below and not self.low <= number < self.high:
             return f"at least {self.low:.7g} and below {self.high:.7g} ({self.why_below})"
         if not self.low <= number <= self.high:
@@ -158,60 +147,33 @@ class Between(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The names of a parameter that is a choice; the parameter is the place of one of them.
+    """The names of a parameter that is a choice; the parameter is the index of one of them.
 
     Attributes
     ----------
     names : tuple of str
-        What to choose from.
+        The choices.
     """
 
     names: tuple[str, ...]
 
 
-Share = Annotated[float, Between(0.0, 1.0)]
-"""A parameter from 0 to 1: a probability, a rate, a discount."""
-DiscountBelowOne = Annotated[
-    float,
-    Between(
-        0.0,
-        1.0,
-        "need counts the visits in all that is to come, which have no end without discount; "
-        "0.999 looks a thousand steps ahead",
-    ),
-]
-"""A discount without which need has no end."""
-Count = Annotated[int, Between(0, 1_000_000)]
-"""A parameter that counts something, which may be 0."""
-PositiveCount = Annotated[int, Between(1, 1_000_000)]
-"""A parameter that counts something, at least 1."""
-Threshold = Annotated[float, Between(0.0, math.inf)]
-"""A parameter that something must exceed; infinite: nothing does."""
-Cost = Annotated[float, Between(0.0, LARGEST_NUMBER)]
-"""A parameter that is a cost; 0: there is none."""
-Mean = Annotated[float, Between(0.0, math.inf)]
-"""A parameter that is the mean of a number drawn; infinite: none is drawn."""
-Value = Annotated[float, Between(-LARGEST_NUMBER, math.inf)]
-"""A parameter that is an action value; infinite for actions that were never tried."""
-
-
 class Sizes(NamedTuple):
-    """How large the memory of a learner must be.
+    """Sizes for which the memory of a learner must have room.
 
     Attributes
     ----------
     n_states, n_actions : int
         Size of the world.
     n_transitions : int
-        The most distinct transitions (state, action, next state) that can occur.
+        The largest possible number of distinct transitions (state, action, next state).
     n_steps : int
-        The longest episode that can occur.
+        The largest possible number of steps in an episode.
     n_links : int
-        The most distinct pairs (state in which an episode ended, first state of it or of the next
-        one) that can occur, of episodes that ended in a terminal state.
+        The largest possible number of distinct pairs of the terminal state in which an episode
+        ended and the first state of that episode or of the next one.
     way_back : ndarray of int32, shape (n_states, n_actions), optional
-        The action that undoes each pair, -1 if there is none; only for learners that ask for it
-        with `needs_way_back`.
+        The action that undoes each pair, -1 if there is none; only with `needs_way_back`.
     """
 
     n_states: int
@@ -223,21 +185,21 @@ class Sizes(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """One step of experience, as a learner sees it.
+    """One step of experience.
 
     Attributes
     ----------
     state, action : int
-        Where the agent was, and what it did.
+        The state in which the step began, and the action.
     reward : float
-        What it got; finite.
+        The reward, which is finite.
     next_state : int
-        The state it entered, the terminal one at an end.
+        The state that was entered; at an end, the terminal state.
     next_action : int
         The action drawn in `next_state`, or, after an end, in the first state of the next
         episode; -1 if it is drawn after learning.
     terminated, truncated : bool
-        Whether the episode ended in a terminal state, or was cut off.
+        Whether the episode ended in a terminal state, or was truncated.
     """
 
     state: int
@@ -258,9 +220,9 @@ class Pause(NamedTuple):
         ``STEP`` after a step, ``EPISODE_END`` after the last one of an episode, ``START`` in the
         first state of the next one, ``REST`` between them (of :mod:`replay.log.backups`).
     state : int
-        Where the agent is; at rest, where the last episode ended.
+        The state of the agent; at rest, that in which the last episode ended.
     terminated : bool
-        Whether the episode has just ended there, in a terminal state.
+        Whether the episode has just ended in this state, a terminal one.
     """
 
     phase: int
@@ -269,7 +231,7 @@ class Pause(NamedTuple):
 
 
 class Known(NamedTuple):
-    """How much of the world was met.
+    """How much of the world is known.
 
     Attributes
     ----------
@@ -284,7 +246,7 @@ class Known(NamedTuple):
 
 
 class Description(NamedTuple):
-    """What a learner does, in short; it may depend on its parameters.
+    """Short description of a learner; it may depend on its parameters.
 
     Attributes
     ----------
@@ -293,11 +255,11 @@ class Description(NamedTuple):
     phases : tuple of int
         Phases of the pauses in which it may replay, of :mod:`replay.log.backups`; empty: never.
     priority : str
-        What decides which backup comes next; empty if it never replays.
+        What determines the next backup; empty if it never replays.
     source : str
-        Authors and year of the papers that it follows, with commas between them.
+        Authors and year of the papers that it follows, separated by commas.
     computes_values : bool, default True
-        Whether it learns action values; a generator does not.
+        Whether it learns action values.
 
     Examples
     --------
@@ -315,7 +277,7 @@ class Description(NamedTuple):
 
     @property
     def pauses(self) -> str:
-        """When it replays: after steps, at ends or starts of episodes, in rest."""
+        """When it replays: after steps, at ends or starts of episodes, at rest."""
         names = {STEP: "steps", EPISODE_END: "ends", START: "starts", REST: "rest"}
         return ", ".join(names[phase] for phase in sorted(self.phases)) or "never"
 
@@ -323,7 +285,7 @@ class Description(NamedTuple):
 class LearnerModule(Protocol):
     """What a module must have to be a learner.
 
-    ``Params`` and ``Memory`` are NamedTuples of its own; the types below leave them open.
+    ``Params`` and ``Memory`` are NamedTuples that each module defines; their types are left open.
     """
 
     __name__: str
@@ -338,9 +300,9 @@ class LearnerModule(Protocol):
 
     @property
     def init(self) -> Callable[[Any, Sizes], Any]:
-        """``init(params, sizes)`` makes the memory of a learner that has experienced nothing.
+        """``init(params, sizes)`` returns the memory of a learner without experience.
 
-        It may raise ValueError if parameters do not go together. It is not compiled.
+        It may raise ValueError if parameters are incompatible. It is not compiled.
         """
 
     @property
@@ -349,12 +311,12 @@ class LearnerModule(Protocol):
 
     @property
     def most_backups(self) -> Callable[[Any, Any], int]:
-        """``most_backups(params, memory)`` bounds the rows of the log that the next step needs.
+        """``most_backups(params, memory)`` returns an upper bound of the rows of the next step.
 
-        That is, what ``learn`` and `replay` record until the step after: in ``learn``, and in the
-        pauses ``STEP`` or ``EPISODE_END`` and ``START``. Each pause at rest may record as many
-        again. The bound must hold whatever the next transition is. It is asked for before every
-        step, so it should be cheap, and should be no larger than it must: a log has room for it.
+        These are the rows that ``learn`` records, and `replay` in the pauses ``STEP`` or
+        ``EPISODE_END`` and ``START``. Each pause at rest may record as many again. The bound must
+        hold whatever the next transition is. It is computed before every step, so it should be
+        cheap, and as tight as possible: the log reserves room for it.
         """
 
 
@@ -363,19 +325,19 @@ def replay(
 ) -> None:
     """Replay in a pause. Without this hook nothing is replayed.
 
-    It is called at every pause, so it must return where it has nothing to do. At rest before the
-    first step it is called only if the module has `explore`.
+    It is called at every pause and must return if there is nothing to do. At rest before the first
+    step it is called only if the module has `explore`.
 
     Parameters
     ----------
     params, memory : NamedTuple
-        Of the learner.
+        The learner's.
     pause : Pause
-        Which pause this is, and where the agent is.
+        Phase of the pause, and state of the agent.
     rng : numpy.random.Generator
         Source of randomness, for replay alone.
     log : BackupBuffer
-        What `record` takes.
+        The first argument of `record`.
     """
 
 
@@ -385,16 +347,16 @@ def act(params: Any, memory: Any, state: int, rng: np.random.Generator) -> int:
     Parameters
     ----------
     params, memory : NamedTuple
-        Of the learner; by default ``params.epsilon`` and ``memory.action_values`` are read.
+        The learner's; by default ``params.epsilon`` and ``memory.action_values`` are read.
     state : int
-        Where the agent is; never a terminal state, but for that in which recorded laps stop.
+        The state of the agent; never a terminal state, except where recorded laps stop.
     rng : numpy.random.Generator
         Source of randomness, shared with the outcomes of actions.
 
     Returns
     -------
     int
-        From 0 to the number of actions less one.
+        The action, from 0 to n_actions - 1.
     """
     return epsilon_greedy(memory.action_values, state, params.epsilon, rng)
 
@@ -407,89 +369,92 @@ def explore(params: Any, memory: Any, mdp: MDP | None) -> None:
     Parameters
     ----------
     params, memory : NamedTuple
-        Of the learner; the memory was just made by ``init``.
+        The learner's; the memory is as ``init`` returned it.
     mdp : MDP or None
-        The world, or the first one of those to come; None if `feed` was not given any.
+        The world, or the first of several; None if `feed` was not given one.
     """
 
 
 def causes(memory: Any) -> NDArray[np.int64]:
     """List the rows of earlier backups that later ones may name as their ``cause``.
 
-    It serves logs that are handed over part by part. Without this hook backups name only backups of
-    the same step. It is not compiled.
+    Logs that are written in blocks need it. Without this hook backups name only backups of the same
+    step. It is not compiled.
 
     Parameters
     ----------
     memory : NamedTuple
-        Of the learner.
+        The learner's.
 
     Returns
     -------
     ndarray of int64, shape (n_causes,)
-        What `record` returned for them, in any order; -1 counts for nothing.
+        Their rows, as `record` returned them, in any order; -1 is ignored.
     """
     return np.empty(0, dtype=np.int64)
 
 
 def n_words(params: Any, memory: Any, known: Known) -> float:
-    """Count the numbers that the learner must keep to go on, as :mod:`replay.demands` defines it.
+    """Count the numbers that the learner must keep, as defined in :mod:`replay.demands`.
 
     It is called after ``learn``, before `replay`. It is not compiled. Without this hook the number
-    is not known, NaN.
+    is unknown, NaN.
 
     Parameters
     ----------
     params, memory : NamedTuple
-        Of the learner.
+        The learner's.
     known : Known
-        How much of the world was met.
+        How much of the world is known.
 
     Returns
     -------
     float
-        How many.
+        The count.
     """
     return math.nan
 
 
 def description(params: Any) -> Description:
-    """Describe what is stored, and what is replayed when and why. Without this hook: not told."""
+    """Describe what is stored, and what is replayed, when and why.
+
+    Without this hook every entry is "not told".
+    """
     return Description("not told", (), "not told", "not told")
 
 
 def evaluates(params: Any) -> bool:
-    """Tell whether `record` is given ``gain`` and ``need``. Without this hook it is not."""
+    """Return whether `record` is given ``gain`` and ``need``. Without this hook it is not."""
     return False
 
 
 def learns_on_policy(params: Any) -> bool:
-    """Tell whether ``learn`` reads ``transition.next_action``. Without this hook it does not.
+    """Return whether ``learn`` reads ``transition.next_action``. Without this hook it does not.
 
-    Recorded experience must then tell the next action.
+    If it does, recorded experience must contain the next action.
     """
     return False
 
 
 def acts_before_learning(params: Any) -> bool:
-    """Tell whether the next action is drawn before the step is learned from.
+    """Return whether the next action is drawn before the step is learned from.
 
-    Without this hook that is so if the learner learns on-policy.
+    Without this hook it is if the learner learns on-policy.
     """
     return False
 
 
 def needs_episodes(params: Any) -> bool:
-    """Tell whether nothing is learned before an episode ends in a terminal state.
+    """Return whether nothing is learned before an episode ends in a terminal state.
 
-    Without this hook something is. Worlds without an end, and recorded experience without one, are
-    refused to a learner that needs ends.
+    Without this hook, learning does not wait for the end of an episode. A learner that needs ends
+    is not run in worlds, nor fed with recorded experience, that have none.
     """
     return False
 
 
 def needs_way_back(params: Any) -> bool:
-    """Tell whether ``sizes.way_back`` is read: the model knows both directions of a move at once.
+    """Return whether ``sizes.way_back`` is read: the model knows each move in both directions.
 
     Without this hook it is not.
     """
@@ -497,9 +462,9 @@ def needs_way_back(params: Any) -> bool:
 
 
 def forgets_at_end(params: Any) -> bool:
-    """Tell whether the learned model is emptied at the end of each episode.
+    """Return whether the learned model is emptied at the end of each episode.
 
-    Without this hook it is not. The graph of a log then has the transitions of one episode only.
+    Without this hook it is not. If it is, the graph of a log has the transitions of one episode.
     """
     return False
 
@@ -518,7 +483,7 @@ HOOKS: tuple[Callable[..., Any], ...] = (
     needs_way_back,
     forgets_at_end,
 )
-"""The optional functions of a learner's module, as they are where it lacks them."""
+"""The optional functions of a learner's module, with their defaults."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -530,17 +495,17 @@ class Learner:
     name : str
         Its name in ``LEARNERS``, or that of a user's module.
     module : LearnerModule
-        Where its functions come from.
+        The module of its functions.
     params : NamedTuple
         Its parameters, checked.
     ranges : dict of str to Between or Choice
-        What the parameters may be, as far as that is told.
+        The ranges of the parameters, for those that have one.
     init, learn, most_backups : callable
         The functions of the module.
     replay, act, explore, causes, n_words : callable
-        Those of the module, or the defaults.
+        The hooks of the module, or the defaults.
     explores : bool
-        Whether the module has `explore`, so that there may be replay before the first step.
+        Whether the module has `explore`, so that replay before the first step is possible.
     compiled : bool
         Whether its functions are compiled.
     """
@@ -558,7 +523,7 @@ class Learner:
     causes: Callable[[Any], NDArray[np.int64]]
     n_words: Callable[[Any, Any, Known], float]
     description: Description
-    """What it does, with these parameters."""
+    """Its description, with these parameters."""
     evaluates: bool
     """Whether it logs the gain and the need of each backup."""
     learns_on_policy: bool
@@ -566,9 +531,9 @@ class Learner:
     acts_before_learning: bool
     """Whether the next action is drawn before a step is learned from."""
     needs_episodes: bool
-    """Whether it learns nothing in a world without an end."""
+    """Whether it learns only from episodes that end in a terminal state."""
     needs_way_back: bool
-    """Whether its model knows both directions of a move at once."""
+    """Whether its model knows each move in both directions."""
     forgets_at_end: bool
     """Whether its model is emptied at the end of each episode."""
     explores: bool
@@ -576,12 +541,12 @@ class Learner:
 
     @property
     def choices(self) -> dict[str, tuple[str, ...]]:
-        """The parameters that are chosen by name, and their names."""
+        """The parameters that are choices, and the names to choose from."""
         return {key: kind.names for key, kind in self.ranges.items() if isinstance(kind, Choice)}
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters, choices by their names."""
+        """The parameters, with choices as names."""
         choices = self.choices
         return {
             key: choices[key][value] if key in choices else value
@@ -590,12 +555,12 @@ class Learner:
 
     def __repr__(self) -> str:
         """Show the name and the parameters."""
-        told = "".join(f", {key}={value!r}" for key, value in self.parameters.items())
-        return f"Learner({self.name!r}{told})"
+        parameters = "".join(f", {key}={value!r}" for key, value in self.parameters.items())
+        return f"Learner({self.name!r}{parameters})"
 
 
 def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = None) -> Learner:
-    """Check a module and its parameters, and give it all hooks.
+    """Check a learner's module and its parameters, and add the hooks that it lacks.
 
     Parameters
     ----------
@@ -604,14 +569,14 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
     params : NamedTuple or mapping, optional
         The module's ``Params``, or the parameters that differ from the defaults.
     name : str, optional
-        What the learner is called; without it, as the module is.
+        The name of the learner; by default that of the module.
     defaults : NamedTuple, optional
-        The parameters where nothing else is given; without them, ``module.Params()``.
+        The defaults of the parameters; without them, ``module.Params()``.
 
     Returns
     -------
     Learner
-        Ready to run.
+        The learner, ready to run.
 
     Raises
     ------
@@ -678,10 +643,10 @@ _NOUNS = {float: "a number", int: "a whole number", bool: "True or False"}
 
 
 def _ranges(kind: type) -> dict[str, Between | Choice]:
-    """Read what the annotations of parameters say they may be."""
+    """Read the ranges of parameters from their annotations."""
     hints = get_type_hints(kind, include_extras=True)
-    told = ((key, getattr(hint, "__metadata__", ())) for key, hint in hints.items())
-    return {key: each for key, all_ in told for each in all_ if isinstance(each, Between | Choice)}
+    extras = ((key, getattr(hint, "__metadata__", ())) for key, hint in hints.items())
+    return {key: each for key, has in extras for each in has if isinstance(each, Between | Choice)}
 
 
 def _checked(name: str, defaults: Any, params: Any, ranges: Mapping[str, Between | Choice]) -> Any:
@@ -717,7 +682,7 @@ def _checked(name: str, defaults: Any, params: Any, ranges: Mapping[str, Between
 
 
 def _chosen(name: str, key: str, value: Any, choices: tuple[str, ...]) -> int:
-    """Give the place of a choice, which may be named or be a place itself."""
+    """Return the index of a choice, which may be given as a name or as an index."""
     if isinstance(value, str) and value in choices:
         return choices.index(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(choices):

@@ -1,9 +1,9 @@
 """Dyna-Q: Q-learning that also learns from imagined experience.
 
-Every step is learned from twice: by one online backup, and by what it teaches the learned model,
-from which `n_replays` more backups are drawn: a pair, uniformly among those that the model knows,
-and one of its outcomes, as often as it was observed. A way back that is only assumed is imagined
-like what was experienced; it gets no online backup.
+Every step is learned from twice: by one online backup, and through the learned model, from which
+`n_replays` more backups are drawn: a pair, uniformly among those in the model, and one of its
+outcomes, in proportion to how often it was observed. A reverse move that is only assumed is
+imagined like experience; it gets no online backup.
 
 References
 ----------
@@ -18,19 +18,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners import q_learning
-from replay.learners.contract import (
-    Cost,
-    Count,
-    Description,
-    Known,
-    Mean,
-    Pause,
-    Share,
-    Sizes,
-    Transition,
-    Value,
-)
+from replay.learners import q_learning, ranges
+from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, record
 from replay.parts.forgetting import assume, unknown_way_back
 from replay.parts.outcomes import (
@@ -61,53 +50,53 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     n_replays : int
-        Backups drawn from the model at each pause.
+        Number of backups drawn from the model per pause.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     learning_rate : float
-        Share of the way to the target that an action value moves. The first visit to a pair
-        whose initial value is infinite goes all the way.
+        Fraction of the distance to its target by which an action value moves. The first backup of
+        a pair whose initial value is infinite goes all the way.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     forgetting, surprise_rate : float
-        How the model follows a world that changes; see :mod:`replay.parts.forgetting`.
+        How the model follows a changing world; see :mod:`replay.parts.forgetting`.
     reversible : bool
-        Whether a transition that was seen is known in both directions at once. The way back is
-        assumed to pay nothing, until it is tried.
+        Whether each move, once made, is known in both directions. The reverse move is assumed to
+        earn nothing until it is tried.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    n_replays: Count = 10
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
-    learning_rate: Share = 0.1
-    initial_value: Value = 0.0
-    forgetting: Share = 0.0
-    surprise_rate: Share = 0.0
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    n_replays: ranges.Count = 10
+    backup_cost: ranges.NotNegative = 0.0
+    mean_backups: ranges.Mean = np.inf
+    learning_rate: ranges.Share = 0.1
+    initial_value: ranges.InitialValue = 0.0
+    forgetting: ranges.Share = 0.0
+    surprise_rate: ranges.Share = 0.0
     reversible: bool = False
 
 
 class Memory(NamedTuple):
-    """What Dyna-Q keeps.
+    """The memory of Dyna-Q.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q.
     model : WorldModel
-        The transitions seen.
+        The transitions observed.
     outcomes : Outcomes
-        What they brought.
+        Their rewards, and whether they ended the episode.
     earnings : Earnings
-        What the end of a pause depends on.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -117,18 +106,18 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "a model of all transitions"
     return Description(stores, (STEP, EPISODE_END, REST), "at random", "Sutton 1990")
 
 
 def needs_way_back(params: Params) -> bool:
-    """Tell whether the model knows both directions of a move at once."""
+    """Whether the model knows each move in both directions."""
     return params.reversible
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states, n_actions = sizes.n_states, sizes.n_actions
     model = world_model(
         n_states,
@@ -143,19 +132,19 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 1 + params.n_replays
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
-    """Count the numbers held: Q of each pair in the model and its place in the list, outcomes."""
+    """Count the numbers held: Q and the place of each pair in the model, and outcomes."""
     n_pairs, model = int(memory.outcomes.n_pairs[0]), memory.model
     held = model_words(model) + outcome_words(memory.outcomes, model)
     return n_pairs + held + earnings_words(params)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
-    """Make the backup of the transition, and remember it in the model."""
+    """Back up the transition, and add it to the model."""
     note_experience(params, memory.earnings, memory.action_values, transition)
     q_learning.learn(params, memory, transition, log)
     model, outcomes = memory.model, memory.outcomes
@@ -171,7 +160,24 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 def back_up(
     params: Params, memory: Memory, edge: int, phase: int, pop: int, cause: int, log: BackupBuffer
 ) -> int:
-    """Make the backup of an edge of the model, and return its row in the log."""
+    """Back up an edge of the model.
+
+    Parameters
+    ----------
+    params : Params
+    memory : Memory
+        Its action values are changed.
+    edge : int
+        The place of the edge in the model.
+    phase, pop, cause : int
+        As :func:`replay.log.backups.record` takes them.
+    log : BackupBuffer
+
+    Returns
+    -------
+    int
+        The row of the backup in the log.
+    """
     Q, known, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes.rows[edge]
     s, a, s_next, r = known["state"], known["action"], known["next_state"], outcome["reward"]
     before = q_learning.back_up(params, Q, s, a, r, s_next, outcome["terminated"])
@@ -180,7 +186,7 @@ def back_up(
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Learn from what the model says would happen after steps drawn at random."""
+    """Learn from the model's outcomes of pairs drawn at random."""
     if pause.phase == START:
         return
     for i in range(params.n_replays):

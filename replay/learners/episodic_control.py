@@ -1,6 +1,6 @@
-"""Episodic control: the action values are the best returns ever obtained.
+"""Episodic control: action values are the best returns obtained so far.
 
-At the end of an episode its transitions are replayed backwards, and an action value is raised to
+At the end of an episode its transitions are replayed backwards, and each action value is raised to
 the return that followed, if that is larger. A truncated episode has no return, so nothing is
 learned from it.
 
@@ -19,7 +19,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import Description, Known, Pause, Share, Sizes, Transition, Value
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Pause, Sizes, Transition
+from replay.learners.monte_carlo import acts_before_learning, most_backups, needs_episodes
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 
@@ -33,32 +35,32 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     act_before_update : bool
-        Whether the next action is drawn before this step's update, as in the published code.
+        Whether the next action is drawn before the update of a step, as in the published code.
     initial_value : float
-        Action value of a pair without return; infinite: untried actions are preferred, and a
-        pair tried in an unfinished episode is avoided.
+        Action value of a pair without return; infinite: untried actions are preferred, and a pair
+        tried in the unfinished episode is avoided.
     """
 
     # Two learners whose Params have the same types in the same order are slow to call in numba.
-    discount: Share = 0.99
-    epsilon: Share = 0.1
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
     act_before_update: bool = False
-    initial_value: Value = 0.0
+    initial_value: ranges.InitialValue = 0.0
 
 
 class Memory(NamedTuple):
-    """What episodic control keeps.
+    """The memory of episodic control.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q.
     best_returns : ndarray of float64, shape (n_states, n_actions)
-        The best return of each pair so far, minus infinity where there was none.
+        The best return of each pair so far; minus infinity if there was none.
     episode : Episode
         The transitions of this episode.
     """
@@ -69,35 +71,19 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
-    return Description(
-        "the episode; best returns", (EPISODE_END,), "backwards", "Lengyel & Dayan 2008"
-    )
-
-
-def acts_before_learning(params: Params) -> bool:
-    """Tell whether the next action is drawn before this step's update."""
-    return params.act_before_update
-
-
-def needs_episodes(params: Params) -> bool:
-    """Tell that nothing is learned before an episode ends in a terminal state."""
-    return True
+    """Describe what is stored, and what is replayed, when and why."""
+    stores, source = "the episode; best returns", "Lengyel & Dayan 2008"
+    return Description(stores, (EPISODE_END,), "backwards", source)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
         np.full(shape, params.initial_value),
         np.full(shape, -np.inf),
         episode(sizes.n_steps),
     )
-
-
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
-    return int(memory.episode.length[0] + 1)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
@@ -114,12 +100,10 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """At an episode's end, keep its returns where they are the best, from the last to the first."""
+    """At an episode's end, keep those returns that are the best, the last transition first."""
     if pause.terminated:
-        Q = memory.action_values
-        G = 0.0
-        next_state = pause.state
-        cause = -1
+        Q, G = memory.action_values, 0.0
+        s_next, row = pause.state, -1
         for back in range(memory.episode.length[0]):
             step = memory.episode.steps[memory.episode.length[0] - 1 - back]
             s, a, r = step["state"], step["action"], step["reward"]
@@ -128,9 +112,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
             after = max(G, memory.best_returns[s, a])
             memory.best_returns[s, a] = after
             Q[s, a] = after
-            cause = record(
-                log, EPISODE_END, s, a, next_state, before, after, r, pop=back, cause=cause
-            )
-            next_state = s
+            row = record(log, EPISODE_END, s, a, s_next, before, after, r, pop=back, cause=row)
+            s_next = s
     if pause.phase == EPISODE_END:
         begin_episode(memory.episode)

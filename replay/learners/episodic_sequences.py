@@ -1,18 +1,19 @@
-"""Episodic control by whole sequences: the best one that led on from here is re-enacted.
+"""Episodic control by whole sequences: the agent re-enacts the best one from its state.
 
-At the end of an episode the sequence of pairs that led on from each of its states is remembered if
-it brought more than expected a priori, and more than the one remembered for that state. The agent
-retrieves the sequence of the state where it is and re-enacts it as long as the world answers as it
-did then; where it does not, or after an exploratory action, it retrieves anew. Without a sequence
-it acts at random. Sequences are never combined: that is the difference from the table of best
-returns in :mod:`replay.learners.episodic_control`, which decides afresh in every state.
+At the end of an episode the sequence of pairs that followed from each of its states is remembered
+if it earned more than expected a priori, and more than the one remembered for that state. The agent
+retrieves the sequence of its state and re-enacts it as long as the world responds as it did then;
+if it does not, or after an exploratory action, the agent retrieves anew. Without a sequence it acts
+at random. Sequences are never combined: this is the difference from the table of best returns in
+:mod:`replay.learners.episodic_control`, which decides afresh in every state.
 
-The paper has trees, in which no state is met twice. Elsewhere a detour that leads back to a state
-is left out of the sequence, and of its return, so that none is longer than there are states. Memory
-grows with the square of the number of states. A truncated episode has no return and is forgotten.
+The paper uses trees, in which no state is visited twice. Elsewhere a detour that leads back to a
+state is left out of the sequence and of its return, so that no sequence is longer than the number
+of states. Memory grows with the square of that number. A truncated episode has no return and is
+forgotten.
 
-There are no published settings: the paper gives the threshold of `expected_return` in words only,
-larger than expected a priori, and neither numbers nor code of its simulations could be had.
+There are no published settings: the paper describes the threshold `expected_return` only as what is
+expected a priori, and neither the numbers nor the code of its simulations were available.
 
 References
 ----------
@@ -26,17 +27,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import (
-    Between,
-    Cost,
-    Description,
-    Known,
-    Mean,
-    Pause,
-    Share,
-    Sizes,
-    Transition,
-)
+from replay.learners import ranges
+from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
+from replay.learners.monte_carlo import most_backups, needs_episodes
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 from replay.parts.pauses import (
@@ -63,48 +56,48 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     expected_return : float
-        What is expected a priori: a sequence is remembered if it brought more.
+        The return expected a priori: a sequence is remembered if it earned more.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
     expected_return: Annotated[float, Between(-np.inf, np.inf)] = -np.inf
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
+    backup_cost: ranges.NotNegative = 0.0
+    mean_backups: ranges.Mean = np.inf
 
 
 class Memory(NamedTuple):
-    """What episodic control by sequences keeps.
+    """The memory of episodic control by sequences.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
-        The best return so far of a sequence that began with each pair; 0 where there was none.
+        The best return so far of a sequence that began with each pair; 0 if there was none.
     best_returns : ndarray of float64, shape (n_states, n_actions)
-        The same, minus infinity where there was none.
+        The same; minus infinity if there was none.
     sequences : structured ndarray, shape (n_states, n_states)
         ``action`` and ``next_state`` of each move in the best sequence from each state.
     lengths : ndarray of int64, shape (n_states,)
-        How many moves it has; 0 if there is none.
+        Its number of moves; 0 if there is none.
     following : ndarray of int64, shape (3,)
-        Where the sequence that is re-enacted begins (-1: none is), its next move, and the state
-        in which that was made.
+        The first state of the sequence that is re-enacted (-1: none is), its next move, and the
+        state in which that was made.
     episode : Episode
         The transitions of this episode.
     last_visits : structured ndarray, shape (n_states,)
-        At the episode's end: the return after each state's last visit, its place in the episode
-        (-1 if it was not visited), and its row in the log.
+        At the episode's end: the return after each state's last visit, the place of that visit in
+        the episode (-1 if there was none), and its row in the log.
     earnings : Earnings
-        What the end of a pause depends on.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -118,18 +111,13 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "the episode; the best sequence from each state"
     return Description(stores, (EPISODE_END,), "backwards", "Lengyel & Dayan 2008")
 
 
-def needs_episodes(params: Params) -> bool:
-    """Tell that nothing is learned before an episode ends in a terminal state."""
-    return True
-
-
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     last_visits = np.zeros(sizes.n_states, dtype=_VISIT)
     last_visits["place"] = -1
@@ -145,11 +133,6 @@ def init(params: Params, sizes: Sizes) -> Memory:
     )
 
 
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
-    return int(memory.episode.length[0] + 1)
-
-
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair, the sequences and their lengths, and the episode."""
     sequences = np.count_nonzero(memory.lengths) + len(_MOVE.names or ()) * np.sum(memory.lengths)
@@ -158,7 +141,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 
 
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
-    """Make the next move of the sequence, or of another one; explore now and then."""
+    """Make the next move of the sequence, or begin another one; sometimes explore."""
     n_actions: int = memory.action_values.shape[1]
     origin, place, expected = memory.following[0], memory.following[1], memory.following[2]
     memory.following[0] = -1
@@ -184,7 +167,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 
 
 def _keep_sequence(memory: Memory, state: int, goal: int) -> None:
-    """Keep what led on from a state in this episode, from last visit to last visit."""
+    """Keep the sequence that followed from a state in this episode, without detours."""
     steps, last_visits = memory.episode.steps, memory.last_visits
     length = 0
     s = state
@@ -234,7 +217,7 @@ def _replay_backwards(
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """At an episode's end, remember its sequences where they are the best, the shortest first."""
+    """At an episode's end, remember those of its sequences that are the best, shortest first."""
     if pause.terminated:
         _replay_backwards(params, memory, pause.state, rng, log)
     if pause.phase == EPISODE_END:

@@ -1,4 +1,4 @@
-"""A learner of one's own, read from a Python file."""
+"""A user's own learner, read from a Python file."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ __all__ = ["learner_from_file"]
 
 
 def learner_from_file(name: str) -> ModuleType:
-    """Run a Python file that is a learner, as `replay.learners.contract` has it.
+    """Run a Python file with a learner that fulfils the contract, :mod:`replay.learners.contract`.
 
     Parameters
     ----------
     name : str
-        The file; its name without ``.py`` is that of the learner.
+        The file; its name without ``.py`` is the name of the learner.
 
     Returns
     -------
     module
-        The same one as long as the file does not change.
+        The module; always the same one while the file does not change.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        For any error in the file: with the file, the line and the error.
+        For any error in the file; the message has the file, the line and the error.
 
     Examples
     --------
     >>> learner_from_file("mine.py")
     Traceback (most recent call last):
-    FileNotFoundError: 'mine.py' is no file. Name a learner, or a Python file of your own.
+    FileNotFoundError: There is no file 'mine.py'. Name a learner or your own Python file.
     """
     path = Path(name)
     if not path.is_file():
         raise FileNotFoundError(
-            f"{shown(name)} is no file. Name a learner, or a Python file of your own."
+            f"There is no file {shown(name)}. Name a learner or your own Python file."
         )
     return _run(path.resolve(), path.stat().st_mtime_ns)
 
@@ -52,10 +52,10 @@ def learner_from_file(name: str) -> ModuleType:
 def _run(path: Path, changed: int) -> ModuleType:
     specification = importlib.util.spec_from_file_location(path.stem, path)
     if specification is None or specification.loader is None:
-        raise ValueError(f"{path} is no Python file.")
+        raise ValueError(f"{path} is not a Python file.")
     module = importlib.util.module_from_spec(specification)
     before = sys.path[:]
-    sys.path.insert(0, str(path.parent))  # it may import what lies beside it
+    sys.path.insert(0, str(path.parent))  # it may import files from its own folder
     try:
         specification.loader.exec_module(module)
     except (Exception, SystemExit) as error:

@@ -1,14 +1,14 @@
 """Prioritized sweeping with full backups, one pair of state and action at a time.
 
 A full backup replaces Q(s, a) by the expectation of r + discount * V(s') in the learned model. A
-pair is queued when the value of one of its successors has changed, with the size of the change
-that its backup would make as its priority; each pop backs up one pair. A small backup, as of
+pair is queued when the value of one of its successors has changed; its priority is the size of the
+change that its backup would make, and each pop backs up one pair. A small backup, as in
 :mod:`replay.learners.prioritized_sweeping`, knows which successor changed and costs one addition; a
-full one averages over all successors, but knows what it will change before it is made. So pairs
-compete here, by their change, or by the gain of their backup.
+full backup averages over all successors, but its effect is known before it is made. Pairs therefore
+compete here, by their change or by the gain of their backup.
 
-With an empty queue no backup would change an action value by more than `min_priority`: they solve
-the learned model. A pair that was forgotten keeps its action value until it is tried again.
+With an empty queue no backup would change an action value by more than `min_priority`: the action
+values solve the learned model. A forgotten pair keeps its action value until it is tried again.
 
 References
 ----------
@@ -19,57 +19,21 @@ References
    https://doi.org/10.1038/s41593-018-0232-z
 """
 
-from math import nan
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import (
-    Between,
-    Choice,
-    Cost,
-    Count,
-    Description,
-    Known,
-    Mean,
-    Pause,
-    Share,
-    Sizes,
-    Threshold,
-    Transition,
-    Value,
-)
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
-from replay.parts.evaluation import Evaluation, gain_and_need, note_start
-from replay.parts.forgetting import assume, remember, unknown_way_back
-from replay.parts.gain import greedy_gain, set_changed_values
-from replay.parts.pauses import Earnings, note_change, note_experience
+from replay.parts import forgetting, priorities, retention, sweeping
+from replay.parts.evaluation import Evaluation, worth_of_backup
+from replay.parts.pauses import Earnings
 from replay.parts.policies import best_tried
-from replay.parts.priorities import (
-    CHANGE,
-    EACH_STEP,
-    MOMENTS,
-    NEED,
-    PRIORITIES,
-    describe_priority,
-    is_due,
-    most_pauses,
-    phases_of,
-)
 from replay.parts.priority_queue import PriorityQueue, remove
-from replay.parts.retention import EPISODES, RETENTION, describe_model, retain, revalue
-from replay.parts.sweeping import (
-    Popped,
-    causes,
-    evaluates,
-    needs_way_back,
-    queue_change,
-    sweep_queue,
-    sweeping_memory,
-    sweeping_words,
-)
+from replay.parts.sweeping import Popped, causes, evaluates, needs_way_back
 from replay.parts.world_model import WorldModel
 
 __all__ = ["Memory", "Params", "causes", "description", "evaluates", "init", "learn"]
@@ -82,18 +46,18 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     max_pops : int
-        Pairs backed up at most in each pause.
+        Largest number of pairs backed up per pause.
     min_priority : float
-        Backups that change less are not queued.
+        Backups that would change a value by less are not queued.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     initial_value : float
         Action value of an untried pair. Infinite: untried actions are preferred, and left out
         of maxima.
@@ -102,53 +66,53 @@ class Params(NamedTuple):
     replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
         The pauses in which pairs are backed up; see :data:`replay.parts.priorities.MOMENTS`.
     forgetting, surprise_rate : float
-        How the model follows a world that changes; see :mod:`replay.parts.forgetting`.
+        How the model follows a changing world; see :mod:`replay.parts.forgetting`.
     reversible : bool
-        Whether a transition that was seen is known in both directions at once. The way back is
-        assumed to pay nothing, until it is tried.
+        Whether each move, once made, is known in both directions. The reverse move is assumed to
+        earn nothing until it is tried.
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
-        What is forgotten if the memory is bounded; see :func:`replay.parts.retention.retain`.
+        What a bounded memory keeps; see :func:`replay.parts.retention.retain`.
     capacity : float
-        Bound of the memory: a number of episodes or of transitions. Infinite: none.
+        Bound of the memory, in episodes or transitions; infinite: none.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    max_pops: Count = 3
-    min_priority: Threshold = 1e-8
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
-    initial_value: Value = 0.0
-    priority: Annotated[int, Choice(PRIORITIES)] = CHANGE
-    replay_at: Annotated[int, Choice(MOMENTS)] = EACH_STEP
-    forgetting: Share = 0.0
-    surprise_rate: Share = 0.0
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    max_pops: ranges.Count = 3
+    min_priority: ranges.Threshold = 1e-8
+    backup_cost: ranges.NotNegative = 0.0
+    mean_backups: ranges.Mean = np.inf
+    initial_value: ranges.InitialValue = 0.0
+    priority: ranges.Priority = priorities.CHANGE
+    replay_at: ranges.Moment = priorities.EACH_STEP
+    forgetting: ranges.Share = 0.0
+    surprise_rate: ranges.Share = 0.0
     reversible: bool = False
-    retention: Annotated[int, Choice(RETENTION)] = EPISODES
-    capacity: Annotated[float, Between(1.0, np.inf)] = np.inf
+    retention: ranges.Retention = retention.EPISODES
+    capacity: ranges.Capacity = np.inf
 
 
 class Memory(NamedTuple):
-    """What prioritized sweeping with full backups keeps.
+    """The memory of prioritized sweeping with full backups.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q.
     values : ndarray of float64, shape (n_states,)
-        V, the largest action value of each state; 0 where an episode ended.
+        V, the largest action value of each state; 0 if an episode ended there.
     rewards : ndarray of float64, shape (n_states, n_actions)
         R, the mean reward of each pair.
     changed : ndarray of int32, shape (n_states * n_actions,)
-        The successor whose value changed when the pair was queued.
+        The successor whose change queued the pair.
     model : WorldModel
-        The transitions remembered.
+        The remembered transitions.
     queue : PriorityQueue
-        The pairs whose backup is waiting, as s * n_actions + a.
+        The pairs that wait for a backup, as s * n_actions + a.
     evaluation : Evaluation or None
         Gain and need, if the priority depends on them.
     earnings : Earnings
-        What the end of a pause depends on.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -162,34 +126,31 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
-    stores = describe_model(params.retention, params.capacity)
-    priority = describe_priority(params.priority, "Q")
+    """Describe what is stored, and what is replayed, when and why."""
+    stores = retention.describe_model(params.retention, params.capacity)
+    priority = priorities.describe_priority(params.priority, "Q")
     source = "Moore & Atkeson 1993, Peng & Williams 1993"
-    return Description(stores, phases_of(params.replay_at), priority, source)
+    return Description(stores, priorities.phases_of(params.replay_at), priority, source)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
-    pairs, n_pairs = (sizes.n_states, sizes.n_actions), sizes.n_states * sizes.n_actions
-    start = params.initial_value if params.initial_value < np.inf else 0.0
+    """Return the memory of a learner without experience."""
+    Q = np.full((sizes.n_states, sizes.n_actions), params.initial_value)
+    V = np.full(sizes.n_states, params.initial_value if params.initial_value < np.inf else 0.0)
+    changed = np.full(Q.size, -1, dtype=np.int32)
     return Memory(
-        np.full(pairs, params.initial_value),
-        np.full(sizes.n_states, start),
-        np.zeros(pairs),
-        np.full(n_pairs, -1, dtype=np.int32),
-        *sweeping_memory(params, sizes, n_pairs),
+        Q, V, np.zeros(Q.shape), changed, *sweeping.sweeping_memory(params, sizes, Q.size)
     )
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
-    return 2 + params.max_pops * most_pauses(params.replay_at)
+    """Return an upper bound of the backups of the next step."""
+    return 2 + params.max_pops * priorities.most_pauses(params.replay_at)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q and R of each pair, V of each state, the model and the queue."""
-    return 2 * known.pairs + known.states + sweeping_words(params, memory)
+    return 2 * known.pairs + known.states + sweeping.sweeping_words(params, memory)
 
 
 def _expected(params: Params, memory: Memory, s: int, a: int) -> float:
@@ -203,17 +164,13 @@ def _expected(params: Params, memory: Memory, s: int, a: int) -> float:
     return float(memory.rewards[s, a] + params.discount * total / model.visits[s, a])
 
 
-def _worth(params: Params, memory: Memory, evaluation: Evaluation, pair: int) -> float:
-    """Return what the backup of a pair is worth; nothing if the pair was forgotten."""
+def _worth(params: Params, memory: Memory, evaluated: Evaluation, pair: int) -> float:
+    """Return the expected value of backing up a pair; 0 if the pair was forgotten."""
     Q = memory.action_values
     s, a = pair // Q.shape[1], pair % Q.shape[1]
     if memory.model.visits[s, a] == 0.0:
         return 0.0
-    need, after = evaluation.need.expected[s], evaluation.after
-    set_changed_values(after, Q, s, a, _expected(params, memory, s, a))
-    if params.priority == NEED:
-        return float(need * abs(after[a] - Q[s, a]))
-    return float(need * greedy_gain(Q, s, after, params.epsilon))
+    return worth_of_backup(evaluated, params, Q, s, a, _expected(params, memory, s, a))
 
 
 def _queue_predecessors(params: Params, memory: Memory, s_next: int, cause: int) -> None:
@@ -226,18 +183,18 @@ def _queue_predecessors(params: Params, memory: Memory, s_next: int, cause: int)
         if queue.position[pair] < 0:
             memory.changed[pair] = s_next
         change = abs(_expected(params, memory, s, a) - Q[s, a])
-        queue_change(params, queue, pair, change, cause)
+        sweeping.queue_change(params, queue, pair, change, cause)
         edge = edges[edge]["next_in"]
 
 
 def _set_value(params: Params, memory: Memory, s: int, a: int, after: float, cause: int) -> None:
-    """Give a pair its new value, and pass on what this changes."""
+    """Give a pair its new value, and queue its predecessors if V(s) changes."""
     Q, V = memory.action_values, memory.values
     value = V[s]
     Q[s, a] = after
     V[s] = best_tried(Q, s)
     remove(memory.queue, s * Q.shape[1] + a)
-    revalue(memory.model, params.retention, s, a, after)
+    retention.revalue(memory.model, params.retention, s, a, after)
     if V[s] != value:
         _queue_predecessors(params, memory, s, cause)
 
@@ -245,43 +202,39 @@ def _set_value(params: Params, memory: Memory, s: int, a: int, after: float, cau
 def _try(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Count a transition and back up its pair."""
     Q, R, model = memory.action_values, memory.rewards, memory.model
-    s, a, reward, s_next = transition[:4]
-    kept = remember(model, params.surprise_rate, s, a, s_next, transition.terminated)
-    R[s, a] = (R[s, a] * kept + reward) / (kept + 1)
-    if transition.terminated:
+    s, a, r, s_next, _, terminated, _ = transition
+    kept = forgetting.remember(model, params.surprise_rate, s, a, s_next, terminated)
+    R[s, a] = (R[s, a] * kept + r) / (kept + 1)
+    if terminated:
         memory.values[s_next] = 0.0
-    retain(model, params.retention, params.capacity, s, a, Q[s, a])
+    retention.retain(model, params.retention, params.capacity, s, a, Q[s, a])
     after = _expected(params, memory, s, a)
-    record(log, ONLINE, s, a, s_next, Q[s, a], after, reward)
+    record(log, ONLINE, s, a, s_next, Q[s, a], after, r)
     _set_value(params, memory, s, a, after, -1)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
-    """Learn from the transition, and from its way back if that is assumed."""
-    s, a, s_next, ended = transition[0], transition[1], transition[3], transition.terminated
-    note_start(memory.evaluation, s, True)
-    note_experience(params, memory.earnings, memory.action_values, transition)
+    """Learn from the transition, and from its reverse if that is assumed."""
+    s, a, _, s_next, _, terminated, _ = transition
+    sweeping.note_transition(params, memory, transition)
     _try(params, memory, transition, log)
-    back = unknown_way_back(memory.model, s, a, s_next, ended)
+    back = forgetting.unknown_way_back(memory.model, s, a, s_next, terminated)
     if back >= 0:
         _try(params, memory, Transition(s_next, back, 0.0, s, -1, False, False), log)
-        assume(memory.model, s_next, back)
+        forgetting.assume(memory.model, s_next, back)
 
 
 def _back_up(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) -> None:
-    """Back up a pair, if it was not forgotten since it was queued."""
-    Q = memory.action_values
-    pair, priority, n, cause, phase = popped
-    s, a, s_next = pair // Q.shape[1], pair % Q.shape[1], memory.changed[pair]
+    """Back up a pair, unless it was forgotten after it was queued."""
+    pair, n_actions = popped.item, memory.action_values.shape[1]
+    s, a, s_next = pair // n_actions, pair % n_actions, memory.changed[pair]
     if memory.model.visits[s, a] > 0.0:
-        before, after = Q[s, a], _expected(params, memory, s, a)
-        gain, need = gain_and_need(memory.evaluation, params, Q, s, a, after)
-        note_change(params, memory.earnings, before, after)
-        row = record(log, phase, s, a, s_next, before, after, nan, priority, n, cause, gain, need)
+        after = _expected(params, memory, s, a)
+        row = sweeping.log_backup(params, memory, popped, s, a, s_next, after, log)
         _set_value(params, memory, s, a, after, row)
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Back up pairs, the first in the queue first."""
-    n_pops = params.max_pops if is_due(params.replay_at, pause.phase) else 0
-    sweep_queue(_back_up, _worth, params, memory, n_pops, pause, rng, log)
+    """Back up pairs from the queue."""
+    n_pops = params.max_pops if priorities.is_due(params.replay_at, pause.phase) else 0
+    sweeping.sweep_queue(_back_up, _worth, params, memory, n_pops, pause, rng, log)

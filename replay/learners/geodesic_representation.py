@@ -1,33 +1,35 @@
-"""Gain x need over possible future goals: replay that plans, and replay that builds a map, in one.
+"""Gain x need over possible future goals: one rule for replay that plans and that builds a map.
 
-What is learned is the geodesic representation G: for each goal g, how far it is from each pair of
-state and action, discounted,
+What is learned is the geodesic representation G: how near each goal g is, discounted, from each
+pair of state and action,
 
     G(s, a, g) += alpha (target - G(s, a, g)),  target = 1 if s' = g, else gamma max G(s', ., g).
 
-One remembered move (s, a, s') teaches the way to all goals at once, so what it is worth to replay
-it is its gain times its need [1]_, averaged over the goals by how likely each will be the next one,
+One remembered move (s, a, s') teaches the way to all goals at once, so the value of replaying it is
+its gain times its need [1]_, averaged over goals, each weighted by its probability of being the
+next goal,
 
     EVB(s, a) = sum over g of w(g) need_g(s) gain_g(s, a).
 
-need_g counts visits on the way to g by the policy that leads there, from where the agent is; at an
-episode's end and at rest, from where episodes have started so far. gain_g is what that policy earns
-more in s for the new G. A replayed move from where the last one led also passes its error back
-along the moves replayed before, as far as each was a best one towards g; their gains count too.
-w(g) moves towards 1 when g pays, and when it does not, towards an equal share of the other goals.
-If goals change seldom, w is that of the current goal, and replay plans; if often, all are mapped.
+need_g counts the visits on the way to g under the policy that leads there, from where the agent is;
+at an episode's end and at rest, from where episodes have started so far. gain_g is how much more
+that policy earns from s after the update of G. If a replayed move starts where the last one ended,
+its error is also passed back along the moves replayed before, as far as each was a best move
+towards g; their gains count too. w(g) moves towards 1 when g is rewarded, and otherwise towards an
+equal share of the other goals. If goals change rarely, w is that of the current goal, and replay
+plans; if they change often, replay maps them all.
 
-The agent takes the way that is worth most, Q(s, a) = max over g of v(g) G(s, a, g), where v(g) is
-the reward met in g of late. All values of G fade when an episode ends: without that nothing is left
-to be gained in a world that is known. Where only one action of each state was ever tried, as on a
-track that is run one way, no policy can change, so nothing is gained and nothing replayed, unless
-the other actions are known beforehand (``pre_explored``).
+The agent follows the most valuable way, Q(s, a) = max over g of v(g) G(s, a, g), where v(g) is the
+latest reward at g. All values of G fade when an episode ends: otherwise nothing could be gained in
+a known world. Where only one action of each state was ever tried, as on a track that is run in one
+direction, no policy can change, so there is no gain and no replay unless the other actions are
+known beforehand (``pre_explored``).
 
-The equations are those of the authors' code, of which a copy was run; of the paper the abstract
-and the beginning were read. That code lets a separate module choose between given goals, and draws
-one by a softmax; here goals are found, and chosen by Q. Its replay makes a given number of backups,
-here one that gains nothing ends it. All moves that an error reaches are rows of one backup, in the
-order in which they were replayed.
+The equations are those of the authors' code, a copy of which was run; of the paper, the abstract
+and the beginning were read. In that code a separate module chooses between given goals, by a
+softmax; here goals are discovered, and chosen by Q. Its replay makes a fixed number of backups;
+here replay ends when no backup has a gain. The moves that an error reaches are the rows of one
+backup, in the order in which they were replayed.
 
 References
 ----------
@@ -43,22 +45,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import (
-    Between,
-    Choice,
-    Cost,
-    Count,
-    Description,
-    DiscountBelowOne,
-    Known,
-    Mean,
-    Pause,
-    PositiveCount,
-    Share,
-    Sizes,
-    Threshold,
-    Transition,
-)
+from replay.learners import ranges
+from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, BackupBuffer, record
 from replay.parts.goal_need import (
     GoalNeed,
@@ -76,20 +64,20 @@ from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.numbering import forget_all, meet
 from replay.parts.pauses import Earnings, earnings, earnings_words, goes_on, note_experience
 from replay.parts.policies import Policy, best_value
-from replay.parts.priorities import IN_PAUSES, MOMENTS, is_due, phases_of
+from replay.parts.priorities import IN_PAUSES, is_due, phases_of
 from replay.parts.world_model import WorldModel, model_words, world_model
 from replay.worlds.mdp import MDP
 
-__all__ = ["Memory", "Params", "add_goal", "description", "evaluates", "explore", "forget", "init"]
-__all__ += ["learn", "most_backups", "n_words", "replay"]
+__all__ = ["Memory", "Params", "add_goal", "description", "evaluates", "explore", "fade_values"]
+__all__ += ["init", "learn", "most_backups", "n_words", "replay"]
 
 CANDIDATES = ("rewarded", "entered")
 """What may become a goal: places where a reward was met, or all that were entered."""
 REWARDED, ENTERED = range(2)
-POLICIES = ("softmax", "greedy")
-"""The policy towards a goal, for which gain and need are counted."""
-_NEAR = 1e-6  # as in the authors' code: an action as good as the best one is a best one
-_TIE = 1e-9  # of the highest priority; what is equal by reckoning is seldom so to the last bit
+GOAL_POLICIES = ("softmax", "greedy")
+"""The policy towards a goal, for which gain and need are computed."""
+_NEAR = 1e-6  # as in the authors' code: actions this close to the best one are best too
+_TIE = 1e-9  # relative difference below which priorities are tied, in spite of rounding
 
 
 class Params(NamedTuple):
@@ -98,63 +86,63 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        gamma: weight of the future, a step; below 1.
+        gamma: discount factor per step; below 1.
     epsilon : float
         Probability of a uniformly random action.
     policy : {"softmax", "greedy"}
-        The policy towards a goal, for which gain and need are counted.
+        The policy towards a goal, for which gain and need are computed.
     inverse_temperature : float
-        beta: of that softmax.
+        beta of the softmax.
     learning_rate : float
-        alpha, online: share of the way to its target that G moves.
+        alpha, online: fraction of the distance to its target by which G moves.
     replay_rate : float
         alpha in replay.
     goal_rate : float
-        Share of the way to the latest outcome that w, how likely each goal is, moves.
+        Fraction of the distance to the latest outcome by which w moves.
     reward_rate : float
-        Share of the way to the latest reward that v of the goal moves.
+        Fraction of the distance to the latest reward by which v moves.
     forgetting : float
-        Share of G that is lost when an episode ends.
+        Fraction of G that is lost when an episode ends.
     candidates : {"rewarded", "entered"}
         What may become a goal: places where a reward was met, or all that were entered.
     n_goals : int
-        The most goals that are kept; then a new one takes the place of the least likely.
+        Largest number of goals; beyond it, a new goal replaces the least likely one.
     replay_at : {"pauses", "start_and_end", "step", "episode_end", "rest"}
-        When there is replay, as :data:`replay.parts.priorities.MOMENTS` says.
+        When replay takes place; see :data:`replay.parts.priorities.MOMENTS`.
     max_backups : int
-        Backups at most at each pause.
+        Largest number of backups per pause.
     min_priority : float
-        A backup of no more expected value than this is not made, and ends the pause.
+        A pause ends when no backup has a larger expected value than this.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     pre_explored : bool
         Whether the moves of the world, and where episodes start, are known before the first step.
     """
 
-    discount: DiscountBelowOne = 0.95
-    epsilon: Share = 0.1
-    policy: Annotated[int, Choice(POLICIES)] = 0
-    inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 5.0
-    learning_rate: Share = 1.0
-    replay_rate: Share = 0.7
-    goal_rate: Share = 0.05
-    reward_rate: Share = 1.0
-    forgetting: Share = 0.06
+    discount: ranges.DiscountBelowOne = 0.95
+    epsilon: ranges.Share = 0.1
+    policy: Annotated[int, Choice(GOAL_POLICIES)] = 0
+    inverse_temperature: ranges.InverseTemperature = 5.0
+    learning_rate: ranges.Share = 1.0
+    replay_rate: ranges.Share = 0.7
+    goal_rate: ranges.Share = 0.05
+    reward_rate: ranges.Share = 1.0
+    forgetting: ranges.Share = 0.06
     candidates: Annotated[int, Choice(CANDIDATES)] = REWARDED
-    n_goals: PositiveCount = 8
-    replay_at: Annotated[int, Choice(MOMENTS)] = IN_PAUSES
-    max_backups: Count = 20
-    min_priority: Threshold = 0.0
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
+    n_goals: ranges.PositiveCount = 8
+    replay_at: ranges.Moment = IN_PAUSES
+    max_backups: ranges.Count = 20
+    min_priority: ranges.Threshold = 0.0
+    backup_cost: ranges.NotNegative = 0.0
+    mean_backups: ranges.Mean = np.inf
     pre_explored: bool = False
 
 
 class Memory(NamedTuple):
-    """What is kept. Goals, moves and G last; the rest is derived, or is room.
+    """The memory: goals, moves and G; the rest is derived from these, or working memory.
 
     Attributes
     ----------
@@ -165,24 +153,24 @@ class Memory(NamedTuple):
     goals : Goals
         The goals, their w and v.
     model : WorldModel
-        The moves seen.
+        The moves made so far.
     starts : ndarray of float64, shape (n_states,)
-        How often episodes started in each state.
+        Number of episodes that started in each state.
     need : GoalNeed
-        The policy that leads to each goal, and how often it will visit each state.
+        The policy that leads to each goal, and its expected visits to each state.
     gain : ndarray of float64, shape (n_goals, n_states, n_actions)
-        What backing up each pair gains.
+        The gain of backing up each pair, for each goal.
     priority : ndarray of float64, shape (n_states, n_actions)
         The expected value of backing up each pair.
     ties : ndarray of int64, shape (n_states * n_actions,)
-        The pairs of the highest one, as state * n_actions + action.
+        The pairs of the highest priority, as state * n_actions + action.
     path : ndarray of int32, shape (2, max_backups)
-        States and actions of the moves replayed last, as far as each led to the next; behind them
-        the one that may be replayed now.
+        States and actions of the moves replayed last, as far as each led to the next; after them
+        the candidate move.
     before : ndarray of float64, shape (max_backups,)
-        What G of these moves was, the last one first.
+        G of these moves before the backup, the last move first.
     earnings : Earnings
-        What steps earned, and surprised.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -200,19 +188,19 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "the way to each goal; the last try of each pair"
     phases = tuple(sorted(phases_of(params.replay_at)))
     return Description(stores, phases, "gain x need, over goals", "Sagiv et al. 2025")
 
 
 def evaluates(params: Params) -> bool:
-    """Tell that gain and need of each backup are logged, averaged over goals."""
+    """Gain and need of each backup are logged, averaged over goals."""
     return True
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_goals, longest = min(params.n_goals, sizes.n_states), max(params.max_backups, 1)
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
@@ -232,15 +220,18 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step: at its two pauses, each path at most a move longer."""
+    """Return an upper bound of the backups of the next step.
+
+    It has two pauses; in each, every path is at most one move longer than the one before.
+    """
     return 1 + params.max_backups * (params.max_backups + 1)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held from one pause to the next.
 
-    They are the latest outcome of each pair, G and gain of each goal and pair, place, w and v of
-    each goal, starts, and the model; Q, policies and need follow from these.
+    These are the latest outcome of each pair, G and gain of each goal and pair, place, w and v of
+    each goal, starts, and the model. Q, policies and need are derived from them.
     """
     n = int(memory.goals.n[0])
     held = model_words(memory.model) + int(np.count_nonzero(memory.starts))
@@ -251,14 +242,14 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 
 
 def add_goal(memory: Memory, s: int) -> None:
-    """Make a place a goal, to which no way is known yet.
+    """Make a state a goal, to which no way is known yet.
 
     Parameters
     ----------
     memory : Memory
-        If there is no room for one more goal, the least likely one gives way.
+        If it has no room for another goal, the least likely one is dropped.
     s : int
-        The place; no goal yet.
+        The state, which is not a goal yet.
     """
     g, n_states = new_goal(memory.goals, s), len(memory.starts)
     memory.geodesic[g] = 0.0
@@ -273,7 +264,7 @@ def _target(params: Params, memory: Memory, g: int, s_next: int) -> float:
 
 
 def _set_action_value(memory: Memory, s: int, a: int) -> None:
-    """Let Q of a pair be what the best goal is worth from there."""
+    """Set Q of a pair to the value of the best goal from there."""
     goals, best = memory.goals, 0.0
     for g in range(goals.n[0]):
         best = max(best, goals.reward[g] * memory.geodesic[g, s, a])
@@ -281,7 +272,7 @@ def _set_action_value(memory: Memory, s: int, a: int) -> None:
 
 
 def _note_outcome(params: Params, memory: Memory, s: int, reward: float) -> None:
-    """Learn what it was to enter a state: whether it is a goal, and which goals are likely."""
+    """Learn from the reward in a state whether it is a goal, and which goals are likely."""
     goals = memory.goals
     if goals.number[s] < 0:
         if reward <= 0.0 and params.candidates == REWARDED:
@@ -298,7 +289,7 @@ def _note_outcome(params: Params, memory: Memory, s: int, reward: float) -> None
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
-    """Pre-explored, remember each move of the world and where episodes start."""
+    """Remember all moves of the world and where episodes start, if it is pre-explored."""
     if params.pre_explored:
         mdp = known_world("pre_explored", mdp, memory.priority.shape[1])
         memory.starts[:] = mdp.start_probability
@@ -311,7 +302,7 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
-    """Remember the move, and learn from it the way to each goal."""
+    """Remember the move, and learn the way to each goal from it."""
     Q, G = memory.action_values, memory.geodesic
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
     note_experience(params, memory.earnings, Q, transition)
@@ -328,18 +319,18 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     _set_action_value(memory, s, a)
     record(log, ONLINE, s, a, s_next, before, Q[s, a], r)
     if (transition.terminated or transition.truncated) and params.forgetting > 0.0:
-        forget(memory, 1.0 - params.forgetting)
+        fade_values(memory, 1.0 - params.forgetting)
 
 
-def forget(memory: Memory, kept: float) -> None:
-    """Let all values fade, and with them what follows from them.
+def fade_values(memory: Memory, kept: float) -> None:
+    """Let all values fade, and with them what is derived from them.
 
     Parameters
     ----------
     memory : Memory
-        Its goals stay as likely as they are.
+        The probabilities of its goals stay the same.
     kept : float
-        The share that is kept.
+        The fraction that is kept.
     """
     G, Q = memory.geodesic, memory.action_values
     G *= kept
@@ -352,7 +343,7 @@ def forget(memory: Memory, kept: float) -> None:
 
 
 def _n_led(memory: Memory, g: int, s: int, length: int) -> int:
-    """Count the moves that led to s, back to the first one that was no best one towards g."""
+    """Count the moves that led to s, back to the first that was not a best move towards g."""
     goal, G, path = memory.goals.place[g], memory.geodesic[g], memory.path
     n = 0
     while s != goal and n < length:
@@ -364,9 +355,9 @@ def _n_led(memory: Memory, g: int, s: int, length: int) -> int:
 
 
 def _change_values(params: Params, memory: Memory, g: int, length: int, n: int) -> bool:
-    """Back up the move behind a path, and pass its error to the n before; tell if it reaches them.
+    """Back up the move after a path, and pass its error to the n moves before.
 
-    It does if the move is a best one towards the goal.
+    Return whether it reaches them: it does if the move is a best one towards the goal.
     """
     G, model, path = memory.geodesic[g], memory.model, memory.path
     s, a = path[0, length], path[1, length]
@@ -382,7 +373,7 @@ def _change_values(params: Params, memory: Memory, g: int, length: int, n: int) 
 
 
 def _evaluate(params: Params, memory: Memory, g: int, s: int, a: int, length: int, n: int) -> float:
-    """Return what a backup that passes its error to n moves gains on the way to a goal."""
+    """Return the gain, for one goal, of a backup that passes its error to n moves."""
     if s == memory.goals.place[g]:
         return 0.0
     G, path = memory.geodesic[g], memory.path
@@ -398,7 +389,7 @@ def _evaluate(params: Params, memory: Memory, g: int, s: int, a: int, length: in
 
 
 def _refresh(params: Params, memory: Memory, length: int) -> None:
-    """Compute the policies and gains that are stale, and the needs that follow from them."""
+    """Recompute policies and gains that are stale, and the needs that follow from them."""
     stale, n_states = memory.need.stale, len(memory.starts)
     policy = Policy(params.policy, params.inverse_temperature, 0.0)
     for i in range(stale.n[0]):
@@ -413,7 +404,7 @@ def _refresh(params: Params, memory: Memory, length: int) -> None:
 
 
 def _weigh(params: Params, memory: Memory, end: int, length: int) -> None:
-    """Weigh gains by need and goals; moves from where the last one led pass their error back."""
+    """Weight gains by need and goals, including the gains of moves that an error is passed to."""
     goals, need, priority = memory.goals, memory.need, memory.priority
     priority[:] = 0.0
     for g in range(goals.n[0]):
@@ -445,7 +436,7 @@ def _draw_best(memory: Memory, rng: Generator) -> tuple[int, int]:
 
 
 def _back_up(params: Params, memory: Memory, length: int) -> int:
-    """Move G of the move behind a path, for all goals; return how many before it are told."""
+    """Back up the move after a path, for all goals; return how many moves its error reaches."""
     path, furthest = memory.path, 0
     for g in range(memory.goals.n[0]):
         n = _n_led(memory, g, path[0, length], length)
@@ -458,7 +449,7 @@ def _back_up(params: Params, memory: Memory, length: int) -> int:
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Back up the move that is worth most over goals, again and again, until none is worth it."""
+    """Make the backup that is most valuable over goals, until none is worth its time."""
     Q, goals, path = memory.action_values, memory.goals, memory.path
     if pause.phase == START:
         memory.starts[pause.state] += 1.0

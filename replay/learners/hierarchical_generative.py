@@ -5,35 +5,36 @@ them; and maps, into which sequences are clustered. Map k is a distribution over
 
     theta_k(x) = (alpha + a_k(x)) / (alpha N + A_k),
 
-where a_k(x) counts how often place x occurred in the sequences that this map holds, A_k sums that
-over the N places that there are, and alpha is the concentration of the prior. Which map a sequence
-x_1 x_2 ... belongs to is inferred along it by Bayes' rule, from the share of sequences that each
-map holds,
+where a_k(x) counts how often place x occurred in the sequences assigned to this map, A_k is the sum
+of that over all N places, and alpha is the concentration of the prior. The map to which a sequence
+x_1 x_2 ... belongs is inferred along it by Bayes' rule, from the share of sequences that each map
+holds,
 
     z_k  proportional to  (c + n_k) theta_k(x_1) theta_k(x_2) ...,
 
-and at its end the likeliest map takes it in. A map that holds nothing makes all places equally
-likely, so it wins what is new to the others.
+and at its end the sequence is assigned to the likeliest map. In an empty map all places are equally
+likely, so it wins sequences that are new to the others.
 
 Replay draws from this model, place by place. The next place is a neighbour, on the graph of moves
 that were made in either direction, with a probability proportional to
 
     (1 - y(x)) sum over k of z_k theta_k(x);
 
-y is the code of the sequence, 1 where it is and less by the factor lambda with each place since, so
-that sequences seldom turn back. Each place drawn is evidence of the map, as one that is run would
-be, so that replay settles on one map. In the end the map that is likeliest takes in what was
-replayed, at a share: maps are kept by what is drawn from them. At the end of a lap replay begins
-there, with the maps that the lap speaks for; at a start, with those that the place where the agent
-is speaks for; at rest anywhere, with any map by its share of sequences.
+y is the code of the sequence, 1 at its latest place and smaller by the factor lambda for each place
+since, so that sequences seldom turn back. Each place drawn is evidence about the map, as a visited
+one would be, so that replay settles on one map. At the end the replayed sequence is assigned to the
+likeliest map too, with a smaller weight, so replay preserves the maps. At the end of a lap replay
+begins there, with the posterior over maps given the lap; at a start, given the place of the agent;
+at rest anywhere, with maps weighted by their share of sequences.
 
-Of the paper the abstract and the beginning of the introduction were read, and the authors' script
-that shows a trained model, with its picture [2]_: five clusters, each a map of places, whose
-probability sharpens along a sequence of 30 places, also in replay, where it begins even; a code of
-the sequence that fades with time; and a prediction of the next place among those near. Neither its
-methods nor the code that learns could be read. Chosen here are therefore counts with a Dirichlet
-prior, one map for each sequence, the likelihood of single places (theirs is of the code of the
-sequence), the form of y, and that sequences are cut at the ends of laps, or after `span` places.
+The sources are the abstract and the beginning of the introduction of the paper, and the authors'
+script that shows a trained model, with its figure [2]_: five clusters, each a map of places, whose
+probability sharpens along a sequence of 30 places, also in replay, where it begins uniform; a code
+of the sequence that fades with time; and a prediction of the next place among those near. Neither
+the methods nor the code that learns could be read. The following choices are therefore ours: counts
+with a Dirichlet prior, one map per sequence, the likelihood of single places (theirs is of the code
+of the sequence), the form of y, and that sequences are cut at the ends of laps, or after `span`
+places.
 
 References
 ----------
@@ -49,20 +50,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import (
-    Between,
-    Count,
-    Description,
-    Known,
-    Pause,
-    PositiveCount,
-    Share,
-    Sizes,
-    Transition,
-)
+from replay.learners import ranges
+from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
+from replay.learners.value_free import act, most_backups
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.numbering import Numbering, join, numbering
-from replay.parts.policies import draw_uniform, draw_weighted
+from replay.parts.policies import draw_weighted
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
@@ -76,58 +69,58 @@ class Params(NamedTuple):
     Attributes
     ----------
     n_maps : int
-        How many maps there are.
+        Number of maps.
     concentration : float
-        alpha: what each place counts in a map before it ever occurred.
+        alpha: prior count of each place in a map.
     map_concentration : float
-        c: what each map counts before it holds a sequence.
+        c: prior count of sequences in each map.
     trace_decay : float
-        lambda: how much of the code of a sequence is left a place later; 0: it may turn back at
-        once.
+        lambda: fraction of the code of a sequence that is left one place later; with 0 it may turn
+        back at once.
     replay_share : float
-        How much a replayed sequence counts, beside one that was run.
+        Weight of a replayed sequence, relative to one that was run.
     span : int
-        The longest sequence; a longer one is cut, and goes on from there.
+        Largest length of a sequence; after it the next sequence begins.
     n_replays : int
-        Places reactivated at each pause, after the first.
+        Number of places reactivated per pause, after the first.
     """
 
     n_maps: Annotated[int, Between(1, 1_000)] = 5
     concentration: Annotated[float, Between(1e-3, 1e3)] = 0.1
     map_concentration: Annotated[float, Between(1e-3, 1e3)] = 1.0
-    trace_decay: Share = 0.9
-    replay_share: Share = 0.1
-    span: PositiveCount = 200
-    n_replays: Count = 20
+    trace_decay: ranges.Share = 0.9
+    replay_share: ranges.Share = 0.1
+    span: ranges.PositiveCount = 200
+    n_replays: ranges.Count = 20
 
 
 class Memory(NamedTuple):
-    """What hierarchical generative replay keeps.
+    """The memory of hierarchical generative replay.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         0.
     known : Numbering
-        The places that were met; everything below goes by their numbers.
+        The places visited so far; their numbers index everything below.
     is_linked : ndarray of bool, shape (n_states, n_states)
         Which of them are joined.
     n_places : ndarray of float64, shape (n_maps, n_states)
-        a: how often each place occurred in the sequences of each map.
+        a: number of times that each place occurred in the sequences of each map.
     n_sequences : ndarray of float64, shape (n_maps,)
-        n: how many sequences each map holds.
+        n: number of sequences in each map.
     n_entries : ndarray of float64, shape (n_maps,)
-        A: how many places they have.
+        A: number of places in these.
     belief : ndarray of float64, shape (2, n_maps)
-        z along what is run, and along what is replayed.
+        z along the sequence that is run, and along the one that is replayed.
     sequence : ndarray of int32, shape (span,)
-        What was run since the last end.
+        The sequence that is run, since the last end.
     length : ndarray of int64, shape (1,)
-        How much of it there is.
+        Its length so far.
     replayed : ndarray of int32, shape (n_replays + 1,)
-        Room for a replayed sequence.
+        The replayed sequence.
     weights : ndarray of float64, shape (2, n_states)
-        y, and what the probabilities of places in replay are proportional to.
+        y, and weights to which the probabilities of places in replay are proportional.
     """
 
     action_values: NDArray[np.float64]
@@ -144,13 +137,13 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     phases, source = (EPISODE_END, START, REST), "Stoianov et al. 2022"
     return Description("maps, and a graph of places", phases, "drawn from maps", source, False)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states, n_maps = sizes.n_states, params.n_maps
     return Memory(
         np.zeros((n_states, sizes.n_actions)),
@@ -167,20 +160,10 @@ def init(params: Params, sizes: Sizes) -> Memory:
     )
 
 
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the reactivations of the next step."""
-    return 2 * params.n_replays
-
-
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: the graph, the maps and their belief, and the present sequence."""
     n = int(memory.known.n[0])
     return n * n + params.n_maps * (n + 3) + int(memory.length[0])
-
-
-def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
-    """Draw any action."""
-    return draw_uniform(memory.action_values, rng)
 
 
 def _theta(params: Params, memory: Memory, k: int, place: int) -> float:
@@ -191,7 +174,7 @@ def _theta(params: Params, memory: Memory, k: int, place: int) -> float:
 
 
 def _expect(params: Params, memory: Memory, which: int) -> None:
-    """Believe in maps by their share of sequences."""
+    """Set the belief to the prior of maps, their shares of sequences."""
     z, n = memory.belief[which], memory.n_sequences
     total = params.map_concentration * len(n)
     for k in range(len(n)):
@@ -201,7 +184,7 @@ def _expect(params: Params, memory: Memory, which: int) -> None:
 
 
 def _infer(params: Params, memory: Memory, which: int, place: int) -> None:
-    """Take a place as evidence, by Bayes' rule."""
+    """Update the belief by a place, by Bayes' rule."""
     z, total = memory.belief[which], 0.0
     for k in range(len(z)):
         z[k] *= _theta(params, memory, k, place)
@@ -210,10 +193,10 @@ def _infer(params: Params, memory: Memory, which: int, place: int) -> None:
         z[k] /= total
 
 
-def _take_in(
+def _assign(
     memory: Memory, which: int, sequence: NDArray[np.int32], length: int, share: float
 ) -> None:
-    """Let the likeliest map take in a sequence."""
+    """Assign a sequence to the likeliest map."""
     best, z = 0, memory.belief[which]
     for k in range(1, len(z)):
         if z[k] > z[best]:
@@ -235,12 +218,12 @@ def _enter(params: Params, memory: Memory, place: int) -> None:
 
 
 def _end_sequence(memory: Memory) -> None:
-    _take_in(memory, _RUN, memory.sequence, memory.length[0], 1.0)
+    _assign(memory, _RUN, memory.sequence, memory.length[0], 1.0)
     memory.length[0] = 0
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
-    """Join the two places, infer the map, and at an end let it take in what was run."""
+    """Join the two places, infer the map, and at an end assign the sequence to it."""
     number = memory.known.number
     join(memory.known, memory.is_linked, transition.state, transition.next_state)
     if memory.length[0] == 0:
@@ -251,7 +234,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 
 
 def _weigh(params: Params, memory: Memory, here: int) -> float:
-    """Weigh which place is next, or first if there is none yet (-1); return the sum of weights."""
+    """Weight the candidates for the next place, or the first (-1); return the sum of weights."""
     y, weights = memory.weights
     z, total = memory.belief[_REPLAYED], 0.0
     for j in range(memory.known.n[0]):
@@ -265,7 +248,7 @@ def _weigh(params: Params, memory: Memory, here: int) -> float:
 
 
 def _arrive(params: Params, memory: Memory, place: int, length: int) -> None:
-    """Add a place to the sequence that is replayed, of which there is so much."""
+    """Add a place to the replayed sequence, which has this length."""
     y = memory.weights[0]
     for j in range(memory.known.n[0]):
         y[j] = params.trace_decay * y[j] if length > 0 else 0.0
@@ -274,7 +257,7 @@ def _arrive(params: Params, memory: Memory, place: int, length: int) -> None:
 
 
 def _first_place(params: Params, memory: Memory, pause: Pause, rng: Generator) -> int:
-    """Set the belief with which replay begins, and return where; -1 if the place is not known."""
+    """Set the initial belief of replay, and return its first place; -1 if it is not known."""
     run, replayed = memory.belief
     place = int(memory.known.number[pause.state])
     _expect(params, memory, _REPLAYED)
@@ -292,7 +275,7 @@ def _first_place(params: Params, memory: Memory, pause: Pause, rng: Generator) -
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Draw a sequence from the maps, and let them learn from it."""
+    """Draw a sequence from the maps, and assign it to one of them."""
     n, places = memory.known.n[0], memory.known.met
     if pause.phase == STEP or n == 0 or params.n_replays == 0:
         return
@@ -312,4 +295,4 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         _infer(params, memory, _REPLAYED, here)
         _arrive(params, memory, here, length)
         length += 1
-    _take_in(memory, _REPLAYED, memory.replayed, length, params.replay_share)
+    _assign(memory, _REPLAYED, memory.replayed, length, params.replay_share)

@@ -10,13 +10,15 @@ References
    https://arxiv.org/abs/1711.06677
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import Description, Known, Pause, Share, Sizes, Transition, Value
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Pause, Sizes, Transition
+from replay.learners.q_learning import acts_before_learning
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 
@@ -30,31 +32,31 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     initial_value : float
-        Action value of a pair without return; infinite: untried actions are preferred, and a
-        pair tried in an unfinished episode has value 0.
+        Action value of a pair without return; infinite: untried actions are preferred, and a pair
+        tried in the unfinished episode has value 0.
     act_before_update : bool
-        Whether the next action is drawn before this step's update, as in the published code.
+        Whether the next action is drawn before the update of a step, as in the published code.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    initial_value: Value = 0.0
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    initial_value: ranges.InitialValue = 0.0
     act_before_update: bool = False
 
 
 class Memory(NamedTuple):
-    """What Monte Carlo learning keeps.
+    """The memory of Monte Carlo learning.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q, the means of the returns.
     n_returns : ndarray of int64, shape (n_states, n_actions)
-        Number of returns in each mean.
+        N, the number of returns in each mean.
     episode : Episode
         The transitions of this episode.
     """
@@ -65,24 +67,18 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
-    return Description(
-        "the episode; mean returns", (EPISODE_END,), "backwards", "Sutton & Barto 2018"
-    )
+    """Describe what is stored, and what is replayed, when and why."""
+    stores, source = "the episode; mean returns", "Sutton & Barto 2018"
+    return Description(stores, (EPISODE_END,), "backwards", source)
 
 
-def acts_before_learning(params: Params) -> bool:
-    """Tell whether the next action is drawn before this step's update."""
-    return params.act_before_update
-
-
-def needs_episodes(params: Params) -> bool:
-    """Tell that nothing is learned before an episode ends in a terminal state."""
+def needs_episodes(params: Any) -> bool:
+    """Nothing is learned before an episode ends in a terminal state."""
     return True
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
         np.full(shape, params.initial_value),
@@ -91,8 +87,8 @@ def init(params: Params, sizes: Sizes) -> Memory:
     )
 
 
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+def most_backups(params: Any, memory: Any) -> int:
+    """Return an upper bound of the backups of the next step."""
     return int(memory.episode.length[0] + 1)
 
 
@@ -110,13 +106,10 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """At an episode's end, average its returns in, from the last transition to the first."""
+    """At an episode's end, include its returns in the means, the last transition first."""
     if pause.terminated:
-        Q = memory.action_values
-        N = memory.n_returns
-        G = 0.0
-        next_state = pause.state
-        cause = -1
+        Q, N, G = memory.action_values, memory.n_returns, 0.0
+        s_next, row = pause.state, -1
         for back in range(memory.episode.length[0]):
             step = memory.episode.steps[memory.episode.length[0] - 1 - back]
             s, a, r = step["state"], step["action"], step["reward"]
@@ -124,9 +117,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
             before = Q[s, a]
             N[s, a] += 1
             Q[s, a] = before * (1.0 - 1.0 / N[s, a]) + G / N[s, a]
-            cause = record(
-                log, EPISODE_END, s, a, next_state, before, Q[s, a], r, pop=back, cause=cause
-            )
-            next_state = s
+            row = record(log, EPISODE_END, s, a, s_next, before, Q[s, a], r, pop=back, cause=row)
+            s_next = s
     if pause.phase == EPISODE_END:
         begin_episode(memory.episode)

@@ -1,24 +1,26 @@
-"""Prioritized memory access: what is replayed next is what would earn most, gain times need.
+"""Prioritized memory access: the backup that earns most is replayed next, by gain times need.
 
 After each step Q-learning updates Q, and the chain T of states moves towards the state just
 reached. At an episode's end and start the learner makes a few backups of remembered transitions,
-the one with the largest expected value first. The gain of a backup is what the policy earns more in
-its state for having changed; the need of a state is how often the agent will visit it, discounted.
-A backup may also extend the last one by a greedy step, as an n-step backup of the whole path.
+the one with the largest expected value first. The gain of a backup is how much more the updated
+policy earns from its state than the policy before it; the need of a state is the discounted number
+of times that the agent will visit it. A backup may also extend the last one by a greedy step, as an
+n-step backup of the whole path.
 
 The value of a state is that of its best action, or with ``on_policy`` the mean under the policy.
-Nothing is replayed before the first reward. Besides Q the learner keeps only what the latest try
-of each pair led to. It computes anew only the gains that a backup may have changed, and need once a
-pause, by what moved in T.
+There is no replay before the first reward. Besides Q the learner keeps only the outcome of the
+latest try of each pair. It recomputes only the gains that a backup may have changed, and need once
+per pause, as far as T has changed.
 
-Who forgets has something to gain from what is long learned [2]_: with `forgetting`, after each step
-and the replay that follows it, all action values move a share of the way to `forgotten_value`.
-Actions that are often chosen are kept up by experience; those that are worse than what is forgotten
-tends to seem better than they are, and are replayed for that. Of that paper the abstract, the
-summary and the authors' code were read. Its agent's values decay towards the mean reward so far,
-here with `forgets_to_mean`. It also forgets how its small task is laid out, so that replay mixes up
-what actions lead to; here what each pair led to last is kept, and T is. In the authors' simple
-example that makes a fifth fewer replays of what is worse, and better choices.
+A learner that forgets still gains from replaying what it learned long ago [2]_: with `forgetting`,
+after each step and the replay that follows it, all action values move a fraction of the way to
+`forgotten_value`. Actions that are chosen often are kept up to date by experience. Actions whose
+value lies below `forgotten_value` come to look better than they are, and are replayed to correct
+that. The abstract and summary of that paper and the authors' code were read. There, values decay
+towards the mean reward so far, as here with `forgets_to_mean`. Their agent also forgets the layout
+of its small task, so that replay confuses the outcomes of actions; here the last outcome of each
+pair is kept, and so is T. In the authors' two-action example the worse action is therefore replayed
+a fifth less often, and choices are better.
 
 References
 ----------
@@ -34,65 +36,14 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.checks import LARGEST_NUMBER
-from replay.learners.contract import (
-    Between,
-    Choice,
-    Cost,
-    Count,
-    Description,
-    DiscountBelowOne,
-    Known,
-    Mean,
-    Pause,
-    Share,
-    Sizes,
-    Threshold,
-    Transition,
-)
-from replay.log.backups import EPISODE_END, ONLINE, START, STEP, TRACE, BackupBuffer, record
-from replay.parts.markov_chain import chain_words, move
-from replay.parts.memory_access.exploration import explore_world, link_ends
-from replay.parts.memory_access.paths import (
-    Path,
-    begin_path,
-    draw_extension,
-    empty_path,
-    end_of,
-    extend_path,
-    set_targets,
-)
-from replay.parts.memory_access.priority_table import (
-    SHORTEST,
-    TIES,
-    PriorityTable,
-    best_pair,
-    priority_table,
-    refresh,
-    weigh_by_need,
-)
-from replay.parts.memory_access.values import change_value, forget_values, state_value
-from replay.parts.memory_access.whereabouts import (
-    Whereabouts,
-    is_enough,
-    link_episodes,
-    need_origin,
-    note_step,
-    whereabouts,
-)
+from replay.learners import ranges
+from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
+from replay.log.backups import EPISODE_END, START, STEP, BackupBuffer, record
+from replay.parts import markov_chain, policies, priorities, traces, world_model
+from replay.parts.memory_access import exploration, paths, priority_table, values, whereabouts
+from replay.parts.memory_access.whereabouts import Whereabouts
 from replay.parts.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
-from replay.parts.pauses import is_over_by_chance
-from replay.parts.policies import POLICIES, SOFTMAX, Policy, draw_action
-from replay.parts.priorities import IN_PAUSES, MOMENTS, phases_of
-from replay.parts.traces import (
-    Traces,
-    add_trace,
-    clear_traces,
-    end_other_traces,
-    trace_at,
-    traces,
-)
-from replay.parts.world_model import WorldModel, count_transition, model_words, world_model
+from replay.parts.traces import Traces
 from replay.worlds.mdp import MDP
 
 __all__ = ["Memory", "Params", "act", "description", "evaluates", "explore", "init", "learn"]
@@ -105,104 +56,106 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step; below 1.
+        Discount factor per step; below 1.
     act_policy : {"softmax", "epsilon_greedy"}
-        The policy by which the agent acts, and by which it learns online with ``on_policy``.
+        The policy by which the agent acts, and with ``on_policy`` learns online.
     plan_policy : {"softmax", "epsilon_greedy"}
-        The policy for which gains are counted, and values in replay with ``on_policy``.
+        The policy for which gains are computed, and with ``on_policy`` values in replay.
     inverse_temperature : float
-        Of the softmax policy.
+        Inverse temperature of the softmax policy.
     epsilon : float
-        Of the epsilon-greedy policy: the probability of a random action.
+        Probability of a random action of the epsilon-greedy policy.
     learning_rate : float
-        Share of the way to the target that an action value moves, online and in replay.
+        Fraction of the distance to its target by which an action value moves, online and in replay.
     copy_targets : bool
-        Whether in replay it moves all the way, whatever the learning rate.
+        Whether it moves all the way in replay, whatever the learning rate.
     trace_decay : float
-        Lambda of the eligibility traces by which the online update reaches earlier pairs.
+        Lambda of the eligibility traces through which the online update reaches earlier pairs.
     transition_rate : float
-        Share of the way to the latest move that a row of T moves.
+        Fraction of the distance to the latest move by which a row of T moves.
     replay_at : {"pauses", "start_and_end", "step", "episode_end", "rest"}
-        When there is replay: at ends and starts of episodes and in rest, or as
-        :data:`replay.parts.priorities.MOMENTS` says.
+        When replay takes place: by default at ends and starts of episodes and at rest; see
+        :data:`replay.parts.priorities.MOMENTS`.
     one_step_late : bool
         Whether, as in the published code, replay at a start waits for the first step, and need is
-        counted from the state before the latest step, at an end too.
+        counted from the state before the latest step, also at an end.
     max_backups : int
-        Backups at most at each pause; one of n steps counts once.
+        Largest number of backups per pause; an n-step backup counts once.
     min_priority : float
-        A backup of no more expected value than this is not made, and ends the pause.
+        A pause ends when no backup has a larger expected value than this.
     opportunity_cost : bool
-        Whether the mean reward of a step so far takes its place where that is less.
+        Whether the mean reward per step so far replaces `min_priority` where it is lower.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     use_gain : bool
-        Whether gain counts; if not, that of a backup is 1, however many steps it has.
+        Whether gain counts; if not, the gain of a backup is 1, however many steps it has.
     gain_floor : float
-        The least that each step of a backup is taken to gain. The published 1e-10 lets need alone
-        decide where nothing is to be gained; 0 is the theory as it stands.
+        The least gain that each step of a backup is assumed to have. With the published 1e-10, need
+        alone decides where nothing can be gained; 0 is the theory as it stands.
     need : {"successor_representation", "stationary_distribution", "current_state", "one"}
-        What need is, as :data:`replay.parts.need.NEEDS` says.
+        The definition of need; see :data:`replay.parts.need.NEEDS`.
     n_step : bool
         Whether a backup may extend the last one.
     allow_loops : bool
-        Whether it may then lead to where that one has been.
+        Whether an extended backup may lead to a state that it already contains.
     replay_bumps : bool
-        Whether moves that lead nowhere are replayed too.
+        Whether moves that lead back to the same state are replayed too.
     tie_break : {"shortest", "longest", "random"}
-        Which is made of backups of one expected value and different length; chance does the rest.
+        Which backup is made if several of different length have the same expected value; remaining
+        ties are broken at random.
     on_policy : bool
-        Whether a state's value is the mean under the policy, instead of that of its best action,
-        and backups are extended by that policy's actions, instead of greedy ones.
+        Whether the value of a state is the mean under the policy, not that of its best action, and
+        backups are extended by actions of that policy, not by greedy ones.
     link_starts : bool
-        Whether T goes on from an episode's end to the next one's start: at first to all starts of a
-        known world as often as episodes start there, else to that of the episode that ended.
+        Whether T continues from an episode's end to the next start. Before any such link was seen,
+        it leads to all starts of a known world in proportion to their probability, else to the
+        start of the episode that ended.
     pre_explored : bool
-        Whether every action was tried once in every state before the first step, without reward.
+        Whether every action is tried once in every state before the first step, without reward.
     forgetting : float
-        Share of the way to `forgotten_value` that all action values move at each step.
+        Fraction of the distance to `forgotten_value` by which all action values move at each step.
     forgotten_value : float
-        What an action value is once all is forgotten.
+        The action value that remains when everything is forgotten.
     forgets_to_mean : bool
-        Whether that is the mean reward so far instead, as in the published code.
+        Whether the mean reward so far takes its place, as in the published code.
     """
 
-    discount: DiscountBelowOne = 0.9
-    act_policy: Annotated[int, Choice(POLICIES)] = SOFTMAX
-    plan_policy: Annotated[int, Choice(POLICIES)] = SOFTMAX
-    inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 5.0
-    epsilon: Share = 0.05
-    learning_rate: Share = 1.0
+    discount: ranges.DiscountBelowOne = 0.9
+    act_policy: ranges.PolicyKind = policies.SOFTMAX
+    plan_policy: ranges.PolicyKind = policies.SOFTMAX
+    inverse_temperature: ranges.InverseTemperature = 5.0
+    epsilon: ranges.Share = 0.05
+    learning_rate: ranges.Share = 1.0
     copy_targets: bool = False
-    trace_decay: Share = 0.0
-    transition_rate: Share = 0.9
-    replay_at: Annotated[int, Choice(MOMENTS)] = IN_PAUSES
+    trace_decay: ranges.Share = 0.0
+    transition_rate: ranges.Share = 0.9
+    replay_at: ranges.Moment = priorities.IN_PAUSES
     one_step_late: bool = False
-    max_backups: Count = 20
-    min_priority: Threshold = 0.0
+    max_backups: ranges.Count = 20
+    min_priority: ranges.Threshold = 0.0
     opportunity_cost: bool = False
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
+    backup_cost: ranges.NotNegative = 0.0
+    mean_backups: ranges.Mean = np.inf
     use_gain: bool = True
-    gain_floor: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1e-10
+    gain_floor: ranges.NotNegative = 1e-10
     need: Annotated[int, Choice(NEEDS)] = SUCCESSORS
     n_step: bool = True
     allow_loops: bool = False
     replay_bumps: bool = False
-    tie_break: Annotated[int, Choice(TIES)] = SHORTEST
+    tie_break: Annotated[int, Choice(priority_table.TIES)] = priority_table.SHORTEST
     on_policy: bool = False
     link_starts: bool = True
     pre_explored: bool = False
-    forgetting: Share = 0.0
-    forgotten_value: Annotated[float, Between(-LARGEST_NUMBER, LARGEST_NUMBER)] = 0.0
+    forgetting: ranges.Share = 0.0
+    forgotten_value: ranges.Finite = 0.0
     forgets_to_mean: bool = False
 
 
 class Memory(NamedTuple):
-    """What prioritized memory access keeps.
+    """The memory of prioritized memory access.
 
     Attributes
     ----------
@@ -211,39 +164,39 @@ class Memory(NamedTuple):
     values : ndarray of float64, shape (n_states,)
         V, the value of each state.
     next_state : ndarray of int32, shape (n_states, n_actions)
-        Where each pair led to last; -1 if it was never tried.
+        The latest outcome of each pair; -1 if it was never tried.
     reward : ndarray of float64, shape (n_states, n_actions)
-        What it earned then.
+        The reward of that try.
     table : PriorityTable
-        Gain, and the expected value, of backing up each pair.
+        Gain and expected value of backing up each pair.
     path : Path
-        The backup made last.
+        The latest backup.
     traces : Traces
-        Pairs tried lately in this episode.
+        Pairs tried recently in this episode.
     model : WorldModel
-        Transitions seen, for their predecessors.
+        The transitions observed, to look up predecessors.
     need : Need
-        How often each state will be visited, from the latest pause on, and T.
+        Need of each state, as of the latest pause, and T.
     whereabouts : Whereabouts
-        Where the agent stands.
+        What is known of the current episode.
     """
 
     action_values: NDArray[np.float64]
     values: NDArray[np.float64]
     next_state: NDArray[np.int32]
     reward: NDArray[np.float64]
-    table: PriorityTable
-    path: Path
+    table: priority_table.PriorityTable
+    path: paths.Path
     traces: Traces
-    model: WorldModel
+    model: world_model.WorldModel
     need: Need
     whereabouts: Whereabouts
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
-    at_start = STEP if params.one_step_late else START
-    phases = (at_start if phase == START else phase for phase in phases_of(params.replay_at))
+    """Describe what is stored, and what is replayed, when and why."""
+    start = STEP if params.one_step_late else START
+    phases = [start if p == START else p for p in priorities.phases_of(params.replay_at)]
     terms = ["gain"] * params.use_gain + ["need"] * (params.need != ONE)
     stores, source = "the last try of each pair; moves between states", "Mattar & Daw 2018"
     if params.forgetting > 0.0:
@@ -252,38 +205,36 @@ def description(params: Params) -> Description:
 
 
 def evaluates(params: Params) -> bool:
-    """Tell that gain and need of each backup are logged."""
+    """Gain and need of each backup are logged."""
     return True
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states, shape = sizes.n_states, (sizes.n_states, sizes.n_actions)
     longest = params.max_backups if params.allow_loops else min(params.max_backups, n_states + 1)
-    return Memory(
-        np.zeros(shape),
-        np.zeros(n_states),
-        np.full(shape, -1, dtype=np.int32),
-        np.zeros(shape),
-        priority_table(*shape),
-        empty_path(longest),
-        traces(*shape, params.discount * params.trace_decay, sizes.n_steps),
-        world_model(*shape, sizes.n_transitions),
-        need_of(n_states, sizes.n_transitions + sizes.n_links),
-        whereabouts(),
-    )
+    Q, V, next_state = np.zeros(shape), np.zeros(n_states), np.full(shape, -1, dtype=np.int32)
+    table, path = priority_table.priority_table(*shape), paths.empty_path(longest)
+    traced = traces.traces(*shape, params.discount * params.trace_decay, sizes.n_steps)
+    model = world_model.world_model(*shape, sizes.n_transitions)
+    need = need_of(n_states, sizes.n_transitions + sizes.n_links)
+    here = whereabouts.whereabouts()
+    return Memory(Q, V, next_state, np.zeros(shape), table, path, traced, model, need, here)
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
-    """Let T go on from each end to every start; pre-explored, try every action in every state."""
+    """Try every action in every state, if pre-explored; else link each end to all starts in T."""
     if params.pre_explored:
-        explore_world(memory, mdp, params.link_starts)
+        exploration.explore_world(memory, mdp, params.link_starts)
     elif params.link_starts and mdp is not None:
-        link_ends(memory.need.chain, mdp)
+        exploration.link_ends(memory.need.chain, mdp)
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step: at its two pauses, each path at most a step longer."""
+    """Return an upper bound of the backups of the next step.
+
+    It has two pauses; in each, every path is at most one step longer than the one before.
+    """
     growing = min(params.max_backups, len(memory.path.state))
     a_pause = growing * (growing + 1) // 2 + (params.max_backups - growing) * growing
     return (len(memory.values) if params.trace_decay > 0.0 else 1) + 2 * a_pause
@@ -292,42 +243,35 @@ def most_backups(params: Params, memory: Memory) -> int:
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held from one pause to the next.
 
-    They are Q, next state, reward, gain and priority of each pair, V of each state, the states
-    whose gain is stale, twice, the model and the chain. Need and paths are made anew; what only
-    spares a pause from doing that from the beginning does not count.
+    These are Q, next state, reward, gain and priority of each pair, V of each state, the states
+    whose gain is stale, twice, the model and the chain. Need and paths are computed anew; arrays
+    that only speed this up do not count.
     """
-    tables = 5 * known.pairs + known.states + 2 * int(memory.table.stale.n[0])
-    return tables + model_words(memory.model) + chain_words(memory.need.chain)
+    learned = world_model.model_words(memory.model) + markov_chain.chain_words(memory.need.chain)
+    return 5 * known.pairs + known.states + 2 * int(memory.table.stale.n[0]) + learned
 
 
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
-    """Draw an action of the policy."""
-    policy = Policy(params.act_policy, params.inverse_temperature, params.epsilon)
-    return draw_action(policy, memory.action_values, state, rng)
+    """Draw an action of the behavioural policy."""
+    policy = policies.Policy(params.act_policy, params.inverse_temperature, params.epsilon)
+    return policies.draw_action(policy, memory.action_values, state, rng)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the transition, move T, and send the error of Q-learning to all traced pairs."""
-    Q, traces, n_actions = memory.action_values, memory.traces, memory.action_values.shape[1]
-    s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
-    note_step(memory.whereabouts, s, r)
-    count_transition(memory.model, s, a, s_next, transition.terminated)
-    move(memory.need.chain, s, s_next, params.transition_rate)
+    Q, n_actions = memory.action_values, memory.action_values.shape[1]
+    s, a, r, s_next, _, terminated, truncated = transition
+    whereabouts.note_step(memory.whereabouts, s, r)
+    world_model.count_transition(memory.model, s, a, s_next, terminated)
+    markov_chain.move(memory.need.chain, s, s_next, params.transition_rate)
     memory.next_state[s, a], memory.reward[s, a] = s_next, r
-    target = r + params.discount * state_value(params, memory, s_next, params.act_policy)
+    target = r + params.discount * values.state_value(params, memory, s_next, params.act_policy)
     change = params.learning_rate * (target - Q[s, a])
-    add_trace(traces, Q, s * n_actions + a, r, s_next)
-    end_other_traces(traces, s, a, n_actions)
-    for age in range(traces.n_traced[0]):
-        pair, strength = trace_at(traces, age)
-        if strength > 0.0:
-            u, b = pair // n_actions, pair % n_actions
-            before = Q[u, b]
-            change_value(params, memory, u, b, strength * change)
-            phase, u_next = ONLINE if age == 0 else TRACE, memory.next_state[u, b]
-            record(log, phase, u, b, u_next, before, Q[u, b], memory.reward[u, b])
-    if transition.terminated or transition.truncated:
-        clear_traces(traces)
+    traces.add_trace(memory.traces, Q, s * n_actions + a, r, s_next)
+    traces.end_other_traces(memory.traces, s, a, n_actions)
+    values.change_traced_values(params, memory, change, log)
+    if terminated or truncated:
+        traces.clear_traces(memory.traces)
 
 
 def _back_up(
@@ -337,49 +281,48 @@ def _back_up(
     """Back up every step of the path, in order; return the row of the last one."""
     path, Q, V, next_state = memory.path, memory.action_values, memory.values, memory.next_state
     rate = 1.0 if params.copy_targets else params.learning_rate
-    need, end = memory.need.expected[path.state[length - 1]], end_of(path, length, next_state)
+    need, end = memory.need.expected[path.state[length - 1]], paths.end_of(path, length, next_state)
     value = V[end]
     for i in range(length):
         s, a, gain = path.state[i], path.action[i], path.gain[i]
         s_next, r, before = next_state[s, a], memory.reward[s, a], Q[s, a]
-        change_value(params, memory, s, a, rate * (path.target[i] - before))
+        values.change_value(params, memory, s, a, rate * (path.target[i] - before))
         if V[end] != value:  # the path is a loop
             value = V[end]
-            set_targets(params, memory, length)
+            paths.set_targets(params, memory, length)
         after = Q[s, a]
         cause = record(log, phase, s, a, s_next, before, after, r, priority, pop, cause, gain, need)
     return cause
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Replay what is worth it; then, once a step, forget."""
+    """Replay, and then, once per step, forget."""
     _plan(params, memory, pause, rng, log)
     if pause.phase == STEP or pause.phase == EPISODE_END:
-        forget_values(params, memory)
+        values.forget_values(params, memory)
 
 
 def _plan(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Make the backup that is worth most, again and again, until none is worth enough."""
-    link_episodes(params, memory.whereabouts, memory.need.chain, pause)
-    origin = need_origin(params, memory.whereabouts, pause)
+    """Make the most valuable backup, again and again, until none is worth its time."""
+    whereabouts.link_episodes(params, memory.whereabouts, memory.need.chain, pause)
+    origin = whereabouts.need_origin(params, memory.whereabouts, pause)
     if origin < 0:
         return
     count_need(memory.need, params.need, pause.phase, origin, params.discount)
-    weigh_by_need(params, memory)
+    priority_table.weigh_by_need(params, memory)
     path, next_state = memory.path, memory.next_state
     length, row, end, end_next = 0, -1, -1, -1
     for pop in range(params.max_backups):
-        refresh(params, memory)
-        priority = extend_path(params, memory, length, draw_extension(params, memory, length, rng))
-        s, a = best_pair(memory.table, priority, params.tie_break, rng)
-        if s < 0:
-            length += 1
-        else:
-            length = 1
-            priority = begin_path(params, memory, s, a)
-        if not is_enough(params, memory.whereabouts, priority) or is_over_by_chance(params, rng):
+        priority_table.refresh(params, memory)
+        extension = paths.draw_extension(params, memory, length, rng)
+        priority = paths.extend_path(params, memory, length, extension)
+        s, a = priority_table.best_pair(memory.table, priority, params.tie_break, rng)
+        length = length + 1 if s < 0 else 1
+        if s >= 0:
+            priority = paths.begin_path(params, memory, s, a)
+        if not whereabouts.continues(params, memory.whereabouts, priority, rng):
             break
-        joins = length == 1 and (path.state[0] == end_next or end_of(path, 1, next_state) == end)
-        cause = row if joins else -1
+        joins = path.state[0] == end_next or paths.end_of(path, 1, next_state) == end
+        cause = row if joins and length == 1 else -1
         row = _back_up(params, memory, length, priority, pause.phase, pop, cause, log)
-        end, end_next = path.state[length - 1], end_of(path, length, next_state)
+        end, end_next = path.state[length - 1], paths.end_of(path, length, next_state)

@@ -1,7 +1,7 @@
 """Q(lambda): Q-learning whose temporal-difference error also reaches the pairs just visited.
 
-"Naive" Q(lambda) with replacing traces: an exploratory action does not cut the traces. Nothing is
-replayed; the backups of older pairs are logged as ``trace``.
+This is "naive" Q(lambda) with replacing traces: an exploratory action does not cut the traces.
+Nothing is replayed; the backups of earlier pairs are logged as ``trace``.
 
 References
 ----------
@@ -15,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.learners.contract import Description, Known, Share, Sizes, Transition, Value
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Sizes, Transition
+from replay.learners.q_learning import acts_before_learning
 from replay.log.backups import ONLINE, BackupBuffer
 from replay.parts.policies import best_tried
 from replay.parts.traces import (
@@ -37,30 +39,30 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
-        Share of the temporal-difference error that is added. The first visit to a pair whose
+        Fraction of the temporal-difference error that is added. The first update of a pair whose
         initial value is infinite goes all the way.
     trace_decay : float
-        Lambda: traces decay by discount * trace_decay a step.
+        Lambda: traces decay by discount * trace_decay per step.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     act_before_update : bool
-        Whether the next action is drawn before this step's update, as in the published code.
+        Whether the next action is drawn before the update of a step, as in the published code.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    learning_rate: Share = 0.1
-    trace_decay: Share = 0.2
-    initial_value: Value = 0.0
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    learning_rate: ranges.Share = 0.1
+    trace_decay: ranges.Share = 0.2
+    initial_value: ranges.InitialValue = 0.0
     act_before_update: bool = False
 
 
 class Memory(NamedTuple):
-    """What Q(lambda) keeps.
+    """The memory of Q(lambda).
 
     Attributes
     ----------
@@ -75,17 +77,12 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     return Description("action values; traces", (), "", "Sutton & Barto 1998")
 
 
-def acts_before_learning(params: Params) -> bool:
-    """Tell whether the next action is drawn before this step's update."""
-    return params.act_before_update
-
-
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     return Memory(
         np.full((sizes.n_states, sizes.n_actions), params.initial_value),
         traces(
@@ -95,7 +92,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return len(memory.traces.strength)
 
 

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.learners.contract import Description, Known, Share, Sizes, Transition, Value
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
 from replay.parts.policies import best_tried
 
@@ -29,28 +30,28 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
-        Share of the way to the target that an action value moves. The first visit to a pair
-        whose initial value is infinite goes all the way.
+        Fraction of the distance to its target by which an action value moves. The first backup of
+        a pair whose initial value is infinite goes all the way.
     initial_value : float
         Action value of an untried pair. Infinite: untried actions are preferred, and left out
         of maxima. Large and finite: optimistic Q-learning.
     act_before_update : bool
-        Whether the next action is drawn before this step's update, as in the published code.
+        Whether the next action is drawn before the update of a step, as in the published code.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    learning_rate: Share = 0.1
-    initial_value: Value = 0.0
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    learning_rate: ranges.Share = 0.1
+    initial_value: ranges.InitialValue = 0.0
     act_before_update: bool = False
 
 
 class Memory(NamedTuple):
-    """What Q-learning keeps.
+    """The memory of Q-learning.
 
     Attributes
     ----------
@@ -62,23 +63,23 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "optimistic action values" if params.initial_value > 0.0 else "action values"
     return Description(stores, (), "", "Watkins & Dayan 1992")
 
 
-def acts_before_learning(params: Params) -> bool:
-    """Tell whether the next action is drawn before this step's update."""
-    return params.act_before_update
+def acts_before_learning(params: Any) -> bool:
+    """Whether the next action is drawn before the update of a step."""
+    return bool(params.act_before_update)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     return Memory(np.full((sizes.n_states, sizes.n_actions), params.initial_value))
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 1
 
 
@@ -94,7 +95,23 @@ def target(
     next_state: int,
     terminated: bool,
 ) -> float:
-    """Return what a transition says that its pair is worth."""
+    """Return the target of a backup, r + discount * max Q(s', .).
+
+    Parameters
+    ----------
+    params : NamedTuple
+        Has ``discount``.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q.
+    reward : float
+    next_state : int
+    terminated : bool
+        Whether the transition ended the episode; its target is then the reward.
+
+    Returns
+    -------
+    float
+    """
     if terminated:
         return reward
     return float(reward + params.discount * best_tried(action_values, next_state))
@@ -109,7 +126,24 @@ def back_up(
     next_state: int,
     terminated: bool,
 ) -> float:
-    """Move one action value towards its target, and return what it was."""
+    """Move one action value towards its target.
+
+    Parameters
+    ----------
+    params : NamedTuple
+        Has ``discount`` and ``learning_rate``.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q, changed in place.
+    s, a : int
+        The pair.
+    reward, next_state, terminated
+        Its outcome, as `target` takes it.
+
+    Returns
+    -------
+    float
+        The action value before the backup.
+    """
     towards = target(params, action_values, reward, next_state, terminated)
     before: float = action_values[s, a]
     if before == np.inf:
@@ -120,7 +154,7 @@ def back_up(
 
 
 def learn(params: Any, memory: Any, transition: Transition, log: BackupBuffer) -> None:
-    """Make the backup of the transition."""
+    """Back up the transition."""
     Q = memory.action_values
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
     before = back_up(params, Q, s, a, r, s_next, transition.terminated)

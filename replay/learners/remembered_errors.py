@@ -1,7 +1,7 @@
-"""Replay biased by remembered prediction errors: what surprised most is replayed most.
+"""Replay biased by remembered prediction errors: the most surprising experiences are replayed most.
 
-Q-learning, whose latest try of each pair is remembered with the size of the prediction error that
-it brought. In a pause `n_replays` of these experiences are drawn, and teach Q-learning again:
+Q-learning that remembers the latest try of each pair, with the size of its prediction error. In a
+pause it draws `n_replays` of these experiences and learns from them again:
 
 ``proportional``
     with a probability proportional to the remembered error;
@@ -10,22 +10,23 @@ it brought. In a pause `n_replays` of these experiences are drawn, and teach Q-l
 ``reward``
     with a probability proportional to the size of the reward;
 ``random``
-    any.
+    with equal probability.
 
-The first two are what the paper calls RPE-proportional and RPE-prioritised replay; of its controls,
-`random` is one, and the other is
+The first two are the paper's RPE-proportional and RPE-prioritised replay. Of its controls, one is
+`random`, and the other is
 
 ``expected_reward``
-    with a probability proportional to the action value, where that is positive.
+    with a probability proportional to the action value, where it is positive.
 
-An error is that of the moment when it was experienced; or, as in the authors' code [2]_, replay
-renews it: then the error that a replay brought stands in its place, and what was learned is not
-replayed again. Of the paper the abstract and the caption of its figure 5 were read, and the code in
-full. In it a rat goes from one of three arms to another; samples, 1 to 100, are replayed between
-sessions; an error is the mean over all tries of a pair, weighted by a recency that most fits make
-so strong (a factor below 0.0005) that it comes to the last ones; and of the chosen pair a late try
-is replayed. One memory a pair, the last, and that there is replay at the end of every episode too,
-is chosen here; and values begin at 0, not at 0.7 for all but returns, and are not held below 1.
+The remembered error is that of the original experience; or, as in the authors' code [2]_, each
+replay overwrites it with the error at that replay (`renew`), so that what was learned is not
+replayed again. The sources are the abstract of the paper, the caption of its figure 5 and the
+complete code; the full text was not read. In the code a rat goes from one of three arms to another;
+1 to 100 samples are replayed between sessions; the error is the mean over all tries of a pair,
+weighted by recency, which most fits make so strong (a factor below 0.0005) that only the latest
+tries count; and a recent try of the chosen pair is replayed. Some choices are ours: one memory per
+pair, its latest try; replay at the end of every episode too; and values that begin at 0, not at 0.7
+for all moves but returns, and are not limited to 1.
 
 References
 ----------
@@ -40,18 +41,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners import q_learning
-from replay.learners.contract import (
-    Choice,
-    Count,
-    Description,
-    Known,
-    Pause,
-    Share,
-    Sizes,
-    Transition,
-    Value,
-)
+from replay.learners import q_learning, ranges
+from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, BackupBuffer, record
 from replay.parts.experiences import (
     Experiences,
@@ -65,7 +56,7 @@ __all__ = ["BIASES", "EXPECTED_REWARD", "PRIORITIZED", "PROPORTIONAL", "RANDOM",
 __all__ += ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
 
 BIASES = ("proportional", "prioritized", "reward", "random", "expected_reward")
-"""What decides which experience is replayed."""
+"""How the experience to replay is chosen."""
 PROPORTIONAL, PRIORITIZED, REWARD, RANDOM, EXPECTED_REWARD = range(5)
 
 
@@ -75,41 +66,41 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
-        Share of the way to the target that an action value moves.
+        Fraction of the distance to its target by which an action value moves.
     n_replays : int
-        Experiences replayed at each pause.
+        Number of experiences replayed per pause.
     bias : {"proportional", "prioritized", "reward", "random", "expected_reward"}
-        What decides which.
+        How they are chosen.
     renew : bool
-        Whether the error of a replay takes the place of the one that is remembered.
+        Whether the error at a replay replaces the remembered one.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    learning_rate: Share = 0.1
-    n_replays: Count = 20
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    learning_rate: ranges.Share = 0.1
+    n_replays: ranges.Count = 20
     bias: Annotated[int, Choice(BIASES)] = PROPORTIONAL
     renew: bool = False
-    initial_value: Value = 0.0
+    initial_value: ranges.InitialValue = 0.0
 
 
 class Memory(NamedTuple):
-    """What is kept.
+    """The memory of this learner.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q.
     experiences : Experiences
-        The last outcome of each pair tried; its strength is the size of its error then.
+        The latest outcome of each pair that was tried; its strength is the size of its error.
     weights : ndarray of float64, shape (n_states * n_actions,)
-        What the probabilities of experiences are proportional to.
+        Weights to which the probabilities of experiences are proportional.
     """
 
     action_values: NDArray[np.float64]
@@ -118,7 +109,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     priorities = {
         PROPORTIONAL: "remembered error",
         PRIORITIZED: "largest remembered error",
@@ -131,7 +122,7 @@ def description(params: Params) -> Description:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states, n_actions = sizes.n_states, sizes.n_actions
     return Memory(
         np.full((n_states, n_actions), params.initial_value),
@@ -141,7 +132,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 1 + params.n_replays
 
 
@@ -165,7 +156,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 
 
 def _expected(memory: Memory, i: int) -> float:
-    """Return the value of an experience, 0 if it is negative or not known."""
+    """Return the value of an experience; 0 if it is negative or unknown."""
     experience = memory.experiences.rows[i]
     value: float = memory.action_values[experience["state"], experience["action"]]
     return value if 0.0 < value < np.inf else 0.0
@@ -185,7 +176,7 @@ def _weigh(params: Params, memory: Memory) -> None:
 
 
 def _chosen(params: Params, memory: Memory, rng: Generator) -> int:
-    """Choose an experience; return -1 if nothing speaks for any."""
+    """Choose an experience; return -1 if all weights are 0."""
     weights, n = memory.weights, memory.experiences.n_known[0]
     if params.bias != PRIORITIZED:
         return draw_weighted(weights, n, rng)
@@ -197,7 +188,7 @@ def _chosen(params: Params, memory: Memory, rng: Generator) -> int:
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Learn again from what is remembered, above all from what surprised."""
+    """Learn again from remembered experiences, above all from surprising ones."""
     if pause.phase != EPISODE_END and pause.phase != REST:
         return
     Q = memory.action_values

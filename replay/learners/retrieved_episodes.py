@@ -1,17 +1,17 @@
 """Control by retrieved episodes: action values are means of returns remembered one by one.
 
-Nothing is learned but the record of experience itself. Whenever the agent enters a state, the
-latest `n_retrieved` occasions on which each action was taken there are retrieved, and the mean of
-the returns that followed is the action's value: up to `n` rewards along what happened then, and the
-value of the state reached at last unless the episode ended there. With one reward that is planning
-from samples of a model, with many it is Monte Carlo learning at the moment of choice.
+Only the record of experience itself is learned. Whenever the agent enters a state, it retrieves the
+latest `n_retrieved` occasions on which each action was taken there, and the mean of the returns
+that followed is the value of the action: up to `n` rewards along what happened then, and the value
+of the state reached at last unless the episode ended there. With one reward this is planning from
+samples of a model; with many it is Monte Carlo learning at the moment of choice.
 
-The paper, a review that simulates nothing, has no published settings: it leaves open which episodes
-are retrieved, how many, and how far each is followed. Here similarity is being the same pair of
-state and action, the latest come first, and what was experienced before the last `n_remembered`
-steps is forgotten. The value of a pair of which nothing is remembered any more stays as it was. A
-retrieved episode is logged forwards, as n rows of one pop: the first is the backup, the others are
-what its return was made of.
+The paper, a review without simulations, has no published settings: it leaves open which episodes
+are retrieved, how many, and how far each is followed. Here episodes are similar if they contain the
+same pair of state and action, the latest come first, and everything before the last `n_remembered`
+steps is forgotten. The value of a pair without remembered episodes stays as it was. A retrieved
+episode is logged forwards, as n rows of one pop: the first is the backup, the others are the steps
+of its return.
 
 References
 ----------
@@ -25,18 +25,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import (
-    Cost,
-    Description,
-    Known,
-    Mean,
-    Pause,
-    PositiveCount,
-    Share,
-    Sizes,
-    Transition,
-    Value,
-)
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, keeps, record
 from replay.parts.pauses import (
     Earnings,
@@ -66,49 +56,49 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     n : int
-        Rewards in a return, at most.
+        Largest number of rewards in a return.
     n_retrieved : int
-        Episodes retrieved for each action, at most.
+        Largest number of episodes retrieved for each action.
     n_remembered : int
-        How many of the last steps are remembered.
+        Number of steps that are remembered.
     backup_cost : float
-        A pause ends where the next episode is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a retrieval, in steps: a pause ends when the next one is expected to gain no
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Episodes on average after which a pause ends at random. Infinite: it does not.
+        Mean number of retrievals after which a pause ends at random; infinite: it does not.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    n: PositiveCount = 5
-    n_retrieved: PositiveCount = 5
-    n_remembered: PositiveCount = 10_000
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
-    initial_value: Value = 0.0
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    n: ranges.PositiveCount = 5
+    n_retrieved: ranges.PositiveCount = 5
+    n_remembered: ranges.PositiveCount = 10_000
+    backup_cost: ranges.NotNegative = 0.0
+    mean_backups: ranges.Mean = np.inf
+    initial_value: ranges.InitialValue = 0.0
 
 
 class Memory(NamedTuple):
-    """What control by retrieved episodes keeps.
+    """The memory of control by retrieved episodes.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
-        Q, as of the last time that the state was entered.
+        Q, as of the last time each state was entered.
     steps : RecentSteps
         The last steps.
     earlier : ndarray of int64, shape (n_remembered,)
-        When the pair of each of them was tried before; -1 if never.
+        When the pair of each step was tried before; -1 if never.
     latest : ndarray of int64, shape (n_states, n_actions)
-        When each pair was tried last; -1 if never.
+        When each pair was last tried; -1 if never.
     earnings : Earnings
-        What the end of a pause depends on.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -119,13 +109,13 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     priority = "the latest tries of each action"
     return Description("the last steps", (STEP, START, REST), priority, "Gershman & Daw 2017")
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
         np.full(shape, params.initial_value),
@@ -137,19 +127,19 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return int(memory.action_values.shape[1] * params.n_retrieved * params.n)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
-    """Count the numbers held: Q and the latest time of each pair, and seven a remembered step."""
+    """Count the numbers held: Q and the latest time of each pair, seven per remembered step."""
     n_steps = min(int(memory.steps.n_seen[0]), params.n_remembered)
     held = step_words(memory.steps) + n_steps + earnings_words(params)
     return 2 * known.pairs + held
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
-    """Remember the step, in place of the oldest."""
+    """Remember the step in place of the oldest."""
     s, a, now = transition.state, transition.action, memory.steps.n_seen[0]
     note_experience(params, memory.earnings, memory.action_values, transition)
     memory.earlier[add_step(memory.steps, transition)] = memory.latest[s, a]
@@ -157,7 +147,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 
 
 def _remembered_return(params: Params, memory: Memory, time: int) -> tuple[float, int]:
-    """Follow what happened from a step on; return its return and the number of its steps."""
+    """Follow an episode from a step on; return its return and its number of steps."""
     rows, n_followed = memory.steps.rows, min(params.n, memory.steps.n_seen[0] - time)
     total, weight, n_followed, last = discounted_return(
         memory.steps, time % len(rows), n_followed, params.discount
@@ -188,7 +178,7 @@ def _log_episode(
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Retrieve what followed on each action in the state where the agent is."""
+    """Retrieve what followed each action in the state of the agent."""
     if pause.phase == EPISODE_END:
         return
     Q, s, n_kept = memory.action_values, pause.state, len(memory.earlier)

@@ -1,32 +1,32 @@
 """SFMA: replay driven by the strength and the similarity of experiences, and by inhibition.
 
-Spatial structure and frequency-weighted memory access looks at no values when it chooses what to
-replay. One experience after the other is reactivated. Awake replay begins where the agent is, at
-the end of an episode; offline replay, at rest, begins where some experience did, drawn in
-proportion to its strength. The priority rating of an experience is its strength (how often it was
-made, how near to reward) times its similarity to what was reactivated last, times what inhibition
-of return leaves. It is drawn in proportion to exp(inverse_temperature * rating / largest rating)
-- 1, and teaches Q-learning. In the default mode similar experiences begin near the state
-reactivated last, which gives forward and reverse sequences; in the reverse mode they end there. In
-the dynamic mode the reverse mode is drawn with probability 1 / (1 + exp(2 - 5 * surprise)), else
-the default mode.
+Spatial structure and frequency-weighted memory access does not use values to choose what to replay.
+It reactivates one experience after the other. Awake replay begins where the agent is, at the end of
+an episode; offline replay, at rest, begins where an experience did that is drawn in proportion to
+its strength. The priority rating of an experience is its strength (how often it was made, and how
+near to reward) times its similarity to the one reactivated last, times what inhibition of return
+leaves. The next experience is drawn with a probability proportional to
+exp(inverse_temperature * rating / largest rating) - 1, and Q-learning learns from it. In the
+default mode similar experiences begin near the state reactivated last, which gives forward and
+reverse sequences; in the reverse mode they end there. In the dynamic mode the reverse mode is drawn
+with probability 1 / (1 + exp(2 - 5 * surprise)), otherwise the default mode.
 
 Similarity is the default representation [2]_, the discounted occupancy of a random walk. The
-original computes it from the grid it was given. Here it is that of the remembered transitions, each
-known in both directions as a corridor is: T = I - L / n_actions, with the Laplacian L of the graph
-of states joined by a remembered outcome, and D = (I - similarity_discount * T)^-1. It is kept exact
-by rank-one updates, and equals the original's once all moves of a grid were tried. An outcome that
-is no longer observed disconnects its states. Memory grows with the square of the number of states.
+original computes it from a given grid. Here it is that of the remembered transitions, each known in
+both directions, as in a corridor: T = I - L / n_actions, with the Laplacian L of the graph of
+states joined by a remembered outcome, and D = (I - similarity_discount * T)^-1. It is kept exact by
+rank-one updates, and equals the original's once all moves of a grid were tried. An outcome that is
+no longer observed disconnects its states. Memory grows with the square of the number of states.
 
-What was never tried is never replayed, unless ``preplay`` says how strong it is to the animal that
-sees the maze: then the moves of the world and the similarity of all its states are known before the
-first step, replay may run where the animal has never been, and reward strengthens what is near it
-there too. This is the original's preplay.
+What was never tried is never replayed, unless ``preplay`` sets the initial strength of moves for an
+animal that sees the maze: then the moves of the world and the similarity of all its states are
+known before the first step, replay may run where the animal has never been, and reward strengthens
+experiences near it there too. This is the original's preplay.
 
-The original mixes new rewards into remembered ones at its learning rate; here the last one is kept.
-It replays at starts without learning from it; here all replay teaches. It hides actions that lead
-nowhere. Its example of punishment strengthens as reward does, so the size of a reward counts here,
-not its sign.
+Four things differ from the original. It mixes new rewards into remembered ones at its learning
+rate; here the latest one is kept. It replays at starts without learning from it; here all replay
+teaches. It hides actions that lead nowhere. In its example of punishment, punishment strengthens
+experiences as reward does; here too the size of a reward counts, not its sign.
 
 References
 ----------
@@ -43,23 +43,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.checks import LARGEST_NUMBER
-from replay.learners import q_learning
-from replay.learners.contract import (
-    Between,
-    Choice,
-    Cost,
-    Count,
-    Description,
-    Known,
-    Mean,
-    Pause,
-    Share,
-    Sizes,
-    Threshold,
-    Transition,
-    Value,
-)
+from replay.learners import q_learning, ranges
+from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, BackupBuffer, record
 from replay.parts.experiences import (
     Experiences,
@@ -85,7 +70,7 @@ __all__ = ["DEFAULT_MODE", "DYNAMIC_MODE", "MODES", "REVERSE_MODE", "Memory", "P
 __all__ += ["description", "explore", "init", "learn", "most_backups", "n_words", "replay"]
 
 MODES = ("default", "reverse", "dynamic")
-"""Similar experiences begin, or end, at the state reactivated last; or either."""
+"""Whether similar experiences begin or end at the state reactivated last; or either."""
 DEFAULT_MODE, REVERSE_MODE, DYNAMIC_MODE = range(3)
 
 
@@ -95,61 +80,61 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
-        Share of the way to the target that an action value moves.
+        Fraction of the distance to its target by which an action value moves.
     n_replays : int
-        Experiences reactivated at each pause.
+        Number of experiences reactivated per pause.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     replay_mode : {"default", "reverse", "dynamic"}
-        Whether similar experiences begin, or end, at the state reactivated last; or either.
+        Whether similar experiences begin or end at the state reactivated last; or either.
     replay_at_start : bool
-        Whether to replay at the start of episodes too, or at their ends and at rest only.
+        Whether there is replay at the start of episodes too, not only at their ends and at rest.
     similarity_discount : float
         Discount of the default representation; the larger, the further similarity reaches.
     inverse_temperature : float
-        How strictly the highest rating is preferred.
+        How strongly the highest rating is preferred.
     inhibition_decay : float
-        What is left of the inhibition of a state after each reactivation of another.
+        Factor of the inhibition of a state at each reactivation of another.
     strength_decay : float
-        What is left of the strength of every experience after each step.
+        Factor of the strength of all experiences at each step.
     reward_modulation : float
-        How much a reward strengthens the experiences similar to its own, per unit of its size.
+        How much a reward strengthens similar experiences, per unit of its size.
     preplay : float
-        How strong each move of the world is before it was ever made; 0: it is not known. What leads
-        nowhere is not known before it is tried.
+        Initial strength of each move of the world; 0: moves are not known before they are tried.
+        Moves that lead nowhere are never known before.
     min_priority : float
-        Smaller ratings count as 0; replay stops when all do.
+        Smaller ratings count as 0; replay stops when all are 0.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    learning_rate: Share = 0.9
-    n_replays: Count = 10
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    learning_rate: ranges.Share = 0.9
+    n_replays: ranges.Count = 10
+    backup_cost: ranges.NotNegative = 0.0
+    mean_backups: ranges.Mean = np.inf
     replay_mode: Annotated[int, Choice(MODES)] = DEFAULT_MODE
     replay_at_start: bool = False
     similarity_discount: Annotated[float, Between(0.0, 0.999999)] = 0.1
-    inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 9.0
-    inhibition_decay: Share = 0.9
-    strength_decay: Share = 1.0
-    reward_modulation: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1.0
-    preplay: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 0.0
-    min_priority: Threshold = 1e-6
-    initial_value: Value = 0.0
+    inverse_temperature: ranges.InverseTemperature = 9.0
+    inhibition_decay: ranges.Share = 0.9
+    strength_decay: ranges.Share = 1.0
+    reward_modulation: ranges.NotNegative = 1.0
+    preplay: ranges.NotNegative = 0.0
+    min_priority: ranges.Threshold = 1e-6
+    initial_value: ranges.InitialValue = 0.0
 
 
 class Memory(NamedTuple):
-    """What SFMA keeps.
+    """The memory of SFMA.
 
     Attributes
     ----------
@@ -162,11 +147,11 @@ class Memory(NamedTuple):
     inhibition : ndarray of float64, shape (n_states,)
         Inhibition of return.
     ratings, weights : ndarray of float64, shape (n_states * n_actions,)
-        Priority ratings of the experiences, and what their probabilities are proportional to.
+        Priority ratings of experiences, and weights to which their probabilities are proportional.
     surprise : ndarray of float64, shape (1,)
-        Sum of absolute prediction errors since the mode was chosen last.
+        Sum of absolute prediction errors since the mode was last chosen.
     earnings : Earnings
-        What the end of a pause depends on.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -180,7 +165,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     phases = (EPISODE_END, START, REST) if params.replay_at_start else (EPISODE_END, REST)
     priority = (
         "strength x similarity of states",
@@ -193,7 +178,7 @@ def description(params: Params) -> Description:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states, n_actions = sizes.n_states, sizes.n_actions
     return Memory(
         np.full((n_states, n_actions), params.initial_value),
@@ -208,7 +193,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
-    """With preplay, know every move of the world before it is made."""
+    """Learn all moves of the world before they are made, with preplay."""
     if params.preplay > 0.0:
         n_actions = memory.action_values.shape[1]
         next_state = likeliest_outcomes(known_world("preplay", mdp, n_actions))
@@ -217,7 +202,7 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 1 + 2 * params.n_replays
 
 
@@ -271,7 +256,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 def _drawn_experience(
     params: Params, memory: Memory, state: int, reverse: bool, rng: Generator
 ) -> int:
-    """Draw what is reactivated after a state; -1 if all priority ratings are 0."""
+    """Draw the experience to reactivate after a state; -1 if all priority ratings are 0."""
     D, ratings, weights = memory.similarity.matrix, memory.ratings, memory.weights
     n = memory.experiences.n_known[0]
     largest = 0.0
@@ -290,7 +275,7 @@ def _drawn_experience(
 
 
 def _first_state(memory: Memory, pause: Pause, rng: Generator) -> int:
-    """Return where the agent is; at rest, where an experience drawn by its strength begins."""
+    """Return where the agent is; at rest, where an experience begins, drawn by strength."""
     if pause.phase != REST:
         return pause.state
     rows, n, weights = memory.experiences.rows, memory.experiences.n_known[0], memory.weights
@@ -325,7 +310,7 @@ def _reactivate(
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Reactivate experiences, one after the other, from where the agent is, or from anywhere."""
+    """Reactivate experiences one after the other, from where the agent is, or from anywhere."""
     if memory.experiences.n_known[0] == 0:
         return
     at_start = pause.phase == START and params.replay_at_start

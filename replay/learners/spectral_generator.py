@@ -1,28 +1,30 @@
 """Spectral generator: places drawn one after the other from a propagator of the learned graph.
 
-It computes no values. What is learned is a graph: places, joined where a move led from one to the
-other, in either direction. Its generator is O = T - I, with T the random walk on the graph; the
-propagator that is sampled has the generator's eigenvectors, and eigenvalues modulated as in grid
-cells along the dorsoventral axis:
+It computes no values. It learns a graph of places, joined wherever a move led from one to the
+other, in either direction. The generator of the graph is O = T - I, with T the random walk on it.
+The propagator that is sampled has the eigenvectors of the generator, and eigenvalues modulated as
+in grid cells along the dorsoventral axis:
 
     P = sum over k of exp(-|lambda_k|^alpha / tau) phi_k phi_k^-1
 
-With alpha = 1 that is diffusion, the matrix exponential of O / tau. With alpha below 1 it is
-superdiffusion: large spatial scales weigh more, and there are jumps to remote places. With alpha
-above 1, which the authors call turbulence, entries may be negative; all of a row are then raised by
-the lowest, as in their code. A place that was rewarded when it was entered last is left
-`goal_weight` times more slowly, so that superdiffusion, not diffusion, over-represents it from
-afar. Awake, sampling begins where the agent is; at rest at any known place.
+With alpha = 1 this is diffusion, the matrix exponential of O / tau. With alpha below 1 it is
+superdiffusion: large spatial scales have more weight, and there are jumps to remote places. With
+alpha above 1, which the authors call turbulence, entries may be negative; then the lowest entry of
+a row is subtracted from the whole row, as in their code. A place that was rewarded when it was last
+entered is left `goal_weight` times more slowly, so that superdiffusion, unlike diffusion,
+over-represents it from afar. Awake, sampling begins where the agent is; at rest, at any known
+place.
 
-The published code scales O by a jump rate r and by sigma^2. Neither is needed here: what counts is
-(r sigma^2)^alpha / tau, so that figures 2 and 3, with r = 1 and 15, have tempo 1 and, for alpha =
-0.5, 5 / sqrt(15). The paper's environments are given, ours are learned; it leaves open where
-sampling begins at rest, and which pauses have how many places.
+The published code scales O by a jump rate r and by sigma^2. Neither is needed here: only
+(r sigma^2)^alpha / tau matters, so that figures 2 and 3, with r = 1 and 15, have tempo 1 and, for
+alpha = 0.5, 5 / sqrt(15). The paper's environments are given, while ours are learned; it does not
+say where sampling begins at rest, nor which pauses have how many places.
 
-The paper's third regime is the spectrum for which places come back least within nine steps
-(`least_autocorrelated`, :mod:`replay.parts.least_autocorrelation`). It is found by an optimiser,
-outside of the compiled loop, so its graph is not learned: it is that of the world, known before the
-first step, and goals do not count. On most graphs it jumps to any other place nearly alike.
+The paper's third regime is the spectrum for which places recur least within nine steps
+(`least_autocorrelated`, :mod:`replay.parts.least_autocorrelation`). It is found by an optimiser
+outside the compiled loop, so its graph is not learned: it is that of the world, known before the
+first step, and goals have no effect. On most graphs it jumps to all other places with nearly equal
+probability.
 
 References
 ----------
@@ -36,12 +38,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import Between, Count, Description, Known, Pause, Sizes, Transition
+from replay.learners import ranges
+from replay.learners.contract import Between, Description, Pause, Sizes, Transition
+from replay.learners.value_free import act, most_backups, n_words
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.least_autocorrelation import least_autocorrelated
 from replay.parts.numbering import Numbering, join, numbering
-from replay.parts.policies import draw_uniform
 from replay.parts.propagator import (
     Propagator,
     draw_next,
@@ -62,17 +65,17 @@ class Params(NamedTuple):
     Attributes
     ----------
     tempo : float
-        tau. The smaller, the further a sequence goes from one place to the next.
+        tau: the smaller it is, the further a sequence goes from one place to the next.
     stability : float
         alpha: 1 is diffusion, less is superdiffusion, more is turbulence.
     goal_weight : float
-        How many times more slowly a rewarded place is left than others.
+        How many times more slowly a rewarded place is left than the others.
     dwell : bool
         Whether a place may follow itself.
     least_autocorrelated : bool
-        Whether the spectrum is instead the least autocorrelated one; the world is then known.
+        Whether to use the least autocorrelated spectrum instead; the world is then known.
     n_replays : int
-        Places reactivated at each pause, after the first.
+        Number of places reactivated per pause, after the first.
     """
 
     tempo: Annotated[float, Between(1e-3, 1e6)] = 1.0
@@ -80,22 +83,22 @@ class Params(NamedTuple):
     goal_weight: Annotated[float, Between(1.0, 1e6)] = 1.0
     dwell: bool = False
     least_autocorrelated: bool = False
-    n_replays: Count = 20
+    n_replays: ranges.Count = 20
 
 
 class Memory(NamedTuple):
-    """What the spectral generator keeps.
+    """The memory of the spectral generator.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         0.
     known : Numbering
-        The places that were met.
+        The places visited so far.
     is_linked : ndarray of bool, shape (n_states, n_states)
         Which of them are joined, by their numbers.
     is_goal : ndarray of bool, shape (n_states,)
-        Which were rewarded when they were entered last, by their numbers.
+        Which of them were rewarded when last entered, by their numbers.
     propagator : Propagator
         P, between known places, as of the latest pause.
     is_stale : ndarray of bool, shape (1,)
@@ -111,7 +114,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     regime = "diffusion" if params.stability == 1.0 else "turbulence"
     regime = "superdiffusion" if params.stability < 1.0 else regime
     regime = "least autocorrelated" if params.least_autocorrelated else regime
@@ -120,7 +123,7 @@ def description(params: Params) -> Description:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states = sizes.n_states
     return Memory(
         np.zeros((n_states, sizes.n_actions)),
@@ -133,7 +136,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
-    """If its sequences are to come back least, know the graph of the world, and how they go on."""
+    """Compute the least autocorrelated propagator of the world's graph, if it is asked for."""
     if params.least_autocorrelated:
         n_actions = memory.action_values.shape[1]
         next_state = likeliest_outcomes(known_world("least_autocorrelated", mdp, n_actions))
@@ -144,24 +147,8 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
         set_probabilities(memory.propagator, solved, params.dwell)
 
 
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the reactivations of the next step."""
-    return 2 * params.n_replays
-
-
-def n_words(params: Params, memory: Memory, known: Known) -> int:
-    """Count the numbers held: the graph and P between known places, and what each place is."""
-    n = int(memory.known.n[0])
-    return 2 * n * n + 3 * n
-
-
-def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
-    """Draw any action."""
-    return draw_uniform(memory.action_values, rng)
-
-
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
-    """Join the two places, and note whether the second is rewarded; a known graph stays."""
+    """Join the two places, and note whether the second is rewarded, unless the graph is known."""
     if params.least_autocorrelated:
         return
     is_new = join(memory.known, memory.is_linked, transition.state, transition.next_state)

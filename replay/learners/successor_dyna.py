@@ -1,30 +1,32 @@
 """SR-Dyna: the successor representation, learned from steps and from replay.
 
-What is learned is not values, but where one goes: row (s, a) of the matrix H tells how often each
-pair will be visited from (s, a) on, discounted, by the greedy policy. Each step, and each backup in
+It learns not values but future occupancy: row (s, a) of the matrix H holds how often each pair will
+be visited from (s, a) on, discounted, under the greedy policy. Each step, and each backup in
 replay, moves one row towards that of the best pair that follows,
 
     H(s, a, :) += alpha * (1(s, a) + gamma H(s', a*, :) - H(s, a, :)),    Q = H w,
 
-and rewards w of pairs are learned beside it. So a reward that moves is known everywhere at once,
-where Q-learning would have to learn anew; but that a path is blocked, or that another policy is
-better now, is known elsewhere only after replay. Pairs are drawn at random among those that were
-tried, and their outcomes from what followed, the latest first of all.
+and the rewards w of pairs are learned separately. A reward that moves is therefore known everywhere
+at once, where Q-learning would have to learn anew; but a blocked path, or a policy that is now
+better, is known elsewhere only after replay. Replay draws pairs at random among those that were
+tried, and their outcomes from those observed, with more weight on the latest.
 
-Steps may teach as in the authors' simulations (`on_policy`): the row moves to that of the action
-drawn next, while replay stays with the best one; all rows begin at 1 for their own pair; and w is
-not the reward of pairs, but moves by the error delta of the value that the action drawn next gives,
+Steps may teach as in the authors' simulations (`on_policy`): a row moves towards that of the action
+drawn next, while replay still uses the best one; all rows begin at 1 for their own pair; and w is
+not the reward of pairs, but is moved by delta, the error of the value given the action drawn next,
 
     w += alpha_w delta H(s, a, :) / |H(s, a, :)|^2,
 
-so that a new reward is first taken for that of all that leads there. Where several actions are
+so that a new reward is at first attributed to all pairs that lead there. If several actions are
 best, replay takes the one that was drawn last.
 
-Of the paper the abstract was read, and the authors' code [2]_ in full. In it a pair is replayed by
-one of its last 100 tries, the n-th latest with a share of exp(-5 n): the share of an outcome falls
-by `forgetting` with each other one, which is the same at 1 - exp(-5) (0.993), but for what is cut
-off. Chosen here otherwise: the best pair that follows is one that was tried, the first of several;
-replay is after each step and at rest. Memory grows with the square of the number of pairs.
+The sources are the abstract of the paper and the authors' complete code [2]_; the full text was not
+read. There, a pair is replayed with one of its last 100 outcomes, the n-th latest with a
+probability proportional to exp(-5 n). Here each new outcome takes the share `forgetting` from the
+older ones, which is the same with forgetting = 1 - exp(-5) = 0.993, apart from the limit of 100.
+Two choices differ from theirs: the best pair that follows is one that was tried, the first of
+several; and replay takes place after each step and at rest. Memory grows with the square of the
+number of pairs.
 
 References
 ----------
@@ -39,7 +41,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import Count, Description, Known, Pause, Share, Sizes, Transition
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
 from replay.parts.numbering import Numbering, meet, numbering
 from replay.parts.outcomes import (
@@ -61,32 +64,32 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        gamma: weight of the future, a step.
+        gamma: discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
-        alpha: share of the way to its target that a row of H moves.
+        alpha: fraction of the distance to its target by which a row of H moves.
     reward_rate : float
-        Share of the way to the latest reward of its pair that w moves.
+        alpha_w: fraction of the distance to the latest reward by which w moves.
     n_replays : int
-        Rows backed up at each pause.
+        Number of rows backed up per pause.
     forgetting : float
-        By which share the other outcomes of a pair count less after each one.
+        Fraction of their weight that the other outcomes of a pair lose after each one.
     on_policy : bool
-        Whether steps teach by the action drawn next, and w by errors of values, as published.
+        Whether H learns from the action drawn next, and w from errors of values, as published.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    learning_rate: Share = 0.3
-    reward_rate: Share = 0.3
-    n_replays: Count = 10
-    forgetting: Share = 0.2
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    learning_rate: ranges.Share = 0.3
+    reward_rate: ranges.Share = 0.3
+    n_replays: ranges.Count = 10
+    forgetting: ranges.Share = 0.2
     on_policy: bool = False
 
 
 class Memory(NamedTuple):
-    """What SR-Dyna keeps.
+    """The memory of SR-Dyna.
 
     Attributes
     ----------
@@ -101,14 +104,14 @@ class Memory(NamedTuple):
     model : WorldModel
         The transitions seen.
     outcomes : Outcomes
-        What they brought.
+        Their rewards, and whether they ended the episode.
     drawn_next : ndarray of int32, shape (n_transitions,)
-        The number of the pair that was drawn after each transition, if steps teach by it; else -1.
+        With `on_policy`, the number of the pair drawn after each transition; else -1.
     reached : ndarray of int32, shape (n_states * n_actions,)
-        The pairs that were tried or followed one that was, in order, if steps teach by what is
-        drawn: all others have no part in H or w yet.
+        With `on_policy`, the pairs that were tried or followed one that was, in ascending order:
+        all others have no part in H or w yet.
     n_reached : ndarray of int32, shape (1,)
-        How many these are.
+        Their number.
     """
 
     action_values: NDArray[np.float64]
@@ -123,13 +126,13 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "successors of each pair; a model of all transitions"
     return Description(stores, (STEP, EPISODE_END, REST), "at random", "Russek et al. 2017")
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     n_pairs = sizes.n_states * sizes.n_actions
     model = world_model(*shape, sizes.n_transitions, forgetting=params.forgetting)
@@ -150,12 +153,12 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def learns_on_policy(params: Params) -> bool:
-    """Tell whether the next action is read."""
+    """Whether learning depends on the next action."""
     return params.on_policy
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 1 + params.n_replays
 
 
@@ -167,9 +170,9 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 
 
 def _best_pair(memory: Memory, s: int, drawn: int = -1) -> int:
-    """Return the number of the best pair of a state that is known; -1 if none is.
+    """Return the number of the best known pair of a state; -1 if none is known.
 
-    Of several that are best it is the one that was drawn, if that is told, or the first.
+    Among several that are best, it is the one that was drawn, if given, or the first.
     """
     best, n_best, n_actions = -1, 0, memory.action_values.shape[1]
     highest = -np.inf
@@ -184,7 +187,7 @@ def _best_pair(memory: Memory, s: int, drawn: int = -1) -> int:
 
 
 def _learn_reward(params: Params, memory: Memory, pair: int, reward: float) -> None:
-    """Move w of a pair, and with it the values of all that lead there."""
+    """Move w of a pair, and with it the values of all pairs that lead there."""
     Q, pairs = memory.action_values, memory.pairs
     change = params.reward_rate * (reward - memory.weights[pair])
     memory.weights[pair] += change
@@ -197,7 +200,7 @@ def _learn_reward(params: Params, memory: Memory, pair: int, reward: float) -> N
 
 
 def _reach(memory: Memory, pair: int) -> None:
-    """Add a pair to those that have a part in H, where its number belongs."""
+    """Add a pair to those that have a part in H, in ascending order."""
     reached, place = memory.reached, memory.n_reached[0]
     while place > 0 and reached[place - 1] >= pair:
         place -= 1
@@ -209,7 +212,7 @@ def _reach(memory: Memory, pair: int) -> None:
 
 
 def _learn_value(params: Params, memory: Memory, pair: int, reward: float, following: int) -> None:
-    """Move w by the error of the value of a pair, and with it all values."""
+    """Move w by the error of a pair's value, and with it all values."""
     H, w, reached, n = memory.occupancy, memory.weights, memory.reached, memory.n_reached[0]
     error, square = reward, 0.0
     for j in range(n):
@@ -229,7 +232,7 @@ def _learn_value(params: Params, memory: Memory, pair: int, reward: float, follo
 
 
 def _back_up(params: Params, memory: Memory, pair: int, following: int) -> float:
-    """Move a row of H towards 1 and that of the pair that follows, and return its pair's value."""
+    """Back up a row of H from that of the pair that follows; return the value of its pair."""
     H, n = memory.occupancy, memory.pairs.n[0]
     value = 0.0
     if params.on_policy:
@@ -246,7 +249,7 @@ def _back_up(params: Params, memory: Memory, pair: int, following: int) -> float
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
-    """Remember the transition, and learn its reward and its row of H."""
+    """Remember the transition, and learn w and its row of H."""
     Q, s, a, s_next = (
         memory.action_values,
         transition.state,
@@ -270,7 +273,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Back up rows of H from what followed pairs drawn at random."""
+    """Back up rows of H, with remembered outcomes of pairs drawn at random."""
     Q, model, outcomes = memory.action_values, memory.model, memory.outcomes
     if pause.phase == START:
         return

@@ -1,13 +1,14 @@
 """Trajectory sampling: Dyna-Q that imagines what it would do next from where it is.
 
-As :mod:`replay.learners.dyna_q`, but replay begins where the agent is, follows the current policy
-through the model, and begins there again at a terminal state or at a pair that the model does not
-know; such a pair spends one of the `n_replays` backups. It comes after each step and at each start.
+As in :mod:`replay.learners.dyna_q`, but replay begins where the agent is, follows the current
+policy through the model, and begins there again at a terminal state or at a pair that the model
+does not know; such a pair uses up one of the `n_replays` backups. There is replay after each step
+and at each start.
 
 The published settings are those of the book's figure 8.8: epsilon = 0.1, no discount, and expected
-backups of a given model, which put the target in the place of the value. Backups of samples, as
-here, are the same where every pair leads to one state, and `learning_rate` is 1. How many backups
-there are to a step, the book does not say.
+backups with a given model, in which the target replaces the value. The sample backups made here are
+the same if every pair leads to one state and `learning_rate` is 1. The book does not say how many
+backups are made per step.
 
 References
 ----------
@@ -37,14 +38,14 @@ __all__ += ["needs_way_back", "replay"]
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     priority = "along the policy, from the agent"
     stores = "a model of all transitions"
     return Description(stores, (STEP, START, REST), priority, "Sutton & Barto 2018")
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Learn from what the model says would happen from here."""
+    """Learn from steps that the model predicts from here."""
     if pause.phase == EPISODE_END:
         return
     s, cause = pause.state, -1

@@ -1,4 +1,4 @@
-"""Large arrays: in memory that is used again, or on disk."""
+"""Large arrays, in memory that is reused or on disk."""
 
 import errno
 import mmap
@@ -27,25 +27,25 @@ def _references(arrays: list[NDArray[Any]], place: int) -> int:
 
 
 _ALONE = _references([np.empty(0)], 0)
-"""How many references there are to an array that only a list knows: no view of it is left."""
+"""The number of references to an array that only a list holds: no view of it is left."""
 
 
 def uninitialised(n_rows: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Make an array without content, if possible in memory that an earlier run has used.
+    """Make an uninitialised array, if possible in memory that an earlier run has used.
 
-    Memory that the operating system hands out anew costs more to touch than a learner's step.
+    Touching new memory of the operating system takes longer than a learner's step.
 
     Parameters
     ----------
     n_rows : int
-        Its length.
+        Length of the array.
     dtype : dtype
-        Its type.
+        Type of the array.
 
     Returns
     -------
     ndarray of dtype, shape (n_rows,)
-        An array that nobody else knows.
+        An array whose memory is not shared.
 
     Examples
     --------
@@ -73,22 +73,22 @@ def uninitialised(n_rows: int, dtype: DTypeLike) -> NDArray[Any]:
 
 
 class GrowingArray:
-    """An array that is filled from its beginning, and made longer as need be.
+    """An array that is filled from its beginning, and extended when necessary.
 
-    Up to 32 MB it is as `uninitialised` makes it. Then it becomes a temporary file without a name,
-    in the folder that :mod:`tempfile` chooses, mapped into memory: what the operating system needs
-    the memory for, it writes out. So the array may outgrow the memory, but not the disk; in a
-    folder that is kept in memory nothing is gained.
+    Up to 32 MB it is made by `uninitialised`. Then it becomes a memory-mapped temporary file
+    without a name, in the folder that :mod:`tempfile` chooses, which the operating system writes to
+    disk when it needs the memory. The array may therefore outgrow the memory, but not the disk. If
+    that folder is itself kept in memory, nothing is gained.
 
     Parameters
     ----------
     dtype : dtype
-        The type of its rows.
+        The type of the rows.
 
     Attributes
     ----------
     rows : ndarray of dtype
-        The array; another one after `reserve`.
+        The array; `reserve` may replace it.
 
     Examples
     --------
@@ -106,12 +106,12 @@ class GrowingArray:
         self._n_reserved = 0
 
     def reserve(self, n_rows: int) -> None:
-        """Make sure that there are so many rows.
+        """Extend the array to at least this number of rows.
 
         Parameters
         ----------
         n_rows : int
-            How many rows may be written to.
+            Number of rows that may be written to.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class GrowingArray:
             self.rows[: len(known)] = known
 
     def _allocate(self, n_bytes: int) -> None:
-        """Reserve room on the disk: writing to a mapped file that finds none ends the process."""
+        """Reserve disk space: writing to a mapped file without space would end the process."""
         n_more = n_bytes - self._n_reserved
         if self._file is None or n_more <= 0 or not hasattr(os, "posix_fallocate"):
             return
@@ -153,7 +153,7 @@ class GrowingArray:
             if error.errno not in _NOT_SUPPORTED:
                 raise OSError(
                     error.errno,
-                    f"{tempfile.gettempdir()} has no room for {n_more / 1e6:,.0f} MB more of "
-                    "temporary files; TMPDIR names another folder",
+                    f"{tempfile.gettempdir()} has no room for another {n_more / 1e6:,.0f} MB of "
+                    "temporary files; set TMPDIR to another folder",
                 ) from error
         self._n_reserved = n_bytes

@@ -1,11 +1,11 @@
-"""The buffer that learners write their backups to while a kernel runs.
+"""The buffer to which learners write their backups while a kernel runs.
 
-A learner calls :func:`record` for every backup it makes, and one that computes no values calls
-:func:`reactivate` for every move from one reactivated place to the next. Where nothing is logged
-the buffer has no rows and keeps none, so that a learner is written, and compiled, once for both.
+A learner calls :func:`record` for every backup; a learner without values calls :func:`reactivate`
+for every move from one reactivated place to the next. If nothing is logged, the buffer has no rows
+and keeps none, so that a learner is written, and compiled, once for both cases.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,32 +35,32 @@ BACKUP = np.dtype(
     ],
     align=True,
 )
-"""One backup as a kernel writes it; what can be derived from the steps is added afterwards."""
+"""One backup as a kernel writes it; columns that can be derived from the steps are added later."""
 
 EVALUATION = np.dtype([("gain", np.float64), ("need", np.float64)])
-"""What a learner that evaluates its backups writes besides, a row a backup."""
+"""What a learner that evaluates its backups writes in addition, one row per backup."""
 
 _N_KEPT, _FILL, _STEP, _FIRST_PHASE, _N_LOST = range(5)
 _NO_LIMIT = np.iinfo(np.int64).max
 
 
 class BackupBuffer(NamedTuple):
-    """Preallocated rows and what is needed to fill them.
+    """Preallocated rows, and counters for filling them.
 
     Attributes
     ----------
     rows : ndarray of BACKUP, shape (capacity,)
         The backups; the first ``n_rows(buffer)`` are filled.
     counter : ndarray of int64, shape (5,)
-        Rows kept since the run began, rows filled, the current step, the first phase that is
-        kept, rows lost because the buffer was full.
+        Rows kept since the run began, rows filled, the current step, the first phase that is kept,
+        and rows lost because the buffer was full.
     evaluations : ndarray of EVALUATION, shape (capacity,), or None
         Gain and need, for learners that evaluate their backups.
     """
 
-    rows: NDArray[Any]
+    rows: NDArray[np.void]
     counter: NDArray[np.int64]
-    evaluations: NDArray[Any] | None = None
+    evaluations: NDArray[np.void] | None = None
 
 
 def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBuffer:
@@ -69,16 +69,15 @@ def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBu
     Parameters
     ----------
     capacity : int
-        How many backups it holds.
+        Number of backups that fit.
     keep : {"none", "replay", "all"}
-        What it keeps: nothing, replay, or online updates and eligibility traces too.
+        Which backups are kept: none, those of replay, or online updates and eligibility traces too.
     evaluates : bool, default False
-        Whether there is room for gain and need.
+        Whether it has room for gain and need.
 
     Returns
     -------
     BackupBuffer
-        The buffer.
 
     Examples
     --------
@@ -95,22 +94,22 @@ def _empty(capacity: int, counter: NDArray[np.int64], evaluates: bool) -> Backup
     return BackupBuffer(uninitialised(capacity, BACKUP), counter, evaluations)
 
 
-def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[NDArray[Any], ...], BackupBuffer]:
-    """Give the filled rows of a buffer, and an empty buffer of another capacity to go on with.
+def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[NDArray[np.void], ...], BackupBuffer]:
+    """Return the filled rows of a buffer, and an empty buffer for the backups that follow.
 
     Parameters
     ----------
     buffer : BackupBuffer
-        Not to be used any more.
+        The old buffer, not to be used any more.
     capacity : int
-        How many backups the next buffer holds.
+        Number of backups that fit into the new buffer.
 
     Returns
     -------
-    filled : tuple of ndarray
-        The rows, and beside them their evaluations if there are any.
+    filled : tuple of structured ndarray
+        The rows, and the evaluations if there are any.
     buffer : BackupBuffer
-        The next buffer; it counts on.
+        The new buffer; its counters continue.
 
     Examples
     --------
@@ -130,45 +129,26 @@ def n_kept(buffer: BackupBuffer) -> int:
 
 
 def n_lost(buffer: BackupBuffer) -> int:
-    """Count the backups that found the buffer full.
-
-    Parameters
-    ----------
-    buffer : BackupBuffer
-
-    Returns
-    -------
-    int
-        Since the run began.
-    """
+    """Count the backups lost since the run began because the buffer was full."""
     return int(buffer.counter[_N_LOST])
 
 
 @inlined
 def set_step(log: BackupBuffer, step: int) -> None:
-    """Tell the buffer at which step of the run the next backups are made.
+    """Set the step of the run to which the next backups belong.
 
     Parameters
     ----------
     log : BackupBuffer
     step : int
-        Counted over the run; -1 before the first.
+        The step, counted over the run; -1 before the first.
     """
     log.counter[_STEP] = step
 
 
 @inlined
 def room(log: BackupBuffer) -> int:
-    """Count the backups that may still be made; if none are kept, that is no limit.
-
-    Parameters
-    ----------
-    log : BackupBuffer
-
-    Returns
-    -------
-    int
-    """
+    """Count the backups for which there is still room; without limit if none are kept."""
     if log.counter[_FIRST_PHASE] > REST:
         return _NO_LIMIT
     n_rows: int = len(log.rows) - log.counter[_FILL]
@@ -177,13 +157,13 @@ def room(log: BackupBuffer) -> int:
 
 @inlined
 def keeps(log: BackupBuffer, phase: int) -> bool:
-    """Tell whether backups of a phase are logged at all.
+    """Return whether backups of a phase are logged.
 
     Parameters
     ----------
     log : BackupBuffer
     phase : int
-        A number in ``PHASES``.
+        The index of a name in ``PHASES``.
 
     Returns
     -------
@@ -214,7 +194,7 @@ def record(
     Parameters
     ----------
     log : BackupBuffer
-        Where to.
+        The buffer that is written to.
     phase : int
         ``ONLINE``, ``TRACE``, ``STEP``, ``EPISODE_END``, ``START`` or ``REST``.
     state, action, next_state : int
@@ -222,16 +202,15 @@ def record(
     q_before, q_after : float
         The action value before and after the backup.
     reward : float, default nan
-        As remembered; nan where the learner keeps none.
+        The remembered reward; nan if the learner keeps none.
     priority : float, default nan
-        Why this backup was chosen; nan where the learner has no such quantity.
+        The quantity by which this backup was chosen; nan if there is none.
     pop : int, default 0
-        Which choice of the event this backup belongs to.
+        The number of the choice, within the event, that led to this backup.
     cause : int, default -1
-        The row of the backup that led to this one, as returned by an earlier call.
+        The row of the backup that led to this one, as returned by an earlier call; -1: none.
     gain, need : float, default nan
-        What the backup is worth in its state, and how often that will be visited; kept if the
-        learner evaluates its backups.
+        Gain of the backup and need of its state; kept if the learner evaluates its backups.
 
     Returns
     -------
@@ -275,21 +254,21 @@ def reactivate(
 ) -> int:
     """Log that one place was reactivated after another, without any backup.
 
-    As in decoded replay the action is -1: the move is listed in order of time, and says nothing of
-    the orientation in which it was experienced.
+    As in decoded replay the action is -1: moves are listed in order of time, whatever the direction
+    in which they were experienced.
 
     Parameters
     ----------
     log : BackupBuffer
-        Where to.
+        The buffer that is written to.
     phase : int
         ``STEP``, ``EPISODE_END``, ``START`` or ``REST``.
     state, next_state : int
-        The place reactivated before and this one; the same for one that stands alone.
+        The place reactivated before, and this one; the same place twice if it stands alone.
     priority : float, default nan
-        Why this place was chosen; nan where there is no such quantity.
+        The quantity by which this place was chosen; nan if there is none.
     pop : int, default 0
-        Which reactivation of the event this is.
+        The number of this reactivation within the event.
 
     Returns
     -------
@@ -300,8 +279,8 @@ def reactivate(
 
 
 @inlined
-def _evaluate(evaluations: NDArray[Any] | None, fill: int, gain: float, need: float) -> None:
-    # A function, since numba leaves out what is None in arguments, but not in fields.
+def _evaluate(evaluations: NDArray[np.void] | None, fill: int, gain: float, need: float) -> None:
+    # A function, since numba omits code for None if it is an argument, but not if it is a field.
     if evaluations is not None:
         evaluations[fill]["gain"] = gain
         evaluations[fill]["need"] = need

@@ -1,4 +1,4 @@
-"""Parts of a run that come one after the other: blocks of its log, windows of its steps."""
+"""Consecutive parts of a run: blocks of its log, windows of its steps."""
 
 from typing import NamedTuple
 
@@ -10,22 +10,22 @@ from replay.log.event_log import EventLog
 __all__ = ["STEPS_PER_BLOCK", "LogBlock", "window_ends"]
 
 STEPS_PER_BLOCK = 1 << 18
-"""Steps of a block, at most."""
+"""Largest number of steps in a block."""
 
 
 class LogBlock(NamedTuple):
-    """Part of the log of a run: some steps, with all backups made in them.
+    """Part of the log of a run: consecutive steps, with all their backups.
 
     Attributes
     ----------
     log : EventLog
-        The part. Episodes, steps, events and causes are counted over the run.
+        This part of the log. Episodes, steps, events and causes are counted over the run.
     n_backups : int
-        How many backups it holds.
+        Number of backups in it.
     first_row : int
-        How many backups came before, as causes count them.
+        Row of its first backup, counted over the run as in `cause`.
     causes : ndarray of int64, shape (n_causes,)
-        The backups until now that later ones may name as their cause, counted likewise; ascending.
+        Rows of the backups so far that later ones may name as their cause, ascending.
     """
 
     log: EventLog
@@ -35,14 +35,14 @@ class LogBlock(NamedTuple):
 
 
 def window_ends(n_steps: int, n_windows: int) -> NDArray[np.int64]:
-    """Cut the steps of a run into adjacent windows.
+    """Divide the steps of a run into adjacent windows.
 
     Parameters
     ----------
     n_steps : int
-        How many there are.
+        Number of steps.
     n_windows : int
-        How many windows to make of them, at most one a step.
+        Number of windows, at most one per step.
 
     Returns
     -------

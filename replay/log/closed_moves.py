@@ -1,7 +1,7 @@
-"""Moves that a world closes for some time: walls that are built, barriers between sessions.
+"""Moves of a world that are closed for some time: new walls, barriers between sessions.
 
-A log has one world. Where moves of it can't be made from some step on, or a wall that was there is
-gone, the log says which.
+A log has one world. If some of its moves become impossible at some step, or possible again, the log
+lists them.
 """
 
 import json
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from replay.checks import check_array, check_list, check_whole, shown
 from replay.worlds.mdp import MDP
 
-__all__ = ["ClosedMoves", "check_closed", "closed_moves", "from_json", "to_json"]
+__all__ = ["ClosedMoves", "check_closed", "closed_from_json", "closed_moves", "closed_to_json"]
 
 ClosedMoves = Mapping[int, tuple[tuple[int, int], ...]]
-"""Step -> the moves (state, next_state) that can't be made from then on, until the next one."""
+"""Step -> the moves (state, next_state) that are closed from then on, until the next such step."""
 
 
 def closed_moves(
@@ -25,21 +25,21 @@ def closed_moves(
     whole: MDP | None = None,
     number: NDArray[np.int32] | None = None,
 ) -> ClosedMoves:
-    """List which moves are closed when, of those that can be made at some time.
+    """List when moves are closed, among those that are possible at some time.
 
     Parameters
     ----------
     worlds : iterable of (int, MDP)
-        Each world, and the step from which it holds, in order.
+        The first step of each world, and the world, in order.
     whole : MDP, optional
-        A world in which no move is closed; by default a move is known if one of `worlds` has it.
+        A world in which no move is closed; by default the moves are those of all `worlds`.
     number : ndarray of int32, shape (n_states,), optional
         State of these worlds -> its number in the log.
 
     Returns
     -------
     dict
-        Step -> moves, one entry for each change; empty if no move is ever closed.
+        Step -> moves, one entry per change; empty if no move is ever closed.
 
     Examples
     --------
@@ -62,15 +62,15 @@ def closed_moves(
     parts = [moves for _, moves in held] + ([] if whole is None else [moves_of(whole)])
     some = np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
     closed: dict[int, tuple[tuple[int, int], ...]] = {}
-    told: dict[int, tuple[tuple[int, int], ...]] = {}
+    lists: dict[int, tuple[tuple[int, int], ...]] = {}
     before: tuple[tuple[int, int], ...] = ()
     for step, moves in held:
-        if id(moves) not in told:
+        if id(moves) not in lists:
             lacking = np.setdiff1d(some, moves, assume_unique=True)
             here, there = np.divmod(lacking, _BASE)
-            told[id(moves)] = tuple(zip(here.tolist(), there.tolist(), strict=True))
-        if told[id(moves)] != before:
-            before = closed[step] = told[id(moves)]
+            lists[id(moves)] = tuple(zip(here.tolist(), there.tolist(), strict=True))
+        if lists[id(moves)] != before:
+            before = closed[step] = lists[id(moves)]
     return closed
 
 
@@ -92,7 +92,7 @@ def check_closed(closed: object, mdp: MDP | None) -> ClosedMoves:
     Parameters
     ----------
     closed : mapping
-        What the user gave.
+        Step -> moves, as given by the user.
     mdp : MDP or None
         The world of the log.
 
@@ -104,9 +104,9 @@ def check_closed(closed: object, mdp: MDP | None) -> ClosedMoves:
     Raises
     ------
     TypeError
-        If it is no mapping.
+        If it is not a mapping.
     ValueError
-        If a step is no whole number, or moves are no pairs of states of the world.
+        If a step is not a whole number, or moves are not pairs of states of the world.
 
     Examples
     --------
@@ -134,18 +134,18 @@ def check_closed(closed: object, mdp: MDP | None) -> ClosedMoves:
     return dict(sorted(checked.items()))
 
 
-def to_json(closed: ClosedMoves) -> str:
+def closed_to_json(closed: ClosedMoves) -> str:
     """Write closed moves as JSON.
 
     Examples
     --------
-    >>> to_json({5: ((0, 1),), 9: ()})
+    >>> closed_to_json({5: ((0, 1),), 9: ()})
     '{"5": [[0, 1]], "9": []}'
     """
     return json.dumps(dict(closed))
 
 
-def from_json(text: str | bytes, mdp: MDP | None) -> ClosedMoves:
+def closed_from_json(text: str | bytes, mdp: MDP | None) -> ClosedMoves:
     """Read what `to_json` wrote.
 
     Parameters
@@ -163,11 +163,11 @@ def from_json(text: str | bytes, mdp: MDP | None) -> ClosedMoves:
     Raises
     ------
     TypeError, ValueError
-        If the text is none, or has moves that the world doesn't.
+        If the text is not valid, or has moves between states that the world lacks.
 
     Examples
     --------
-    >>> from_json('{"5": [[0, 1]], "9": []}', None)
+    >>> closed_from_json('{"5": [[0, 1]], "9": []}', None)
     {5: ((0, 1),), 9: ()}
     """
     found = json.loads(text)

@@ -1,8 +1,8 @@
-"""The event log: what was experienced, every backup that was made, and when.
+"""The event log: every step of experience and every backup, with its time.
 
-Three tables hold all that the analyses read: `runs` (one learner in one world with one seed),
-`steps` (the experience) and `backups` (online updates and replay, in order of execution). A model's
-run and a recording are the same three tables.
+The analyses read three tables: `runs` (one learner in one world with one seed), `steps` (the
+experience) and `backups` (online updates and replay, in order of execution). Runs of models and
+recordings have the same three tables.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ __all__ = ["EventLog", "LogError"]
 _MOST_SHOWN = 10  # runs, in a notebook
 _INSTEAD = {
     "plot draw show": "analyses.plots.plot_event(log) draws a pause, write_page(log) makes a page.",
-    "sequences replay replays kinds classify": "analyses.classify(log) gives the sequences.",
+    "sequences replay replays kinds classify": "analyses.classify(log) returns the sequences.",
     "read open": "EventLog.load(folder) reads what log.save(folder) wrote.",
     "to_csv to_pandas to_frame to_parquet write df data": (
         "log.runs, log.steps and log.backups are DataFrames; log.save(folder) writes all of them."
     ),
     "states actions rewards": "log.steps has them as columns.",
-    "events": "log.backups has the column event, log.steps what was experienced.",
+    "events": "log.backups has the column event, log.steps the experience.",
     "world maze": "log.mdp is the world.",
 }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventLog:
-    """Steps and backups of one or many runs.
+    """Steps and backups of one or several runs.
 
-    A table may lack what can be derived or is unknown. `run` is 0, numbers of episodes, steps and
-    events are counted (in a log of one run), `time` and what a learner doesn't have are NaN,
-    `action` and `cause` are -1.
+    A table may lack columns that can be derived or are unknown. Then `run` is 0, episodes, steps
+    and events are counted (in a log of one run), `time` and quantities that a learner lacks are
+    NaN, and `action` and `cause` are -1.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class EventLog:
             run, experiment, learner, mdp, seed (-1: none), parameters (JSON).
         ``steps``
             run, episode, step, time (s), state, action, reward, next_state, terminated, truncated;
-            and words, backups, queue_operations, comparisons, if demands were counted.
+            also words, backups, queue_operations, comparisons, if demands were counted.
         ``backups``
             run, episode, step, time (s), phase, event, index, pop, location, state, action,
             next_state, reward, priority, gain, need, q_before, q_after, cause.
@@ -82,19 +82,19 @@ class EventLog:
     mdp : MDP, optional
         The world, for the positions of its states.
     excerpt : Excerpt, optional
-        Which part of a run the tables hold; by default all of it.
+        The part of a run that the tables hold; by default all of it.
     closed : dict, optional
-        Step -> the moves (state, next_state) that can't be made from then on, until the next step
-        that is named: walls and barriers that come and go. By default none is closed.
+        Step -> the moves (state, next_state) that are closed from then on, until the next such
+        step: walls and barriers that come and go. By default none is closed.
 
     Raises
     ------
     TypeError
-        If tables, provenance, world or closed moves are of another type.
+        If tables, provenance, world or closed moves have the wrong type.
     ValueError
-        If there is a table of another name, or a closed move is none of the world. On first use, if
-        a column is missing, unknown, of another length or of another type, a number is out of
-        range, or time runs back.
+        If a table has an unknown name, or a closed move has states that the world lacks. On first
+        use, if a column is missing, unknown, or of the wrong length or type, a number is out of
+        range, or time decreases.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class EventLog:
     closed: ClosedMoves = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Supply empty tables, and refuse unknown ones."""
+        """Add empty tables, and refuse unknown ones."""
         if not isinstance(self.tables, Mapping):
             raise TypeError(
                 f"tables must be a dict of table name to columns, got {shown(self.tables)}."
@@ -147,17 +147,17 @@ class EventLog:
         excerpt: Excerpt = WHOLE_RUN,
         closed: ClosedMoves | None = None,
     ) -> EventLog:
-        """Make the log of one run; the tables are completed when they are first looked at.
+        """Make the log of one run; its tables are completed on first use.
 
         Parameters
         ----------
         run : mapping
             Columns of ``runs``; `parameters` is a mapping.
         steps : structured ndarray, shape (n_steps,)
-            What the loop wrote, a row a step.
+            The rows that the loop wrote, one per step.
         backups : structured ndarray, or list of these
-            What the learner wrote, in order, buffer by buffer; `phase` as a number. Of a tuple of
-            arrays the columns stand beside one another.
+            The rows that the learner wrote, in order, buffer by buffer; `phase` as a number. A
+            buffer may be a tuple of arrays, whose columns are joined.
         keep : {"none", "replay", "all"}
             Which backups were kept.
         mdp : MDP, optional
@@ -165,14 +165,13 @@ class EventLog:
         time : ndarray of float64, shape (n_steps,), optional
             Time of each step in seconds.
         excerpt : Excerpt, optional
-            Which part of the run this is; without it, all.
+            The part of the run; by default all of it.
         closed : dict, optional
             Step -> the moves that are closed from then on.
 
         Returns
         -------
         EventLog
-            The log.
         """
         beside = () if time is None else (np.array(time).view([("time", np.float64)]),)
         provenance = _software() | {"log": keep}
@@ -183,7 +182,7 @@ class EventLog:
 
     @classmethod
     def concat(cls, logs: Iterable[EventLog]) -> EventLog:
-        """Put several logs into one; their runs are numbered anew, in order.
+        """Concatenate logs; their runs are numbered anew, in order.
 
         Parameters
         ----------
@@ -193,13 +192,13 @@ class EventLog:
         Returns
         -------
         EventLog
-            One log. Of provenance that differs it lists each value; it knows the world and the
-            closed moves if they are those of all logs, and has columns of demands if all do.
+            One log. Its provenance lists all values that differ; it has the world and the closed
+            moves if all logs share them, and columns of demands if all logs have them.
 
         Raises
         ------
         TypeError
-            If something else is among the logs.
+            If one of them is not a log.
         ValueError
             If there is no log.
 
@@ -211,10 +210,10 @@ class EventLog:
         """
         logs = check_list("logs", logs)
         if not logs:
-            raise ValueError("There is no log to put together: give at least one EventLog.")
+            raise ValueError("There is no log to concatenate: give at least one EventLog.")
         for log in logs:
             if not isinstance(log, EventLog):
-                raise TypeError(f"Only logs can be put together, got {shown(log)}.")
+                raise TypeError(f"Only logs can be concatenated, got {shown(log)}.")
         tables: dict[str, Columns] = {}
         for name in SCHEMA:
             pieces = [log.columns(name) for log in logs]
@@ -244,27 +243,26 @@ class EventLog:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], mdp: MDP | None = None) -> EventLog:
-        """Read a log that was saved, with its world.
+        """Read a saved log and its world.
 
         Parameters
         ----------
         folder : path
-            What `save` wrote.
+            A folder written by `save`.
         mdp : MDP, optional
-            Another world; by default that with which the log was saved, if any.
+            Another world; by default the one saved with the log, if any.
 
         Returns
         -------
         EventLog
-            The log.
 
         Raises
         ------
         LogError
-            If a file is missing, damaged, foreign, of another version, lacks a column, or has it
-            twice; or if a number is out of range or time runs back.
+            If a file is missing, damaged, foreign or of another version, if it lacks a column or
+            has one twice, if a number is out of range, or if time decreases.
         TypeError
-            If the folder is no path.
+            If the folder is not a path.
 
         Examples
         --------
@@ -279,27 +277,27 @@ class EventLog:
         return cls(tables, provenance, world, closed=parquet.read_closed(folder, world))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the tables and the world into a new folder, all of it or nothing.
+        """Write the tables and the world into a new folder, either completely or not at all.
 
         Parameters
         ----------
         folder : path
-            Where to; it must not exist yet, or be empty.
+            The folder, which must be empty or not exist.
 
         Raises
         ------
         FileExistsError
-            If the folder holds something already.
+            If the folder is not empty.
         OSError
             If it cannot be written, for instance because the disk is full.
         TypeError
-            If the folder is no path, or the provenance cannot be kept as JSON.
+            If the folder is not a path, or the provenance cannot be written as JSON.
         ValueError
-            If the folder has the name of a file, such as ``log.parquet``.
+            If the folder has a file's name, such as ``log.parquet``.
 
         See Also
         --------
-        load : Reads it, and has an example.
+        load : Reads the folder; with an example.
         """
         with parquet.writing(folder) as writer:
             writer.provenance, writer.world, writer.closed = self.provenance, self.mdp, self.closed
@@ -308,22 +306,22 @@ class EventLog:
     @staticmethod
     @contextmanager
     def saving(folder: str | os.PathLike[str]) -> Iterator[Callable[[EventLog], None]]:
-        """Save a log that comes part by part, as one log, all of it or nothing.
+        """Save a log that arrives in parts as one log, either completely or not at all.
 
         Parameters
         ----------
         folder : path
-            Where to; it must not exist yet, or be empty.
+            The folder, which must be empty or not exist.
 
         Yields
         ------
         callable
-            ``add(part)`` takes the next steps and backups; runs are those of the first part.
+            ``add(part)`` writes the next steps and backups; runs are those of the first part.
 
         Raises
         ------
         FileExistsError
-            If the folder holds something already.
+            If the folder is not empty.
         OSError
             If it cannot be written, for instance because the disk is full.
 
@@ -353,12 +351,12 @@ class EventLog:
             yield add
 
     def label(self, **columns: Any) -> EventLog:
-        """Name what this log belongs to.
+        """Set columns of the table of runs.
 
         Parameters
         ----------
         **columns
-            Columns of ``runs`` that get another value, for instance ``experiment="maze"``.
+            New values of columns of ``runs``, for instance ``experiment="maze"``.
 
         Returns
         -------
@@ -377,12 +375,12 @@ class EventLog:
     def with_states(
         self, number: NDArray[np.int32], mdp: MDP, closed: ClosedMoves | None = None
     ) -> EventLog:
-        """Give the states other numbers.
+        """Renumber the states.
 
         Parameters
         ----------
         number : ndarray of int32, shape (n_states,)
-            State -> its new number; several may get the same one.
+            State -> its new number; several states may get the same one.
         mdp : MDP
             The world with these states.
         closed : dict, optional
@@ -410,23 +408,23 @@ class EventLog:
         return log
 
     def columns(self, name: str) -> Columns:
-        """Give a table as plain arrays, without making a DataFrame.
+        """Return a table as plain arrays, without making a DataFrame.
 
         Parameters
         ----------
         name : {"runs", "steps", "backups"}
-            Which table.
+            The table.
 
         Returns
         -------
         dict of ndarray
-            All columns; `phase` as its number in ``replay.log.backups.PHASES``.
+            All columns; `phase` as an index of ``replay.log.backups.PHASES``.
 
         Raises
         ------
         ValueError
-            If a column is missing, unknown, of another length or of another type, a number is out
-            of range, or time runs back.
+            If a column is missing, unknown, or of the wrong length or type, a number is out of
+            range, or time decreases.
 
         Examples
         --------
@@ -441,11 +439,11 @@ class EventLog:
                 runs = None if name == "runs" else self.columns("runs")
                 check_values(name, done[name], runs, self.excerpt)
                 self._check_states(name, done[name])
-            self.tables[name] = done[name]  # what the simulator handed over can go
+            self.tables[name] = done[name]  # frees the arrays of the simulator
         return done[name]
 
     def _check_states(self, name: str, columns: Columns) -> None:
-        """Check that the world has the states that a table names."""
+        """Check that the world has all states of a table."""
         for column in ("state", "next_state", "location"):
             values = columns.get(column, np.zeros(0))
             if self.mdp is not None and values.size and values.max() >= self.mdp.n_states:
@@ -456,37 +454,37 @@ class EventLog:
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """One row a run."""
+        """One row per run."""
         return to_frame(self.columns("runs"))
 
     @cached_property
     def steps(self) -> pd.DataFrame:
-        """One row a step of experience."""
+        """One row per step of experience."""
         return to_frame(self.columns("steps"))
 
     @cached_property
     def backups(self) -> pd.DataFrame:
-        """One row a backup, in order of execution."""
+        """One row per backup, in order of execution."""
         return to_frame(self.columns("backups"))
 
     def graph(self, until: int | None = None, run: int = 0) -> nx.MultiDiGraph:
-        """Give the world as learned by some step of a run.
+        """Return the world as learned up to some step of a run.
 
         Parameters
         ----------
         until : int, optional
-            The last step that counts; without it, all do. Of a learner that resets its model only
-            the episode of this step does.
+            The last step that counts; by default the last of the run. For a learner that resets its
+            model, only the episode of this step counts.
         run : int, default 0
-            Which run.
+            The run.
 
         Returns
         -------
         networkx.MultiDiGraph
-            Nodes are states, with `visits`, `value` (the largest action value of those that were
-            learned, 0 in a terminal state; NaN unless all backups are kept) and `pos` (x, y in cm)
-            if the world has positions. Edges are keyed by action, with `count`, `probability`,
-            `reward` (mean), `first_step` and `last_step`.
+            Nodes are states, with `visits`, `value` (the largest learned action value, 0 in a
+            terminal state; NaN unless all backups are kept) and `pos` (x, y in cm) if the world has
+            positions. Edges are keyed by action, with `count`, `probability`, `reward` (mean),
+            `first_step` and `last_step`.
 
         Raises
         ------
@@ -551,7 +549,7 @@ class EventLog:
         return table[chosen if until is None else chosen & (table["step"] <= until)]
 
     def __repr__(self) -> str:
-        """Tell how much the log holds."""
+        """Show how many runs, steps and backups there are."""
         sizes = {name[:-1]: len(self.columns(name)["run"]) for name in SCHEMA}
         counts = [f"{size:,} {noun}{'s' * (size != 1)}" for noun, size in sizes.items()]
         return f"EventLog({', '.join(counts)})"
@@ -568,7 +566,7 @@ class EventLog:
     if not TYPE_CHECKING:  # mypy knows which attributes there are
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Tell what to use instead of an attribute that is not there."""
+            """Name what to use instead of an attribute that does not exist."""
             raise no_attribute(self, name, _INSTEAD)
 
 
@@ -581,7 +579,7 @@ def _software() -> dict[str, str]:
 
 
 def _merged(provenances: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Keep what all agree on; list the different values of the rest."""
+    """Keep entries that all share; list the different values of the others."""
     merged = {}
     for key in dict.fromkeys(key for each in provenances for key in each):
         values = [each.get(key) for each in provenances]

@@ -1,9 +1,9 @@
-"""Event logs on disk: a folder with one parquet file a table, and ``world.json``, the world.
+"""Event logs on disk: a folder with one parquet file per table, and ``world.json``, the world.
 
-Where moves of the world are closed for some time, ``closed.json`` says which. A folder is written
-beside its place and moved there when it is complete. Each file holds the version of the schema,
-where the log comes from, and how many rows belong to it, so that a damaged, cut or foreign file is
-recognised. The same log gives the same bytes.
+If moves of the world are closed for some time, ``closed.json`` lists them. A folder is written
+under a temporary name next to its place and renamed when it is complete. Each file holds the
+version of the schema, the provenance of the log and its number of rows, so that a damaged,
+truncated or foreign file is recognised. The same log gives the same bytes.
 """
 
 import json
@@ -36,12 +36,12 @@ _KEY = b"hippocampal-replay"
 _WORLD = "world.json"
 _CLOSED = "closed.json"
 _OF_FILES = {".csv", ".feather", ".h5", ".json", ".npz", ".parquet", ".pickle", ".pkl", ".xlsx"}
-_NAME_KEPT = 100  # letters of a folder's name, in that of the folder that is written first
-_COUNTERS = ("step", "event", "index", "pop", "cause")  # small when told as differences
+_NAME_KEPT = 100  # letters of a folder's name that are kept in its temporary name
+_COUNTERS = ("step", "event", "index", "pop", "cause")  # columns whose differences are small
 
 
 class LogError(ValueError):
-    """A folder that does not hold a whole event log of this version."""
+    """The folder does not hold a complete event log of this version."""
 
 
 class LogFileWriter:
@@ -50,16 +50,16 @@ class LogFileWriter:
     Parameters
     ----------
     folder : Path
-        Where the files go.
+        The folder of the files.
 
     Attributes
     ----------
     provenance : mapping, optional
-        Where the log comes from; to be set before the end, and kept as JSON.
+        Provenance of the log; to be set before the end, and written as JSON.
     world : MDP, optional
         The world of the log; to be set before the end.
     closed : mapping
-        Step -> the moves that are closed from then on; likewise.
+        Step -> the moves that are closed from then on; to be set before the end.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -78,7 +78,7 @@ class LogFileWriter:
         tables : mapping
             Complete columns of `runs`, `steps` and `backups`, or of some of them.
         whole : bool, default False
-            Whether they are to be read as one by `parts`, and not cut after each million rows.
+            Whether `parts` will read these rows as one part, not in parts of a million rows.
         """
         for name, columns in tables.items():
             if name not in self._files:
@@ -107,7 +107,7 @@ class LogFileWriter:
         )
 
     def finish(self) -> None:
-        """Write what is known only now, and close the files."""
+        """Write provenance, world and closed moves, and close the files."""
         provenance = dict(self.provenance or {})
         about = {"schema": _VERSION, "rows": self._n_rows, "provenance": provenance}
         for name, file in self._files.items():
@@ -117,11 +117,11 @@ class LogFileWriter:
         if self.world is not None:
             (self._folder / _WORLD).write_text(mdp_to_json(self.world), encoding="utf-8")
         if self.closed:
-            text = closed_moves.to_json(self.closed)
+            text = closed_moves.closed_to_json(self.closed)
             (self._folder / _CLOSED).write_text(text, encoding="utf-8")
 
     def discard(self) -> None:
-        """Close the files, whatever they hold."""
+        """Close the files, complete or not."""
         for file in self._files.values():
             with suppress(OSError):
                 file.close()
@@ -129,34 +129,34 @@ class LogFileWriter:
 
 @contextmanager
 def writing(folder: str | os.PathLike[str]) -> Iterator[LogFileWriter]:
-    """Write a log part by part, all of it or nothing.
+    """Write a log part by part, either completely or not at all.
 
     Parameters
     ----------
     folder : path
-        Where to; it must not exist yet, or be empty.
+        The folder, which must be empty or not exist.
 
     Yields
     ------
     LogFileWriter
-        Takes the parts, and where the log comes from.
+        Writes the parts, and the provenance.
 
     Raises
     ------
     FileExistsError
-        If the folder holds something already.
+        If the folder is not empty.
     OSError
         If it cannot be written, for instance because the disk is full.
     TypeError
-        If the provenance cannot be kept as JSON.
+        If the provenance cannot be written as JSON.
     ValueError
-        If the folder has the name of a file, such as ``log.parquet``.
+        If the folder has a file's name, such as ``log.parquet``.
     """
     folder = check_path("folder", folder).absolute()
     if folder.suffix.lower() in _OF_FILES:
         raise ValueError(
-            f"A log is a folder of several files: give it a name such as {folder.stem!r}, got "
-            f"{folder.name!r}, which is that of a file."
+            f"A log is a folder of several files: give it a name such as {folder.stem!r}, not "
+            f"{folder.name!r}, which is the name of a file."
         )
     beside = folder.parent / f".{folder.name[:_NAME_KEPT]}.{uuid.uuid4().hex}"
     try:
@@ -186,19 +186,19 @@ def writing(folder: str | os.PathLike[str]) -> Iterator[LogFileWriter]:
 
 
 def read(folder: str | os.PathLike[str]) -> tuple[dict[str, Columns], dict[str, Any]]:
-    """Read a log and check that it is whole.
+    """Read a log and check that it is complete.
 
     Parameters
     ----------
     folder : path
-        What `writing` wrote.
+        A folder written by `writing`.
 
     Returns
     -------
     tables : dict
         The complete columns of `runs`, `steps` and `backups`.
     provenance : dict
-        Where the log comes from.
+        Provenance of the log.
 
     Raises
     ------
@@ -232,17 +232,17 @@ def read_world(folder: str | os.PathLike[str]) -> MDP | None:
     Parameters
     ----------
     folder : path
-        What `writing` wrote.
+        A folder written by `writing`.
 
     Returns
     -------
     MDP or None
-        The world; None of a log that was saved without one.
+        The world; None if the log was saved without one.
 
     Raises
     ------
     LogError
-        If the file holds no world.
+        If the file does not hold a world.
     """
     path = check_path("folder", folder) / _WORLD
     try:
@@ -251,18 +251,18 @@ def read_world(folder: str | os.PathLike[str]) -> MDP | None:
         return None
     except (OSError, ValueError) as error:
         raise LogError(
-            f"{path} holds no world ({str(error).rstrip('.')}). Fetch the file anew, or remove it: "
-            "the log can be read without it, but has no positions then."
+            f"{path} holds no world ({str(error).rstrip('.')}). Fetch the file again, or remove "
+            "it: the log can be read without it, but then has no positions."
         ) from error
 
 
 def read_closed(folder: str | os.PathLike[str], world: MDP | None) -> closed_moves.ClosedMoves:
-    """Read which moves are closed when.
+    """Read when moves are closed.
 
     Parameters
     ----------
     folder : path
-        What `writing` wrote.
+        A folder written by `writing`.
     world : MDP or None
         The world of the log.
 
@@ -274,17 +274,17 @@ def read_closed(folder: str | os.PathLike[str], world: MDP | None) -> closed_mov
     Raises
     ------
     LogError
-        If the file holds something else.
+        If the file does not hold closed moves of this world.
     """
     path = check_path("folder", folder) / _CLOSED
     try:
-        return closed_moves.from_json(path.read_bytes(), world)
+        return closed_moves.closed_from_json(path.read_bytes(), world)
     except FileNotFoundError:
         return {}
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise LogError(
             f"{path} holds no closed moves of this log ({str(error).rstrip('.')}). Fetch the file "
-            "anew, or remove it: the log can be read without it, but no wall moves then."
+            "again, or remove it: the log can be read without it, but then no walls move."
         ) from error
 
 
@@ -314,7 +314,7 @@ def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
     if table.num_rows != about["rows"][name]:
         raise LogError(
             f"{path} has {table.num_rows} rows instead of {about['rows'][name]}. "
-            "Make the log again, or fetch the file anew."
+            "Make the log again, or fetch the file again."
         )
     return {column: _column(path, table, column) for column in schema.names}, about
 
@@ -325,14 +325,19 @@ def parts(folder: str | os.PathLike[str], name: str) -> Iterator[Columns]:
     Parameters
     ----------
     folder : path
-        What `writing` wrote.
+        A folder written by `writing`.
     name : {"runs", "steps", "backups"}
-        Which table.
+        The table.
 
     Yields
     ------
     dict of ndarray
         The complete columns of each part.
+
+    Raises
+    ------
+    LogError
+        If the file is damaged or foreign.
     """
     path = check_path("folder", folder) / f"{name}.parquet"
     with _opened(path, name) as (file, _, _):
@@ -349,16 +354,16 @@ def beginning(
     Parameters
     ----------
     folder : path
-        What `writing` wrote.
+        A folder written by `writing`.
     n_rows : int
-        How many steps, and how many backups, are enough. Files are read by groups of rows.
+        Number of steps, and of backups, that are enough. Files are read in groups of rows.
 
     Returns
     -------
     tables : dict
-        Columns of `runs`, `steps` and `backups`: whole steps, with all their backups.
+        Columns of `runs`, `steps` and `backups`: complete steps, with all their backups.
     provenance : dict
-        Where the log comes from.
+        Provenance of the log.
 
     Raises
     ------
@@ -377,7 +382,7 @@ def beginning(
             joined = {key: np.concatenate([each[key] for each in read]) for key in read[0]}
             tables[name] = joined
             if name != "runs" and len(joined["step"]) >= n_rows:
-                last_steps.append(int(joined["step"][-1]) - 1)  # there may be more of the last one
+                last_steps.append(int(joined["step"][-1]) - 1)  # the last step may be incomplete
     if last_steps:
         for name in tables.keys() - {"runs"}:
             kept = tables[name]["step"] <= min(last_steps)
@@ -388,7 +393,7 @@ def beginning(
 
 @contextmanager
 def _opened(path: Path, name: str) -> Iterator[tuple[pq.ParquetFile, dict[str, Any], pa.Schema]]:
-    """Open a file of a log; whatever is wrong with it becomes a `LogError`."""
+    """Open a file of a log; any error becomes a `LogError`."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             about = _about(path, name, file.metadata.metadata)
@@ -399,8 +404,8 @@ def _opened(path: Path, name: str) -> Iterator[tuple[pq.ParquetFile, dict[str, A
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, MemoryError) as error:
         raise LogError(
-            f"{path} is damaged, cut off or no parquet file ({' '.join(str(error).split())}). "
-            "Make the log again, or fetch the file anew."
+            f"{path} is damaged, truncated or not a parquet file ({' '.join(str(error).split())}). "
+            "Make the log again, or fetch the file again."
         ) from error
 
 
@@ -422,7 +427,7 @@ def _about(path: Path, name: str, metadata: Mapping[bytes, bytes] | None) -> dic
             "Read it with the toolkit that wrote it, or make the log again."
         )
     if table != name:
-        raise LogError(f"{path} holds the table {table!r}. Give the file its own name back.")
+        raise LogError(f"{path} holds the table {table!r}. Rename it to {table}.parquet.")
     return dict(about)
 
 
@@ -433,7 +438,7 @@ def _check_columns(path: Path, schema: pa.Schema, found: pa.Schema) -> None:
         if found.names.count(field.name) > 1:
             raise LogError(f"{path} has the column {field.name!r} twice. Make the log again.")
         kind = found.field(field.name).type
-        # Parquet keeps that a column is a dictionary, but not the width of its numbers.
+        # Parquet keeps the type of a dictionary column, but not the width of its indices.
         same = pa.types.is_dictionary(kind) and kind.value_type == pa.string()
         if kind != field.type and not (pa.types.is_dictionary(field.type) and same):
             raise LogError(

@@ -1,7 +1,7 @@
-"""The three tables of an event log: their columns, and how what can be derived is filled in.
+"""The three tables of an event log: their columns, and how derived columns are added.
 
-The simulator hands over the columns that it cannot do without. `complete` adds the rest (episode
-numbers, replay events, locations, and empty columns for what a learner or a recording lacks).
+The simulator provides only columns that cannot be derived. `complete` adds the rest (numbers of
+episodes, replay events, locations, and empty columns for what a learner or a recording lacks).
 """
 
 import json
@@ -24,10 +24,10 @@ __all__ = ["SCHEMA", "WHOLE_RUN", "Columns", "Excerpt", "check_values", "complet
 __all__ += ["to_frame"]
 
 Columns = dict[str, NDArray[Any]]
-"""The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
+"""The columns of one table, each of shape (n_rows,); `phase` as an index of ``PHASES``."""
 
 _PHASE = pa.dictionary(pa.int8(), pa.string())
-_ROWS_IN_CACHE = 1 << 13  # of structured arrays that are taken apart column by column
+_ROWS_IN_CACHE = 1 << 13  # of structured arrays that are split into columns
 
 
 def _schema(**columns: pa.DataType) -> pa.Schema:
@@ -77,7 +77,7 @@ SCHEMA = {
         cause=pa.int64(),
     ),
 }
-"""Table -> its columns and their types, as they are on disk."""
+"""Table -> its columns and their types on disk."""
 
 _MORE = {
     "runs": _schema(forgets_at_end=pa.bool_()),
@@ -86,8 +86,8 @@ _MORE = {
     ),
     "backups": _schema(),
 }
-"""Columns that only some logs have: of learners whose model is emptied at the end of each episode,
-and of runs whose demands were counted."""
+"""Columns that only some logs have: those of learners whose model is emptied at the end of each
+episode, and of runs whose demands were counted."""
 
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "runs": {
@@ -121,14 +121,14 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 class Excerpt(NamedTuple):
-    """Where an excerpt of a run lies in it.
+    """The position of an excerpt in its run.
 
     Attributes
     ----------
     n_steps, n_episodes, n_events : int
-        What came before: steps, episodes that ended, replay events.
+        Numbers of steps, completed episodes and replay events before it.
     next_state : int
-        Where the agent is afterwards; -1 if nothing follows.
+        The state of the agent after it; -1 if nothing follows.
     """
 
     n_steps: int = 0
@@ -138,25 +138,26 @@ class Excerpt(NamedTuple):
 
 
 WHOLE_RUN = Excerpt()
-"""All of a run."""
+"""The whole run."""
 
 
 def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
-    """Give the schema of a table, with those columns that only some logs have.
+    """Return the schema of a table, including columns that only some logs have.
 
     Parameters
     ----------
     name : {"runs", "steps", "backups"}
-        Which table.
+        The table.
     columns : iterable of str
         The columns that it has, or will have.
 
     Returns
     -------
     pyarrow.Schema
-        That in ``SCHEMA``; if they are among `columns`, in `runs` also `forgets_at_end`, whether
-        the learner's model is emptied at the end of each episode, and in `steps` the `words,
-        backups, queue_operations, comparisons` of :func:`replay.demands.count_demands`.
+        The schema in ``SCHEMA``, with optional columns that are among `columns`: in `runs`,
+        `forgets_at_end`, whether the learner's model is emptied at the end of each episode; in
+        `steps`, the `words, backups, queue_operations, comparisons` of
+        :func:`replay.demands.count_demands`.
 
     Examples
     --------
@@ -170,19 +171,19 @@ def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
 def complete(
     name: str, table: Any, steps: Columns | None = None, excerpt: Excerpt = WHOLE_RUN
 ) -> Columns:
-    """Bring a table into its schema and derive the columns that it lacks.
+    """Convert a table to its schema and derive the columns that it lacks.
 
     Parameters
     ----------
     name : {"runs", "steps", "backups"}
-        Which table.
+        The table.
     table : mapping, DataFrame, structured ndarray or list of these
-        Its columns; a scalar in a mapping holds for all rows. Of a list of structured arrays the
-        rows are joined; each may be a tuple of arrays, whose columns stand beside one another.
+        Its columns; a scalar in a mapping holds for all rows. The rows of a list of structured
+        arrays are concatenated; each element may be a tuple of arrays, whose columns are joined.
     steps : dict of ndarray, optional
         The complete steps, from which columns of `backups` are derived.
     excerpt : Excerpt, optional
-        Which part of its run the table holds; without it, all.
+        The part of its run that the table holds; by default all of it.
 
     Returns
     -------
@@ -192,7 +193,7 @@ def complete(
     Raises
     ------
     ValueError
-        If a column is missing, unknown, there twice, of another length or type.
+        If a column is missing, unknown, duplicated, or of the wrong length or type.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def complete(
         for column, values in (_DEFAULTS[name] | given).items()
     }
     several = n_rows > 0 and name != "runs" and bool((columns["run"] != columns["run"][0]).any())
-    if not several:  # numbers start anew in each run, so they are derived for one run at a time
+    if not several:  # numbers restart in each run, so they are derived for one run at a time
         if name == "steps":
             columns = _derived_steps(columns, n_rows, excerpt) | columns
         elif name == "backups" and {"step", "phase"} <= columns.keys():
@@ -225,7 +226,7 @@ def complete(
             f"The table {name!r} lacks the column {missing[0]!r}. Its columns: {', '.join(names)}."
         )
     if name == "runs" and (np.diff(columns["run"]) <= 0).any():
-        raise ValueError("The column 'run' of 'runs' must ascend: one row a run, in order.")
+        raise ValueError("The column 'run' of 'runs' must ascend: one row per run, in order.")
     return {column: columns[column] for column in names}
 
 
@@ -263,23 +264,23 @@ _ASCENDING = {
 def check_values(
     name: str, columns: Columns, runs: Columns | None = None, excerpt: Excerpt = WHOLE_RUN
 ) -> None:
-    """Check what no type tells: that numbers are in range and time doesn't run back.
+    """Check that numbers are in range and time does not decrease.
 
     Parameters
     ----------
     name : {"runs", "steps", "backups"}
-        Which table.
+        The table.
     columns : dict of ndarray
         The complete table.
     runs : dict of ndarray, optional
         The complete table of runs.
     excerpt : Excerpt, optional
-        Which part of its run the table holds; by default all of it.
+        The part of its run that the table holds; by default all of it.
 
     Raises
     ------
     ValueError
-        If a value cannot be; the message names its row.
+        If a value is impossible; the message names its row.
 
     Examples
     --------
@@ -323,20 +324,20 @@ def check_values(
 
 
 def _check_order(name: str, column: str, values: NDArray[Any], run: NDArray[Any]) -> None:
-    """Check that numbers don't descend within a run; NaN says nothing."""
+    """Check that numbers do not decrease within a run; NaN is ignored."""
     rows = np.flatnonzero(~np.isnan(values)) if values.dtype.kind == "f" else None
     if rows is not None:
         values, run = values[rows], run[rows]
         if np.isinf(values).any():
             place = rows[np.flatnonzero(np.isinf(values))[0]]
             raise ValueError(
-                f"The column {column!r} of {name!r} must be finite; row {place} isn't."
+                f"The column {column!r} of {name!r} must be finite; row {place} is not."
             )
     strictly = name == "steps" and column == "step"
     falls = values[1:] <= values[:-1] if strictly else values[1:] < values[:-1]
     for row in np.flatnonzero(falls & (run[1:] == run[:-1]))[:1] + 1:
         place = row if rows is None else rows[row]
-        how = "ascend" if strictly else "not run back"
+        how = "ascend" if strictly else "not descend"
         raise ValueError(
             f"The column {column!r} of {name!r} must {how} within a run; row {place} has "
             f"{values[row]} after {values[row - 1]}."
@@ -356,7 +357,7 @@ def to_frame(columns: Columns) -> pd.DataFrame:
     Parameters
     ----------
     columns : dict of ndarray
-        What `complete` gives.
+        The result of `complete`.
 
     Returns
     -------
@@ -400,7 +401,7 @@ def _is_structured(rows: object) -> bool:
 
 
 def _columns_of(name: str, tables: Sequence[NDArray[Any]]) -> Columns:
-    """Split structured arrays, one after the other, into columns."""
+    """Concatenate structured arrays, and split them into columns."""
     n_rows, dtype = sum(map(len, tables)), tables[0].dtype
     names = dtype.names or ()
     columns = {column: uninitialised(n_rows, _wide(name, column, dtype)) for column in names}
@@ -415,7 +416,7 @@ def _columns_of(name: str, tables: Sequence[NDArray[Any]]) -> Columns:
 
 
 def _wide(name: str, column: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Give the type of a column in the schema if it holds all numbers of its own type."""
+    """Return the schema's type of a column if all its numbers fit, else its own type."""
     if column in SCHEMA[name].names and SCHEMA[name].field(column).type != _PHASE:
         wide: np.dtype[Any] = np.dtype(SCHEMA[name].field(column).type.to_pandas_dtype())
         if np.can_cast(dtype[column], wide):
@@ -475,7 +476,7 @@ def _text(what: str, column: str, value: Any) -> str:
 
 
 def _numbers(what: str, kind: pa.DataType, values: Any) -> NDArray[Any]:
-    """Bring a column into its type, if that holds all its values."""
+    """Convert a column to its type, if all its values fit."""
     if kind == _PHASE:
         return _phase_numbers(values).astype(np.int8, copy=False)
     dtype = np.dtype(kind.to_pandas_dtype())
@@ -524,7 +525,7 @@ def _derived_steps(columns: Columns, n_rows: int, excerpt: Excerpt) -> Columns:
 
 
 def _derived_backups(columns: Columns, steps: Columns | None, excerpt: Excerpt) -> Columns:
-    """Count the replay events, and look up when and where the agent was."""
+    """Count the replay events, and look up time and location of the agent."""
     step, phase = columns["step"], columns["phase"]
     event, index = uninitialised(len(step), np.int64), uninitialised(len(step), np.int32)
     _number_events(step, phase, excerpt.n_events, event, index)
@@ -538,7 +539,7 @@ def _derived_backups(columns: Columns, steps: Columns | None, excerpt: Excerpt) 
     time = steps["time"][row]
     episode[:n_early], location[:n_early], time[:n_early] = -1, steps["state"][:1], np.nan
     starts = np.flatnonzero(phase == START)
-    if len(starts):  # by then the agent has left the place where the last episode ended
+    if len(starts):  # the agent has then left the state in which the last episode ended
         following = np.append(steps["state"], np.int32(excerpt.next_state))
         location[starts] = following[row[starts] + 1]
         episode[starts] += 1
@@ -568,8 +569,8 @@ def _number_events(
 
 
 def _rows_of(step: NDArray[Any], steps: NDArray[Any]) -> NDArray[Any]:
-    """Find the row of `steps` in which each step is."""
-    if len(steps) and steps[-1] - steps[0] == len(steps) - 1:  # steps ascend: none is left out
+    """Return the row of each step in `steps`."""
+    if len(steps) and steps[-1] - steps[0] == len(steps) - 1:  # ascending, so without gaps
         row = step - steps[0]
         inside = (row >= 0) & (row < len(steps))
     else:

@@ -68,7 +68,7 @@ class Attractor(NamedTuple):
     state : ndarray of float64, shape (4, n_places)
         u, v, the latest noise of v, and the excitation of each neuron.
     room : ndarray of int32, shape (2, n_places)
-        Work space for distances on the graph, and for a list of active neurons.
+        Workspace for distances on the graph, and for a list of active neurons.
     """
 
     weights: NDArray[np.float64]

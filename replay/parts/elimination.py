@@ -52,7 +52,7 @@ class Elimination(NamedTuple):
     lost : ndarray of float64, shape (n_states,)
         For each place, the probability that is lost to discounting.
     row : ndarray of float64, shape (n_states,)
-        Work space for a row of the chain; 0 between calls.
+        Workspace for a row of the chain; 0 between calls.
     is_new : ndarray of bool, shape (n_states,)
         Which places the latest call computed again.
     neighbour, next_one : ndarray of int32, shape (2 * room,)

@@ -24,11 +24,11 @@ from replay.parts.gain import greedy_gain, set_changed_values
 from replay.parts.interfaces import PauseLike
 from replay.parts.markov_chain import set_edge
 from replay.parts.need import SUCCESSORS, Need, count_need, need_of, set_policy_moves
-from replay.parts.priorities import GAIN, is_evaluated
+from replay.parts.priorities import GAIN, NEED, is_evaluated
 from replay.parts.world_model import WorldModel, edge_to
 
 __all__ = ["Evaluation", "EvaluationParams", "evaluation", "evaluation_words", "gain_and_need"]
-__all__ += ["look_ahead", "note_start", "worth_of_propagating"]
+__all__ += ["look_ahead", "note_start", "worth_of_backup", "worth_of_propagating"]
 
 
 class EvaluationParams(Protocol):
@@ -50,7 +50,7 @@ class Evaluation(NamedTuple):
     need : Need
         The need of ``n_states + 1`` states as of the latest `look_ahead`; 1 before the first.
     after : ndarray of float64, shape (n_actions,)
-        Work space for the new action values of one state.
+        Workspace for the new action values of one state.
     starts : ndarray of int64, shape (n_states + 1,)
         How many episodes began in each state, and how many in all.
     n_changes : ndarray of int64, shape (1,)
@@ -184,9 +184,45 @@ def gain_and_need(
 
 
 @inlined
+def worth_of_backup(
+    evaluation: Evaluation,
+    params: EvaluationParams,
+    action_values: NDArray[np.float64],
+    state: int,
+    action: int,
+    after: float,
+) -> float:
+    """Return the expected value of a backup.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        As of the latest `look_ahead`.
+    params : EvaluationParams
+        The learner's.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q, before the backup.
+    state, action : int
+        The pair that is backed up.
+    after : float
+        Its new value.
+
+    Returns
+    -------
+    float
+        Need x gain; with the priority ``need``, need x the size of the change.
+    """
+    need, values = evaluation.need.expected[state], evaluation.after
+    set_changed_values(values, action_values, state, action, after)
+    if params.priority == NEED:
+        return float(need * abs(values[action] - action_values[state, action]))
+    return float(need * greedy_gain(action_values, state, values, params.epsilon))
+
+
+@inlined
 def worth_of_propagating(
     evaluation: Evaluation,
-    epsilon: float,
+    params: EvaluationParams,
     model: WorldModel,
     action_values: NDArray[np.float64],
     state: int,
@@ -198,28 +234,32 @@ def worth_of_propagating(
     ----------
     evaluation : Evaluation
         As of the latest `look_ahead`.
-    epsilon : float
-        Probability of a uniformly random action.
+    params : EvaluationParams
+        The learner's.
     model : WorldModel
         The learned model of the world.
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q, before the change is propagated.
     state : int
     change : float
-        The discounted change of its value.
+        The change of its value.
 
     Returns
     -------
     float
         The sum of need x gain over its predecessors; where several actions of one predecessor lead
-        to the state, their values change together.
+        to the state, their values change together. With the priority ``need``, the need of the
+        state x the size of the change.
     """
+    if params.priority == NEED:
+        return float(evaluation.need.expected[state] * abs(change))
+    change *= params.discount
     total = 0.0
     edge = model.first_in[state]
     while edge >= 0:
         s, a = model.edges[edge]["state"], model.edges[edge]["action"]
         if a == _set_propagated_values(evaluation.after, model, action_values, s, state, change):
-            gain = greedy_gain(action_values, s, evaluation.after, epsilon)
+            gain = greedy_gain(action_values, s, evaluation.after, params.epsilon)
             total += evaluation.need.expected[s] * gain
         edge = model.edges[edge]["next_in"]
     return total

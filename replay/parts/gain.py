@@ -114,7 +114,7 @@ def policy_gain(
     after : float
         Its new value.
     room : ndarray of float64, shape (n_actions,)
-        Work space.
+        Workspace.
 
     Returns
     -------

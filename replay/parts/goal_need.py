@@ -41,7 +41,7 @@ class GoalNeed(NamedTuple):
     stale : Numbering
         Where policy and gain have to be recomputed, as goal * n_states + state.
     weights : ndarray of float64, shape (n_actions,)
-        Work space for the unnormalised probabilities of actions.
+        Workspace for the unnormalised probabilities of actions.
     chains : MarkovChain
         The chain of each goal; all arrays have the goal as an additional first axis.
     eliminations : Elimination

@@ -1,6 +1,7 @@
 """The records that the simulation's loop passes to learners, as far as the parts read them.
 
-Their classes are in :mod:`replay.learners.contract`, which the parts cannot import.
+Their classes are in :mod:`replay.learners.contract`. Parts cannot import these, as learners use
+parts, and not the other way round.
 """
 
 from typing import Protocol

@@ -40,7 +40,7 @@ class MarkovChain(NamedTuple):
     has_moved : ndarray of bool, shape (n_states,)
         Which rows changed; code that computes something from them may reset it.
     arriving : ndarray of float64, shape (n_states,)
-        Work space for sums.
+        Workspace for sums.
     """
 
     edges: NDArray[np.void]

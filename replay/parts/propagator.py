@@ -29,7 +29,7 @@ _SHIFT = 3.0  # no eigenvalue is below -2
 
 
 class Propagator(NamedTuple):
-    """The cumulative rows of a propagator, and work space to compute them.
+    """The cumulative rows of a propagator, and workspace to compute them.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Propagator(NamedTuple):
     phi : ndarray of float64, shape (n_places, n_places)
         The eigenvectors of the symmetric form of the generator matrix.
     rows : ndarray of float64, shape (2, n_places)
-        Work space for its eigenvalues, and for the factors that make it symmetric.
+        Workspace for its eigenvalues, and for the factors that make it symmetric.
     """
 
     cumulative: NDArray[np.float64]

@@ -30,7 +30,7 @@ class Similarity(NamedTuple):
     n_links : ndarray of int32, shape (n_states, n_states)
         The number of links between two states, in either direction.
     difference : ndarray of float64, shape (n_states,)
-        Work space for the difference between two rows of D.
+        Workspace for the difference between two rows of D.
     """
 
     matrix: NDArray[np.float64]

@@ -15,16 +15,17 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.log.backups import EPISODE_END, START, BackupBuffer
+from replay.log.backups import EPISODE_END, START, BackupBuffer, record
 from replay.parts.evaluation import (
     Evaluation,
     EvaluationParams,
     evaluation,
     evaluation_words,
+    gain_and_need,
     look_ahead,
     note_start,
 )
-from replay.parts.interfaces import PauseLike, SizesLike
+from replay.parts.interfaces import PauseLike, SizesLike, TransitionLike
 from replay.parts.pauses import (
     Earnings,
     PauseParams,
@@ -32,6 +33,8 @@ from replay.parts.pauses import (
     earnings_words,
     goes_on,
     latest_change,
+    note_change,
+    note_experience,
 )
 from replay.parts.priorities import CHANGE, FIRST_IN, is_evaluated, pop_next, rank
 from replay.parts.priority_queue import (
@@ -45,15 +48,14 @@ from replay.parts.priority_queue import (
 from replay.parts.retention import end_episode
 from replay.parts.world_model import WorldModel, model_words, world_model
 
-__all__ = ["Popped", "SweepingMemory", "SweepingParams", "causes", "evaluates", "needs_way_back"]
-__all__ += ["queue_change", "sweep_queue", "sweeping_memory", "sweeping_words"]
+__all__ = ["Popped", "SweepingMemory", "SweepingParams", "causes", "evaluates", "log_backup"]
+__all__ += ["needs_way_back", "note_transition", "queue_change", "sweep_queue", "sweeping_memory"]
+__all__ += ["sweeping_words"]
 
 
 class SweepingParams(PauseParams, EvaluationParams, Protocol):
     """The parameters of a sweeping learner that are read here."""
 
-    @property
-    def discount(self) -> float: ...
     @property
     def min_priority(self) -> float: ...
     @property
@@ -188,6 +190,65 @@ def causes(memory: SweepingMemory) -> NDArray[np.int64]:
     There is one row for each queued item; -1 for none.
     """
     return causes_of(memory.queue)
+
+
+@inlined
+def note_transition(
+    params: SweepingParams, memory: SweepingMemory, transition: TransitionLike
+) -> None:
+    """Note the start of the first episode, and the reward and the error of a step.
+
+    Parameters
+    ----------
+    params : SweepingParams
+        The learner's.
+    memory : SweepingMemory
+        The learner's, changed in place.
+    transition : Transition
+        The step, a :class:`replay.learners.contract.Transition`, before it is learned from.
+    """
+    note_start(memory.evaluation, transition.state, True)
+    note_experience(params, memory.earnings, memory.action_values, transition)
+
+
+@inlined
+def log_backup(
+    params: SweepingParams,
+    memory: SweepingMemory,
+    popped: Popped,
+    s: int,
+    a: int,
+    s_next: int,
+    after: float,
+    log: BackupBuffer,
+) -> int:
+    """Evaluate and log a backup in replay, before its action value is changed.
+
+    Parameters
+    ----------
+    params : SweepingParams
+        The learner's.
+    memory : SweepingMemory
+        The learner's; the change is noted in its ``earnings``.
+    popped : Popped
+        The item that the backup is made for.
+    s, a, s_next : int
+        The transition that is backed up.
+    after : float
+        The new value of Q(s, a).
+    log : BackupBuffer
+        Records the backup.
+
+    Returns
+    -------
+    int
+        Its row, from :func:`replay.log.backups.record`.
+    """
+    _, priority, n, cause, phase = popped
+    before = memory.action_values[s, a]
+    gain, need = gain_and_need(memory.evaluation, params, memory.action_values, s, a, after)
+    note_change(params, memory.earnings, before, after)
+    return record(log, phase, s, a, s_next, before, after, np.nan, priority, n, cause, gain, need)
 
 
 @inlined

@@ -394,6 +394,10 @@ class Driver:
         self.clock.state[0] = state
         self.clock.action[0] = self.choose(state)
 
+    def replace_action(self, action: int) -> None:
+        """Let the agent take this action next, instead of the one that it drew."""
+        self.clock.action[0] = action
+
     def act(self, world: World, n_steps: int, max_episode_steps: int, n_rest: int = 0) -> None:
         """Let the agent make some steps in a world.
 

@@ -1,1 +1,1 @@
-"""Worlds: Markov decision processes, their builders, and worlds that change."""
+"""Worlds: Markov decision processes, functions that build them, and worlds that change."""

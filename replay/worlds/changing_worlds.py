@@ -1,8 +1,8 @@
-"""Worlds that change: walls that move, a shortcut, a moving reward, drifting chances.
+"""Worlds that change: moving walls, a shortcut, a moving reward, drifting probabilities.
 
-Each builder draws a world and makes a :class:`replay.worlds.protocols.Protocol` of it. ``WORLDS``
-is the one list. The mazes are random ones, with one start: as in Tolman's blocking task a wall is
-built across the path that the animal has learned [1]_, or is taken away, which opens a shorter one
+Each builder draws a world and makes a :class:`replay.worlds.protocols.Protocol` of it; ``WORLDS``
+lists them. The mazes are random, with one start. As in Tolman's blocking task, a wall is built
+across the path that the animal has learned [1]_, or a wall is removed, which opens a shorter path
 [2]_.
 
 References
@@ -32,11 +32,11 @@ from replay.worlds.trees import stochastic_tree
 
 __all__ = ["WORLDS", "drifting_tree", "find_world", "moving_reward", "moving_wall", "shortcut"]
 
-Seed = int | Sequence[int] | np.random.Generator | None
+_Seed = int | Sequence[int] | np.random.Generator | None
 
 _MOST_DRAWS = 1000
-_LARGEST_DRIFT = 10.0  # a factor of 20,000 at a change; far larger ones make probabilities of 0
-_LEAST_DETOUR = 1.25  # times the shortest path before
+_LARGEST_DRIFT = 10.0  # a factor of 20,000 per change; far larger ones make probabilities of 0
+_LEAST_DETOUR = 1.25  # as a multiple of the previous shortest path
 _KEPT = ("start_probability", "terminal", "action_names", "position", "labels", "name")
 
 
@@ -46,24 +46,24 @@ def moving_wall(
     n_steps: int = 10_000,
     noise: float = 0.0,
     n_rest: int = 0,
-    seed: Seed = 0,
+    seed: _Seed = 0,
 ) -> Protocol:
-    """Maze in which a wall is built where the animal walks, and then moves to its new path.
+    """Maze in which a wall blocks the animal's path, and then moves to its new path.
 
-    The first phase has no such wall. In each of the others it blocks one cell, through which all
-    shortest paths of the phase before went: of these cells, the one that leaves the longest path.
-    The first time the path becomes longer by a quarter at least.
+    The first phase has no such wall. In each other phase it blocks one cell through which all
+    shortest paths of the previous phase went: the one that makes the new shortest path longest.
+    The first wall lengthens the shortest path by at least a quarter.
 
     Parameters
     ----------
     size : int
-        Cells along a side of the maze, the wall around included.
+        Cells along a side of the maze, including the surrounding wall.
     n_phases : int
         At least 2.
     n_steps : int
-        Steps of each phase.
+        Steps per phase.
     noise : float
-        Probability that a move goes in a random direction.
+        Probability that the action is replaced by a random one.
     n_rest : int
         Pauses of rest after each phase.
     seed : int, sequence of int, numpy.random.Generator or None
@@ -94,9 +94,9 @@ def shortcut(
     n_steps: int = 10_000,
     noise: float = 0.0,
     n_rest: int = 0,
-    seed: Seed = 0,
+    seed: _Seed = 0,
 ) -> Protocol:
-    """Maze in which a cell of the shortest path is blocked at first, and then opened.
+    """Maze in which a cell of the shortest path is blocked in the first phase, and then opened.
 
     Parameters
     ----------
@@ -131,12 +131,12 @@ def moving_reward(
     n_places: int = 2,
     noise: float = 0.0,
     n_rest: int = 0,
-    seed: Seed = 0,
+    seed: _Seed = 0,
 ) -> Protocol:
-    """Maze with several places that end an episode; one pays, and another one in the next phase.
+    """Maze in which episodes end at several places, a different one of which pays in each phase.
 
-    Episodes start in each cell but these places alike. The places take turns. None of them is on
-    every path to another one.
+    The places take turns. Episodes start in any other cell, with equal probability. No place is on
+    all paths to another one.
 
     Parameters
     ----------
@@ -183,9 +183,9 @@ def drifting_tree(
     n_steps: int = 2_000,
     drift: float = 0.5,
     n_rest: int = 0,
-    seed: Seed = 0,
+    seed: _Seed = 0,
 ) -> Protocol:
-    """Stochastic tree whose transition probabilities go on a random walk, phase by phase.
+    """Stochastic tree whose transition probabilities follow a random walk from phase to phase.
 
     Parameters
     ----------
@@ -194,8 +194,8 @@ def drifting_tree(
     n_phases, n_steps, n_rest, seed
         As in `moving_wall`.
     drift : float
-        Standard deviation of what is added to the logarithm of each probability at a change, before
-        those of a state and action are normalised again.
+        Standard deviation of the random step of each log probability at a change, before those of a
+        state and action are normalised again.
 
     Returns
     -------
@@ -232,8 +232,8 @@ WORLDS |= {
     "drifting_tree": drifting_tree,
     "noisy_moving_wall": partial(moving_wall, noise=0.2),
 }
-"""Name -> builder, with parameters `n_steps` (of each phase), `n_rest` and `seed` among others. The
-last one has both noise and change."""
+"""Name -> builder; all have the parameters `n_steps` (per phase), `n_rest` and `seed`. The last one
+has both noise and change."""
 
 
 def find_world(name: str) -> Callable[..., Protocol]:
@@ -252,7 +252,7 @@ def find_world(name: str) -> Callable[..., Protocol]:
     Raises
     ------
     ValueError
-        If there is no such world.
+        If the name is unknown; the message lists the choices.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def _check(n_steps: int, n_rest: int, noise: float = 0.0, **counts: int) -> None
     check_whole("n_rest", n_rest)
     check_number("noise", noise, at_least=0, at_most=1)
     for name, count in counts.items():
-        check_whole(name, count, at_least=2, at_most=1000, hint="The world is to change.")
+        check_whole(name, count, at_least=2, at_most=1000, hint="The world must change.")
 
 
 def _protocol(name: str, mdps: list[MDP], n_steps: int, noise: float, n_rest: int) -> Protocol:
@@ -275,8 +275,8 @@ def _protocol(name: str, mdps: list[MDP], n_steps: int, noise: float, n_rest: in
     return Protocol([Phase(mdp, n_steps, n_rest) for mdp in noisy], name=name)
 
 
-def _draw(seed: Seed, size: int, n_phases: int) -> list[MDP]:
-    """Draw a maze, again and again, until a wall can be moved that often."""
+def _draw(seed: _Seed, size: int, n_phases: int) -> list[MDP]:
+    """Draw mazes until a wall can be moved as often as there are changes."""
     rng = np.random.default_rng(check_seed(seed))
     for _ in range(_MOST_DRAWS):
         maze = random_maze(size, rng)
@@ -291,7 +291,7 @@ def _draw(seed: Seed, size: int, n_phases: int) -> list[MDP]:
         else:
             return mazes
     raise ValueError(
-        f"None of {_MOST_DRAWS} mazes of size {size} had another path whenever one was blocked: "
+        f"None of {_MOST_DRAWS} mazes of size {size} had a further path whenever one was blocked: "
         "make them larger, or use fewer phases."
     )
 
@@ -336,7 +336,7 @@ def _maze_with_places(size: int, n_places: int, rng: np.random.Generator) -> tup
 
 
 def _within_reach(maze: MDP, places: np.ndarray) -> bool:
-    """Tell whether each place can be reached from everywhere, if episodes end in all of them."""
+    """Whether each place can be reached from everywhere, if episodes end in all of them."""
     came_from = maze.transition_rows() // maze.n_actions
     goes_on = ~np.isin(came_from, places)
     moves = (np.ones(np.count_nonzero(goes_on)), (maze.successor[goes_on], came_from[goes_on]))
@@ -355,7 +355,7 @@ def _shortest_path(mdp: MDP, state: int) -> list[int]:
 
 
 def _matrices(mdp: MDP) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Give P(s' | s, a), and P times r(s, a, s'), a row for each pair of state and action."""
+    """Return P(s' | s, a), and P times r(s, a, s'), with one row per pair of state and action."""
     chance = mdp.transition_matrix()
     reward = chance.copy()
     reward.data = mdp.probability * mdp.reward
@@ -365,7 +365,7 @@ def _matrices(mdp: MDP) -> tuple[sparse.csr_array, sparse.csr_array]:
 def _from_matrices(
     mdp: MDP, chance: sparse.csr_array, reward: sparse.csr_array, **changes: Any
 ) -> MDP:
-    """Make an MDP like another one, with the matrices of `_matrices`."""
+    """Make an MDP like another one from matrices as those of `_matrices`."""
     entries = chance.tocoo()
     is_kept = entries.data > 0
     rows, successor = (place[is_kept] for place in entries.coords)
@@ -382,7 +382,7 @@ def _from_matrices(
 
 
 def _without(mdp: MDP, state: int) -> MDP:
-    """Build a wall: an action that led to this state now leads nowhere, without reward."""
+    """Build a wall: actions that led to this state now leave the animal in place, unrewarded."""
     chance, reward = _matrices(mdp)
     is_open = sparse.diags_array((np.arange(mdp.n_states) != state).astype(float))
     open_chance = chance @ is_open
@@ -393,7 +393,7 @@ def _without(mdp: MDP, state: int) -> MDP:
 
 
 def _with_noise(mdp: MDP, noise: float) -> MDP:
-    """Let each action have, with probability `noise`, the outcome of one drawn at random."""
+    """Let each action have, with probability `noise`, the outcome of a random action."""
     n = mdp.n_actions
     any_action = sparse.kron(sparse.eye_array(mdp.n_states), np.full((n, n), 1 / n))
     mix = (1 - noise) * sparse.eye_array(n * mdp.n_states) + noise * any_action

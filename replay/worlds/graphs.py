@@ -1,9 +1,9 @@
-"""MDPs as networkx graphs, and track graphs as MDPs.
+"""Conversions between MDPs and networkx graphs.
 
-Two kinds of graph are understood. The *graph of an MDP* is a `MultiDiGraph` with one edge per
-transition (s, a, s'), keyed by the action. A *track graph* is the field's drawing of a maze
-(see `replay.worlds.tracks`): places with `pos`, joined by edges with `distance`; the animal walks
-along its edges.
+There are two kinds of graph. The *graph of an MDP* is a `MultiDiGraph` with one edge per transition
+(s, a, s'), keyed by the action. A *track graph* is the field's usual description of a maze (see
+`replay.worlds.tracks`): places with `pos`, joined by edges with `distance`, along which the animal
+walks.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def from_networkx(
     Raises
     ------
     TypeError
-        If it is no graph.
+        If `graph` is not a networkx graph.
     ValueError
         If nodes are unknown, lengths are missing, or the graph is of neither kind.
 
@@ -126,7 +126,7 @@ def from_networkx(
         for argument, value in given.items():
             if value is not None and not (isinstance(value, tuple) and not value):
                 raise ValueError(
-                    f"{argument} is for track graphs (networkx.Graph or DiGraph); "
+                    f"{argument} is only for track graphs (networkx.Graph or DiGraph); "
                     f"got {type(graph).__name__}, which holds a whole MDP."
                 )
         return _from_mdp_graph(graph, name)
@@ -140,7 +140,7 @@ def from_networkx(
     elif start is not None:
         first = _known(graph, "start", start)
         if not first:
-            raise ValueError("start lists no node; leave it out, and episodes begin everywhere.")
+            raise ValueError("start lists no node; without it, episodes begin everywhere.")
         share = dict.fromkeys(first, 1 / len(first))
 
     positions = _positions(graph)
@@ -170,11 +170,11 @@ def from_networkx(
 
 
 def _from_mdp_graph(graph: nx.MultiGraph, name: str | None) -> Transitions:
-    """Inverse of `to_networkx`."""
+    """Convert a graph from `to_networkx` back."""
     if not graph.is_directed() or "action_names" not in graph.graph:
         raise ValueError(
-            "A MultiDiGraph must come from MDP.to_networkx, with graph attribute 'action_names'; "
-            "track graphs are networkx.Graph or DiGraph. "
+            "A MultiDiGraph must come from MDP.to_networkx, with the graph attribute "
+            "'action_names'; track graphs are networkx.Graph or DiGraph. "
             f"Got a {type(graph).__name__} with attributes {shown(list(graph.graph))}."
         )
     number = {node: state for state, node in enumerate(graph)}
@@ -224,7 +224,7 @@ def _attribute(data: Mapping[str, Any], attribute: str, where: str) -> Any:
 
 
 def _known(graph: nx.Graph, argument: str, nodes: object) -> list[Hashable]:
-    """List nodes given as one node or as several, each once; all must be in the graph."""
+    """List one node or several nodes, each once; all must be in the graph."""
     several = not isinstance(nodes, str) and isinstance(nodes, Iterable)
     listed = check_list(argument, nodes) if several and not _is_node(graph, nodes) else (nodes,)
     for node in listed:
@@ -235,13 +235,13 @@ def _known(graph: nx.Graph, argument: str, nodes: object) -> list[Hashable]:
 
 
 def _is_node(graph: nx.Graph, node: object) -> bool:
-    # True and False are found as the nodes 1 and 0, but hardly meant.
+    # True and False equal the nodes 1 and 0, but are hardly meant as such.
     is_flag = isinstance(node, bool | np.bool_)
     return node in graph and (not is_flag or any(node is each for each in graph))
 
 
 def _by_node(graph: nx.Graph, argument: str, values: object) -> dict[Hashable, float]:
-    """Read a number for each of some nodes."""
+    """Check a mapping of nodes to numbers."""
     if not isinstance(values, Mapping):
         raise ValueError(f"{argument} must be a dict of node to number, got {shown(values)}.")
     nodes = _known(graph, argument, list(values))
@@ -249,7 +249,7 @@ def _by_node(graph: nx.Graph, argument: str, values: object) -> dict[Hashable, f
 
 
 def _positions(graph: nx.Graph) -> dict[Hashable, tuple[float, float]]:
-    """Read where nodes are, in cm; of those without `pos`, nothing."""
+    """Return the positions of nodes in cm; those without `pos` are left out."""
     found = {}
     for node, data in graph.nodes(data=True):
         if data.get("pos") is not None:
@@ -271,7 +271,7 @@ def _positions(graph: nx.Graph) -> dict[Hashable, tuple[float, float]]:
 def _divide(
     graph: nx.Graph, bin_size: float, positions: dict[Hashable, tuple[float, float]]
 ) -> nx.Graph:
-    """Divide each edge into steps of about `bin_size` cm; adds the positions of the new states."""
+    """Divide each edge into steps of about `bin_size` cm; add the positions of the new states."""
     bin_size = check_number("bin_size", bin_size)
     if not bin_size > 0:
         raise ValueError(f"bin_size must be above 0 cm; got {bin_size}.")
@@ -284,15 +284,15 @@ def _divide(
         n_new += n_steps - 1
         if n_new > _MOST_STEPS:
             raise ValueError(
-                f"bin_size of {bin_size} cm makes more than {_MOST_STEPS} states of the track's "
-                "edges. Lengths are in cm; make the bins larger."
+                f"A bin_size of {bin_size} cm makes more than {_MOST_STEPS} states along the edges "
+                "of the track. Lengths are in cm; make the bins larger."
             )
         path = [u, *((u, v, k) for k in range(1, n_steps)), v]
         for k, node in enumerate(path[1:-1], start=1):
             if node in graph:
                 raise ValueError(
-                    f"The node {node!r} bears the name of a state along the edge {(u, v)!r}: give "
-                    "it another name."
+                    f"The node {node!r} has the same name as a state along the edge {(u, v)!r}: "
+                    "give it another name."
                 )
             if ends[0] is not None and ends[1] is not None:
                 x, y = np.add(ends[0], np.subtract(ends[1], ends[0]) * (k / n_steps)).tolist()
@@ -308,7 +308,7 @@ def _n_steps(
     ends: list[tuple[float, float] | None],
     bin_size: float,
 ) -> int:
-    """Count the steps of an edge; half a bin and more is rounded up."""
+    """Count the steps of an edge; half bins are rounded up."""
     here, there = ends
     if distance is None and here is not None and there is not None:
         distance = math.dist(here, there)
@@ -327,7 +327,7 @@ def _n_steps(
 def _neighbours(
     graph: nx.Graph, node: Hashable, positions: Mapping[Hashable, tuple[float, float]]
 ) -> list[Hashable]:
-    """Neighbours in the order of the actions."""
+    """List the neighbours in the order of the actions."""
     listed: list[Hashable] = list(graph.adj[node])
     if any(each not in positions for each in (node, *listed)):
         return listed
@@ -335,7 +335,7 @@ def _neighbours(
 
     def turn(neighbour: Hashable) -> float:
         x, y = positions[neighbour]
-        # Rounded, lest a neighbour straight to the east come last for a hair's breadth.
+        # Rounded, so that a neighbour in the east never comes last by a rounding error.
         return round(math.atan2(y - here[1], x - here[0]) / math.tau, 9) % 1
 
     return sorted(listed, key=turn)

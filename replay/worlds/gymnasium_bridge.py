@@ -1,4 +1,4 @@
-"""Gymnasium environments as MDPs, and MDPs as Gymnasium environments.
+"""Conversions between MDPs and Gymnasium environments.
 
 Gymnasium (https://gymnasium.farama.org) is optional:
 ``pip install "hippocampal-replay[gymnasium]"``.
@@ -51,7 +51,7 @@ def from_gymnasium(environment: object) -> Transitions:
     Raises
     ------
     TypeError
-        If it is no environment, or doesn't list its transitions.
+        If it is not an environment, or does not list its transitions.
     ValueError
         If its table is not as described; the message names state and action.
 
@@ -65,8 +65,8 @@ def from_gymnasium(environment: object) -> Transitions:
     table = getattr(world, "P", None)
     if world is None or table is None:
         raise TypeError(
-            "Only tabular environments can be made an MDP: P[s][a] must list (probability, next "
-            f"state, reward, done); {shown(env if world is None else world)} has no P."
+            "Only tabular environments can be converted to an MDP: P[s][a] must list (probability, "
+            f"next state, reward, done); {shown(env if world is None else world)} has no P."
         )
     outcomes = _outcomes(table)
     n_states, n_actions = len(outcomes), len(outcomes[0])
@@ -85,13 +85,13 @@ def from_gymnasium(environment: object) -> Transitions:
             for outcome in outcomes[state][action]:
                 if outcome.done:
                     ended.add(outcome.next_state)
-                elif outcome.next_state != state:  # after the end states may stay
+                elif outcome.next_state != state:  # terminal states may lead to themselves
                     passed.add(outcome.next_state)
     copy = {state: n_states + i for i, state in enumerate(sorted(ended & passed))}
     terminal = np.ones(n_states + len(copy), dtype=bool)
     terminal[:n_states] = [state in ended - passed for state in range(n_states)]
     if terminal.all():
-        raise ValueError("Episodes need a state to start in, but P ends them in every state.")
+        raise ValueError("Episodes need a start state, but according to P all states end them.")
 
     merged: dict[tuple[int, int, int], list[tuple[float, float]]] = defaultdict(list)
     for state in np.flatnonzero(~terminal).tolist():
@@ -122,14 +122,14 @@ def from_gymnasium(environment: object) -> Transitions:
 def _made(name: str) -> gymnasium.Env[Any, Any]:
     try:
         return gymnasium.make(name)
-    except Exception as error:  # whatever an environment raises when it is made
+    except Exception as error:  # environments may raise anything
         raise ValueError(
             f"Gymnasium cannot make the environment {shown(name)}: {' '.join(str(error).split())}"
         ) from error
 
 
 def _outcomes(table: Any) -> list[list[list[_Outcome]]]:
-    """Read P[s][a], and leave out what never happens."""
+    """Read P[s][a], without impossible outcomes."""
     states = _numbered(table, "P", "states")
     check_size(len(states), 1)
     rows: list[list[list[_Outcome]]] = []
@@ -193,12 +193,12 @@ class MDPEnv(gymnasium.Env[Any, Any]):
     transitions : Transitions
         The MDP.
     max_episode_steps : int, optional
-        After so many steps an episode is truncated; without it, never.
+        After so many steps an episode is truncated; by default, never.
 
     Raises
     ------
     ValueError
-        If the number of steps is no whole number of at least 1.
+        If the number of steps is not a whole number of at least 1.
 
     Examples
     --------
@@ -222,7 +222,7 @@ class MDPEnv(gymnasium.Env[Any, Any]):
         self.initial_state_distrib = transitions.start_probability
         self.P = _table(transitions)
         self.max_episode_steps = max_episode_steps
-        # Not registered: the specification says how to make the environment again.
+        # The environment is not registered: the specification says how to make it again.
         self.spec = gymnasium.envs.registration.EnvSpec(
             "MDP-v0",
             entry_point="replay.worlds.gymnasium_bridge:MDPEnv",
@@ -240,9 +240,9 @@ class MDPEnv(gymnasium.Env[Any, Any]):
         Parameters
         ----------
         seed : int, optional
-            Seed of all that is drawn from now on; without it the generator goes on.
+            Seed of the random numbers from now on; without it the stream continues.
         options : dict, optional
-            There are none.
+            Ignored.
 
         Returns
         -------
@@ -287,7 +287,7 @@ class MDPEnv(gymnasium.Env[Any, Any]):
 
 
 def _mean_reward(parts: list[tuple[float, float]]) -> float:
-    """Mean of rewards by probability; the reward itself, unrounded, if there is but one."""
+    """Return the mean reward, weighted by probability; exactly the reward if there is only one."""
     rewards = {reward for _, reward in parts}
     if len(rewards) == 1:
         return rewards.pop()
@@ -295,7 +295,7 @@ def _mean_reward(parts: list[tuple[float, float]]) -> float:
 
 
 def _table(transitions: Transitions) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:
-    """List the outcomes of each action; after the end the animal stays without reward."""
+    """List the outcomes of each action; terminal states lead to themselves without reward."""
     n_actions = len(transitions.action_names)
     table: dict[int, dict[int, list[tuple[float, int, float, bool]]]] = {
         state: {a: [(1.0, state, 0.0, True)] if terminal else [] for a in range(n_actions)}

@@ -1,12 +1,13 @@
-"""Mazes: grids of free cells and walls, random ones (the paper's fourth experiment) and drawn ones.
+"""Mazes: grids of free cells and walls, random (experiment 4 of Brea (2018) [1]_) or drawn as text.
 
 A state is a free cell; its label is the cell (x, y) and its position the middle of the cell in cm,
-y upwards. The actions are up, right, down and left; a move into a wall leaves the animal where it
-is. Entering the goal gives reward 1 and ends the episode.
+y upwards. The actions are up, right, down and left; a move into a wall leaves the animal in place.
+Entering the goal gives reward 1 and ends the episode.
 
 References
 ----------
-Brea J (2017). Is prioritized sweeping the better episodic control? arXiv:1711.06677
+.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
+   https://arxiv.org/abs/1711.06677
 """
 
 from __future__ import annotations
@@ -36,18 +37,18 @@ _MOVES = {"up": (0, 1), "right": (1, 0), "down": (0, -1), "left": (-1, 0)}
 def random_maze(size: int = 40, seed: int | np.random.Generator | None = 0) -> MDP:
     """Maze of straight random walls with a goal at a random place; episodes start anywhere else.
 
-    A tenth as many walls as there are cells are tried. Each begins in a random cell away from all
-    others and grows rightwards or upwards (by a fair coin) until it meets another. Where it would
-    close a gap between two walls it stops one cell earlier; as in the published code, an upward
-    wall is then not built at all. At last one wall cell in 50, less one, is opened. All free cells
-    are connected.
+    With n cells, n // 10 walls are tried. Each begins in a random cell away from all other walls
+    and grows rightwards or upwards (with equal probability) until it meets another one. Where it
+    would close a gap between two walls it stops one cell earlier; as in the published code [1]_, an
+    upward wall is then not built at all. Finally, m // 50 - 1 of the m inner wall cells, drawn at
+    random with replacement, are opened. All free cells are connected.
 
     Parameters
     ----------
     size : int
-        Cells along a side, the wall around included; 4 at least. A cell is 10 cm wide.
+        Cells along a side, including the surrounding wall; at least 4. A cell is 10 cm wide.
     seed : int, numpy.random.Generator or None
-        Of the random numbers; None draws others each time.
+        Seed; None gives a different maze each time.
 
     Returns
     -------
@@ -56,11 +57,12 @@ def random_maze(size: int = 40, seed: int | np.random.Generator | None = 0) -> M
     Raises
     ------
     ValueError
-        If the size is no whole number of at least 4.
+        If the size is not a whole number of at least 4.
 
     References
     ----------
-    Brea J (2017), experiment 4. arXiv:1711.06677
+    .. [1] Brea (2018), Is prioritized sweeping the better episodic control? Experiment 4.
+       https://arxiv.org/abs/1711.06677
 
     Examples
     --------
@@ -70,7 +72,7 @@ def random_maze(size: int = 40, seed: int | np.random.Generator | None = 0) -> M
     >>> int(maze.terminal.sum())
     1
     """
-    hint = "A maze has a wall around, and needs room for a start and a goal."
+    hint = "A maze has a surrounding wall, and needs room for a start and a goal."
     size = check_whole("size", size, at_least=4, at_most=_MOST_CELLS, hint=hint)
     rng = np.random.default_rng(check_seed(seed))
     free = np.zeros((size, size), dtype=bool)
@@ -94,13 +96,13 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     ----------
     text : str
         `#` is a wall, `.` or a space a free cell, `S` a start, `G` a goal. Without `S`, episodes
-        start in each free cell but goals alike. A drawing that is open at its edge gets a wall
-        around. Indentation is removed and short lines are filled up with walls: at the edge, draw
-        free cells as `.`.
+        start in any free cell that is not a goal, with equal probability. A drawing that is open at
+        its edge gets a surrounding wall. Indentation is removed and short lines are filled up with
+        walls: at the edge, draw free cells as `.`.
     cell_size : float
         Width of a cell in cm.
     name : str
-        What logs call the maze.
+        Name of the maze in logs.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     Raises
     ------
     ValueError
-        If it is no text, holds other characters, no goal, or no start.
+        If `text` is not text, has other characters, or lacks a goal or a start.
 
     Examples
     --------
@@ -147,21 +149,21 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     start = drawn == "S" if (drawn == "S").any() else (drawn != "#") & ~goal
     if not goal.any() or not start.any():
         raise ValueError(
-            "A maze needs a goal 'G' and a place to start; "
+            "A maze needs a goal 'G' and a start; "
             f"got {np.count_nonzero(goal)} goals, {np.count_nonzero(start)} starts."
         )
     return _maze(drawn != "#", goal, start, cell_size, name)
 
 
 def open_maze(scale: int = 1, random_starts: bool = False) -> MDP:
-    """Open field of 6 x 9 cells with three walls, start at the left and goal in a corner.
+    """Open field of 6 x 9 cells with three walls [1]_ [2]_, start at the left, goal in a corner.
 
     Parameters
     ----------
     scale : int
-        How many cells along a side each of them becomes; start and goal grow alike.
+        Each cell becomes `scale` x `scale` cells, start and goal included.
     random_starts : bool
-        Whether episodes start in each free cell but the goal alike.
+        Whether episodes start in any free cell except the goal, with equal probability.
 
     Returns
     -------
@@ -170,7 +172,7 @@ def open_maze(scale: int = 1, random_starts: bool = False) -> MDP:
     Raises
     ------
     ValueError
-        If `scale` is no whole number of at least 1, or `random_starts` neither True nor False.
+        If `scale` is not a whole number of at least 1, or `random_starts` neither True nor False.
 
     References
     ----------
@@ -197,15 +199,16 @@ def open_maze(scale: int = 1, random_starts: bool = False) -> MDP:
 
 
 def two_way_track(length: int = 10) -> MDP:
-    """Linear track that is run in both directions, as one corridor for each.
+    """Linear track that is run in both directions [1]_, with one corridor per direction.
 
-    A place is another state on the way back, as place cells tell the directions apart. Each
-    corridor has its start and, at its other end, its goal; episodes start in either alike.
+    A place has one state for each direction, since place cells distinguish them. Each corridor has
+    a start at one end and a goal at the other; episodes start in either corridor with equal
+    probability.
 
     Parameters
     ----------
     length : int
-        Cells from one end to the other; 2 at least.
+        Cells from one end to the other; at least 2.
 
     Returns
     -------
@@ -214,7 +217,7 @@ def two_way_track(length: int = 10) -> MDP:
     Raises
     ------
     ValueError
-        If the length is no whole number of at least 2.
+        If the length is not a whole number of at least 2.
 
     References
     ----------
@@ -241,12 +244,12 @@ def _scaled(drawn: str, scale: int) -> str:
 
 
 def layout(mdp: MDP) -> NDArray[np.bool_]:
-    """Walls of a maze, recovered from its labels.
+    """Recover the walls of a maze from its labels.
 
     Parameters
     ----------
     mdp : MDP
-        Made by this module.
+        A maze made by this module.
 
     Returns
     -------
@@ -257,9 +260,9 @@ def layout(mdp: MDP) -> NDArray[np.bool_]:
     Raises
     ------
     TypeError
-        If it is no MDP.
+        If `mdp` is not an MDP.
     ValueError
-        If it is no maze.
+        If it is not a maze.
 
     Examples
     --------
@@ -272,7 +275,7 @@ def layout(mdp: MDP) -> NDArray[np.bool_]:
         raise TypeError(f"mdp must be an MDP, got {shown(mdp)}.")
     labels = mdp.labels or ()
     if not labels or not all(map(_is_cell, labels)):
-        raise ValueError(f"{mdp!r} is no maze: its labels are not cells (x, y).")
+        raise ValueError(f"{mdp!r} is not a maze: its labels are not cells (x, y).")
     x, y = np.array(labels, dtype=np.int64).T
     walls = np.ones((y.max() + 2, x.max() + 2), dtype=bool)
     walls[y, x] = False
@@ -280,7 +283,7 @@ def layout(mdp: MDP) -> NDArray[np.bool_]:
 
 
 def _is_cell(label: object) -> bool:
-    """Tell whether a label is a cell (x, y) of a maze that this module makes."""
+    """Whether a label is a cell (x, y) of a maze that this module makes."""
     return (
         isinstance(label, tuple)
         and len(label) == 2
@@ -307,7 +310,7 @@ def _try_wall(free: NDArray[np.bool_], rng: np.random.Generator) -> None:
     ahead = grid[last + 1, across - 1 : across + 2]
     if ahead.tolist() == [False, True, False]:
         if not rightwards:
-            return  # the published code takes the step back on the wrong axis and builds nothing
+            return  # the published code steps back on the wrong axis and builds nothing
         last -= 1
     grid[begin : last + 1, across] = False
 
@@ -319,7 +322,7 @@ def _maze(
     cell_size: float,
     name: str,
 ) -> MDP:
-    """MDP of a grid with a wall around; all tables have shape (width, height)."""
+    """Make the MDP of a grid with a surrounding wall; all tables have shape (width, height)."""
     y, x = np.nonzero(free.T)  # x changes fastest
     number = np.full(free.shape, -1)
     number[x, y] = np.arange(len(x))

@@ -1,17 +1,17 @@
 """Markov decision processes as sparse tables.
 
-A task is a finite Markov decision process (MDP): in state s the animal takes action a, enters state
-s' with probability P(s' | s, a) and gets the reward r(s, a, s'). Episodes begin in a state drawn
-from the start distribution and end on entering a terminal state; a task without terminal states
-goes on forever.
+A world is a finite Markov decision process (MDP) [1]_: in state s the animal takes action a, enters
+state s' with probability P(s' | s, a) and receives the reward r(s, a, s'). Episodes begin in a
+state drawn from the start distribution and end on entering a terminal state; a world without
+terminal states goes on forever.
 
-The transitions are kept as compressed rows, one row per pair (s, a), numbered s * n_actions + a.
-Everything else in the toolkit reads these tables.
+The transitions are stored as compressed rows, one row per pair (s, a), numbered s * n_actions + a.
+The rest of the toolkit reads these tables.
 
 References
 ----------
-Sutton RS, Barto AG (2018). Reinforcement Learning: An Introduction, 2nd edition, chapter 3. MIT
-Press.
+.. [1] Sutton & Barto (2018), Reinforcement Learning: An Introduction, 2nd edition, chapter 3. MIT
+   Press. http://incompleteideas.net/book/the-book-2nd.html
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from replay.worlds.transitions import (
     check_rewards,
     check_size,
     list_transitions,
-    pair,
+    name_pair,
 )
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ _MOST_SHOWN = 8  # names of actions, in a notebook
 
 _INSTEAD = {
     "plot draw show render": "analyses.plots.plot_mdp(mdp) draws it.",
-    "states": "states are the numbers from 0 to mdp.n_states - 1, mdp.labels names them.",
-    "actions": "actions are the numbers from 0 to mdp.n_actions - 1, mdp.action_names names them.",
+    "states": "states are the numbers from 0 to mdp.n_states - 1; mdp.labels names them.",
+    "actions": "actions are the numbers from 0 to mdp.n_actions - 1; mdp.action_names names them.",
     "goal goals end ends": "mdp.terminal marks the states in which an episode ends.",
     "start starts": "mdp.start_probability has a probability for each state.",
-    "transitions P T": "mdp.successors(state, action) gives next states, mdp.to_networkx() all.",
-    "rewards R": "mdp.reward has that of each transition, mdp.expected_reward() a table.",
-    "gamma discount": "worlds don't discount: give it to mdp.solve, or to a learner.",
+    "transitions P T": "mdp.successors(state, action) gives next states, mdp.transitions() all.",
+    "rewards R": "mdp.reward has one per transition, mdp.expected_reward() is a table of means.",
+    "gamma discount": "worlds have no discount: give it to mdp.solve, or to a learner.",
     "walls layout": "replay.worlds.mazes.layout(mdp) has the walls of a maze.",
     "positions pos": "mdp.position has them, in cm.",
     "reset step": "mdp.to_gymnasium() makes an environment; replay.simulate lets a learner act.",
@@ -68,15 +68,15 @@ _INSTEAD = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MDP:
-    """A finite Markov decision process; checked once, when it is made, and read-only afterwards.
+    """A finite Markov decision process, checked when it is made and read-only afterwards.
 
-    The builders are easier to use than this constructor: `MDP.from_tables`, `MDP.from_networkx`,
-    `MDP.from_gymnasium`, and the modules `trees`, `mazes` and `tracks` of `replay.worlds`.
+    `MDP.from_tables`, `MDP.from_networkx`, `MDP.from_gymnasium` and the modules `trees`, `mazes`
+    and `tracks` of `replay.worlds` are easier to use than this constructor.
 
     Parameters
     ----------
     successor_offset : ndarray of int32, shape (n_states * n_actions + 1,)
-        The transitions of action a in state s are numbers `successor_offset[i]` to
+        The transitions of action a in state s have the numbers `successor_offset[i]` to
         `successor_offset[i + 1]` (exclusive) with i = s * n_actions + a.
     successor : ndarray of int32, shape (n_transitions,)
         The state entered; ascending within a row, each state once.
@@ -90,15 +90,15 @@ class MDP:
         Entering such a state ends the episode. Its rows are empty.
     action_names : tuple of str, length n_actions
     position : ndarray of float64, shape (n_states, 2), optional
-        Where the states are, in cm, y upwards.
+        Positions of the states in cm, y upwards.
     labels : tuple, length n_states, optional
-        What the user calls the states, for instance maze cells or nodes of a track graph.
-    name : str, optional
+        The user's names of the states, for example maze cells or nodes of a track graph.
+    name : str, default "mdp"
 
     Raises
     ------
     ValueError
-        If the tables don't describe an MDP. The message says where.
+        If the tables do not describe an MDP; the message says where.
 
     Examples
     --------
@@ -199,12 +199,12 @@ class MDP:
         return self.successor[self.successor_offset[row] : self.successor_offset[row + 1]]
 
     def starting_in(self, state: int) -> MDP:
-        """Give the same world, in which all episodes start in one state.
+        """Return the same world with all episodes starting in one state.
 
         Parameters
         ----------
         state : int
-            Not a terminal one.
+            A state that is not terminal.
 
         Returns
         -------
@@ -226,12 +226,12 @@ class MDP:
         start = np.zeros(self.n_states)
         start[state] = 1.0
         start.setflags(write=False)
-        same = object.__new__(MDP)  # all else was checked
+        same = object.__new__(MDP)  # everything else has been checked
         same.__dict__.update(self.__dict__, start_probability=start)
         return same
 
     def transition_rows(self) -> NDArray[np.intp]:
-        """Give the row s * n_actions + a of every transition.
+        """Return the row s * n_actions + a of every transition.
 
         Returns
         -------
@@ -241,7 +241,7 @@ class MDP:
         return np.repeat(rows, np.diff(self.successor_offset))
 
     def transition_matrix(self) -> sparse.csr_array:
-        """Give P(s' | s, a) as a sparse matrix.
+        """Return P(s' | s, a) as a sparse matrix.
 
         Returns
         -------
@@ -255,7 +255,7 @@ class MDP:
         )
 
     def expected_reward(self) -> NDArray[np.float64]:
-        """Give the mean reward of every pair (s, a).
+        """Return the mean reward of every pair (s, a).
 
         Returns
         -------
@@ -271,22 +271,22 @@ class MDP:
 
     @cached_property
     def cumulative_probability(self) -> NDArray[np.float64]:
-        """P(s' | s, a) summed over the transitions of a row up to each one, (n_transitions,)."""
+        """Cumulative P(s' | s, a) within each row, shape (n_transitions,)."""
         total = np.cumsum(self.probability)
         before = np.concatenate(([0.0], total))[self.successor_offset[self.transition_rows()]]
         return total - before
 
     @cached_property
     def steps_to_end(self) -> NDArray[np.float64]:
-        """Least number of steps to a terminal state, (n_states,); infinite if there is no path."""
+        """Least number of steps to a terminal state; infinite without a path; shape (n_states,)."""
         return solutions.steps_to_end(self.transition_matrix(), self.terminal, self.n_actions)
 
     @cached_property
     def way_back(self) -> NDArray[np.int32]:
-        """First action that undoes each pair (s, a), (n_states, n_actions); -1 if there is none.
+        """First action that undoes each pair (s, a), shape (n_states, n_actions); -1 if none does.
 
-        Of pairs without chance only: a leads from s to another state for sure, and the action found
-        from there to s.
+        Only for pairs with a certain outcome: a leads with certainty from s to another state, and
+        the action found leads with certainty from there back to s.
         """
         n_outcomes = np.diff(self.successor_offset)
         rows = np.flatnonzero(n_outcomes == 1)
@@ -305,12 +305,12 @@ class MDP:
     # -- exact solutions --------------------------------------------------------------------
 
     def solve(self, discount: float) -> Solution:
-        """Find the optimal values and an optimal policy, exactly, by policy iteration.
+        """Compute the optimal values and an optimal policy exactly, by policy iteration.
 
         Parameters
         ----------
         discount : float
-            Between 0 and 1. With 1, every state must be able to reach a terminal state.
+            Between 0 and 1. With 1, a terminal state must be reachable from every state.
 
         Returns
         -------
@@ -320,8 +320,8 @@ class MDP:
         Raises
         ------
         ValueError
-            If the discount is not in [0, 1]; with discount 1 also if a state can't reach a terminal
-            state or rewards can be collected without bound.
+            If the discount is not in [0, 1]; with discount 1 also if no terminal state can be
+            reached from some state, or rewards are unbounded.
 
         See Also
         --------
@@ -337,13 +337,13 @@ class MDP:
         return solutions.solve(transition, reward, self.terminal, discount)
 
     def reward_rate(self, policy: ArrayLike, epsilon: float = 0.0) -> float:
-        """Give the mean reward per step in the long run, exactly.
+        """Compute the exact mean reward per step in the long run.
 
         Parameters
         ----------
         policy : array_like of int, shape (n_states,), or of float, shape (n_states, n_actions)
             The action taken in each state, or the probability of each action. Entries of terminal
-            states don't matter.
+            states are ignored.
         epsilon : float, default 0
             Probability of a uniformly random action instead of the policy's.
 
@@ -355,8 +355,8 @@ class MDP:
         Raises
         ------
         ValueError
-            If the policy doesn't fit the MDP, or if the animal ends up in one of several parts of
-            the task by chance and never leaves it.
+            If the policy does not fit the MDP, or if the animal ends up by chance in one of several
+            parts of the world and never leaves it.
 
         See Also
         --------
@@ -397,15 +397,16 @@ class MDP:
         Parameters
         ----------
         transition : array_like of int or float
-            If actions are certain, the next state of each pair (s, a): integers of shape
-            (n_states, n_actions); else the probability of each next state: floats of shape
+            If actions have certain outcomes, the next state of each pair (s, a): integers of shape
+            (n_states, n_actions); otherwise the probability of each next state: floats of shape
             (n_states, n_actions, n_states). Rows of terminal states are ignored.
         reward : array_like of float
-            By the state entered, shape (n_states,), where staying counts as entering; by the pair
-            (s, a), shape (n_states, n_actions); or by the transition (s, a, s'), shape
+            Per state entered, shape (n_states,), where staying counts as entering; per pair (s, a),
+            shape (n_states, n_actions); or per transition (s, a, s'), shape
             (n_states, n_actions, n_states).
         start : int or array_like of float, shape (n_states,), optional
-            Start state, or the probability of each; all states but terminal ones alike by default.
+            The start state, or the probability of each state; by default all states that are not
+            terminal are equally probable.
         terminal : array_like of bool, shape (n_states,), or of int
             Terminal states, as a mask or as a list; none by default.
         action_names : sequence of str, optional
@@ -413,7 +414,9 @@ class MDP:
         position : array_like of float, shape (n_states, 2), optional
             In cm.
         labels : sequence, length n_states, optional
-        name : str
+            The user's names of the states.
+        name : str, default "mdp"
+            Name of the MDP in logs.
 
         Returns
         -------
@@ -422,7 +425,7 @@ class MDP:
         Raises
         ------
         ValueError
-            If shapes don't fit, or the tables don't describe an MDP.
+            If shapes do not fit, or the tables do not describe an MDP.
 
         Examples
         --------
@@ -466,16 +469,16 @@ class MDP:
         ----------
         state, action, next_state : array_like of int, shape (n_transitions,)
         probability, reward : array_like of float, shape (n_transitions,)
-            Of each transition (s, a, s'). A transition is listed once: it has one reward.
+            Of each transition (s, a, s'); each transition is listed once, with one reward.
         start_probability : array_like of float, shape (n_states,)
         terminal : array_like of bool, shape (n_states,)
         action_names : iterable of str
         position : array_like of float, shape (n_states, 2), optional
             In cm.
         labels : iterable, optional
-            What the user calls the states: numbers, texts or tuples of them.
-        name : str
-            What logs call the MDP.
+            The user's names of the states: numbers, texts or tuples of them.
+        name : str, default "mdp"
+            Name of the MDP in logs.
 
         Returns
         -------
@@ -484,8 +487,8 @@ class MDP:
         Raises
         ------
         ValueError
-            If a column is shorter than the others or holds something else, a transition is listed
-            twice, or the probabilities of a pair don't sum to 1.
+            If columns differ in length or hold wrong values, a transition is listed twice, or the
+            probabilities of a pair do not sum to 1.
 
         Examples
         --------
@@ -538,7 +541,7 @@ class MDP:
         Returns
         -------
         Transitions
-            What `MDP.from_transitions` makes the same MDP of.
+            The arguments with which `MDP.from_transitions` makes the same MDP.
 
         Examples
         --------
@@ -579,24 +582,24 @@ class MDP:
         In a track graph action k leads to the k-th neighbour, counted anticlockwise from the east
         if nodes have `pos`, else in the order of `graph.adj`. Where there are fewer neighbours, the
         other actions leave the animal in place, as a wall does, without reward. A `DiGraph` has
-        one-way paths; one that joins two nodes in both directions has separate states for each
+        one-way paths; if it joins two nodes in both directions, it has separate states for each
         direction of travel.
 
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, or MultiDiGraph made by `to_networkx`
-            The latter is a whole MDP: the other arguments but `name` are for track graphs.
+            The latter holds a whole MDP: of the other arguments only `name` applies to it.
         rewards : mapping of node to float, optional
-            Reward for entering a node. None by default.
+            Reward for entering a node; by default there are no rewards.
         terminal : node or iterable of nodes
-            Where episodes end. None by default: the task goes on forever.
+            Where episodes end; by default they never do.
         start : node, iterable of nodes, or mapping of node to probability, optional
-            Where episodes begin. By default everywhere but in terminal states, with equal
+            Where episodes begin; by default in any state that is not terminal, with equal
             probability.
         bin_size : float, optional
-            Length of a step in cm. Each edge is divided into equal steps as near to it as possible,
-            by its `distance` or else the distance between its nodes' `pos`. By default an edge is
-            one step.
+            Length of a step in cm. Each edge is divided into equal steps as close to this length as
+            possible, by its `distance` or else the distance between its nodes' `pos`. By default an
+            edge is one step.
         name : str, optional
             By default the graph's own.
 
@@ -609,7 +612,7 @@ class MDP:
         Raises
         ------
         TypeError
-            If it is no graph.
+            If `graph` is not a networkx graph.
         ValueError
             If nodes are unknown, lengths are missing, or the graph is of neither kind.
 
@@ -656,18 +659,17 @@ class MDP:
     def from_gymnasium(cls, environment: gymnasium.Env[Any, Any] | str) -> MDP:
         """Make an MDP from a tabular Gymnasium environment, such as FrozenLake or Taxi.
 
-        A state that is entered only at the end of an episode is terminal. Where a state is also
-        passed through, or episodes start in it, its end is a terminal copy instead, numbered after
-        the environment's own states. Outcomes of one action in the same next state are merged;
-        where their rewards differ, the reward is the mean, which leaves all values and reward rates
-        exact.
+        A state that is entered only at the end of an episode is terminal. If a state is also passed
+        through, or episodes start in it, episodes end in a terminal copy of it, numbered after the
+        environment's own states. Outcomes of one action with the same next state are merged; if
+        their rewards differ, the mean is used, which leaves all values and reward rates exact.
 
         Parameters
         ----------
         environment : gymnasium.Env or str
             An environment, or the id of a registered one. It must list its transitions in the
             attribute `P`: `P[s][a]` = [(probability, next state, reward, done), ...]. Episodes
-            start as its `initial_state_distrib` says, or else in any state but terminal ones.
+            start as in its `initial_state_distrib`, or else in any state that is not terminal.
 
         Returns
         -------
@@ -679,7 +681,7 @@ class MDP:
         ImportError
             If Gymnasium is not installed.
         TypeError
-            If the environment doesn't list its transitions.
+            If the environment does not list its transitions.
         ValueError
             If its table is not as described; the message names state and action.
 
@@ -700,7 +702,7 @@ class MDP:
         Parameters
         ----------
         max_episode_steps : int, optional
-            After so many steps an episode is truncated; without it, never.
+            After so many steps an episode is truncated; by default, never.
 
         Returns
         -------
@@ -712,7 +714,7 @@ class MDP:
         ImportError
             If Gymnasium is not installed.
         ValueError
-            If the number of steps is no whole number of at least 1.
+            If the number of steps is not a whole number of at least 1.
 
         Examples
         --------
@@ -728,7 +730,7 @@ class MDP:
     # -- Python protocol --------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether all tables, names, labels and positions are the same."""
+        """Whether all tables, names, labels and positions are equal."""
         if not isinstance(other, MDP):
             return NotImplemented
         pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
@@ -740,7 +742,7 @@ class MDP:
     if not TYPE_CHECKING:  # mypy knows which attributes there are
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Tell what to use instead of an attribute that is not there."""
+            """Raise an error that names what to use instead of a missing attribute."""
             raise no_attribute(self, name, _INSTEAD)
 
     def __repr__(self) -> str:
@@ -764,13 +766,13 @@ class MDP:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the constructor, so that unpickled arrays are read-only again.
 
-        Compiled code takes read-only arrays for another type, and would be compiled once more.
+        Writable arrays are another type for numba, which would compile everything once more.
         """
         return MDP, tuple(getattr(self, field.name) for field in fields(self))
 
 
 def uniform_policy(mdp: MDP) -> NDArray[np.float64]:
-    """Give the probability of each action of an animal that chooses blindly.
+    """Return the policy of an animal that chooses actions at random.
 
     Parameters
     ----------
@@ -793,7 +795,7 @@ def _numbers_of_32_bits(name: str, given: object) -> NDArray[np.int32]:
 
 
 def _check(mdp: MDP) -> None:
-    """Raise a ValueError at the first thing that is wrong."""
+    """Raise a ValueError for the first error found."""
     n_states, n_actions, n_transitions = mdp.n_states, mdp.n_actions, mdp.n_transitions
     check_size(n_states, n_actions)
     shapes: dict[str, tuple[int, ...]] = {
@@ -829,18 +831,18 @@ def _check_rows(mdp: MDP) -> None:
     for number in np.flatnonzero(mdp.probability <= 0)[:1]:
         raise ValueError(
             "Probabilities must be above 0 (leave impossible transitions out); "
-            f"{pair(state, action, number)} enters state {mdp.successor[number]} with "
+            f"{name_pair(state, action, number)} enters state {mdp.successor[number]} with "
             f"{mdp.probability[number]}."
         )
     for number in np.flatnonzero((np.diff(row) == 0) & (np.diff(mdp.successor) <= 0))[:1]:
         raise ValueError(
             "The next states of a pair must be listed in ascending order, each once, with one "
-            f"reward; {pair(state, action, number)} has {mdp.successor[number]} before "
+            f"reward; {name_pair(state, action, number)} has {mdp.successor[number]} before "
             f"{mdp.successor[number + 1]}."
         )
     for wrong in np.flatnonzero(mdp.terminal[state])[:1]:
         raise ValueError(
-            f"Terminal states have no transitions; {pair(state, action, wrong)} enters state "
+            f"Terminal states have no transitions; {name_pair(state, action, wrong)} enters state "
             f"{mdp.successor[wrong]}."
         )
     total = np.bincount(row, weights=mdp.probability, minlength=len(size))
@@ -858,7 +860,7 @@ def _check_start(mdp: MDP) -> None:
     for wrong in np.flatnonzero((start < 0) | (mdp.terminal & (start > 0)))[:1]:
         what = "is terminal" if mdp.terminal[wrong] else "has a negative probability"
         raise ValueError(
-            f"Episodes can't start in state {wrong}: it {what} (start probability {start[wrong]})."
+            f"Episodes cannot start in state {wrong}: it {what} (start probability {start[wrong]})."
         )
     if abs(start.sum() - 1) > PROBABILITY_TOLERANCE:
         raise ValueError(f"start_probability must sum to 1; got {float(start.sum())!r}.")

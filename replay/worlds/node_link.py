@@ -1,4 +1,4 @@
-"""MDPs as text: the graph of an MDP in networkx's node-link format, which other tools read too."""
+"""MDPs as JSON: the graph of an MDP in networkx's node-link format, which other tools can read."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ def mdp_to_json(mdp: MDP) -> str:
     Parameters
     ----------
     mdp : MDP
-        The MDP. Labels of states that are neither numbers, strings nor tuples of these become
-        strings.
+        The MDP. Labels of states that are not numbers, strings or tuples of these become strings.
 
     Returns
     -------
     str
-        The text.
 
     Examples
     --------
@@ -44,12 +42,10 @@ def mdp_from_json(text: str | bytes) -> MDP:
     Parameters
     ----------
     text : str or bytes
-        The text.
 
     Returns
     -------
     MDP
-        The MDP.
 
     Raises
     ------
@@ -79,7 +75,7 @@ def mdp_from_json(text: str | bytes) -> MDP:
 
 
 def _with_tuples(value: Any) -> Any:
-    """Make lists the tuples that they were before JSON."""
+    """Convert lists back to the tuples that they were before JSON."""
     return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
 
 

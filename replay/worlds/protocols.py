@@ -1,10 +1,10 @@
 """Protocols: worlds that change, as a list of phases, with rest between them.
 
-An animal that has learned one world finds itself in another one of the same states and actions: a
-path is blocked, a shortcut opens, the reward is elsewhere. What it learned goes on from phase to
-phase. An episode that is under way when its phase ends is cut off (`truncated`), and the animal is
-put at a start state of what comes next: so it is never inside a wall that was just built. After a
-phase it may rest where it is, and replay without moving.
+An animal that has learned one world finds itself in another one with the same states and actions: a
+path is blocked, a shortcut opens, the reward is elsewhere. The animal keeps its memory from phase
+to phase. An episode that has not ended when its phase ends is cut off (`truncated`), and the animal
+is put at a start state of the next phase, so that it is never inside a wall that was just built.
+After a phase it may rest where it is, and replay without moving.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ _MOST_STEPS = 2**53  # of a phase; the steps of a run are counted by int64
 
 @dataclass(frozen=True)
 class Phase:
-    """A world for some time.
+    """A world for a number of steps.
 
     Attributes
     ----------
     mdp : MDP
         The world.
     n_steps : int
-        Steps that are spent in it.
+        Number of steps spent in it.
     n_rest : int, default 0
-        How often the learner may replay at rest afterwards.
+        Pauses of rest after it, in which the learner may replay.
 
     Raises
     ------
     TypeError
-        If the world is no MDP.
+        If the world is not an MDP.
     ValueError
-        If a number is no whole number, or too small.
+        If a number is not a whole number, or too small.
 
     Examples
     --------
@@ -70,22 +70,22 @@ class Phase:
 
 @dataclass(frozen=True, repr=False)
 class Protocol:
-    """Phases, one after the other; `simulate` takes it wherever it takes an MDP.
+    """A sequence of phases; `simulate` accepts it wherever it accepts an MDP.
 
     Parameters
     ----------
     phases : iterable of Phase
-        At least one. All worlds have the same number of states and of actions, and the same
+        At least one. All worlds must have the same number of states and of actions, and the same
         terminal states.
     name : str, default "protocol"
-        What logs call it.
+        Name of the protocol in logs.
 
     Raises
     ------
     TypeError
-        If a phase is no `Phase`.
+        If a phase is not a `Phase`.
     ValueError
-        If there is no phase, or the worlds don't fit together.
+        If there is no phase, or the worlds do not fit together.
 
     Examples
     --------
@@ -126,15 +126,15 @@ class Protocol:
                 if got != expected:
                     raise ValueError(
                         f"All worlds of a protocol must have the same {what}: phase 0 has "
-                        f"{expected}, phase {number} has {got}. States that cannot be entered in "
-                        "one phase must be there all the same."
+                        f"{expected}, phase {number} has {got}. Include states that cannot be "
+                        "entered in some of the phases."
                     )
             differ = np.flatnonzero(first.terminal != phase.mdp.terminal)
             if differ.size:
                 raise ValueError(
                     "All worlds of a protocol must have the same terminal states; state "
                     f"{differ[0]} is terminal in only one of the phases 0 and {number}. To move a "
-                    "goal, let both places end the episode and pay at one of them."
+                    "goal, let episodes end at both places, and reward one of them."
                 )
 
     @property
@@ -149,21 +149,21 @@ class Protocol:
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
-        """The step at which each phase is over, counted over the run, shape (n_phases,)."""
+        """The step of the run at which each phase ends (exclusive), shape (n_phases,)."""
         return np.cumsum([phase.n_steps for phase in self.phases])
 
     @property
     def changes(self) -> NDArray[np.int64]:
-        """The first step of each phase but the first, shape (n_phases - 1,)."""
+        """The first step of each phase after the first one, shape (n_phases - 1,)."""
         return self.ends[:-1]
 
     def phase_of(self, step: ArrayLike) -> NDArray[np.intp]:
-        """Tell to which phase steps of a run belong; rest belongs to the phase before it.
+        """Return the phase of each of several steps; rest belongs to the phase before it.
 
         Parameters
         ----------
         step : array_like of int
-            As in the columns `step` of an event log.
+            Steps of the run, as in the columns `step` of an event log.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class Protocol:
         Raises
         ------
         ValueError
-            If a step is no whole number, or outside of the protocol.
+            If a step is not a whole number, or outside the protocol.
 
         Examples
         --------
@@ -191,31 +191,31 @@ class Protocol:
 
     @cached_property
     def n_transitions(self) -> int:
-        """Different transitions (s, a, s') that occur in any phase."""
+        """Number of different transitions (s, a, s') in all phases together."""
         mdps = [phase.mdp for phase in self.phases]
-        if len(mdps) == 1:  # plain runs come through here, and may be short
+        if len(mdps) == 1:  # the fast path of all runs in one world
             return mdps[0].n_transitions
         rows = [mdp.transition_rows() * np.int64(mdp.n_states) + mdp.successor for mdp in mdps]
         return len(np.unique(np.concatenate(rows)))
 
     @cached_property
     def n_links(self) -> int:
-        """Pairs of a terminal state and a state in which an episode starts, in any phase."""
+        """Number of pairs of a terminal state and a start state of any phase."""
         starts = np.any([phase.mdp.start_probability > 0 for phase in self.phases], axis=0)
         return int(np.count_nonzero(self.phases[0].mdp.terminal) * np.count_nonzero(starts))
 
     @cached_property
     def way_back(self) -> NDArray[np.int32]:
-        """Action that undoes each pair (s, a) in all phases; -1 if there is none.
+        """Action that undoes each pair (s, a) in all phases; -1 if none does.
 
-        See :attr:`replay.worlds.mdp.MDP.way_back`. Beside a wall that moves, no way back is taken
-        for granted.
+        See :attr:`replay.worlds.mdp.MDP.way_back`. A move that a wall blocks in some phase has
+        none.
         """
         tables = np.stack([phase.mdp.way_back for phase in self.phases])
         return np.where((tables == tables[0]).all(axis=0), tables[0], np.int32(-1))
 
     def __repr__(self) -> str:
-        """Show the name, and how much there is."""
+        """Show the name and the size."""
         n_phases = len(self.phases)
         return (
             f"Protocol({self.name!r}, {n_phases} phase{'s' * (n_phases != 1)}, "

@@ -1,12 +1,14 @@
-"""Exact solutions of an MDP: optimal values by policy iteration, reward rates by renewal.
+"""Exact solutions of an MDP: optimal values by policy iteration [1]_, reward rates by renewal.
 
-Both need one or a few sparse linear solves and no simulation.
+With a discount of 1 the values are those of a stochastic shortest path problem [2]_. Both solutions
+need a few sparse linear solves and no simulation.
 
 References
 ----------
-Puterman ML (1994). Markov Decision Processes, chapters 6 to 8. Wiley. doi:10.1002/9780470316887
-Bertsekas DP, Tsitsiklis JN (1991). An analysis of stochastic shortest path problems. Math Oper Res
-16:580-595. doi:10.1287/moor.16.3.580
+.. [1] Puterman (1994), Markov Decision Processes, chapters 6 to 8. Wiley.
+   https://doi.org/10.1002/9780470316887
+.. [2] Bertsekas & Tsitsiklis (1991), An analysis of stochastic shortest path problems.
+   https://doi.org/10.1287/moor.16.3.580
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from replay.checks import check_array, check_number, shown
 
 __all__ = ["Solution", "reward_rate", "solve", "steps_to_end"]
 
-# Actions whose values differ by less than this share of the rewards they add up are tied.
+# Actions are tied if their values differ by less than this share of the rewards summed in them.
 TIE_TOLERANCE = 1e-12
 
 
@@ -47,7 +49,7 @@ class Solution(NamedTuple):
     n_iterations: int
 
     def __repr__(self) -> str:
-        """Tell the size, and the range of values."""
+        """Show the size and the range of values."""
         n_states, n_actions = self.action_values.shape
         low, high = self.state_values.min(), self.state_values.max()
         return (
@@ -64,9 +66,9 @@ def solve(
 ) -> Solution:
     """Solve an MDP exactly by policy iteration.
 
-    Each policy is evaluated by a sparse LU decomposition. An action replaces the policy's only if
-    it is better by more than rounding, so that ties don't flip. Of tied actions the policy returned
-    has the first (with discount 1 unless it would then never reach an end).
+    Each policy is evaluated by a sparse LU decomposition. An action replaces that of the policy
+    only if it is better by more than rounding errors, so that ties do not flip. Among tied actions
+    the returned policy has the first (with discount 1, unless episodes would then never end).
 
     Parameters
     ----------
@@ -85,12 +87,12 @@ def solve(
     Raises
     ------
     ValueError
-        If the discount is not in [0, 1]; with discount 1 also if a state can't reach a terminal
-        state or rewards can be collected without bound.
+        If the discount is not in [0, 1]; with discount 1 also if no terminal state can be reached
+        from some state, or rewards are unbounded.
 
     Examples
     --------
-    Two rooms; action 0 stays, and pays in the second one, action 1 goes to the other:
+    Two rooms; action 0 stays, with a reward in the second room, action 1 changes rooms:
 
     >>> rooms = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]))
     >>> solve(rooms, np.array([[0.0, 0.0], [1.0, 0.0]]), np.zeros(2, dtype=bool), 0.5).policy
@@ -110,13 +112,13 @@ def solve(
         policy = _nearest_end_policy(transition, terminal)
     else:
         values = np.zeros(n_states)
-        for _ in range(n_states):  # a start near the optimum saves decompositions
+        for _ in range(n_states):  # starting near the optimum saves decompositions
             previous, values = values, look_ahead(reward, values).max(axis=1)
             if np.abs(values - previous).max() <= 1e-6 * np.abs(values).max():
                 break
         policy = look_ahead(reward, values).argmax(axis=1)
 
-    seen: set[bytes] = set()  # rounding could lead in a circle
+    seen: set[bytes] = set()  # rounding errors could cause a cycle
     while policy.tobytes() not in seen:
         seen.add(policy.tobytes())
         chain = transition[states * n_actions + policy]
@@ -124,7 +126,7 @@ def solve(
             _check_bounded(chain, terminal)
         decomposition = _decomposed(sparse.eye_array(n_states) - discount * chain)
         values = decomposition.solve(reward[states, policy])
-        # Rounding scales with the sum of the rewards' sizes, not with the sum itself.
+        # Rounding errors scale with the sum of the absolute rewards.
         size = decomposition.solve(np.abs(reward[states, policy]))
         action_values = look_ahead(reward, values)
         slack = TIE_TOLERANCE * look_ahead(np.abs(reward), size).max(axis=1)
@@ -145,12 +147,12 @@ def reward_rate(
     policy: object,
     epsilon: float = 0.0,
 ) -> float:
-    """Mean reward per step of an animal that follows a policy forever, episode after episode.
+    """Compute the mean reward per step of an animal that follows a policy forever.
 
-    By the renewal theorem it is the expected sum of rewards between two renewals over the expected
-    number of steps between them. Episodes renew the process, starts drawn from the start
-    distribution; where they never end, the return to one state does. Entering a terminal state and
-    starting anew takes no time.
+    By the renewal theorem [1]_ it is the expected sum of rewards between two renewals, divided by
+    the expected number of steps between them. A renewal is the start of an episode, or, where
+    episodes never end, the return to one state. The transition from a terminal state to the next
+    start takes no time.
 
     Parameters
     ----------
@@ -160,8 +162,8 @@ def reward_rate(
         Distribution of an episode's first state.
     policy : array_like of int, shape (n_states,), or of float, shape (n_states, n_actions)
         The action taken in each state, or the probability of each action. Entries of terminal
-        states don't matter.
-    epsilon : float
+        states are ignored.
+    epsilon : float, default 0
         Probability of a uniformly random action instead of the policy's.
 
     Returns
@@ -172,12 +174,16 @@ def reward_rate(
     Raises
     ------
     ValueError
-        If the policy doesn't fit the MDP, or if the animal ends up in one of several parts of the
-        task by chance and never leaves it.
+        If the policy does not fit the MDP, or if the animal ends up by chance in one of several
+        parts of the world and never leaves it.
+
+    References
+    ----------
+    .. [1] Puterman (1994), Markov Decision Processes. Wiley. https://doi.org/10.1002/9780470316887
 
     Examples
     --------
-    Of two actions the first stays where it is, the second leads to the end and pays:
+    The first of two actions stays, the second leads to the end with a reward:
 
     >>> corridor = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]))
     >>> reward, terminal = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([False, True])
@@ -200,10 +206,10 @@ def reward_rate(
         ),
         shape=(end + 1, end + 1),
     )
-    chain.sum_duplicates()  # older scipy looks for strong components only in canonical tables
+    chain.sum_duplicates()  # older scipy finds strong components only in canonical matrices
     chain.eliminate_zeros()
     visited = _recurrent_states(chain)
-    # The renewal is the end if there is one: it has the largest number.
+    # If there are ends, the renewal is the end, which has the largest number.
     renewal, others = visited[-1], visited[:-1]
     gained = np.append((choice * reward).sum(axis=1), 0.0)
     duration = np.append(np.ones(n_states), 0.0)
@@ -222,13 +228,13 @@ def _decomposed(matrix: Any) -> Any:
         return splu(matrix.tocsc())
     except RuntimeError:
         raise ValueError(
-            "Some states are left with a probability too small for floating-point numbers. Use a "
-            "smaller discount, or probabilities that are 0 or larger."
+            "The probability of leaving some states is too small for floating-point numbers. Use a "
+            "smaller discount, or larger probabilities, or 0."
         ) from None
 
 
 def _recurrent_states(chain: sparse.csr_array) -> NDArray[np.intp]:
-    """States to which the animal always returns, in ascending order."""
+    """List the states to which the animal always returns, in ascending order."""
     end = chain.shape[0] - 1
     _, part = csgraph.connected_components(chain, connection="strong")
     reachable = np.zeros(end + 1, dtype=bool)
@@ -239,9 +245,9 @@ def _recurrent_states(chain: sparse.csr_array) -> NDArray[np.intp]:
     if closed.size > 1:
         examples = [int(np.flatnonzero(reachable & (part == p))[0]) for p in closed[:2]]
         raise ValueError(
-            f"By chance this policy ends up for good in one of {closed.size} parts of the task "
-            f"(one has state {examples[0]}, another state {examples[1]}), so it has no single "
-            "reward rate. Use epsilon > 0 or another policy."
+            f"Under this policy the animal ends up by chance in one of {closed.size} parts of the "
+            f"world (one with state {examples[0]}, another with state {examples[1]}), so there is "
+            "no single reward rate. Use epsilon > 0 or another policy."
         )
     return np.flatnonzero(reachable & (part == closed[0]))
 
@@ -249,7 +255,7 @@ def _recurrent_states(chain: sparse.csr_array) -> NDArray[np.intp]:
 def _action_probability(
     terminal: NDArray[np.bool_], n_actions: int, policy: object, epsilon: float
 ) -> NDArray[np.float64]:
-    """Probability of each action in each state, exploration included."""
+    """Return the probability of each action in each state, exploration included."""
     epsilon = check_number("epsilon", epsilon, at_least=0, at_most=1)
     shape = (len(terminal), n_actions)
     given: NDArray[Any] = check_array(policy, "policy", kind="number", n_dims=None, missing=True)
@@ -282,7 +288,7 @@ def _action_probability(
 def steps_to_end(
     transition: sparse.csr_array, terminal: NDArray[np.bool_], n_actions: int
 ) -> NDArray[np.float64]:
-    """Count the steps from each state to a terminal one, at least.
+    """Count the least number of steps from each state to a terminal one.
 
     Parameters
     ----------
@@ -312,7 +318,7 @@ def steps_to_end(
 
 
 def _steps_to_end(chain: sparse.csr_array, terminal: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Least number of transitions from each state to a terminal one; infinite without a path."""
+    """Count the least number of transitions to a terminal state; infinite without a path."""
     steps: NDArray[np.float64] = csgraph.dijkstra(
         chain.T, indices=np.flatnonzero(terminal), unweighted=True, min_only=True
     )
@@ -322,7 +328,7 @@ def _steps_to_end(chain: sparse.csr_array, terminal: NDArray[np.bool_]) -> NDArr
 def _nearest_end_policy(
     transition: sparse.csr_array, terminal: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Policy that ends each episode with certainty, sooner or later."""
+    """Return a policy under which every episode ends with certainty."""
     n_rows, n_states = transition.shape
     n_actions = n_rows // n_states
     if not terminal.any():
@@ -334,8 +340,8 @@ def _nearest_end_policy(
     lost = np.flatnonzero(np.isinf(steps))
     if lost.size:
         raise ValueError(
-            "With discount 1 every state must be able to reach a terminal state; "
-            f"{_some(lost)} can't. Use a discount below 1, or make these states terminal."
+            "With discount 1 a terminal state must be reachable from every state, but none is from "
+            f"{_some(lost)}. Use a discount below 1, or make these states terminal."
         )
     nearest = np.full(n_rows, np.inf)
     rows = np.repeat(np.arange(n_rows), np.diff(transition.indptr))
@@ -345,12 +351,12 @@ def _nearest_end_policy(
 
 
 def _check_bounded(chain: sparse.csr_array, terminal: NDArray[np.bool_]) -> None:
-    """Improving a policy that ends episodes gives one that doesn't only if a loop pays."""
+    """Refuse a policy that never ends episodes: improvement only finds one if a loop pays."""
     endless = np.flatnonzero(np.isinf(_steps_to_end(chain, terminal)))
     if endless.size:
         raise ValueError(
-            f"With discount 1 rewards grow without bound: from {_some(endless)} it pays never to "
-            "end the episode. Use a discount below 1."
+            f"With discount 1 rewards are unbounded: from {_some(endless)} it pays never to end "
+            "the episode. Use a discount below 1."
         )
 
 

@@ -1,8 +1,9 @@
 """Tracks of maze experiments as graphs, in the form that decoders of place cells use.
 
 A track graph is an undirected `networkx.Graph`: nodes 0, 1, ... have `pos` (x, y) in cm, edges have
-`distance` in cm and `edge_id`, as in the package track_linearization, whose names the builders
-bear. `MDP.from_networkx(track, bin_size=...)` makes a task of it. Coordinates are in cm, y upwards.
+`distance` in cm and `edge_id`. Format and function names are those of the package
+track_linearization. `MDP.from_networkx(track, bin_size=...)` makes a world of a track. Coordinates
+are in cm, y upwards.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def make_track_graph(node_positions: ArrayLike, edges: object) -> nx.Graph:
     node_positions : array_like of float, shape (n_nodes, 2)
         In cm.
     edges : iterable of (int, int)
-        Pairs of nodes. `edge_id` counts edges as `graph.edges` lists them, which need not be this
-        order.
+        Pairs of nodes. `edge_id` numbers edges in the order of `graph.edges`, which may differ from
+        this one.
 
     Returns
     -------
@@ -49,7 +50,7 @@ def make_track_graph(node_positions: ArrayLike, edges: object) -> nx.Graph:
     Raises
     ------
     ValueError
-        If positions are no pairs of numbers, or an edge joins no two nodes.
+        If positions are not pairs of numbers, or an edge does not join two nodes.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def make_linear_track(length: float = 150.0) -> nx.Graph:
     Raises
     ------
     ValueError
-        If the length is no number above 0.
+        If the length is not a number above 0.
 
     Examples
     --------
@@ -152,7 +153,7 @@ def make_tmaze_track(stem_length: float = 80.0, arm_length: float = 50.0) -> nx.
     Raises
     ------
     ValueError
-        If a length is no number above 0.
+        If a length is not a number above 0.
 
     Examples
     --------
@@ -180,7 +181,7 @@ def make_ymaze_track(arm_length: float = 50.0) -> nx.Graph:
     Raises
     ------
     ValueError
-        If the length is no number above 0.
+        If the length is not a number above 0.
 
     Examples
     --------
@@ -207,7 +208,7 @@ def make_plus_maze_track(arm_length: float = 50.0) -> nx.Graph:
     Raises
     ------
     ValueError
-        If the length is no number above 0.
+        If the length is not a number above 0.
 
     Examples
     --------
@@ -237,7 +238,7 @@ def make_wtrack(width: float = 80.0, height: float = 80.0) -> nx.Graph:
     Raises
     ------
     ValueError
-        If a length is no number above 0.
+        If a length is not a number above 0.
 
     Examples
     --------
@@ -294,7 +295,7 @@ def _length(name: str, value: float) -> float:
 
 
 def _circle(n_points: int) -> NDArray[np.float64]:
-    """Points on the unit circle, anticlockwise from the right."""
+    """Return points on the unit circle, anticlockwise from the right."""
     n_points = check_whole("n_segments", n_points, at_least=3, at_most=_MOST_SEGMENTS)
     angle = 2 * np.pi * np.arange(n_points) / n_points
     return np.column_stack((np.cos(angle), np.sin(angle)))

@@ -1,6 +1,6 @@
-"""An MDP as a list of its transitions: the form between an `MDP` and all its other forms.
+"""An MDP as a list of its transitions, the intermediate form of all conversions.
 
-Dense tables, graphs and Gymnasium environments are brought into this form, and made from it.
+Dense tables, graphs and Gymnasium environments are converted to this form, and made from it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Transitions(NamedTuple):
         Whether entering a state ends the episode.
     action_names : tuple of str, length n_actions
     position : ndarray of float64, shape (n_states, 2), optional
-        Where the states are, in cm.
+        Positions of the states, in cm.
     labels : tuple, length n_states, optional
-        What the user calls the states.
+        The user's names of the states.
     name : str
     """
 
@@ -78,7 +78,7 @@ def list_transitions(
     Raises
     ------
     ValueError
-        If a table is of another shape or holds something else.
+        If a table has a wrong shape or wrong values.
 
     Examples
     --------
@@ -142,14 +142,14 @@ def _transition_table(transition: object) -> NDArray[Any]:
 
 
 def terminal_mask(terminal: object, n_states: int) -> NDArray[np.bool_]:
-    """Bring terminal states, given as a mask or as a list, into a mask.
+    """Convert terminal states, given as a mask or as a list, to a mask.
 
     Parameters
     ----------
     terminal : array_like of bool, shape (n_states,), or of int
-        What the user gave.
+        The user's input.
     n_states : int
-        How many states there are.
+        Number of states.
 
     Returns
     -------
@@ -190,12 +190,13 @@ def _holds_flags(values: object) -> bool:
 
 
 def start_distribution(start: object, terminal: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Give the distribution of an episode's first state.
+    """Return the distribution of an episode's first state.
 
     Parameters
     ----------
     start : int or array_like of float, shape (n_states,), optional
-        One state, or the probability of each; all states but terminal ones alike by default.
+        One state, or the probability of each; by default all states that are not terminal are
+        equally probable.
     terminal : ndarray of bool, shape (n_states,)
 
     Returns
@@ -205,7 +206,7 @@ def start_distribution(start: object, terminal: NDArray[np.bool_]) -> NDArray[np
     Raises
     ------
     ValueError
-        If it is none, or all states are terminal.
+        If it is not a distribution, or all states are terminal.
     """
     if start is None:
         if terminal.all():
@@ -229,7 +230,7 @@ def check_rewards(reward: object, n_dims: int | None = 1) -> NDArray[np.float64]
     Parameters
     ----------
     reward : array_like of float
-        What the user gave.
+        The user's input.
     n_dims : int or None, default 1
         Number of dimensions; None allows any.
 
@@ -240,7 +241,7 @@ def check_rewards(reward: object, n_dims: int | None = 1) -> NDArray[np.float64]
     Raises
     ------
     ValueError
-        If one is no finite number, or so large that sums of it would not be.
+        If a reward is not finite, or so large that sums of it would not be.
     """
     return check_array(
         reward,
@@ -253,12 +254,12 @@ def check_rewards(reward: object, n_dims: int | None = 1) -> NDArray[np.float64]
 
 
 def check_action_names(names: object) -> tuple[str, ...]:
-    """Check the names of actions; they must be texts, and differ.
+    """Check the names of actions; they must be different texts.
 
     Parameters
     ----------
     names : iterable of str
-        What the user gave.
+        The user's input.
 
     Returns
     -------
@@ -267,7 +268,7 @@ def check_action_names(names: object) -> tuple[str, ...]:
     Raises
     ------
     ValueError
-        If a name is no text or there twice.
+        If a name is not a text, or occurs twice.
     """
     given = check_list("action_names", names)
     listed = tuple(check_text("Each of action_names", each) for each in given)
@@ -282,9 +283,9 @@ def check_position(position: object, n_states: int) -> NDArray[np.float64] | Non
     Parameters
     ----------
     position : array_like of float, shape (n_states, 2), optional
-        What the user gave, in cm.
+        The user's input, in cm.
     n_states : int
-        How many states there are.
+        Number of states.
 
     Returns
     -------
@@ -293,7 +294,7 @@ def check_position(position: object, n_states: int) -> NDArray[np.float64] | Non
     Raises
     ------
     ValueError
-        If it is of another shape, or a number is missing.
+        If it has a wrong shape, or a number is missing.
     """
     if position is None:
         return None
@@ -318,9 +319,9 @@ def check_labels(labels: object, n_states: int) -> tuple[Hashable, ...] | None:
     Parameters
     ----------
     labels : iterable of hashable, length n_states, optional
-        What the user gave.
+        The user's input.
     n_states : int
-        How many states there are.
+        Number of states.
 
     Returns
     -------
@@ -329,7 +330,7 @@ def check_labels(labels: object, n_states: int) -> tuple[Hashable, ...] | None:
     Raises
     ------
     ValueError
-        If there are more or fewer, or one cannot be a key of a dict.
+        If their number is wrong, or one is not hashable.
     """
     if labels is None:
         return None
@@ -341,7 +342,7 @@ def check_labels(labels: object, n_states: int) -> tuple[Hashable, ...] | None:
             hash(label)
         except TypeError:
             raise ValueError(
-                "labels must be numbers, texts or tuples of them, which cannot be changed; state "
+                "labels must be hashable, such as numbers, texts or tuples of them; state "
                 f"{state} has {shown(label)}."
             ) from None
     return listed
@@ -382,13 +383,13 @@ def check_indices(
     Parameters
     ----------
     what : str
-        What is numbered.
+        What is numbered, for the message.
     index : ndarray of int, shape (n_transitions,)
         The numbers.
     size : int
-        How many there are.
+        They must be smaller than this.
     state, action : ndarray of int, shape (n_transitions,)
-        The pair of each, for the message.
+        The pair of each transition, for the message.
 
     Raises
     ------
@@ -397,19 +398,19 @@ def check_indices(
     """
     for wrong in np.flatnonzero((index < 0) | (index >= size))[:1]:
         raise ValueError(
-            f"Each {what} must be a number from 0 to {size - 1}; {pair(state, action, wrong)} has "
-            f"{index[wrong]}."
+            f"Each {what} must be a number from 0 to {size - 1}; "
+            f"{name_pair(state, action, wrong)} has {index[wrong]}."
         )
 
 
-def pair(state: NDArray[Any], action: NDArray[Any], number: int) -> str:
-    """Name the pair (s, a) of one transition in a message.
+def name_pair(state: NDArray[Any], action: NDArray[Any], number: int) -> str:
+    """Name the pair (s, a) of a transition, for a message.
 
     Parameters
     ----------
     state, action : ndarray of int, shape (n_transitions,)
     number : int
-        Which transition.
+        Number of the transition.
 
     Returns
     -------

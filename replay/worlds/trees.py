@@ -1,12 +1,13 @@
-"""Random decision trees: the first three experiments of the paper.
+"""Random decision trees: experiments 1 to 3 of Brea (2018) [1]_.
 
-States are numbered level by level from the root, with one terminal state behind the last level. All
+States are numbered level by level from the root, with one terminal state after the last level. All
 episodes start at the root and have as many steps as the tree has levels. Rewards are independent
 and uniform on (0, 1].
 
 References
 ----------
-Brea J (2017). Is prioritized sweeping the better episodic control? arXiv:1711.06677
+.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
+   https://arxiv.org/abs/1711.06677
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ def deterministic_tree(
     rewards: str = "terminal",
     seed: int | np.random.Generator | None = 0,
 ) -> MDP:
-    """Tree in which each action leads to a state of its own.
+    """Tree in which each action leads to a different state [1]_.
 
     Parameters
     ----------
     depth : int
         Number of levels, and of steps in an episode.
     n_actions : int
-        Number of actions, and of children of a state.
+        Number of actions, and of children per state.
     rewards : {"terminal", "intermittent"}
-        Whether only the last action of an episode is rewarded, or each.
+        Whether only the last action of an episode is rewarded, or every action.
     seed : int, numpy.random.Generator or None
-        Of the random numbers; None draws others each time.
+        Seed; None gives a different tree each time.
 
     Returns
     -------
@@ -50,11 +51,12 @@ def deterministic_tree(
     Raises
     ------
     ValueError
-        If a number is no whole number of at least 1, or the tree too large.
+        If a number is not a whole number of at least 1, or the tree is too large.
 
     References
     ----------
-    Brea J (2017), experiments 1 to 3. arXiv:1711.06677
+    .. [1] Brea (2018), Is prioritized sweeping the better episodic control? Experiments 1 to 3.
+       https://arxiv.org/abs/1711.06677
 
     Examples
     --------
@@ -86,7 +88,7 @@ def stochastic_tree(
     branching: int = 2,
     seed: int | np.random.Generator | None = 0,
 ) -> MDP:
-    """Tree in which each action can lead to each of a state's children.
+    """Tree in which each action can lead to any child of a state [1]_.
 
     The probabilities of the children are uniform random numbers, normalised, drawn for each state
     and action. Only the last action of an episode is rewarded.
@@ -98,9 +100,9 @@ def stochastic_tree(
     n_actions : int
         Number of actions.
     branching : int
-        Number of children of a state.
+        Number of children per state.
     seed : int, numpy.random.Generator or None
-        Of the random numbers; None draws others each time.
+        Seed; None gives a different tree each time.
 
     Returns
     -------
@@ -109,11 +111,12 @@ def stochastic_tree(
     Raises
     ------
     ValueError
-        If a number is no whole number of at least 1, or the tree too large.
+        If a number is not a whole number of at least 1, or the tree is too large.
 
     References
     ----------
-    Brea J (2017), experiments 1 to 3. arXiv:1711.06677
+    .. [1] Brea (2018), Is prioritized sweeping the better episodic control? Experiments 1 to 3.
+       https://arxiv.org/abs/1711.06677
 
     Examples
     --------
@@ -150,7 +153,7 @@ def stochastic_tree(
 
 
 def _check_size(**sizes: int) -> None:
-    """Check depth, number of actions, and branching (of trees whose actions lead by chance)."""
+    """Check depth, number of actions, and branching (of stochastic trees)."""
     for name, value in sizes.items():
         check_whole(name, value, at_least=1, at_most=MOST_STATES)
     depth, n_actions = sizes["depth"], sizes["n_actions"]
@@ -159,23 +162,23 @@ def _check_size(**sizes: int) -> None:
     n_entries = n_states * n_actions * (n_states if "branching" in sizes else 1)
     if n_states > MOST_STATES or n_entries > _MOST_ENTRIES:
         raise ValueError(
-            f"A tree of {shown(sizes)} has about {float(n_states):.3g} states, too many to be held "
-            "in tables: make it smaller."
+            f"A tree of {shown(sizes)} has about {float(n_states):.3g} states, too many for "
+            "tables: make it smaller."
         )
 
 
 def _levels(depth: int, branching: int) -> NDArray[np.int64]:
-    """Level of each state but the terminal one; the root's is 0."""
+    """Return the level of each state except the terminal one; that of the root is 0."""
     return np.repeat(np.arange(depth), branching ** np.arange(depth))
 
 
 def _children(n_states: int, branching: int) -> NDArray[np.int64]:
-    """Numbers that the children of each state have, shape (n_states, branching)."""
+    """Return the numbers of the children of each state, shape (n_states, branching)."""
     return branching * np.arange(n_states)[:, None] + np.arange(branching) + 1
 
 
 def _position(level: NDArray[np.int64], branching: int) -> NDArray[np.float64]:
-    """Places for a drawing (cm): parents above the middle of their children, the end below all."""
+    """Return positions for a drawing (cm): parents centred above their children, the end below."""
     depth = level[-1] + 1
     width, height = 20.0 * depth, 10.0
     first = np.searchsorted(level, level)

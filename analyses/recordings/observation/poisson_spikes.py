@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ class Spikes(NamedTuple):
 
 def poisson_spikes(
     rates: NDArray[np.float64],
-    bins: NDArray[Any],
+    bins: NDArray[np.integer],
     start: NDArray[np.float64],
     lasts: NDArray[np.float64] | float,
     rng: np.random.Generator,

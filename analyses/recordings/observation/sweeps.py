@@ -114,7 +114,7 @@ class TrackPaths:
         bins, ahead = [np.array([self.at(places[0])])], [np.zeros(1)]
         for here, there in pairwise(places):
             if joined.has_edge(here, there):
-                way = self.way(here, there)
+                way = self.between(here, there)
                 bins.append(way.bins)
                 ahead.append(np.diff(way.along, prepend=0.0))
             else:

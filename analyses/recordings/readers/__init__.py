@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -127,7 +126,7 @@ def read_recording(
 
 
 def _read(
-    source: object, graph: Any, events: str | None, bins: object, most_unknown: float
+    source: object, graph: nx.Graph | None, events: str | None, bins: object, most_unknown: float
 ) -> Recording:
     if isinstance(source, str | Path):
         found = _of_file(Path(source), graph, events, bins, most_unknown)
@@ -153,7 +152,7 @@ def _read(
 
 
 def _of_file(
-    path: Path, graph: Any, events: str | None, bins: object, most_unknown: float
+    path: Path, graph: nx.Graph | None, events: str | None, bins: object, most_unknown: float
 ) -> Recording:
     suffix = path.suffix.lower()
     if suffix == ".nwb":

@@ -1,15 +1,16 @@
-"""Planning rollouts of a recurrent network, as the published code of Jensen et al. (2024) has them.
+"""Planning rollouts of a recurrent network, from the published code of Jensen et al. (2024).
 
-Their agent goes through episodes, each in a maze of its own, of L x L places whose edges join. In
-an iteration it moves, or stays and imagines a sequence of moves and the places they lead to. When
-it comes to the reward it is put elsewhere, which begins a new trial. Here each episode is a run of
-a log, each trial an episode, each move a step, and each imagined sequence a replay event without
-backups, from the place where the agent is: at a start if it has not moved in this trial, else after
-a step. Whatever reads logs takes them. The log knows no world, as each run would have its own.
+The agent [1]_ [2]_ goes through episodes, each in a different maze of L x L places with periodic
+boundaries. In each iteration it either moves, or stays and imagines a sequence of moves and the
+places to which they lead. When it reaches the reward it is moved elsewhere, and a new trial begins.
+Here each of their episodes is a run of a log, each trial an episode, each move a step, and each
+imagined sequence a replay event without backups, from the agent's place: at a start if it has not
+moved in this trial, otherwise after a step. All analyses of logs accept such logs. The log has no
+world, because each run would have a different one.
 
-The arrays are those which their script ``model_replay_analyses.jl`` fills, but does not save; with
-NPZ.jl one line does. What is described here was read in their code, and holds for the example that
-they store (``example_rollout.bson``); the code itself, in Julia, was not run.
+The arrays are those that their script ``model_replay_analyses.jl`` fills but does not save; with
+NPZ.jl one line saves them. This description follows their code, and holds for the example that they
+provide (``example_rollout.bson``); the code itself, in Julia, was not run.
 
     npzwrite("rollouts.npz", Dict("agent_states" => agent_states, "actions" => actions,
                                   "plans" => plans, "rewards" => rews))
@@ -17,9 +18,9 @@ they store (``example_rollout.bson``); the code itself, in Julia, was not run.
 =================  =============================================================================
 ``agent_states``   (n_episodes, 2, n_iterations): row and column before each iteration, from 1
 ``actions``        (n_episodes, n_iterations): 1 to 4 a move, 5 a rollout, 0 after the end
-``plans``          (n_episodes, n_iterations, depth): the places imagined, L (row - 1) + column;
-                   NaN where there was no rollout, 0 after it found its goal
-``rewards``        (n_episodes, n_iterations): above 0.5 where the agent came to the reward
+``plans``          (n_episodes, n_iterations, depth): the imagined places, L (row - 1) + column;
+                   NaN without a rollout, 0 after the goal was found
+``rewards``        (n_episodes, n_iterations): above 0.5 where the agent reached the reward
 =================  =============================================================================
 
 References
@@ -53,29 +54,29 @@ _ARRAYS: dict[str, dict[str, Any]] = {
     "plans": {"kind": "whole", "at_least": 0, "n_dims": 3},
     "rewards": {"kind": "number", "n_dims": 2},
 }
-"""Name -> what `check_array` wants of it."""
+"""Options of `check_array` for each array."""
 
 
 def read_rollouts(source: str | Path | Mapping[str, object]) -> EventLog:
-    """Read what an agent did, and what it imagined.
+    """Read the moves and the rollouts of an agent.
 
     Parameters
     ----------
     source : path or mapping of str to array_like
-        An ``.npz`` file, or the arrays themselves, with the names in the module's table.
+        An ``.npz`` file, or the arrays themselves, with the names of the module's table.
 
     Returns
     -------
     EventLog
-        A run for each episode; places count from 0, `action` from 0 too.
+        One run per episode; places and `action` count from 0.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is no such file, arrays are missing, their shapes do not go together, or they hold
-        what is no place and no action.
+        If it is not such a file, arrays are missing, their shapes disagree, or a value is neither a
+        place nor an action.
 
     Examples
     --------
@@ -103,13 +104,13 @@ def read_rollouts(source: str | Path | Mapping[str, object]) -> EventLog:
 
 
 def _arrays(source: str | Path | Mapping[str, object]) -> tuple[str, list[NDArray[Any]]]:
-    """Check the arrays one by one, and whether they go together."""
+    """Check each array, and whether their shapes agree."""
     name = "the arrays" if isinstance(source, Mapping) else Path(source).name
     given = dict(source) if isinstance(source, Mapping) else load_arrays(Path(source))
     lacking = [key for key in _ARRAYS if key not in given]
     if lacking:
         raise ValueError(
-            f"{name} must have the arrays {', '.join(_ARRAYS)}, and lacks {', '.join(lacking)}."
+            f"{name} must have the arrays {', '.join(_ARRAYS)}; it lacks {', '.join(lacking)}."
         )
     if "plans" in given:
         given["plans"] = np.nan_to_num(np.asarray(given["plans"]))
@@ -121,23 +122,23 @@ def _arrays(source: str | Path | Mapping[str, object]) -> tuple[str, list[NDArra
     if states.shape != (n, 2, n_iterations):
         raise ValueError(
             f"agent_states of {name} must have the shape {(n, 2, n_iterations)}, (episodes, 2, "
-            f"iterations) as actions have them, got {states.shape}."
+            f"iterations) as in actions; got {states.shape}."
         )
     if plans.shape[:2] != (n, n_iterations) or rewards.shape != (n, n_iterations):
         raise ValueError(
-            f"plans and rewards of {name} must begin with {(n, n_iterations)}, as actions do, got "
-            f"{plans.shape} and {rewards.shape}."
+            f"The shapes of plans and rewards of {name} must begin with {(n, n_iterations)}, as in "
+            f"actions; got {plans.shape} and {rewards.shape}."
         )
     return name, arrays
 
 
 def _side(states: NDArray[np.int64], plans: NDArray[np.int64], name: str) -> int:
-    """Tell how long the arena's sides are: the largest row or column that was entered."""
+    """Return the side length of the arena: the largest row or column that was entered."""
     side = int(states.max(initial=1))
     if plans.max(initial=0) > side * side:
         raise ValueError(
-            f"plans of {name} go up to place {plans.max()}, but agent_states only to an arena of "
-            f"{side} x {side}: give all episodes of one arena."
+            f"plans of {name} have places up to {plans.max()}, but agent_states only an arena of "
+            f"{side} x {side}: include all episodes."
         )
     return side
 
@@ -149,11 +150,11 @@ def _episode(
     plans: NDArray[np.int64],
     rewards: NDArray[np.float64],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Give the steps and the rollouts of one episode."""
+    """Return the steps and the rollouts of one episode."""
     came = rewards > 0.5
     is_put_elsewhere = np.append(False, came[:-1])
     is_move = (actions >= 1) & (actions < _ROLLOUT) & ~is_put_elsewhere
-    is_move[-1] = False  # where it leads is not told
+    is_move[-1] = False  # its destination is unknown
     at = np.flatnonzero(is_move)
     trial = np.append(0, np.cumsum(came)[:-1])
     _, episode = np.unique(trial[at], return_inverse=True)

@@ -1,4 +1,4 @@
-"""Decoded places as a plain table, event by event; and tables of events and of positions."""
+"""Plain tables: decoded places by event, candidate events, and positions."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def open_table(path: str | Path) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        What it holds.
+        The table.
 
     Raises
     ------
     FileNotFoundError
-        If there is none.
+        If there is no such file.
     ValueError
-        If it is no table.
+        If it cannot be read as a table.
     """
     file = Path(path)
     if not file.is_file():
@@ -46,8 +46,8 @@ def open_table(path: str | Path) -> pd.DataFrame:
         return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
     except (ValueError, OSError, UnicodeDecodeError) as error:
         raise ValueError(
-            f"{file.name} must be a table, and can't be read as one "
-            f"({' '.join(str(error).split())[:120]}). Write it again as CSV with a line of names."
+            f"{file.name} cannot be read as a table ({' '.join(str(error).split())[:120]}). Write "
+            "it again as CSV, with the names of columns in the first line."
         ) from None
 
 
@@ -60,7 +60,7 @@ def read_table(
     ----------
     source : DataFrame or path of a CSV or parquet file
         With `event`, `time` (s), and `x, y` or `linear_position` (cm): places decoded in events, in
-        order of time. Without `event`: where the animal was.
+        temporal order. Without `event`: the animal's positions.
     graph : networkx.Graph or None
         The track.
     most_unknown : float, default 0.2
@@ -74,7 +74,7 @@ def read_table(
     Raises
     ------
     ValueError
-        If columns are missing, times run back within an event, or there are two animals.
+        If columns are missing, times do not ascend within an event, or there are two animals.
 
     Examples
     --------
@@ -89,8 +89,8 @@ def read_table(
         if column in table and len(table[column].unique()) > 1:
             several = shown(sorted(map(str, table[column].unique())))
             raise ValueError(
-                f"{name} holds more than one {column}: {several}. Their experience differs, so "
-                "give each a file of its own."
+                f"{name} has more than one {column}: {several}. Their experience differs, so give "
+                "a separate file for each."
             )
     time = check_column(table, "time", name, kind="number")
     if "x" in table and "y" in table:
@@ -103,7 +103,7 @@ def read_table(
         xy = linear_to_plane(graph, linear, f"Places of {name}")
     else:
         raise ValueError(
-            f"{name} must have the columns x and y, or linear_position and a track graph, and has "
+            f"{name} must have the columns x and y, or linear_position and a track graph; it has "
             f"{shown(list(table.columns))}."
         )
     if "event" not in table:
@@ -123,8 +123,8 @@ def read_table(
     if goes_back.any():
         row = int(np.flatnonzero(goes_back)[0]) + 1
         raise ValueError(
-            f"{name} must be sorted by event and time; row {row} goes back. Sort it, and number "
-            "events in order of time."
+            f"{name} must be sorted by event and time; row {row} is out of order. Sort it, and "
+            "number events in temporal order."
         )
     spans = decoded.groupby("event", sort=False)["time"].agg(["min", "max"])
     events = pd.DataFrame({"start_time": spans["min"], "end_time": spans["max"]})
@@ -140,15 +140,18 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
     Parameters
     ----------
     source : DataFrame, path of a CSV or parquet file, or IntervalSet
-        With `start_time` and `end_time` in s; as other programs call them, `start, end, stop_time`.
+        With `start_time` and `end_time` in s, also under the names `start`, `end` or `stop_time`,
+        which other programs use.
 
     Returns
     -------
     pandas.DataFrame
-        `start_time` and `end_time`, in order of time.
+        `start_time` and `end_time`, in temporal order.
 
     Raises
     ------
+    TypeError
+        If it is not a table.
     ValueError
         If it has no such columns.
 
@@ -162,12 +165,12 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
     else:
         table = open_table(source) if isinstance(source, str | Path) else source
     if not isinstance(table, pd.DataFrame):
-        raise TypeError(f"Events must be a table, got {shown(table)}.")
+        raise TypeError(f"Events must be a table; got {shown(table)}.")
     start = next((name for name in _STARTS if name in table), None)
     end = next((name for name in _ENDS if name in table), None)
     if start is None or end is None:
         raise ValueError(
-            "Events need the columns start_time and end_time (s), got "
+            "Events need the columns start_time and end_time (s); got "
             f"{shown(list(table.columns))}."
         )
     found = pd.DataFrame(

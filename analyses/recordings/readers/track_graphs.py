@@ -1,11 +1,11 @@
-"""Track graphs: from networkx, from JSON as track_linearization's users write it, or from a file.
+"""Track graphs from networkx, from JSON in the form used with track_linearization, or from a file.
 
-In JSON a track is what a row of Spyglass' table ``TrackGraph`` holds: `node_positions` (cm) and
-`edges`, and optionally `linear_edge_order` and `linear_edge_spacing`, which say how the track was
-laid out on a line. Where edges fall into parts that do not join, each part is a track of its own:
-of an animal that ran on two tracks, one graph holds both. Beside these a graph may say
-`pixels_per_cm`; `run_epochs`, when the animal was on it (s); and `landmarks`, name -> nodes, which
-statistics read (:mod:`analyses.measures`). The node-link form of networkx is read too.
+In JSON a track has the fields of a row of Spyglass' table ``TrackGraph``: `node_positions` (cm) and
+`edges`, and optionally `linear_edge_order` and `linear_edge_spacing`, which define its
+linearisation. Each connected component is a separate track, so that one graph has both tracks of an
+animal that ran on two. A graph may also have `pixels_per_cm`; `run_epochs`, when the animal was on
+it (s); and `landmarks`, lists of nodes by name, which statistics use (:mod:`analyses.measures`).
+The node-link form of networkx is read too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read_track(source: object) -> nx.Graph:
     Parameters
     ----------
     source : networkx.Graph, mapping or path
-        The graph itself; or what its JSON file holds, or that file.
+        The graph itself, the content of its JSON file, or that file.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def read_track(source: object) -> nx.Graph:
     Raises
     ------
     TypeError, ValueError
-        If it is no track graph.
+        If it is not a track graph.
     FileNotFoundError
         If there is no such file.
 
@@ -61,17 +61,15 @@ def read_track(source: object) -> nx.Graph:
         name = str(source)
         if not Path(source).is_file():
             raise FileNotFoundError(
-                f"There is no file {name}: name the JSON file of the track graph."
+                f"There is no file {name}: give the JSON file of the track graph."
             )
         try:
             source = json.loads(Path(source).read_text("utf-8"))
         except (UnicodeDecodeError, ValueError) as error:
-            raise ValueError(
-                f"{name} must be a track graph in JSON, and can't be read as that ({error})."
-            ) from None
+            raise ValueError(f"{name} cannot be read as a track graph in JSON ({error}).") from None
     if not isinstance(source, Mapping):
         raise TypeError(
-            f"{name} must be a networkx.Graph, or JSON with node_positions and edges, got "
+            f"{name} must be a networkx.Graph, or JSON with node_positions and edges; got "
             f"{shown(source)}."
         )
     graph = _from_mapping(source, name)
@@ -86,17 +84,17 @@ def _from_mapping(drawn: Mapping[str, Any], name: str) -> nx.Graph:
             return nx.Graph(nx.node_link_graph(dict(drawn), edges=key))
         except (KeyError, TypeError, nx.NetworkXError) as error:
             raise ValueError(
-                f"{name} is no graph in the node-link form of networkx ({error!r})."
+                f"{name} is not a graph in the node-link form of networkx ({error!r})."
             ) from None
     missing = [key for key in ("node_positions", "edges") if key not in drawn]
     if missing:
         raise ValueError(
             f"{name} lacks {' and '.join(missing)}: a track graph needs node_positions (cm) and "
-            f"edges (pairs of nodes), and this has {shown(list(drawn))}."
+            f"edges (pairs of nodes), but this one has {shown(list(drawn))}."
         )
     unit = drawn.get("units", "cm")
     if unit != "cm":
-        raise ValueError(f"{name} must be in cm, got units {shown(unit)}.")
+        raise ValueError(f"{name} must be in cm; got units {shown(unit)}.")
     graph = make_track_graph(drawn["node_positions"], drawn["edges"])
     order = drawn.get("linear_edge_order", drawn.get("edge_order"))
     if order is not None:
@@ -111,8 +109,8 @@ def _from_mapping(drawn: Mapping[str, Any], name: str) -> nx.Graph:
     if landmarks is not None:
         if not isinstance(landmarks, Mapping):
             raise ValueError(
-                f"landmarks of {name} must name lists of nodes, such as {{'reward': [0, 5]}}, got "
-                f"{shown(landmarks)}."
+                f"landmarks of {name} must be lists of nodes by name, such as "
+                f"{{'reward': [0, 5]}}; got {shown(landmarks)}."
             )
         graph.graph["landmarks"] = {
             str(key): [str(node) for node in check_list(f"The landmark {key!r} of {name}", nodes)]
@@ -125,7 +123,7 @@ def _from_mapping(drawn: Mapping[str, Any], name: str) -> nx.Graph:
 
 
 def draw_track(graph: nx.Graph) -> dict[str, Any]:
-    """Write a track graph as `read_track` reads it, for JSON.
+    """Convert a track graph to JSON that `read_track` reads.
 
     Parameters
     ----------
@@ -135,8 +133,8 @@ def draw_track(graph: nx.Graph) -> dict[str, Any]:
     Returns
     -------
     dict
-        `node_names`, `node_positions` (cm), `edges` (pairs of numbers of nodes), `units`, and how
-        the graph is laid out on a line if it says so.
+        `node_names`, `node_positions` (cm), `edges` (pairs of node numbers), `units`, and the
+        linearisation, if the graph has one.
 
     Examples
     --------
@@ -160,44 +158,44 @@ def draw_track(graph: nx.Graph) -> dict[str, Any]:
 
 
 def epochs_of(graph: nx.Graph | None) -> NDArray[np.float64]:
-    """Tell when the animal was on the track, if its graph says so.
+    """Return the epochs in which the animal was on the track, if its graph has them.
 
     Parameters
     ----------
     graph : networkx.Graph or None
-        The track; its attribute is `run_epochs`.
+        The track; epochs are its attribute `run_epochs`.
 
     Returns
     -------
     ndarray of float64, shape (n_epochs, 2)
-        From and to, in s; none if the graph doesn't say.
+        Begin and end of each epoch, in s; empty if the graph has none.
     """
     epochs = None if graph is None else graph.graph.get("run_epochs")
     return np.empty((0, 2)) if epochs is None else np.asarray(epochs, dtype=float)
 
 
 def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Give the place on the track of places on the line that it was laid out on.
+    """Map linearised positions to the plane.
 
     Parameters
     ----------
     graph : networkx.Graph
-        The track; its attributes `edge_order` and `edge_spacing` say how it was laid out, or it has
-        one edge.
+        The track; its attributes `edge_order` and `edge_spacing` define the linearisation, unless
+        it has only one edge.
     linear : array_like of float, shape (n_places,)
-        In cm from the beginning of the first edge.
+        Positions in cm from the beginning of the first edge.
     name : str
-        What the places are called in messages.
+        The name of the positions in messages.
 
     Returns
     -------
     ndarray of float64, shape (n_places, 2)
-        In cm; NaN in the gaps between edges and beyond the ends.
+        Positions (x, y) in cm; NaN in the gaps between edges and beyond the ends.
 
     Raises
     ------
     ValueError
-        If the graph doesn't say how it was laid out.
+        If the graph does not define the linearisation.
 
     Examples
     --------
@@ -211,9 +209,9 @@ def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np
         order = list(graph.edges)
     if order is None:
         raise ValueError(
-            f"{name} are places on a line, and the track graph has {graph.number_of_edges()} edges "
-            "without saying in which order they were laid out: give it linear_edge_order and "
-            "linear_edge_spacing as they were when decoding."
+            f"{name} are linearised, but the track graph has {graph.number_of_edges()} edges "
+            "without an order: add the linear_edge_order and linear_edge_spacing that were used "
+            "for decoding."
         )
     spacing = np.broadcast_to(
         check_array(graph.graph.get("edge_spacing", 0), "edge_spacing", kind="number", n_dims=None),
@@ -225,8 +223,8 @@ def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np
     for number, (one, other) in enumerate(order):
         if not graph.has_edge(one, other):
             raise ValueError(
-                f"linear_edge_order goes from {one!r} to {other!r}, and the track graph has no "
-                "such edge."
+                f"linear_edge_order has an edge from {one!r} to {other!r} that the track graph "
+                "lacks."
             )
         first, last = (np.asarray(graph.nodes[node]["pos"], dtype=float) for node in (one, other))
         length = float(np.hypot(*(last - first)))

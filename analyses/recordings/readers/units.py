@@ -1,4 +1,4 @@
-"""Units of length, and numbers of things in sentences."""
+"""Units of length, and counts in messages."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _PIXELS = ("px", "pixel")
 
 
 def count_text(number: int, thing: str) -> str:
-    """Write a number of things.
+    """Write a count with its noun.
 
     Parameters
     ----------
     number : int
-        How many.
+        The count.
     thing : str
-        One of them.
+        The noun, in the singular.
 
     Returns
     -------
     str
-        Number and noun.
+        The count and the noun, in the plural unless the count is 1.
 
     Examples
     --------
@@ -44,30 +44,30 @@ def count_text(number: int, thing: str) -> str:
 def to_cm(
     values: ArrayLike, unit: str, graph: nx.Graph | None, name: str
 ) -> tuple[NDArray[np.float64], str]:
-    """Bring positions into cm.
+    """Convert positions to cm.
 
     Parameters
     ----------
     values : array_like of float
         Positions.
     unit : str
-        Their unit, as the file says it.
+        Their unit, as written in the file.
     graph : networkx.Graph or None
         The track; its attribute `pixels_per_cm` is needed for pixels.
     name : str
-        What they are called in messages.
+        The name of the recording in messages.
 
     Returns
     -------
     values : ndarray of float64
-        In cm.
-    told : str
-        What was done; empty if nothing.
+        Positions in cm.
+    note : str
+        The conversion that was made; empty if none.
 
     Raises
     ------
     ValueError
-        If the unit is none of length, or nobody says how large a pixel is.
+        If the unit is not a known unit of length, or the size of a pixel is unknown.
 
     Examples
     --------
@@ -81,13 +81,13 @@ def to_cm(
         scale = None if graph is None else graph.graph.get("pixels_per_cm")
         if scale is None:
             raise ValueError(
-                f"Positions of {name} are in pixels, and cm are needed: say in the JSON file of "
-                "the track graph how many pixels_per_cm there are."
+                f"Positions of {name} are in pixels, but cm are needed: add pixels_per_cm to the "
+                "JSON file of the track graph."
             )
         return given / scale, f"{scale:.4g} pixels per cm"
     if plain not in _CM:
         raise ValueError(
-            f"Positions of {name} must be in one of {', '.join([*_CM, 'pixels'])}, got the unit "
+            f"Positions of {name} must be in one of {', '.join([*_CM, 'pixels'])}; got the unit "
             f"{shown(unit)}. Correct the unit in the file."
         )
     return given * _CM[plain], "" if _CM[plain] == 1.0 else f"{unit} to cm"

@@ -1,1 +1,1 @@
-"""Recovery: how much of a known replay a recording finds, and shares corrected by it."""
+"""Recovery: how much of a known replay a recording detects, and the correction of shares by it."""

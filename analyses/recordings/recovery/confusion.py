@@ -1,4 +1,4 @@
-"""Confusion matrices: what events of each true kind are found as.
+"""Confusion matrices: as which kind events of each true kind are classified.
 
 There is a row for each true kind and a column for each kind that is found; an event is ``missed``
 if it is not accepted or has no sequence.
@@ -25,30 +25,30 @@ __all__ = [
 NOISE, MISSED = "noise", "missed"
 
 FOUND_KINDS = (*KINDS, MISSED)
-"""What an event may be found as."""
+"""The possible results of classification."""
 
 REPLAYED = ("forward_episode", "reverse_episode", "novel_path")
-"""What is truly replayed unless something else is asked for."""
+"""The kinds that are truly replayed, by default."""
 
 NOVEL = REPLAYED[-1]
 
 
 def confusion_matrix(recovered: pd.DataFrame, what: str = "kind") -> pd.DataFrame:
-    """Count what events are found as.
+    """Compute the confusion matrix.
 
     Parameters
     ----------
     recovered : DataFrame
-        As `recovery` or `recover` gives it: `true_kind` and `kind`, or `true_direction` and
+        As `recovery` or `recover` returns it: `true_kind` and `kind`, or `true_direction` and
         `direction`.
     what : {"kind", "direction"}, default "kind"
-        What is asked of each event.
+        The property of events to compare.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each truth that there is, a column for each thing that may be found: the share of
-        the events of that truth. Rows sum to 1.
+        The share of the events of each true kind (rows) that is classified as each kind (columns).
+        Rows sum to 1.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def truths_and_found(recovered: pd.DataFrame, what: str) -> tuple[list[str], lis
     Returns
     -------
     truths, found : list of str
-        The truths that there are, and all that may be found.
+        The true kinds in the table, and all possible results of classification.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def truths_and_found(recovered: pd.DataFrame, what: str) -> tuple[list[str], lis
     name = check_choice("what", what, ("kind", "direction"))
     check_table(recovered, [name, f"true_{name}"], "recovered")
     if not len(recovered):
-        raise ValueError("recovered has no event, so nothing can be said of what is found.")
+        raise ValueError("recovered has no event, so there is nothing to compare.")
     found = FOUND_KINDS if name == "kind" else (*DIRECTIONS, MISSED)
     present = set(recovered[f"true_{name}"])
     return [truth for truth in (*found, NOISE) if truth in present], list(found)

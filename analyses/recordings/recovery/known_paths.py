@@ -1,4 +1,4 @@
-"""Paths that an animal's laps make forward, reverse or novel ones, to be recovered."""
+"""Paths that are forward, reverse or novel with respect to an animal's laps, for recovery tests."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ def known_paths(
     kinds: Sequence[str] = REPLAYED,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Draw paths that an animal's laps make forward, reverse or novel ones, to be recovered.
+    """Draw paths that are forward, reverse or novel with respect to an animal's laps.
 
-    Forward and reverse paths are stretches of laps, and so are ambiguous ones, where the animal ran
-    both ways. Novel ones are random walks without turning back, over moves that were made in some
-    direction, of which not even the middle half was run: a path that is novel at its end alone is
-    found as what the rest is as soon as that end is lost.
+    Forward and reverse paths are stretches of laps; ambiguous ones are stretches that the animal
+    ran in both directions. Novel paths are random walks without turning back, along moves that were
+    made in either direction; even their middle half must not have been run as a whole, because a
+    path that is novel only at its end loses its novelty as soon as that end is missed.
 
     Parameters
     ----------
     log : EventLog
-        What was run; its world has positions. Of a recording,
-        :func:`analyses.recordings.recorded_experience.experience_of` gives it.
+        The animal's laps; the world of the log must have positions. For a recording, use
+        :func:`analyses.recordings.recorded_experience.experience_of`.
     n_each : int, default 15
-        How many paths of each kind.
+        Number of paths of each kind.
     length : float, default 200.0
-        How long they are at least, in cm; at most by one move longer.
+        Least length of a path, in cm; paths are at most one move longer.
     kinds : sequence of str, default ("forward_episode", "reverse_episode", "novel_path")
-        Which kinds; ``ambiguous`` is another one.
+        The kinds; ``ambiguous`` is another one.
     seed : int, default 0
         Seed of the draws.
 
@@ -63,8 +63,8 @@ def known_paths(
     Raises
     ------
     ValueError
-        If too few paths of a kind are found: there is none where the animal ran each corridor both
-        ways, or laps are shorter.
+        If too few paths of a kind are found: there are none if the animal ran every corridor in
+        both directions, or if laps are shorter.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def known_paths(
     rng = np.random.default_rng(check_whole("seed", seed))
     steps, joined = log.columns("steps"), graph_of_log(log)
     if not len(steps["state"]):
-        raise ValueError("The log has no steps, so no path is known: keep its steps.")
+        raise ValueError("The log has no steps, so no path is known: log steps too.")
     ran = joined.edge_subgraph(
         edge
         for edge in zip(steps["state"], steps["next_state"], strict=True)
@@ -106,16 +106,17 @@ def known_paths(
     for kind, paths in found.items():
         if len(paths) < number:
             raise ValueError(
-                f"Only {len(paths)} paths of the kind {kind} and {least:g} cm were found among "
-                f"{_N_TRIES * _N_DRAWN:,} that were drawn, and {number} are needed. Where each "
-                "corridor was run both ways there are none; else ask for shorter ones (length)."
+                f"Only {len(paths)} paths of kind {kind} and {least:g} cm were found among "
+                f"{_N_TRIES * _N_DRAWN:,} random ones, but {number} are needed. There are none if "
+                "every corridor was run in both directions; otherwise ask for shorter paths "
+                "(length)."
             )
     rows = [(last, path, kind) for kind, paths in found.items() for path in paths]
     return pd.DataFrame(rows, columns=["step", "states", "kind"])
 
 
 def _kinds(log: EventLog, paths: list[list[int]], step: int) -> list[str]:
-    """Name the kind of each path; none of those that are novel at their ends only."""
+    """Return the kind of each path; empty for paths that are novel only at their ends."""
 
     def named(places: list[list[int]]) -> list[str]:
         moments = np.full(len(places), step)
@@ -131,7 +132,7 @@ def _kinds(log: EventLog, paths: list[list[int]], step: int) -> list[str]:
 def _stretch(
     steps: Columns, row: int, ends: NDArray[np.int64], joined: nx.Graph, least: float
 ) -> list[int]:
-    """Give a stretch of a lap from a step on; nothing if the lap ends before."""
+    """Return a stretch of a lap from a step on; empty if the lap is too short."""
     path, way = [int(steps["state"][row])], 0.0
     for later in range(row, ends[np.searchsorted(ends, row, side="right")]):
         there = int(steps["next_state"][later])
@@ -144,7 +145,7 @@ def _stretch(
 
 
 def _walk(ran: nx.Graph, start: int, least: float, rng: np.random.Generator) -> list[int]:
-    """Walk without turning back; nothing if the way ends before."""
+    """Draw a random walk without turning back; empty if it comes to an end too early."""
     path, way = [start], 0.0
     while way < least or len(path) < 2:
         onwards = sorted(set(ran[path[-1]]) - set(path[-2:-1]))

@@ -1,4 +1,4 @@
-"""What each event replays: the longest of its place sequences."""
+"""The longest place sequence of each event, and its kind."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ def longest_sequences(
     detection: Detection,
     when: str = "time",
 ) -> pd.DataFrame:
-    """Say what each event replays: its longest sequence.
+    """Find and classify the longest sequence of each event.
 
     Parameters
     ----------
     ran : EventLog
-        What was run.
+        The animal's experience.
     moments : array_like, shape (n_events,)
-        When each event is.
+        The time of each event.
     places : list of list of int, length n_events
         The states that each event visits.
     detection : Detection
-        What counts as a sequence.
+        The criteria for sequences.
     when : {"time", "step"}, default "time"
-        What `moments` are: s, or steps of the log.
+        The unit of `moments`: s, or steps of the log.
 
     Returns
     -------
     DataFrame
-        One row an event: `kind, direction, states` of its longest sequence; ``missed`` without one.
+        One row per event: `kind, direction, states` of its longest sequence; ``missed`` if it has
+        none.
     """
     paths = pd.DataFrame({when: moments, "states": places})
     found = place_sequences(ran, paths, detection=detection)

@@ -1,10 +1,10 @@
-"""Recovery: how much of a known replay a recording finds, and what it takes it for.
+"""Recovery: how much of a known replay a recording detects, and how it is classified.
 
-What `observe` makes goes the way of a recording (:mod:`analyses.recordings.find_replay`): place
-fields are estimated, events decoded, and the paths of those that move on continuously become place
-sequences. The kind of an event's longest sequence is held against what was truly replayed. *Noise*,
-as truth, are events in which cells fire as fast as in replay on average, but wherever their fields
-are.
+An observation from `observe` is analysed like a recording (:mod:`analyses.recordings.find_replay`):
+place fields are estimated, events decoded, and the paths of continuous movement converted to place
+sequences. The kind of an event's longest sequence is compared with the true replay. The true kind
+*noise* stands for events in which cells fire at the mean rates of replay, but independently of
+their fields.
 """
 
 from __future__ import annotations
@@ -55,41 +55,43 @@ def recover(
     n_noise: int = 0,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Analyse an observation as a recording, and hold what is found against the truth.
+    """Analyse an observation like a recording, and compare the result with the true replay.
 
-    Events are accepted by their score alone: a test of each against shuffles would take hundreds of
-    times as long, and noise shows what passes by chance. The gain is known to the decoder.
+    Events are accepted by their score alone: testing each against shuffles would take hundreds of
+    times as long, and noise shows what passes by chance. The decoder knows the gain.
 
     Parameters
     ----------
     observed : Observation
-        As `observe` gives it.
+        As `observe` returns it.
     settings : Settings, optional
-        How it is decoded.
+        The settings of decoding.
     judgement : Judgement, optional
-        How events are judged; of it, `score`, `least_score`, `state_size`, `lap_ends` and
-        `detection`.
+        The criteria for replay, of which `score`, `least_score`, `state_size`, `lap_ends` and
+        `detection` are used.
     n_noise : int, default 0
-        How many events of noise are added, each as long as one of the events, drawn at random.
+        Number of noise events to add, each as long as a randomly drawn event.
     seed : int, default 0
         Seed of the noise.
 
     Returns
     -------
     pandas.DataFrame
-        One row an event: `event` (-1: noise), `true_kind, true_direction, kind, direction` (as
-        found, or ``missed``), `score` (that of the judgement), `n_spikes`,
-        `true_states` and `states` (the places that were truly replayed, and those that were found,
-        of the longest sequence of each).
+        One row per event: `event` (-1 for noise), `true_kind, true_direction, kind, direction` (as
+        found, or ``missed``), `score` (chosen by the judgement), `n_spikes`, `true_states` and
+        `states` (the places of the longest sequence that was truly replayed, and of the longest
+        that was found).
 
     Raises
     ------
+    TypeError
+        If `observed` is not an Observation.
     ValueError
-        If there is no event, or the track was not run enough to estimate fields.
+        If there is no event, or the animal ran too little to estimate fields.
 
     Examples
     --------
-    An animal ran a track one way, lap after lap, and replayed it backwards:
+    An animal ran along a track in one direction, lap after lap, and replayed it backwards:
 
     >>> from replay import MDP
     >>> from replay.worlds.tracks import make_linear_track
@@ -112,7 +114,7 @@ def recover(
     rng = np.random.default_rng(check_whole("seed", seed))
     recording, cells, graph = observed.recording, observed.cells, observed.recording.graph
     if graph is None or recording.events is None or not len(recording.events):
-        raise ValueError("The observation has no event: nothing was replayed that moves on.")
+        raise ValueError("The observation has no event: no replay moves along the track.")
     session = prepare(recording, settings)
     world, ran = experience_of(recording, judgement.state_size, judgement.lap_ends)
     counts, n_events = session.counts, len(session.events)
@@ -165,7 +167,7 @@ def _places(
     world: MDP,
     radius: float,
 ) -> list[list[int]]:
-    """Give the states that each path enters: by coming near their centre, as in `find_visits`."""
+    """Return the states that each path enters by coming near their centres, as in `find_visits`."""
     centre = project(fine, np.asarray(world.position)).bin
     away = fine.distance[np.ix_(project(fine, track.position).bin, centre)]
     entered = np.where(away.min(axis=1) <= radius, away.argmin(axis=1), -1)
@@ -187,31 +189,31 @@ def recovery(
     n_noise: int = 0,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Measure what is found of the replay of a log, with so many cells, gains and speeds.
+    """Measure what is found of a log's replay, for several numbers of cells, gains and speeds.
 
     Parameters
     ----------
     log, graph, paths
-        As for `observe`: what was run and replayed, and the track.
+        The runs, the track, and the replayed paths, as for `observe`.
     settings, judgement
         As for `recover`.
     cells : sequence of int or Cells, default (12, 20, 40, 80)
-        How many cells are drawn for each seed; or cells, such as those of a recording.
+        Numbers of cells, which are drawn for each seed; or cells, such as those of a recording.
     gain : sequence of float, default (2.9,)
-        As for `observe`; the decoder knows it.
+        As for `observe`; the decoder knows the gain.
     speed : sequence of float, default (800.0,)
         As for `observe`, in cm/s.
     n_seeds : int, default 20
-        How often each combination of these is observed.
+        Number of observations of each combination.
     n_noise : int, default 0
-        How many events of noise are added to each.
+        Number of noise events to add to each observation.
     seed : int, default 0
-        Seed of everything.
+        Seed of all random numbers.
 
     Returns
     -------
     pandas.DataFrame
-        `n_cells, gain, speed, seed` (which repetition), and the columns of `recover`.
+        `n_cells, gain, speed, seed` (the number of the observation), and the columns of `recover`.
 
     Raises
     ------
@@ -220,7 +222,7 @@ def recovery(
 
     Examples
     --------
-    Fewer cells find less of what was replayed, a lap backwards:
+    With fewer cells, fewer of the reverse replays of a lap are found:
 
     >>> from analyses.recordings.recovery.confusion import confusion_matrix
     >>> from replay import MDP
@@ -245,7 +247,7 @@ def recovery(
     )
     combinations = list(product(some_cells, gains, speeds))
     if not combinations:
-        raise ValueError("cells, gain and speed must each list one value or more.")
+        raise ValueError("cells, gain and speed must each list at least one value.")
     sequence = np.random.SeedSequence(check_whole("seed", seed))
     children = sequence.generate_state(2 * len(combinations) * number).reshape(-1, 2)
     tables = []

@@ -1,9 +1,8 @@
-"""Shares of kinds corrected by what this recording could find.
+"""Shares of kinds, corrected for what this recording misses.
 
-The fields of the recorded cells serve as cells that replay paths drawn from the animal's own laps,
-as long, as fast and at as high a gain as the replay that was found. What is found of them gives the
-confusion matrix by which the shares of the recording are corrected
-(:mod:`analyses.recordings.recovery`).
+Simulated cells with the recorded place fields replay paths drawn from the animal's own laps, with
+the length, speed and gain of the replay that was found. What is found of them gives the confusion
+matrix by which the shares of the recording are corrected (:mod:`analyses.recordings.recovery`).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from replay.log.event_log import EventLog
 __all__ = ["N_SESSIONS", "RecordedShares", "recorded_shares"]
 
 N_SESSIONS = 20
-"""How many sessions are simulated, unless another number is given."""
+"""Default number of simulated sessions."""
 _N_EACH = 15
 _MOST_OF_A_LAP = 0.75  # so that stretches of this length begin at many places
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
@@ -49,11 +48,11 @@ class RecordedShares(NamedTuple):
     Attributes
     ----------
     table : DataFrame
-        A row for each kind that the animal's laps can give: `kind`, `found` (its share of the
-        replay events with a sequence), `corrected, ci_low, ci_high` (95 %; NaN where nothing can be
-        corrected) and `recall` (the share of it that is found as what it is).
+        One row per kind that the animal's laps allow: `kind`, `found` (its share of the replay
+        events with a sequence), `corrected, ci_low, ci_high` (95 %; NaN without a correction) and
+        `recall` (the share of its events that is found and classified correctly).
     note : str
-        How they were corrected, or why they were not.
+        How shares were corrected, or why they were not.
     """
 
     table: pd.DataFrame
@@ -61,7 +60,7 @@ class RecordedShares(NamedTuple):
 
 
 class _Replay(NamedTuple):
-    """What replay was like: medians in cm and cm/s, and the rates relative to those in running."""
+    """Median length (cm) and speed (cm/s) of replay, and firing rates relative to running."""
 
     length: float
     speed: float
@@ -78,39 +77,39 @@ def recorded_shares(
     n_sessions: int = N_SESSIONS,
     seed: int = 0,
 ) -> RecordedShares:
-    """Correct the shares of kinds in a recording by what it could find.
+    """Correct the shares of kinds in a recording for what it misses.
 
-    Each simulated session has 15 paths of each kind: forward, reverse and novel ones, or, where the
-    animal ran everything both ways, paths that can be read either way and novel ones. Their events
-    are accepted by the score alone, without shuffles, and the decoder knows the gain, so recall is
-    at most as high in the recording.
+    Each simulated session has 15 paths of each kind: forward, reverse and novel ones, or, if the
+    animal ran everything in both directions, ambiguous and novel ones. Their events are accepted by
+    the score alone, without shuffles, and the decoder knows the gain, so the recall of the
+    recording is at most as high.
 
     Parameters
     ----------
     recording : Recording
-        What was analysed.
+        The recording.
     session : Session
-        As `analyses.recordings.session.prepare` made it of the recording.
+        The same recording, as `analyses.recordings.session.prepare` returns it.
     found : Conclusions
-        As `analyses.recordings.find_replay.find_replay` gives them.
+        The replay, as `analyses.recordings.find_replay.find_replay` returns it.
     settings : Settings, optional
-        How the recording was decoded.
+        The settings of decoding.
     judgement : Judgement, optional
-        How its events were judged.
+        The criteria for replay.
     n_sessions : int, default 20
-        How many sessions are simulated; with 0 nothing is corrected.
+        Number of simulated sessions; with 0 nothing is corrected.
     seed : int, default 0
         Seed of the simulated sessions and of the bootstrap.
 
     Returns
     -------
     RecordedShares
-        The shares; where too little would be found to correct them, the reason.
+        The shares; or, if recall is too low to correct them, the reason.
 
     Raises
     ------
     ValueError
-        If `n_sessions` or `seed` is no whole number of at least 0.
+        If `n_sessions` or `seed` is not a whole number of at least 0.
 
     Examples
     --------
@@ -131,16 +130,18 @@ def recorded_shares(
     if not number:
         return _not_corrected(counts, "No session was simulated.")
     if not (session.counts and is_ours):
-        return _not_corrected(counts, "Only what is decoded here, from spikes, can be simulated.")
+        return _not_corrected(
+            counts, "Only replay that was decoded here from spikes can be simulated."
+        )
     if not counts.sum():
-        return _not_corrected(counts, "No event of replay has a sequence.")
+        return _not_corrected(counts, "No replay event has a sequence.")
     replay = _measured(session, found)
     drawn = _draw(found.experience, replay.length, seeds[:number])
     if drawn is None:
         return _not_corrected(
             counts,
-            f"The animal's laps give too few paths of {replay.length:.0f} cm to simulate: neither "
-            "forward, reverse and novel ones nor, where it ran both ways, ambiguous and novel "
+            f"The animal's laps allow too few paths of {replay.length:.0f} cm: neither forward, "
+            "reverse and novel ones nor, where it ran in both directions, ambiguous and novel "
             "ones.",
         )
     try:
@@ -153,7 +154,7 @@ def recorded_shares(
             for place, (paths, own) in enumerate(zip(drawn, seeds[number:-1], strict=True))
         ]  # fmt: skip
     except ValueError as error:
-        return _not_corrected(counts, f"What is simulated can't be decoded: {error}")
+        return _not_corrected(counts, f"Simulated replay cannot be decoded: {error}")
     recovered = pd.concat(tables, ignore_index=True)
     try:
         shares = estimate_shares(counts, recovered, seed=seeds[-1])
@@ -166,7 +167,7 @@ def recorded_shares(
 
 
 def _draw(log: EventLog, length: float, seeds: Sequence[int]) -> list[pd.DataFrame] | None:
-    """Draw the paths of each session; none if the laps give too few."""
+    """Draw the paths of each session; None if the laps allow too few."""
     for kinds in (_ONE_WAY, _BOTH_WAYS):
         with suppress(ValueError):
             return [
@@ -177,7 +178,7 @@ def _draw(log: EventLog, length: float, seeds: Sequence[int]) -> list[pd.DataFra
 
 
 def _measured(session: Session, found: Conclusions) -> _Replay:
-    """Measure the longest sequences of events, and how fast cells fire along decoded paths."""
+    """Measure the longest sequences of events, and firing rates along decoded paths."""
     longest = found.sequences.sort_values("distance", ascending=False, kind="stable")
     longest = longest.drop_duplicates("event")
     lasts = (longest["end_time"] - longest["start_time"]).clip(lower=session.time_bin)
@@ -202,16 +203,16 @@ def _lap(log: EventLog) -> float:
 
 def _how(n_sessions: int, replay: _Replay) -> str:
     return (
-        "Corrected shares are those that explain what was found, by what is found of "
-        f"{n_sessions} simulated sessions with the fields of these cells and {_N_EACH} paths of "
-        "each kind from the animal's own laps. In the median, paths are as long "
-        f"({replay.length:.0f} cm; at most {_MOST_OF_A_LAP:g} of a lap) and as fast "
-        f"({replay.speed / 100:.1f} m/s) as the replay that was found, and cells fire "
-        f"{replay.gain:.1f} times as fast as in running. Simulated events are accepted by their "
-        "score alone, without shuffles, and what was missed may have been shorter or faster, so "
-        "recall is at most as high in the recording. Simulated novel paths join their pieces "
-        "anywhere in their middle half; if true ones join nearer to the middle, fewer are missed, "
-        "and their corrected share is somewhat too high."
+        "Corrected shares are the true shares that best explain those found, given the confusion "
+        f"matrix of {n_sessions} simulated sessions with the fields of these cells and {_N_EACH} "
+        "paths of each kind from the animal's own laps. Paths have the median length "
+        f"({replay.length:.0f} cm; at most {_MOST_OF_A_LAP:g} of a lap) and speed "
+        f"({replay.speed / 100:.1f} m/s) of the replay that was found, and cells fire "
+        f"{replay.gain:.1f} times as fast as during running. Simulated events are accepted by "
+        "their score alone, without shuffles, and missed replay may have been shorter or faster, "
+        "so the recall of the recording is at most as high. Simulated novel paths join their "
+        "pieces anywhere in their middle half; if true ones join nearer to the middle, fewer are "
+        "missed, and their corrected share is somewhat too high."
     )
 
 

@@ -1,15 +1,15 @@
 """Unfolding: true shares of kinds, estimated from those that a recording found.
 
-Few cells miss more, and they miss most of the paths that are harder to follow, so that the share of
-a kind among the events that are found is biased. With the confusion matrix the true shares follow
-from the found ones, as in the unfolding of spectra [1]_: they are the numbers x >= 0 for which x
-times the matrix is nearest to what was found, kept from wild values by a small penalty on the
-differences between them.
+Recordings with few cells miss more events, most of all those with paths that are harder to follow,
+so that the shares of kinds among the events that are found are biased. Given the confusion matrix,
+the true shares follow from those found, as in the unfolding of spectra [1]_: they are the numbers
+x >= 0 for which x times the matrix is nearest to what was found, with a small penalty on their
+differences as regularisation.
 
-Recordings differ from one another by their cells: one has fields where another has none. How much
-more sessions of the recovery differ than chance makes them is measured, and intervals say what
-other cells would have found. Where all sessions have the cells of the recording itself, they hardly
-differ, and nothing is added.
+Recordings differ by their cells: one has fields where another has none. The variability between
+simulated sessions beyond chance is measured and included in the intervals, which therefore allow
+for other cells. If all sessions have the cells of the recording itself, they hardly differ beyond
+chance, and nothing is added.
 
 References
 ----------
@@ -37,9 +37,9 @@ __all__ = ["LEAST_RECALL", "REGULARISATION", "bootstrap_shares", "correct_shares
 __all__ += ["estimate_shares", "unfold"]
 
 LEAST_RECALL = 0.2
-"""Where less than this share of a kind is found as what it is, no share is corrected."""
+"""The least recall of each kind with which shares are corrected."""
 REGULARISATION = 1e-4
-"""The weight of the squared differences between kinds, against the squared error."""
+"""The weight of the squared differences between kinds, relative to the squared error."""
 
 
 def correct_shares(
@@ -54,15 +54,15 @@ def correct_shares(
     Parameters
     ----------
     found : Series
-        The number or share of the events that were found as each kind, by kind. What was missed
-        does not count.
+        The number or share of the events that were classified as each kind, by kind. Missed events
+        do not count.
     matrix : DataFrame
-        As `confusion_matrix` gives it. Noise does not count.
+        As `confusion_matrix` returns it. Noise does not count.
     regularisation : float, default 1e-4
-        The weight of the squared differences between kinds, against the squared error. With 0 the
-        matrix is inverted, as far as no share becomes negative.
+        The weight of the squared differences between kinds, relative to the squared error. With 0
+        the matrix is inverted, under the constraint that no share is negative.
     least_recall : float, default 0.2
-        The least share of each kind that must be found as what it is.
+        The least recall of each kind.
 
     Returns
     -------
@@ -72,12 +72,12 @@ def correct_shares(
     Raises
     ------
     ValueError
-        If less of a kind is found than `least_recall`, or nothing was found.
+        If the recall of a kind is below `least_recall`, or nothing was found.
 
     Examples
     --------
-    Half of the forward events are found, and all of the novel ones, of which a quarter looks like
-    forward ones:
+    Half of the forward events are found, and all of the novel ones, a quarter of which is mistaken
+    for forward ones:
 
     >>> kinds = ["forward_episode", "novel_path"]
     >>> matrix = pd.DataFrame([[0.5, 0.0], [0.25, 0.75]], index=kinds, columns=kinds)
@@ -95,10 +95,10 @@ def correct_shares(
     poor = recall[recall < least]
     if len(poor):
         raise ValueError(
-            "Too little is found to correct any share: of "
-            + ", of ".join(f"{kind} {value:.2f}" for kind, value in poor.items())
-            + f" is found as what it is, and at least {least:g} is needed. Record more cells, or "
-            "report the shares as found, with this recall."
+            "Recall is too low to correct shares: that of "
+            + ", of ".join(f"{kind} is {value:.2f}" for kind, value in poor.items())
+            + f", and at least {least:g} is needed. Record more cells, or report the shares as "
+            "found, with this recall."
         )
     counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
     if not counts.sum() > 0:
@@ -109,28 +109,28 @@ def correct_shares(
 
 def _check_found(found: pd.Series) -> None:
     if not isinstance(found, pd.Series):
-        raise TypeError(f"found must be a pandas.Series by kind, got {type(found).__name__}.")
+        raise TypeError(f"found must be a pandas.Series by kind; got {type(found).__name__}.")
     check_array(found.to_numpy(), "found", kind="number", at_least=0)
 
 
 def unfold(
     found: ArrayLike, matrix: ArrayLike, regularisation: float = REGULARISATION
 ) -> NDArray[np.float64]:
-    """Solve for shares that aren't negative and, through a matrix, give what was found.
+    """Solve for the non-negative shares that, through a confusion matrix, best give those found.
 
     Parameters
     ----------
     found : array_like of float, shape (n_found,)
         Shares or numbers that were found.
     matrix : array_like of float, shape (n_truths, n_found)
-        The share of each truth that is found as each thing; rows need not sum to 1.
+        The share of each true kind that is classified as each kind; rows need not sum to 1.
     regularisation : float, default 1e-4
         As for `correct_shares`.
 
     Returns
     -------
     ndarray of float64, shape (n_truths,)
-        They sum to 1, and are NaN if nothing was found.
+        The true shares, which sum to 1; NaN if nothing was found.
 
     Examples
     --------
@@ -159,37 +159,37 @@ def estimate_shares(
 ) -> pd.DataFrame:
     """Estimate the true shares from the numbers of events found, with intervals.
 
-    What was found is uncertain, and so is the matrix: in each bootstrap sample, as
-    `bootstrap_shares` draws it, there are other events, other cells, and other repetitions of the
-    recovery.
+    Both the numbers that were found and the matrix are uncertain: each bootstrap sample of
+    `bootstrap_shares` has other events, other cells, and other simulated sessions.
 
     Parameters
     ----------
     found : Series
-        How many events were found as each kind, by kind.
+        The number of events that were classified as each kind, by kind.
     recovered : DataFrame
-        As `recovery` gives it, of one number of cells, gain and speed.
+        As `recovery` returns it, for a single number of cells, gain and speed.
     what : {"kind", "direction"}, default "kind"
-        What the shares are of.
+        The property of events whose shares are estimated.
     n_recordings : int, default 1
-        Of how many recordings `found` is the sum, each with cells of its own.
+        Number of recordings, with different cells, that are pooled in `found`.
     n_bootstrap : int, default 1000
         Number of bootstrap samples.
     level : float, default 0.95
-        Of the intervals.
+        Level of the intervals.
     seed : int, default 0
         Seed of the bootstrap.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each kind: `kind` (or `direction`), `recall` (the share of it that is found as
-        what it is), `found` (its share of what was found), `share` (estimated), `ci_low, ci_high`.
+        One row per kind: `kind` (or `direction`), `recall` (the share of its events that is found
+        and classified correctly), `found` (its share of the events found), `share` (estimated),
+        `ci_low, ci_high`.
 
     Raises
     ------
     ValueError
-        If recall is too low (as `correct_shares`), several settings are mixed, or numbers are no
+        If recall is too low (see `correct_shares`), several settings are mixed, or numbers are not
         counts.
 
     Examples
@@ -239,27 +239,30 @@ def bootstrap_shares(
     n_recordings: int = 1,
     n_bootstrap: int = 1000,
 ) -> NDArray[np.float64]:
-    """Draw shares as other recordings and other simulated sessions would have given them.
+    """Draw bootstrap samples of the estimated shares.
+
+    In each sample, recordings have the confusion matrices of randomly drawn sessions, as far as
+    sessions differ beyond chance; as many events as were found are drawn from them, and unfolded
+    with the confusion matrix of another random sample of sessions.
 
     Parameters
     ----------
     found : ndarray of float64, shape (n_found - 1,)
-        How many events were found as each thing; without what was missed.
+        The number of events that were classified as each kind, without missed events.
     sessions : ndarray of float64, shape (n_sessions, n_truths, n_found)
-        How many events of each truth each session found as what; what was missed is the last.
+        The number of events of each true kind classified as each kind in each session; missed
+        events are last.
     rng : numpy.random.Generator
-        Source of chance.
+        Source of randomness.
     n_recordings : int, default 1
-        Of how many recordings `found` is the sum.
+        Number of recordings that are pooled in `found`.
     n_bootstrap : int, default 1000
         Number of samples.
 
     Returns
     -------
     ndarray of float64, shape (n_bootstrap, n_truths)
-        The estimated shares in each sample. In it the recordings find as much as sessions that are
-        drawn at random, as far as these differ beyond the chance of their events; so many events as
-        were found are drawn, and unfolded with the matrix of sessions that are drawn again.
+        The estimated shares in each sample.
     """
     mean, each = _rates(sessions.sum(axis=0)), _rates(sessions)
     shares = unfold(found, mean[:, :-1])
@@ -278,7 +281,7 @@ def bootstrap_shares(
 
 
 def _beyond_chance(sessions: NDArray[np.float64]) -> float:
-    """Measure which part of the standard deviation between sessions isn't that of their events."""
+    """Compute the part of the standard deviation between sessions that is not due to chance."""
     if len(sessions) < 2:
         return 0.0
     number = np.maximum(sessions.sum(axis=2, keepdims=True), 1)
@@ -294,7 +297,7 @@ def _rates(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _counts_by_seed(recovered: pd.DataFrame, what: str, truths: list[str]) -> NDArray[np.float64]:
-    """Count truths and findings in each repetition: shape (n_seeds, n_truths, n_found)."""
+    """Count true and found kinds in each session: shape (n_seeds, n_truths, n_found)."""
     _, found = truths_and_found(recovered, what)
     codes = [
         pd.Categorical(recovered[column], categories=names).codes

@@ -1,1 +1,1 @@
-"""Significance: whether an event is replay, or what its spikes would give by chance."""
+"""Significance: tests of whether an event is replay or could arise by chance."""

@@ -1,9 +1,9 @@
-"""Calibration: the threshold of p that events of randomised cells pass as often as they should.
+"""Calibration: the threshold of p that events with randomised cells pass at the nominal rate [1]_.
 
 References
 ----------
-Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
-https://doi.org/10.7554/eLife.85635
+.. [1] Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
+   https://doi.org/10.7554/eLife.85635
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = ["Calibration", "calibrate", "choose_threshold"]
 
 
 class Calibration(NamedTuple):
-    """The threshold of p at which events of randomised cells pass as often as they should.
+    """The threshold of p that events with randomised cells pass at the nominal rate.
 
     Attributes
     ----------
     threshold : float
-        Events with a `p` of at most this are replay; 0 if none may be.
+        Events with a `p` of at most this are replay; 0 if no event may pass.
     false_positive_rate : float
-        The share of events with randomised cells that pass it.
+        The share of events with randomised cells that pass the threshold.
     at_nominal : float
         The share of them that would pass the nominal level itself.
     n_events : int
-        How many events with randomised cells were tested.
+        Number of tested events with randomised cells.
     """
 
     threshold: float
@@ -53,30 +53,31 @@ def calibrate(
     seed: int = 0,
     **options: object,
 ) -> Calibration:
-    """Choose the threshold by events whose cells are randomised: their true rate of replay is 0.
+    """Choose the threshold from events with randomised cells, whose true rate of replay is 0.
 
     Parameters
     ----------
     events, rates, track, dt
         As for `significance`.
     level : float, default 0.05
-        How many of them may pass.
+        The share of them that may pass.
     n_repeats : int, default 1
-        How often each event is randomised.
+        Number of randomisations of each event.
     seed : int, default 0
         Seed of the randomised cells and of their shuffles.
     **options
-        What `significance` is told besides.
+        Further arguments of `significance`.
 
     Returns
     -------
     Calibration
-        The largest threshold at which no more than `level` pass, and what it was measured on.
+        The largest threshold that at most the share `level` of events pass, and its false-positive
+        rate.
 
     Raises
     ------
     ValueError
-        As `significance`; or if no event can be tested.
+        As `significance`, or if no event can be tested.
 
     Examples
     --------
@@ -101,19 +102,19 @@ def calibrate(
 
 
 def choose_threshold(p_by_chance: ArrayLike, level: float = 0.05) -> Calibration:
-    """Choose the threshold of p at which no more than `level` of events pass by chance.
+    """Choose the threshold of p that at most the share `level` of events pass by chance.
 
     Parameters
     ----------
     p_by_chance : array_like of float, shape (n_events,)
-        The `p` of events whose cells were randomised; NaN of those not tested.
+        The `p` of events with randomised cells; NaN for events that were not tested.
     level : float, default 0.05
-        How many of them may pass.
+        The share of them that may pass.
 
     Returns
     -------
     Calibration
-        The largest such threshold that is not above `level`.
+        The largest such threshold, but at most `level`.
 
     Raises
     ------

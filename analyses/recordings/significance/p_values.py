@@ -1,7 +1,7 @@
-"""Significance: whether an event is replay, or what the same spikes would give by chance.
+"""P values of events: tests of whether an event is replay or could arise by chance.
 
-Each event gets a score, and the same score is computed many times from shuffled data. Its p value
-is (k + 1) / (n + 1), with the number k of n shuffles that score at least as high [1]_.
+The score of each event is compared with the scores of shuffled data. Its p value is
+(k + 1) / (n + 1), where k of n shuffles score at least as high [1]_.
 
 References
 ----------
@@ -55,32 +55,33 @@ def significance(
     rates : array_like of float, shape (n_cells, n_bins)
         Place fields in Hz.
     track : BinnedTrack
-        The track that is cut into these bins.
+        The track in these bins.
     dt : float
         Length of a time bin, in s.
     score : {"continuous", "weighted_correlation", "line_fit"}, default "continuous"
-        What is computed of each event, as ``SCORES`` describes it.
+        The score of each event; see ``SCORES``.
     shuffles : sequence of str
-        What is shuffled, each on its own, as ``SHUFFLES`` describes it; at least one of cells.
+        The shuffles, each of which is a separate test; see ``SHUFFLES``. At least one must be of
+        cells.
     n_shuffles : int, default 200
-        How often.
+        Number of shuffles of each.
     variance : float, default 15.0
-        Of a step of continuous movement in a time bin, in cm^2.
+        Variance of a step of continuous movement in a time bin, in cm^2.
     least_active : int, default 4
-        Events with fewer active cells are not tested.
+        Least number of active cells; other events are not tested.
     seed : int, default 0
-        Seed of the shuffles; those of an event don't depend on the other events.
+        Seed of the shuffles; those of an event do not depend on the other events.
 
     Returns
     -------
     pandas.DataFrame
-        One row an event: `event`, `n_active` (cells), `score`, a column ``p_SHUFFLE`` for each
-        shuffle, and `p`, the largest of them. Not tested: NaN.
+        One row per event: `event`, `n_active` (cells), `score`, a column ``p_SHUFFLE`` for each
+        shuffle, and `p`, the largest of them; NaN for events that were not tested.
 
     Raises
     ------
     ValueError
-        If no shuffle of cells is asked for, a name is unknown, or shapes disagree.
+        If there is no shuffle of cells, a name is unknown, or shapes disagree.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def significance(
     hertz = np.asarray(rates, dtype=float)
     if hertz.ndim != 2 or hertz.shape[1] != track.n_bins:
         raise ValueError(
-            f"rates must have the shape (n_cells, {track.n_bins}) on this track, got {hertz.shape}."
+            f"rates must have the shape (n_cells, {track.n_bins}) on this track; got {hertz.shape}."
         )
     walk, routes = walk_transitions(track, variance), routes_for(score, track)
     children = np.random.SeedSequence(check_whole("seed", seed)).spawn(len(events))
@@ -109,7 +110,7 @@ def significance(
         counts = np.asarray(given, dtype=float)
         if counts.ndim != 2 or counts.shape[1] != len(hertz):
             raise ValueError(
-                f"Event {number} must have the shape (n_time, {len(hertz)}), got {counts.shape}."
+                f"Event {number} must have the shape (n_time, {len(hertz)}); got {counts.shape}."
             )
         event = TestedEvent(counts, hertz, dt, walk, routes, track.component)
         n_active = int(np.count_nonzero(counts.sum(axis=0)))

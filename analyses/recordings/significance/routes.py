@@ -1,4 +1,4 @@
-"""Routes along a track: the ways from one of its ends to another."""
+"""Routes along a track: the paths from one of its ends to another."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Route", "find_routes"]
 
 
 class Route(NamedTuple):
-    """A way along the track from one of its ends to another.
+    """A path along the track from one of its ends to another.
 
     Attributes
     ----------
     bins : ndarray of int64, shape (n_bins_of_route,)
-        The bins that it passes, in order.
+        Its bins, in order.
     distance : ndarray of float64, shape (n_bins_of_route,)
-        How far each of them is from its beginning, in cm.
+        The distance of each bin from the beginning of the route, in cm.
     """
 
     bins: NDArray[np.int64]
@@ -30,18 +30,18 @@ class Route(NamedTuple):
 
 
 def find_routes(track: BinnedTrack) -> list[Route]:
-    """List the routes of a track: from each of its ends to each other, without a place twice.
+    """List the routes of a track: from each of its ends to each other, without repeated places.
 
     Parameters
     ----------
     track : BinnedTrack
-        The track. Where a component of it has fewer than two ends, as a ring, routes lead from each
+        The track. In a component with fewer than two ends, such as a ring, routes lead from each
         of its nodes to each other.
 
     Returns
     -------
     list of Route
-        Each route in one of its two directions; of routes with the same bins, one.
+        Each route in one of its two directions; routes with the same bins are listed once.
 
     Examples
     --------

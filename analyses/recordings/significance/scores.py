@@ -1,7 +1,7 @@
-"""Scores of an event: how much its spikes look like a movement along the track.
+"""Scores of an event: how closely its spikes resemble a movement along the track.
 
-On a track that branches a line is fitted to each route between two ends of the track, and the best
-one counts; so it does in each shuffle.
+On a track with branches, a score is computed for each route between two ends of the track, and the
+best route counts; the same holds for each shuffle.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ __all__ = [
 
 
 def weighted_correlation(posterior: ArrayLike, routes: Iterable[Route]) -> float:
-    """Correlate time and place, each pair weighted by its probability; on the best route.
+    """Compute the correlation of time and place, weighted by probability, on the best route [1]_.
 
     Parameters
     ----------
     posterior : array_like of float, shape (n_time, n_bins)
         Probability of each place in each time bin.
     routes : iterable of Route
-        As `find_routes` gives them.
+        As `find_routes` returns them.
 
     Returns
     -------
     float
-        The largest absolute correlation over all routes, each weighted with the share of the
+        The largest absolute correlation over all routes, each multiplied by the share of the
         posterior that lies on it; between 0 and 1.
 
     References
     ----------
-    Wu & Foster (2014), Hippocampal replay captures the unique topological structure of a novel
-    environment. https://doi.org/10.1523/JNEUROSCI.3414-13.2014
+    .. [1] Wu & Foster (2014), Hippocampal replay captures the unique topological structure of a
+       novel environment. https://doi.org/10.1523/JNEUROSCI.3414-13.2014
 
     Examples
     --------
@@ -76,30 +76,29 @@ def weighted_correlation(posterior: ArrayLike, routes: Iterable[Route]) -> float
 def line_fit(
     posterior: ArrayLike, routes: Iterable[Route], *, width: float = 15.0, n_lines: int = 40
 ) -> float:
-    """Find the straight line through time and place that holds most of the posterior.
+    """Fit the straight line through time and place that covers most of the posterior [1]_.
 
     Parameters
     ----------
     posterior : array_like of float, shape (n_time, n_bins)
         Probability of each place in each time bin.
     routes : iterable of Route
-        As `find_routes` gives them.
+        As `find_routes` returns them.
     width : float, default 15.0
-        How far from the line a place may be, in cm.
+        Largest distance of a place from the line, in cm.
     n_lines : int, default 40
-        How many places at the beginning and at the end of the event are joined by lines, each with
-        each.
+        Number of places at the beginning and at the end of the event; lines join each with each.
 
     Returns
     -------
     float
-        The mean probability, over time bins, within the width of the best line of the best route;
+        The mean probability, over time bins, within `width` of the best line on the best route;
         between 0 and 1.
 
     References
     ----------
-    Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
-    https://doi.org/10.1016/j.neuron.2009.07.027
+    .. [1] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
+       https://doi.org/10.1016/j.neuron.2009.07.027
 
     Examples
     --------
@@ -125,7 +124,7 @@ def line_fit(
 
 
 class TestedEvent(NamedTuple):
-    """One event, and what its score may need.
+    """An event, with the data for its score.
 
     Attributes
     ----------
@@ -136,11 +135,11 @@ class TestedEvent(NamedTuple):
     dt : float
         Length of a time bin, in s.
     walk : ndarray of float64, shape (n_bins, n_bins)
-        The steps of continuous movement.
+        Transition probabilities of continuous movement.
     routes : list of Route
         The routes of the track.
     component : ndarray of int32, shape (n_bins,)
-        In which component of the track each bin lies.
+        The component of the track of each bin.
     """
 
     counts: NDArray[np.float64]
@@ -165,7 +164,7 @@ def _line(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:
 
 
 def routes_for(score: str, track: BinnedTrack) -> list[Route]:
-    """List the routes of a track if a score needs them; there may be very many.
+    """List the routes of a track, of which there may be many, if the score needs them.
 
     Parameters
     ----------
@@ -177,7 +176,7 @@ def routes_for(score: str, track: BinnedTrack) -> list[Route]:
     Returns
     -------
     list of Route
-        None for ``continuous``, which follows the track itself.
+        The routes; empty for ``continuous``, which uses the track itself.
     """
     return [] if score == "continuous" else find_routes(track)
 
@@ -188,11 +187,11 @@ SCORES: dict[str, Callable[[TestedEvent, NDArray[np.float64]], float]] = {
     "line_fit": _line,
 }
 """``continuous``: the mean probability of continuous movement in the state-space decoder.
-``weighted_correlation`` and ``line_fit``: of the posterior of the Bayesian decoder."""
+``weighted_correlation`` and ``line_fit``: those of the posterior of the Bayesian decoder."""
 
 SCORE_LABELS = {
     "continuous": "mean probability of continuous movement",
     "weighted_correlation": "weighted correlation of time and place",
     "line_fit": "mean probability near the best line",
 }
-"""What each score is, in a few words."""
+"""Short descriptions of the scores."""

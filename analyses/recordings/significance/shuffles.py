@@ -1,8 +1,9 @@
-"""Shuffles: what an event would be by chance.
+"""Shuffles of events, for tests against chance.
 
-A shuffle destroys what it shuffles and nothing else. Shuffles of *time bins* or of the *posterior*
-keep the drift that any place code has from one bin to the next: of events whose cells were assigned
-at random, they call about half significant. At least one shuffle of *cells* is therefore required.
+A shuffle destroys only the structure that it shuffles. Under shuffles of *time bins* or of the
+*posterior*, about half of all events with randomly assigned cells are significant, because any
+population code changes gradually from one time bin to the next. At least one shuffle of *cells* is
+therefore required.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ __all__ = ["BIN_SHUFFLES", "CELL_SHUFFLES", "SHUFFLES", "check_shuffles", "shuff
 CELL_SHUFFLES = ("cell_identity", "circular_fields")
 BIN_SHUFFLES = ("time_bins", "circular_posterior")
 SHUFFLES = CELL_SHUFFLES + BIN_SHUFFLES
-"""``cell_identity``: which cell has which place field. ``circular_fields``: each place field moved
-along the track by a distance of its own. ``time_bins``: their order. ``circular_posterior``: the
-posterior of each time bin moved along the track by a distance of its own. Tracks that do not join
-are moved along each on its own."""
+"""``cell_identity``: place fields are permuted among cells. ``circular_fields``: each place field
+is shifted along the track by an independent distance. ``time_bins``: the order of time bins is
+permuted. ``circular_posterior``: the posterior of each time bin is shifted along the track by an
+independent distance. Shifts are separate for each track."""
 
 
 def shuffled_likelihoods(
     shuffle: str, event: TestedEvent, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Give the likelihoods of an event after one shuffle.
+    """Compute the likelihoods of an event after one shuffle.
 
     Parameters
     ----------
@@ -39,12 +40,12 @@ def shuffled_likelihoods(
     event : TestedEvent
         The event.
     rng : numpy.random.Generator
-        Source of chance.
+        Source of randomness.
 
     Returns
     -------
     ndarray of float64, shape (n_time, n_bins)
-        Their logarithms.
+        The log-likelihoods.
     """
     rates = event.rates
     if shuffle == "cell_identity":
@@ -62,7 +63,7 @@ def shuffled_likelihoods(
 def _rolled(
     values: NDArray[np.float64], component: NDArray[np.int32], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Move each row along each track by a distance of its own; what leaves its end returns."""
+    """Shift each row circularly along each track by an independent distance."""
     moved = np.empty_like(values)
     for part in range(int(component.max()) + 1):
         bins = np.flatnonzero(component == part)
@@ -73,7 +74,7 @@ def _rolled(
 
 
 def check_shuffles(shuffles: Sequence[str]) -> list[str]:
-    """Check what is to be shuffled.
+    """Check the names of shuffles.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def check_shuffles(shuffles: Sequence[str]) -> list[str]:
     chosen = [check_choice("shuffle", name, SHUFFLES) for name in shuffles]
     if not set(chosen) & set(CELL_SHUFFLES):
         raise ValueError(
-            f"Shuffles of {' and '.join(BIN_SHUFFLES)} alone call about half of the events "
-            "significant whose cells were assigned at random: add cell_identity or circular_fields."
+            f"Under shuffles of {' and '.join(BIN_SHUFFLES)} alone, about half of all events with "
+            "randomly assigned cells are significant: add cell_identity or circular_fields."
         )
     return chosen

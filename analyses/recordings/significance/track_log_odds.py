@@ -1,8 +1,8 @@
-"""Track log odds: on which of two tracks an event is, whatever the order of its places.
+"""Track log odds: which of two tracks an event represents, whatever the order of its places.
 
 The published code divides a sum that is not normalised by one that is; here the posterior is
 normalised over both tracks for both sums, and decoded with the cells that have fields on both [1]_.
-By chance each cell has its fields on the two tracks swapped, or not.
+In shuffles, the fields of each cell on the two tracks are swapped with probability 1/2.
 
 References
 ----------
@@ -29,20 +29,20 @@ __all__ += ["tracks_to_compare"]
 
 
 def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float:
-    """Compare how much of the posterior of an event lies on each of two tracks.
+    """Compute the log odds of two tracks from the posterior of an event [1]_.
 
     Parameters
     ----------
     posterior : array_like of float, shape (n_time, n_bins)
-        Over the bins of both tracks, decoded with cells that have a field on both.
+        The posterior over the bins of both tracks, decoded with cells that have a field on both.
     first, second : array_like of bool, shape (n_bins,)
-        Which bins belong to which track.
+        Whether each bin belongs to the first and to the second track.
 
     Returns
     -------
     float
-        The natural logarithm of the ratio of the sums. The posterior is normalised over both tracks
-        together, in each time bin, for both sums alike.
+        The natural logarithm of the ratio of the sums over both tracks. For both sums, the
+        posterior is normalised over both tracks together in each time bin.
 
     Raises
     ------
@@ -51,7 +51,8 @@ def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float
 
     References
     ----------
-    Takigawa et al. (2024), https://doi.org/10.7554/eLife.85635
+    .. [1] Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
+       https://doi.org/10.7554/eLife.85635
 
     Examples
     --------
@@ -62,8 +63,8 @@ def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float
     one, other = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     if weights.ndim != 2 or {one.shape, other.shape} != {weights.shape[1:]}:
         raise ValueError(
-            f"Each track must say for each of the posterior's bins whether it is its own; got "
-            f"shapes {weights.shape}, {one.shape} and {other.shape}."
+            "first and second must each have one value for each bin of the posterior; got shapes "
+            f"{weights.shape}, {one.shape} and {other.shape}."
         )
     if (one & other).any():
         raise ValueError(f"Bin {int(np.flatnonzero(one & other)[0])} belongs to both tracks.")
@@ -75,7 +76,7 @@ def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float
 
 
 def find_tracks(graph: nx.Graph | None, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Look up the nodes of the landmarks that name two tracks.
+    """Look up the nodes of two tracks that are named as landmarks.
 
     Parameters
     ----------
@@ -83,12 +84,12 @@ def find_tracks(graph: nx.Graph | None, names: Sequence[str]) -> tuple[tuple[str
         The track graph, with `landmarks` as :mod:`analyses.recordings.readers.track_graphs` reads
         them.
     names : sequence of str
-        Two of these, or none.
+        The names of two landmarks, or none.
 
     Returns
     -------
     tuple of tuple of str
-        The nodes of each.
+        The nodes of each landmark.
 
     Raises
     ------
@@ -105,13 +106,13 @@ def find_tracks(graph: nx.Graph | None, names: Sequence[str]) -> tuple[tuple[str
     """
     if len(names) not in (0, 2):
         raise ValueError(
-            f"Track log odds compare two tracks, got {len(names)}: name two landmarks."
+            f"Track log odds compare two tracks; got {len(names)}. Name two landmarks."
         )
     known = {} if graph is None else graph.graph.get("landmarks", {})
     if names and not known:
         raise ValueError(
-            "The track names no landmarks, so nothing can be compared: add them to its JSON, such "
-            'as "landmarks": {"left": ["1", "2"], "right": ["1", "3"]}.'
+            "The track has no landmarks to compare: add them to its JSON, such as "
+            '"landmarks": {"left": ["1", "2"], "right": ["1", "3"]}.'
         )
     return tuple(
         tuple(str(node) for node in known[check_choice("landmark", name, known)]) for name in names
@@ -119,7 +120,7 @@ def find_tracks(graph: nx.Graph | None, names: Sequence[str]) -> tuple[tuple[str
 
 
 def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
-    """Find the bins on the edges that join nodes of a track.
+    """Find the bins on the edges between the given nodes of a track.
 
     Parameters
     ----------
@@ -131,12 +132,12 @@ def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
     Returns
     -------
     ndarray of bool, shape (n_bins,)
-        Whether each bin is on an edge of which both nodes are named.
+        Whether each bin is on an edge between two of these nodes.
 
     Raises
     ------
     ValueError
-        If there is no such node, or no edge joins any of them.
+        If there is no such node, or no edge between them.
 
     Examples
     --------
@@ -151,8 +152,8 @@ def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
     inside: NDArray[np.bool_] = np.isin(track.edges, list(chosen)).sum(axis=1) == 2
     if not inside.any():
         raise ValueError(
-            f"No edge of the track joins any of the nodes {', '.join(nodes)}, so there are no bins "
-            "between them: name the nodes at both ends of each corridor."
+            f"The track has no edge between any of the nodes {', '.join(nodes)}: name the nodes at "
+            "both ends of each corridor."
         )
     return inside[track.edge]
 
@@ -160,7 +161,7 @@ def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
 def tracks_to_compare(
     track: BinnedTrack, rates: ArrayLike, named: Sequence[Sequence[str]] = ()
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Find the bins of the two tracks that track log odds compare.
+    """Find the bins of the two tracks to be compared by track log odds.
 
     Parameters
     ----------
@@ -169,13 +170,13 @@ def tracks_to_compare(
     rates : array_like of float, shape (n_cells, n_bins)
         Place fields in Hz.
     named : sequence of sequence of str, optional
-        The nodes of each, if a user named them. Else a graph of two components has two tracks.
+        The nodes of each track; by default, the two components of a graph with two.
 
     Returns
     -------
     tuple of ndarray of bool, each of shape (n_bins,), or None
-        The bins of each; None if nobody named tracks, and there are not two, or fewer than two
-        cells have a field on both.
+        The bins of each track; None if no tracks are named and either the graph does not have two
+        components or fewer than two cells have a field on both.
 
     Raises
     ------
@@ -203,21 +204,21 @@ def tracks_to_compare(
 def common_cells(
     rates: ArrayLike, first: ArrayLike, second: ArrayLike, least_peak: float = 0.5
 ) -> NDArray[np.bool_]:
-    """Find the cells that have a field on each of two tracks.
+    """Find the cells with a field on each of two tracks.
 
     Parameters
     ----------
     rates : array_like of float, shape (n_cells, n_bins)
         Place fields in Hz.
     first, second : array_like of bool, shape (n_bins,)
-        Which bins belong to which track.
+        Whether each bin belongs to the first and to the second track.
     least_peak : float, default 0.5
-        The rate that must be reached somewhere on each, in Hz.
+        Least peak rate on each track, in Hz.
 
     Returns
     -------
     ndarray of bool, shape (n_cells,)
-        Whether each cell has.
+        Whether each cell has a field on both tracks.
 
     Examples
     --------
@@ -241,7 +242,7 @@ def track_log_odds(
     n_shuffles: int = 200,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Tell on which of two tracks each event is, and compare it with chance.
+    """Compute the track log odds of each event, and compare them with chance.
 
     Parameters
     ----------
@@ -250,22 +251,22 @@ def track_log_odds(
     rates : array_like of float, shape (n_cells, n_bins)
         Place fields in Hz.
     first, second : array_like of bool, shape (n_bins,)
-        Which bins belong to which track, as `bins_between` gives them.
+        Whether each bin belongs to the first and to the second track, as from `bins_between`.
     dt : float
         Length of a time bin, in s.
     least_peak : float, default 0.5
-        As for `common_cells`, which alone are decoded.
+        As for `common_cells`; only these cells are decoded.
     n_shuffles : int, default 200
-        How often the fields of cells are swapped. Where tracks differ in length, a field is
-        stretched.
+        Number of shuffles, in which the fields of cells swap tracks. If tracks differ in length,
+        fields are stretched.
     seed : int, default 0
-        Seed of the shuffles; those of an event don't depend on the other events.
+        Seed of the shuffles; those of an event do not depend on the other events.
 
     Returns
     -------
     pandas.DataFrame
-        One row an event: `log_odds`, above 0 on the first track, and `log_odds_z`, in standard
-        deviations from the mean of the shuffles; NaN in events without a spike of these cells.
+        One row per event: `log_odds`, above 0 for the first track, and `log_odds_z`, in standard
+        deviations from the mean of the shuffles; NaN for events without spikes of these cells.
 
     Raises
     ------
@@ -287,7 +288,7 @@ def track_log_odds(
     if np.count_nonzero(chosen) < 2:
         raise ValueError(
             f"{np.count_nonzero(chosen)} of {len(hertz)} cells have a field on both tracks (at "
-            f"least {least_peak:g} Hz): too few to compare them."
+            f"least {least_peak:g} Hz): too few for a comparison."
         )
     own = hertz[chosen]
     swapped = own.copy()

@@ -1,6 +1,6 @@
-"""The main job: simulate the paper's experiments, classify what is replayed, compare and draw.
+"""The reproduction: simulate the paper's experiments, classify replay, compare and draw.
 
-The work is cut into pieces, one for each world of each experiment, with all runs of all learners in
+The work is divided into pieces, one per world of each experiment, with all runs of all learners in
 it.
 """
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from analyses.jobs.columns import LOG_TABLES, MEAN_RATE, Column, Table
 from analyses.jobs.mdp_files import read_mdps
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, Study
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STUDY", "by_experiment"]
 
-# How many steps and backups of a log are read for a figure.
+# The number of steps and backups of a log that are read for a figure.
 _ROWS_OF_EVENTS = 1 << 19
 _ROWS_OF_GRAPH = 1 << 20
 
@@ -67,7 +68,7 @@ def _show(plan: Reproduction, tables: Mapping[str, pd.DataFrame]) -> Iterator[Sh
 
 
 def by_experiment(table: pd.DataFrame) -> pd.DataFrame:
-    """Arrange what is to be shown of each learner and experiment.
+    """Arrange texts about each learner and experiment in a table.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def by_experiment(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a learner, one column an experiment, under the names by which both are published.
+        One row per learner, one column per experiment, under their published names.
     """
     from analyses.plots.style import label
 
@@ -152,7 +153,7 @@ def _draw_learned_graph(results: Results) -> Iterator[tuple[str, Figure]]:
 def _first_log(
     results: Results, experiment: str, learners: tuple[str, ...], n_rows: int
 ) -> EventLog | None:
-    """Read the log of the first of these learners that was kept; of a long one, its beginning."""
+    """Read the first kept log among these learners; if it is long, only its beginning."""
     for learner in learners:
         folder = results.folder / log_folder(experiment, learner, 0, 0)
         if folder.exists():
@@ -176,6 +177,66 @@ STUDY = Study(
         "replay_kinds": _draw_replay_kinds,
         "replay_over_time": _draw_replay_over_time,
         "learned_graph": _draw_learned_graph,
+    },
+    columns={
+        "reward_rate.csv": Table.of(
+            "time window of a learner in an experiment",
+            "experiment learner time_step mean sem ci_low ci_high n_mdps n_seeds",
+            {"mean": MEAN_RATE},
+        ),
+        "area_under_curve.csv": Table.of(
+            "learner in an experiment",
+            "experiment learner mean sem ci_low ci_high n_mdps n_seeds",
+            {"mean": Column("the mean over worlds of the normalised reward rate of whole runs")},
+        ),
+        "paired_differences.csv": Table.of(
+            "pair of learners in an experiment",
+            "experiment learner reference mean sem ci_low ci_high n_mdps p n_better p_sign",
+            {
+                "reference": Column("the other learner"),
+                "mean": Column(
+                    "the mean over worlds of the reward rate of `learner` minus that of `reference`"
+                ),
+                "p": Column("that of a paired t test", "", "with one world"),
+                "n_better": Column("number of worlds in which `learner` earned more"),
+                "p_sign": Column("the p value of a sign test", "", "if no world differs"),
+            },
+        ),
+        "time_to_criterion.csv": Table.of(
+            "learner in an experiment",
+            "experiment learner median share_reached n",
+            {
+                "median": Column(
+                    "the median over runs of the step at which 90 % of the optimum is reached",
+                    "steps",
+                    "if fewer than half of the runs reach it",
+                ),
+                "share_reached": Column("the share of runs that reach it"),
+                "n": Column("number of runs"),
+            },
+        ),
+        "single_runs.parquet": Table.of(
+            "time window of one of the first runs",
+            "experiment learner mdp seed time_step reward_rate",
+        ),
+        "replay_kinds.csv": Table.of(
+            "kind of replay of a learner in an experiment",
+            "experiment learner chains kind count share ci_low ci_high n_units",
+            {
+                "count": Column("causal chains of three states or more"),
+                "share": Column("the share of this kind", "", "if the learner replays nothing"),
+                "n_units": Column("number of worlds in which anything was replayed"),
+            },
+        ),
+        "replay_over_time.csv": Table.of(
+            "kind of replay in a time window",
+            "experiment learner time_step kind count share",
+            {
+                "count": Column("causal chains of three states or more that began in the window"),
+                "share": Column("the share of this kind", "", "if nothing was replayed"),
+            },
+        ),
+        "sequences.parquet": LOG_TABLES["sequences.parquet"],
     },
     n_figures=lambda plan: 3 + 3 * len(plan.n_pieces()),
     show=_show,

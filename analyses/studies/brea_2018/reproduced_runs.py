@@ -1,6 +1,6 @@
-"""What a worker does: all runs of all learners in one world of one experiment.
+"""The work of a piece: all runs of all learners in one world of one experiment.
 
-Workers load this module and what it needs, and neither statistics nor figures.
+Workers load only this module and its imports, and neither statistics nor figures.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
     Parameters
     ----------
     plan : Reproduction
-        What to reproduce.
+        The plan.
     piece : Piece
         The experiment, and the number of the world.
 
     Returns
     -------
     dict
-        ``windows``: a row for each window of each run, with `time_step, reward_rate, learner, mdp,
-        seed`, and the reward rates of the `random` and the `optimal` policy; ``counts``: how many
-        chains of each kind began in each window; and the files of the logs that are kept.
+        ``windows``: one row per window of each run: `time_step, reward_rate, learner, mdp, seed`,
+        and the reward rates of the `random` and the `optimal` policy; ``counts``: the number of
+        chains of each kind that began in each window; and the files of the logs that are kept.
     """
     name, index = piece
     experiment = plan.experiment(name)
     mdp = experiment.mdp(index, plan.seed)
     between = baselines(mdp, discount=experiment.discount, epsilon=experiment.epsilon)
-    # One table for all runs: making one for each takes longer than the run.
+    # One table for all runs: making one per run takes longer than the run.
     columns: dict[str, list[NDArray[Any]]] = {}
     files: dict[str, Path] = {}
     replayed: dict[str, NDArray[np.int64]] = {}
@@ -102,7 +102,7 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
 
 
 def _counts_table(counts: dict[str, NDArray[np.int64]], ends: NDArray[np.int64]) -> pd.DataFrame:
-    """List how many chains of each kind began in each window, summed over the runs of a learner."""
+    """List the chains of each kind that began in each window, summed over the runs of a learner."""
     names = ["learner", "time_step", "chains", "kind"]
     rows = pd.MultiIndex.from_product([list(counts), ends.tolist(), CHAINS, KINDS], names=names)
     return pd.Series(np.ravel(list(counts.values())), rows, name="count").reset_index()
@@ -111,16 +111,16 @@ def _counts_table(counts: dict[str, NDArray[np.int64]], ends: NDArray[np.int64])
 def keep_log(
     folder: Path, labels: dict[str, Any], counts: ReplayCounts, learn: Callable[..., Run]
 ) -> Run:
-    """Make a run that is counted as any other, and write its log and its sequences besides.
+    """Make a run, count its replay, and write its log and its sequences.
 
     Parameters
     ----------
     folder : Path
-        Where to; it must not exist yet.
+        The folder to write; it must not exist yet.
     labels : dict
-        What the run is: columns before those of the sequences, with `experiment` among them.
+        Columns that identify the run, `experiment` among them, before those of the sequences.
     counts : ReplayCounts
-        Counts the run.
+        Counts the replay of the run.
     learn : callable
         ``learn(on_block=...)`` makes the run.
 

@@ -1,4 +1,4 @@
-"""The tables of a reproduction, made of all its pieces."""
+"""The tables of a reproduction, made from all its pieces."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _ROWS_OF_A_GROUP = 1 << 20
 
 
 def make_tables(plan: Reproduction, results: Results) -> dict[str, pd.DataFrame]:
-    """Make the tables of all pieces; the example worlds and all sequences are written besides.
+    """Make the tables of all pieces; also write the example worlds and all sequences.
 
     Parameters
     ----------
     plan : Reproduction
-        What was reproduced.
+        The plan.
     results : Results
         The folder, with all pieces.
 
@@ -94,14 +94,14 @@ def world_means(windows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a window, as if it were of one run, of seed 0.
+        One row per window, as of a single run with seed 0.
     """
     group = windows.groupby(_GROUP, as_index=False, sort=False)
     return group[["reward_rate", "random", "optimal"]].mean().assign(seed=0)
 
 
 def normalise_windows(windows: pd.DataFrame) -> pd.DataFrame:
-    """Express reward rates between the random (0) and the optimal policy (1).
+    """Scale reward rates so that the random policy has 0 and the optimal policy 1.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def normalise_windows(windows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        As `analyses.reward_rate.normalise` gives it.
+        As `analyses.reward_rate.normalise` returns it.
     """
     between = windows[["experiment", "mdp", "random", "optimal"]].drop_duplicates()
     rates = windows[["experiment", "learner", "mdp", "seed", "time_step", "reward_rate"]]
@@ -124,9 +124,9 @@ def learning_curves(plan: Reproduction, normalised: pd.DataFrame) -> pd.DataFram
     Parameters
     ----------
     plan : Reproduction
-        What was reproduced.
+        The plan.
     normalised : pandas.DataFrame
-        What `normalise_windows` gives of the `world_means` of all worlds.
+        The `world_means` of all worlds after `normalise_windows`.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def _replay_tables(counts: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def _join(files: list[Path], path: Path) -> None:
-    """Write the rows of several tables as one, a part at a time."""
+    """Write the rows of several tables as one table, part by part."""
     schema = pa.unify_schemas(
         [parquet.read_schema(file) for file in files], promote_options="default"
     )
@@ -171,7 +171,7 @@ def _row_groups(files: Iterable[Path], schema: pa.Schema) -> Iterator[pa.Table]:
 
 
 def _regrouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Cut a table that comes in parts into groups of rows of one size."""
+    """Regroup a table that arrives in parts into groups of equal numbers of rows."""
     waiting: pa.Table | None = None
     for table in tables:
         waiting = table if waiting is None else pa.concat_tables([waiting, table])

@@ -1,4 +1,4 @@
-"""What to reproduce: which experiments and learners, how much of each, from which seed."""
+"""The plan of a reproduction: experiments, learners, sizes and seed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from replay.worlds.mdp import MDP
 __all__ = ["N_WINDOWS", "Reproduction", "log_folder", "plan_reproduction", "world_of_log"]
 
 N_WINDOWS = 100
-"""Into how many windows the steps of a run are cut for its reward rate."""
+"""Number of windows of a run in which its reward rate is computed."""
 
 _QUICK = {
     "deterministic_tree": (10, 2, 20_000),
@@ -39,23 +39,23 @@ _LOGS = ("replay", "all", "none")
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What to reproduce.
+    """The plan of a reproduction.
 
     Attributes
     ----------
     experiments, learners : tuple of str
         Names in ``EXPERIMENTS`` and ``LEARNERS``, or of learners in `files`.
     n_mdps, n_seeds, n_steps : dict
-        Experiment -> worlds, runs of each learner in each world, steps of a run.
+        Experiment -> number of worlds, of runs of each learner in each world, of steps of a run.
     seed : int
         Seed of everything.
     log : {"replay", "all", "none"}
         What is logged; with ``"none"`` nothing is classified.
     keep_logs : int
-        Of how many runs of each learner in each experiment the whole log is kept.
+        Number of runs of each learner in each experiment whose whole log is kept.
     variant : str
-        Where text and code of the paper disagree: a name in ``VARIANTS``, or discrepancies in which
-        the text is followed, as in ``"D1+D2"``.
+        A name in ``VARIANTS``; or the discrepancies between the paper's text and code in which the
+        text is followed, as in ``"D1+D2"``.
     files : dict of str to str
         The Python files of the user's own learners, by name.
     """
@@ -72,25 +72,25 @@ class Reproduction:
     files: Mapping[str, str] = field(default_factory=dict)
 
     def experiment(self, name: str) -> Experiment:
-        """Give an experiment as the plan's variant has it, with the user's own learners."""
+        """Return an experiment in the plan's variant, with the user's own learners."""
         return (
             EXPERIMENTS[name].variant(self.variant).beside(map(find_learner, self.files.values()))
         )
 
     def file_or_name(self, learner: str) -> str:
-        """Give what `find_learner` takes for a learner of the plan."""
+        """Return the file or name by which `find_learner` finds a learner of the plan."""
         return self.files.get(learner, learner)
 
     @property
     def n_runs(self) -> int:
-        """How many runs there are in all."""
+        """Number of all runs."""
         return sum(self.n_mdps[name] * self.n_seeds[name] for name in self.experiments) * len(
             self.learners
         )
 
     @property
     def total_steps(self) -> int:
-        """How many steps there are in all runs."""
+        """Number of steps of all runs."""
         return sum(self.n_mdps[name] * self.world_steps(name) for name in self.experiments)
 
     def world_steps(self, experiment: str) -> int:
@@ -105,15 +105,15 @@ class Reproduction:
         return min(max(self.keep_logs - piece.number * n_seeds, 0), n_seeds)
 
     def n_pieces(self) -> dict[str, int]:
-        """Give the number of pieces: one for each world of each experiment."""
+        """Return the number of pieces: one per world of each experiment."""
         return {name: self.n_mdps[name] for name in self.experiments}
 
     def describe(self) -> dict[str, Any]:
-        """Give what the manifest is to hold: all that is needed to make the results again."""
+        """Return the entries of the manifest: all that is needed to make the results again."""
         files = {"files": digests(self.files)} if self.files else {}
-        told = {key: value for key, value in asdict(self).items() if key != "files"}
+        fields = {key: value for key, value in asdict(self).items() if key != "files"}
         return {
-            **told,
+            **fields,
             **files,
             "parameters": {name: self._parameters(name) for name in self.experiments},
         }
@@ -143,19 +143,19 @@ def plan_reproduction(
     keep_logs: int = 1,
     variant: str = "published",
 ) -> Reproduction:
-    """Check what is asked for, and fill in the sizes.
+    """Plan a reproduction: check the arguments, and fill in the sizes.
 
     Parameters
     ----------
     experiments, learners : sequence of str
-        Which; none means all experiments and the paper's nine learners. A learner may be a Python
-        file of one's own.
+        By default all experiments and the paper's nine learners. A learner may be your own Python
+        file.
     n_mdps, n_seeds : int, optional
-        Worlds of every experiment, and runs of each learner in each of them.
+        Number of worlds of every experiment, and of runs of each learner in each of them.
     n_steps : int or dict, optional
         Steps of a run, a multiple of 100; by experiment if it is a dict.
     full : bool, default False
-        Whether sizes that are not given are the paper's, or such as need about a minute.
+        Whether sizes that are not given are the paper's, instead of small ones for about a minute.
     size : float, default 1
         A factor of the number of worlds, if that is not given.
     seed : int, default 0
@@ -163,7 +163,7 @@ def plan_reproduction(
     log : {"replay", "all", "none"}, default "replay"
         What is logged.
     keep_logs : int, default 1
-        Of how many runs of each learner in each experiment the whole log is kept.
+        Number of runs of each learner in each experiment whose whole log is kept.
     variant : str, default "published"
         A name in ``VARIANTS``, or discrepancies, as in ``"D1+D2"``.
 
@@ -227,7 +227,7 @@ def plan_reproduction(
 
 
 def _whole_windows(experiment: str, n_steps: int) -> int:
-    """Check that a run is cut into windows of equal length."""
+    """Check that a run can be divided into windows of equal length."""
     what = f"The number of steps of {experiment}"
     number = check_whole(what, n_steps, at_least=N_WINDOWS, at_most=MOST_STEPS)
     if number % N_WINDOWS:
@@ -239,19 +239,18 @@ def _whole_windows(experiment: str, n_steps: int) -> int:
 
 
 def log_folder(experiment: str, learner: str, index: int, run: int) -> str:
-    """Name the place of a whole event log in the result folder.
+    """Return the folder of a whole event log.
 
     Parameters
     ----------
     experiment, learner : str
-        Which.
     index, run : int
         The number of the world, and of the run in it.
 
     Returns
     -------
     str
-        The place, from the result folder on.
+        The path, relative to the result folder.
     """
     return f"logs/{experiment}/{learner}-{index}-{run}"
 

@@ -1,4 +1,4 @@
-"""What a reproduction costs before it starts: short runs of each learner, scaled to the plan."""
+"""The estimated cost of a reproduction: short runs of each learner, scaled to the plan."""
 
 from __future__ import annotations
 
@@ -29,21 +29,20 @@ _LONGEST = 1_000_000
 _BYTES_PER_STEP = 4
 _BYTES_PER_BACKUP = 10
 _BYTES_PER_RUN = 3_000
-_BYTES_HELD = 240  # for each backup of the block that is being counted or written
-_READINGS = 2  # of a log that is kept: to classify it, and to draw it
+_BYTES_HELD = 240  # per backup of the block that is being counted or written
+_READINGS = 2  # of a kept log: to classify it, and to draw it
 
 
 class Sample(NamedTuple):
-    """What one run of a learner in an experiment costs.
+    """The cost of one run of a learner in an experiment.
 
     Attributes
     ----------
     experiment, learner : str
-        Which.
     seconds : float
-        Time to simulate it and to count what it replays.
+        Time to simulate it and to count its replay.
     n_backups : float
-        How many backups it logs.
+        Number of logged backups.
     seconds_to_keep : float
         Time to write its log, and to classify and draw it.
     """
@@ -56,7 +55,7 @@ class Sample(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What a run, or a part of it, took: seconds, backups, and seconds to keep its log."""
+    """The cost of a run, or of a part of it: seconds, backups, and seconds to keep its log."""
 
     seconds: float
     n_backups: float
@@ -64,23 +63,23 @@ class Measured(NamedTuple):
 
 
 def extrapolate(n_steps: int, run: Callable[[int], Measured]) -> Measured:
-    """Guess what a run takes from shorter ones.
+    """Estimate the cost of a run from shorter ones.
 
-    A run of up to 20,000 steps is made as it is. A longer one is extrapolated from its first tenth
-    and fifth, or from its first one and two million steps if these are less, because learners
-    replay most while they know little.
+    A run of up to 20,000 steps is measured as a whole. A longer one is extrapolated from its first
+    tenth and fifth, or from its first one and two million steps if these are shorter: from both,
+    because learners replay most while they know little.
 
     Parameters
     ----------
     n_steps : int
         Steps of the run.
     run : callable
-        ``run(n_steps)`` makes one and measures it.
+        ``run(n_steps)`` makes a run and measures it.
 
     Returns
     -------
     Measured
-        The guess.
+        The estimate.
 
     Examples
     --------
@@ -98,19 +97,19 @@ def extrapolate(n_steps: int, run: Callable[[int], Measured]) -> Measured:
 
 
 def sample_runs(plan: Reproduction, name: str, learner: str) -> Sample:
-    """Time runs of a learner in an experiment that are as short as may be.
+    """Time short runs of a learner in an experiment.
 
     Parameters
     ----------
     plan : Reproduction
-        What to reproduce.
+        The plan.
     name, learner : str
         The experiment and the learner.
 
     Returns
     -------
     Sample
-        What one run costs.
+        The estimated cost of one run.
     """
     experiment = plan.experiment(name)
     mdp = experiment.mdp(0, plan.seed)
@@ -141,19 +140,19 @@ def sample_runs(plan: Reproduction, name: str, learner: str) -> Sample:
             keep_log(Path(folder) / "log", {"experiment": name}, counts, learn)
         return Measured(seconds, n_backups, _READINGS * max(process_time() - start - seconds, 0.0))
 
-    run(N_WINDOWS)  # to load what is compiled
+    run(N_WINDOWS)  # loads compiled code
     return Sample(name, learner, *extrapolate(plan.n_steps[name], run))
 
 
 def estimate_cost(plan: Reproduction, left: Sequence[Piece], call: Runner) -> Cost:
-    """Tell what pieces cost, by short runs of each learner in each experiment.
+    """Estimate the cost of pieces, by short runs of each learner in each experiment.
 
     Parameters
     ----------
     plan : Reproduction
-        What to reproduce.
+        The plan.
     left : sequence of Piece
-        Which of its pieces.
+        The pieces that are not finished.
     call : Runner
         Makes the short runs.
 
@@ -162,7 +161,7 @@ def estimate_cost(plan: Reproduction, left: Sequence[Piece], call: Runner) -> Co
     Cost
         The estimate.
     """
-    # Compiling each loop once, in one process each, beats doing it in all of them.
+    # Compiling each loop in one process is faster than compiling all loops in each process.
     modules: dict[LearnerModule, str] = {}
     for name in map(plan.file_or_name, plan.learners):
         modules.setdefault(find_learner(name).module, name)
@@ -173,31 +172,31 @@ def estimate_cost(plan: Reproduction, left: Sequence[Piece], call: Runner) -> Co
 
 
 def _warm_up(learner: str, log: str) -> None:
-    """Compile all that runs of a learner need."""
+    """Compile the code for runs of a learner."""
     counts = ReplayCounts(N_WINDOWS, N_WINDOWS) if log != "none" else None
     on_block = counts.add if counts else None
     simulate(random_maze(8), learner, n_steps=N_WINDOWS, log=log, on_block=on_block)
 
 
 def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample]) -> Cost:
-    """Add up what pieces cost.
+    """Sum the cost of pieces.
 
     Parameters
     ----------
     plan : Reproduction
-        What to reproduce.
+        The plan.
     pieces : iterable of Piece
-        Which of its pieces.
+        Some of its pieces.
     samples : iterable of Sample
-        One for each learner and experiment.
+        One per learner and experiment.
 
     Returns
     -------
     Cost
-        The sum, with room for tables and figures. Memory does not grow with the steps of a run,
-        only with the backups of a block of steps: the index of experience is in a temporary file
-        when it is large, of a hundred bytes a step at most, and logs are written and read part by
-        part.
+        The sum, including disk space for tables and figures. Memory does not grow with the number
+        of steps of a run, only with the backups in a block of steps: a large index of experience is
+        kept in a temporary file of at most a hundred bytes per step, and logs are written and read
+        part by part.
     """
     samples = list(samples)
     n_steps, n_backups, seconds, n_bytes = 0, 0.0, 0.0, float(BYTES_OF_FIGURES)

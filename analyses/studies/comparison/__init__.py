@@ -1,6 +1,6 @@
-"""How probable each published finding is if an account of replay were true.
+"""The comparison: how probable each published finding is if an account of replay were true.
 
-:func:`compare` does all of it.
+:func:`compare` is its public function.
 """
 
 from typing import Any

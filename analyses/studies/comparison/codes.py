@@ -1,4 +1,4 @@
-"""The codes of statistics in words, and the published findings of each."""
+"""Explanations of the codes of statistics, and the published findings of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["explained", "list_codes", "list_findings"]
 
 
 def explained(code: str) -> str:
-    """Say in words what a statistic measures.
+    """Explain what a statistic measures.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def explained(code: str) -> str:
     Returns
     -------
     str
-        Its label; shares are called so.
+        Its label; shares are marked as such.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def list_codes() -> pd.DataFrame:
 
 
 def list_findings(name: str) -> pd.DataFrame:
-    """List what was published of a statistic, or in a task.
+    """List the published findings of a statistic, or in a task.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def list_findings(name: str) -> pd.DataFrame:
     -------
     pandas.DataFrame
         `finding, code, task, quantity, value` (with its unit, as text) and `tested`: whether models
-        are held against it, or why not.
+        are compared with it, or why not.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The comparison: accounts of replay in the tasks of experiments, and evidence for each."""
+"""Simulation of accounts of replay in the tasks of experiments, and the evidence for each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from analyses.studies.comparison.plan import (
     plan_comparison,
 )
 from analyses.studies.comparison.simulated_studies import estimate_studies, simulate_studies
-from analyses.studies.comparison.tables import compare_tables
+from analyses.studies.comparison.tables import COMPARISON_COLUMNS, compare_tables
 from replay.checks import known_arguments
 from replay.tasks.published import TASKS, TaskEntry
 
@@ -43,32 +43,32 @@ def compare(
     on_piece: Callable[[Piece], None] = lambda piece: None,
     tell: Callable[[str], None] = print,
 ) -> dict[str, pd.DataFrame]:
-    """Ask how probable each published finding is if an account of replay were true.
+    """Compute how probable each published finding is if an account of replay were true.
 
     Parameters
     ----------
     tasks : iterable of str or mapping of str to TaskEntry, optional
-        Names in ``TASKS``, or Python files that define ``TASK``; or entries of your own, by name.
+        Names in ``TASKS``, or Python files that define ``TASK``; or your own entries, by name.
     accounts : iterable of str or mapping of str to Account, optional
-        Names in ``analyses.findings.accounts.ACCOUNTS``, by default all; or accounts of your own,
-        by name.
+        Names in ``analyses.findings.accounts.ACCOUNTS``, by default all; or your own accounts, by
+        name.
     n_draws : int, default 128
         Draws of each account's parameters from their priors; each is a simulated study with new
-        animals, in worlds of their own.
+        animals in their own worlds.
     seed : int, default 0
         Seed of everything.
     jobs : int, default 1
-        How many processes to use; 1 starts none.
+        Number of processes; 1 starts none.
     findings : pandas.DataFrame, optional
-        What :func:`analyses.findings.table.findings` gives, with your own if you like.
+        As :func:`analyses.findings.table.findings` returns them, possibly with your own.
     out : path, optional
-        A folder for tables and figures. What it holds of the same comparison is not made again.
+        A folder for tables and figures. Finished pieces of the same comparison in it are used.
     on_cost : callable, optional
-        Called with a `Cost` when the first pieces have told it.
+        Called with a `Cost` once it is estimated.
     on_piece : callable, optional
-        Called with each piece when it is done; its group is the task.
+        Called with each finished piece; its group is the task.
     tell : callable, default print
-        Told in a sentence what the user should know meanwhile.
+        Called with messages for the user.
 
     Returns
     -------
@@ -76,42 +76,43 @@ def compare(
         All sequences are place sequences.
 
         ``evidence``
-            One row a finding and account: `evidence` (bits beyond who knows nothing) and its Monte
-            Carlo error `evidence_se`; `share_agreeing`, the share of the parameter space in which
-            the finding is more probable than by knowing nothing; `predicted_low, predicted,
-            predicted_high` (5, 50, 95 % of simulated studies: of the value, or of its difference
-            from the null for directions and null results) beside `published, published_low,
-            published_high`; `weight`, the finding's part in its study's vote; `diagnostic`, whether
-            some account predicts it better than every control by a bit.
+            One row per finding and account: `evidence` (in bits, against a uniform prediction) and
+            its Monte Carlo error `evidence_se`; `share_agreeing`, the share of the parameter space
+            in which the finding is more probable than under a uniform prediction; `predicted_low,
+            predicted, predicted_high` (5, 50, 95 % of simulated studies: of the value, or of its
+            difference from the null for directions and null results) beside `published,
+            published_low, published_high`; `weight`, the finding's part in the vote of its study;
+            `as_published`, whether the parameters are those of the account's authors;
+            `diagnostic`, whether some account predicts it better than every control by one bit.
         ``sums``
-            One row an account, a vote a study. Of all findings: `evidence_of_all` with 95 % over
-            studies (`ci_low_of_all, ci_high_of_all`) and the Monte Carlo error of few draws
-            (`evidence_se_of_all`), and how far it is `ahead_of_all` of the best control, with 95 %
-            over the same studies. The same without ``_of_all`` of the diagnostic findings; these
-            are those by which some account surpasses the controls, so their sums favour accounts.
+            One row per account, with one vote per study. For all findings: `evidence_of_all` with
+            its 95 % interval over studies (`ci_low_of_all, ci_high_of_all`) and its Monte Carlo
+            error (`evidence_se_of_all`), and by how much it is `ahead_of_all` of the best control,
+            with 95 % over the same studies. The same without ``_of_all`` for diagnostic findings.
+            In these some account surpasses the controls, so their sums favour accounts.
         ``confusion``
-            `truth, found, share`: who wins if the results were those of a simulated account.
+            `truth, found, share`: which account ranks first if a simulated account were true.
         ``measurements``
-            One row a statistic of a task: `information`, how many bits one more such study is
-            expected to tell of which account is true, and the two accounts that it tells apart best
+            One row per statistic of a task: `information`, the expected information in bits of one
+            more such study about which account is true, and the two accounts that it separates best
             (`apart`, at most 1 bit).
         ``regions``
-            In which region of each parameter an account agrees with a finding.
+            The region of each parameter in which an account agrees with a finding.
         ``robustness``
-            Both sums under other settings of the scoring, and of each half of the draws.
+            Both sums under other settings of the scoring, and for each half of the draws.
         ``studies, parameters``
             The simulated studies, and their parameters.
         ``findings``
-            What was published.
+            The published findings.
 
     Raises
     ------
     TypeError
-        If an account is none.
+        If an account is not an `Account`.
     ValueError
         If a name is unknown or a number out of range.
     FileExistsError
-        If `out` holds something else.
+        If `out` contains something else.
     OSError
         If another process is writing to `out`, or it is read-only.
 
@@ -132,7 +133,7 @@ def _plan(size: float, seed: int) -> Comparison:
 
 
 def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown]:
-    """Show the sums, what the controls do, who is mistaken for whom, and what to measure."""
+    """Show the sums, which accounts are mistaken for each other, and what to measure next."""
     sums, found = tables["sums.csv"], tables["evidence.csv"]
     if not len(found):
         yield Shown(note="No published finding is tested in these tasks.")
@@ -149,14 +150,14 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
         }
     )
     each = found.drop_duplicates("finding")
-    n_told = int(each["diagnostic"].fillna(False).sum())
+    n_diagnostic = int(each["diagnostic"].fillna(False).sum())
     yield Shown(
-        "Evidence for each account, in bits beyond who knows nothing (95 % over studies)",
+        "Evidence for each account, in bits against a uniform prediction (95 % over studies)",
         shown,
-        "Each study has one vote. Above 0: the findings are more probable than by knowing "
-        f"nothing.\n{n_told} of {len(each)} findings are diagnostic: some account predicts them at "
-        "least twice as well as every control.\nThat choice favours accounts; the sums of all "
-        "findings don't.",
+        "Each study has one vote. Above 0, the findings are more probable than under a uniform "
+        f"prediction.\n{n_diagnostic} of {len(each)} findings are diagnostic: some account "
+        "predicts them at least twice as well as every control.\nThis selection favours accounts; "
+        "the sums of all findings do not.",
     )
     confusion = tables["confusion.csv"]
     yield Shown(
@@ -168,11 +169,11 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
     )
     best = tables["measurements.csv"].head(8)
     yield Shown(
-        "What to measure next: what one more study would tell of which account is true",
+        "What to measure next: expected information of one more study about the true account",
         best.assign(
             information=best["information"].map("{:.2f} bits".format),
             apart=best["apart"].map("{:.2f} bits".format),
-        ).rename(columns={"most_apart": "tells apart best"}),
+        ).rename(columns={"most_apart": "separates best"}),
     )
 
 
@@ -185,7 +186,7 @@ def _with_interval(sums: pd.DataFrame, name: str, interval: str) -> list[str]:
 
 
 def _found(truth: str, rows: pd.DataFrame) -> tuple[str, str, str]:
-    """Say how often an account is found, and what it is mistaken for."""
+    """Format how often an account is found, and the one that it is mistaken for most."""
     shares = dict(zip(rows["found"], rows["share"].to_numpy(float), strict=True))
     right = shares.pop(truth)
     other = max(shares, key=lambda name: shares[name], default="")
@@ -209,7 +210,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 
 STUDY = Study(
     "comparison",
-    "Which account would replay what was found in animals?",
+    "Which account of replay predicts the findings in animals best?",
     "replay compare",
     plan=_plan,
     describe=Comparison.describe,
@@ -217,6 +218,7 @@ STUDY = Study(
     make=simulate_studies,
     summarise=compare_tables,
     figures={"findings": _draw},
+    columns=COMPARISON_COLUMNS,
     n_figures=lambda plan: 2 + len({s for task in plan.tasks for s in plan.tested(task)["study"]}),
     show=_show,
     estimate=estimate_studies,

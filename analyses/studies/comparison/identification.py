@@ -1,4 +1,4 @@
-"""Whether the comparison would find the right account, and what to measure to tell them apart."""
+"""Whether the comparison would find the true account, and which measurements separate accounts."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.findings.evidence import Published, evidence, likelihoods, synthetic
-from analyses.studies.comparison.plan import AS_PUBLISHED, Comparison
+from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions
 
 __all__ = ["confusion", "measurements"]
 
-_N_TRUTHS = 64  # draws of each account that are taken for the truth
+_N_TRUTHS = 64  # draws of each account that are assumed to be true
 _BINS = 8
 _N_SHUFFLES = 20
 
 
 def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
-    """Take draws of each account for the truth, score all accounts blind, and count who wins.
+    """Assume that draws of each account are true, score all accounts, and count which ranks first.
 
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     known : Predictions
         The findings and the simulated studies.
     rng : numpy.random.Generator
-        Chooses the draws.
+        Draws the draws that are assumed to be true.
 
     Returns
     -------
     DataFrame
         `truth, found, share`.
     """
-    names = [name for name in plan.names() if not name.endswith(AS_PUBLISHED)]
+    names = list(plan.accounts)
     draws = {truth: rng.permutation(plan.n_studies(truth))[:_N_TRUTHS].tolist() for truth in names}
     totals = {truth: np.zeros((len(drawn), len(names))) for truth, drawn in draws.items()}
     for result, studies, weight in zip(*known[1:], strict=True):
@@ -55,7 +55,7 @@ def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) ->
                 totals[truth][row] += weight * bits
     counts = pd.DataFrame(0.0, index=names, columns=names)
     for truth, total in totals.items() if known.rows else ():
-        # What all accounts score alike has no winner: the vote is split.
+        # Accounts with equal scores share the vote.
         best = total >= total.max(axis=1, keepdims=True) - 1e-9
         counts.loc[truth] = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
     table = counts.rename_axis("truth").reset_index()
@@ -65,25 +65,24 @@ def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) ->
 def measurements(
     plan: Comparison, simulated: pd.DataFrame, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Tell how much one study of each statistic would tell of which account is true, in bits.
+    """Estimate the information of one study of each statistic about which account is true, in bits.
 
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     simulated : DataFrame
         The studies of all pieces.
     rng : numpy.random.Generator
-        Shuffles accounts, for what would be told by chance.
+        Shuffles accounts, to subtract the information that is due to chance.
 
     Returns
     -------
     DataFrame
         `task, statistic, information, most_apart, apart`.
     """
-    is_prior = ~simulated["account"].str.endswith(AS_PUBLISHED)
-    told = simulated[is_prior & (simulated["finding"] == "")]
-    names = [name for name in plan.names() if not name.endswith(AS_PUBLISHED)]
+    names = list(plan.accounts)
+    told = simulated[simulated["account"].isin(names) & (simulated["finding"] == "")]
     rows = []
     for (task, statistic), group in told.groupby(["task", "statistic"], sort=False):
         value = group["value"].to_numpy(float)
@@ -112,7 +111,7 @@ def measurements(
 
 
 def _shared(account: NDArray[Any], cell: NDArray[Any], n_accounts: int) -> float:
-    """Give the mutual information of account and result in bits, all accounts equally probable."""
+    """Compute the mutual information of account and result in bits, with a uniform prior."""
     table = np.zeros((n_accounts, int(cell.max()) + 1))
     np.add.at(table, (account, cell), 1)
     table = table[table.sum(axis=1) > 0]
@@ -124,7 +123,7 @@ def _shared(account: NDArray[Any], cell: NDArray[Any], n_accounts: int) -> float
 
 
 def _most_apart(account: NDArray[Any], cell: NDArray[Any], names: list[str]) -> tuple[str, float]:
-    """Find the two accounts whose results differ most: their information, at most 1 bit."""
+    """Find the two accounts whose results differ most, and their information, at most 1 bit."""
     best, most = "", 0.0
     for one in range(len(names)):
         for other in range(one):

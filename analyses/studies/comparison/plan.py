@@ -1,4 +1,4 @@
-"""What is to be compared: tasks with their statistics, accounts of replay, and how many draws."""
+"""The plan of a comparison: tasks with their statistics, accounts of replay, number of draws."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.findings.accounts import ACCOUNTS, Account, find_account
+from analyses.findings.accounts import ACCOUNTS, Account, find_account, published_label
 from analyses.findings.table import findings as read_findings
 from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
@@ -23,16 +23,13 @@ from replay.learners import find_learner
 from replay.tasks import Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
 
-__all__ = ["AS_PUBLISHED", "N_DRAWS", "Accounts", "Comparison", "Part", "plan_comparison"]
-__all__ = [*__all__, "n_simulated", "tested_findings"]
+__all__ = ["N_DRAWS", "Accounts", "Candidate", "Comparison", "Part", "n_simulated"]
+__all__ += ["plan_comparison", "tested_findings"]
 
 _STEM = re.compile(r"\w[\w .-]{0,79}")
 
 Accounts = Iterable[str] | Mapping[str, Account | str]
-"""Names in ``ACCOUNTS``; or, by name, accounts of one's own or such names."""
-
-AS_PUBLISHED = " (as published)"
-"""Follows the name of an account whose parameters are those of its authors."""
+"""Names in ``ACCOUNTS``; or your own accounts or such names, by name."""
 
 N_DRAWS = 128
 """Draws of an account's parameters from their priors."""
@@ -42,20 +39,43 @@ _MOST_ANIMALS = 8
 _FEWEST_ANIMALS = 3
 
 
-class Part(NamedTuple):
-    """What a piece is: an account in a task, and some of its draws."""
+class Candidate(NamedTuple):
+    """An account as it is scored.
+
+    Attributes
+    ----------
+    account : str
+        The name of the account.
+    as_published : bool
+        Whether its parameters are those of its authors; otherwise they are drawn from priors.
+    """
 
     account: str
+    as_published: bool
+
+
+class Part(NamedTuple):
+    """A piece of the work: some draws of a candidate, in one task.
+
+    Attributes
+    ----------
+    candidate : str
+        One of `Comparison.candidates`.
+    draws : range
+        The numbers of the draws.
+    """
+
+    candidate: str
     draws: range
 
 
 class Comparison(NamedTuple):
-    """What is to be compared.
+    """The plan of a comparison.
 
     Attributes
     ----------
     tasks : dict of str to TaskEntry
-        The tasks, with all statistics that are asked of them.
+        The tasks, with all statistics that are computed in them.
     accounts : dict of str to Account
         The accounts of replay and controls.
     n_draws : int
@@ -63,9 +83,9 @@ class Comparison(NamedTuple):
     seed : int
         Seed of everything.
     findings : pandas.DataFrame
-        What `analyses.findings.table.findings` gives.
+        As `analyses.findings.table.findings` returns them.
     files : dict of str to str
-        The Python files of the user's that define tasks, by the name of the task.
+        The user's Python files that define tasks, by the name of the task.
     """
 
     tasks: dict[str, TaskEntry]
@@ -76,54 +96,67 @@ class Comparison(NamedTuple):
     files: dict[str, str]
 
     @contextmanager
-    def told(self, task: str) -> Iterator[None]:
-        """Say where a task of the user's own goes wrong.
+    def locating_errors(self, task: str) -> Iterator[None]:
+        """Report where the user's file of a task fails, as a context manager.
 
         Parameters
         ----------
         task : str
             The name of the task.
 
+        Yields
+        ------
+        None
+
         Raises
         ------
         ValueError
-            For any error in the file of the task: with the file, the line and the error.
+            For any error in the file of the task; the message has the file, the line and the error.
         """
-        with _told(self.files[task]) if task in self.files else nullcontext():
+        with _locating_errors(self.files[task]) if task in self.files else nullcontext():
             yield
 
     def tested(self, task: str) -> pd.DataFrame:
-        """List the findings that are held against models in a task."""
+        """List the findings that models are compared with in a task."""
         found = tested_findings(self.findings)
         return found[found["task_name"] == task]
 
     def n_animals(self, task: str) -> int:
-        """Give the number of animals of a simulated study in a task: what its findings need."""
+        """Return the number of animals of a simulated study in a task, as its findings need."""
         return int(n_simulated(self.tested(task)).max(initial=_FEWEST_ANIMALS))
 
-    def names(self) -> list[str]:
-        """List the accounts, and once more those that have published parameters."""
+    def candidates(self) -> dict[str, Candidate]:
+        """List the accounts by name, then those with published parameters, under names for these.
+
+        Returns
+        -------
+        dict of str to Candidate
+            Name in the column `account` of tables -> what it stands for.
+        """
         published = [n for n, account in self.accounts.items() if account.as_published is not None]
-        return [*self.accounts, *(f"{name}{AS_PUBLISHED}" for name in published)]
+        return {name: Candidate(name, False) for name in self.accounts} | {
+            published_label(name): Candidate(name, True) for name in published
+        }
 
     def n_studies(self, name: str) -> int:
-        """Give the number of simulated studies of an account: a quarter as published."""
-        return max(self.n_draws // 4, 1) if name.endswith(AS_PUBLISHED) else self.n_draws
+        """Return the number of simulated studies of a candidate: a quarter if as published."""
+        is_published = self.candidates()[name].as_published
+        return max(self.n_draws // 4, 1) if is_published else self.n_draws
 
     def parts(self) -> list[Part]:
         """List the pieces of every task."""
         return [
             Part(name, range(first, min(first + DRAWS_OF_PIECE, self.n_studies(name))))
-            for name in self.names()
+            for name in self.candidates()
             for first in range(0, self.n_studies(name), DRAWS_OF_PIECE)
         ]
 
     def n_pieces(self) -> dict[str, int]:
-        """Give the number of pieces of each task."""
+        """Return the number of pieces of each task."""
         return dict.fromkeys(self.tasks, len(self.parts()))
 
     def describe(self) -> dict[str, Any]:
-        """Give what the manifest is to hold: all that the tables depend on."""
+        """Return the entries of the manifest: all that the tables depend on."""
         return {
             "accounts": {
                 name: {
@@ -145,7 +178,7 @@ class Comparison(NamedTuple):
 
 
 def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
-    """Give the number of animals that simulated studies have.
+    """Compute the number of animals in simulated studies.
 
     Parameters
     ----------
@@ -155,8 +188,8 @@ def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int, shape (n_findings,)
-        As many as the test or the error of a finding counts, animals or sessions; where it counts
-        something else, as many animals as the study had. At least three, at most eight.
+        The number of units, animals or sessions, in the test or error of a finding; if these are
+        something else, the number of animals in the study. At least three, at most eight.
 
     Examples
     --------
@@ -172,17 +205,17 @@ def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
 
 
 def tested_findings(table: pd.DataFrame) -> pd.DataFrame:
-    """Choose the findings that models are held against.
+    """Select the findings that models are compared with.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        What `analyses.findings.table.findings` gives.
+        As `analyses.findings.table.findings` returns them.
 
     Returns
     -------
     pandas.DataFrame
-        Those with a likelihood.
+        The findings that have a likelihood.
     """
     kept: pd.DataFrame = table[(table["likelihood"] != "none") & (table["why_not"] == "")]
     return kept
@@ -196,14 +229,14 @@ def plan_comparison(
     seed: int = 0,
     findings: pd.DataFrame | Path | None = None,
 ) -> Comparison:
-    """Check what is to be compared, and add the statistics by which findings are tested.
+    """Plan a comparison: check its parts, and add the statistics by which findings are tested.
 
     Parameters
     ----------
     tasks, accounts, n_draws, seed
         As in `compare`.
     findings : pandas.DataFrame or Path, optional
-        What `analyses.findings.table.findings` gives, or a file of your own findings.
+        As `analyses.findings.table.findings` returns them, or a file of your own findings.
 
     Returns
     -------
@@ -213,14 +246,14 @@ def plan_comparison(
     Raises
     ------
     TypeError
-        If an account is none.
+        If an account is not an `Account`.
     ValueError
         If a name is unknown or a number out of range.
 
     Examples
     --------
     >>> plan = plan_comparison(["linear_track"], ["sfma", "graph_walks"], n_draws=16)
-    >>> plan.names(), plan.n_animals("linear_track")
+    >>> list(plan.candidates()), plan.n_animals("linear_track")
     (['sfma', 'graph_walks', 'sfma (as published)'], 8)
     """
     table = findings if isinstance(findings, pd.DataFrame) else read_findings(findings)
@@ -242,7 +275,7 @@ def plan_comparison(
             raise unknown_name("statistic", min(unknown, key=str), STATISTICS)
         if not wanted:
             raise ValueError(
-                f"The task {name} asks for no statistic. Name some, as in "
+                f"The task {name} has no statistics. Name some, as in "
                 'TaskEntry(build, ("S1", "S3")).'
             )
         complete[name] = entry._replace(
@@ -250,16 +283,16 @@ def plan_comparison(
         )
     plan = Comparison(complete, chosen, n_draws, seed, table, files)
     for name, entry in found.items():
-        if TASKS.get(name) is not entry:  # one of the user's own
-            with plan.told(name):
+        if TASKS.get(name) is not entry:  # the user's own
+            with plan.locating_errors(name):
                 built = entry.build()
                 if not isinstance(built, Task):
-                    raise TypeError(f"build() must give a Task, got {shown(built)}.")
+                    raise TypeError(f"build() must return a Task, got {shown(built)}.")
     return plan
 
 
 def _find_accounts(accounts: Accounts | None) -> dict[str, Account]:
-    """Find accounts by their names, or check one's own."""
+    """Look up accounts by their names, and check the user's own."""
     if accounts is None:
         return dict(ACCOUNTS)
     if isinstance(accounts, str):
@@ -282,7 +315,7 @@ def _find_accounts(accounts: Accounts | None) -> dict[str, Account]:
 
 
 def _find_tasks(names: Iterable[str]) -> tuple[dict[str, TaskEntry], dict[str, str]]:
-    """Find tasks by their names, or in files of the user's that define ``TASK``."""
+    """Look up tasks by their names, or in the user's files that define ``TASK``."""
     found: dict[str, TaskEntry] = {}
     files: dict[str, str] = {}
     for name in names:
@@ -292,7 +325,7 @@ def _find_tasks(names: Iterable[str]) -> tuple[dict[str, TaskEntry], dict[str, s
         stem = Path(name).stem
         if not _STEM.fullmatch(stem):
             raise ValueError(
-                f"The file {shown(name)} gives its name to a folder: let it have at most 80 "
+                f"The name of the file {shown(name)} becomes that of a folder: use at most 80 "
                 "letters and digits."
             )
         if stem in TASKS or files.get(stem, name) != name:
@@ -304,9 +337,9 @@ def _find_tasks(names: Iterable[str]) -> tuple[dict[str, TaskEntry], dict[str, s
 def _read_task(name: str) -> TaskEntry:
     if not Path(name).is_file():
         raise FileNotFoundError(
-            f"{shown(name)} is no file. Name a task, or a Python file of your own."
+            f"{shown(name)} is not a file. Name a task, or your own Python file."
         )
-    with _told(name):
+    with _locating_errors(name):
         entry = runpy.run_path(name).get("TASK")
     if not isinstance(entry, TaskEntry):
         raise TypeError(
@@ -316,9 +349,9 @@ def _read_task(name: str) -> TaskEntry:
         )
     if not callable(entry.builder):
         raise TypeError(
-            f"The first part of TASK in {name} must be a function, got {shown(entry.builder)}."
+            f"The first field of TASK in {name} must be a function, got {shown(entry.builder)}."
         )
-    statistics: object = entry.statistics  # what a user wrote may be anything
+    statistics: object = entry.statistics  # a user may have written anything
     if not isinstance(statistics, tuple | list):
         raise TypeError(
             f"The statistics of TASK in {name} must be a tuple of names, got {shown(statistics)}."
@@ -328,8 +361,8 @@ def _read_task(name: str) -> TaskEntry:
 
 
 @contextmanager
-def _told(file: str) -> Iterator[None]:
-    """Tell the file, the line and the error of what goes wrong in a user's file."""
+def _locating_errors(file: str) -> Iterator[None]:
+    """Raise errors in a user's file again, with the file and the line."""
     try:
         yield
     except (Exception, SystemExit) as error:

@@ -1,4 +1,4 @@
-"""What all accounts predict of each finding: simulated studies, arranged for scoring."""
+"""The predictions of all accounts for each finding: simulated studies, arranged for scoring."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _COLUMNS = ["successes", "trials", "mean", "sd", "value", "n_animals"]
 
 
 class Predictions(NamedTuple):
-    """The findings, and what all accounts predict of them.
+    """The findings, and the predictions of all accounts for them.
 
     Attributes
     ----------
     rows : list of dict, of n_findings
         The findings.
     results : list of Published, of n_findings
-        Their numbers.
+        Their published values.
     studies : list of dict of str to Studies, of n_findings
         The simulated studies of each account.
     weight : ndarray of float, shape (n_findings,)
-        The part of each in its study's vote.
+        The part of each finding in the vote of its study.
     """
 
     rows: list[dict[Hashable, Any]]
@@ -44,7 +44,7 @@ def predictions(plan: Comparison, simulated: pd.DataFrame) -> Predictions:
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     simulated : DataFrame
         The studies of all pieces.
 
@@ -70,10 +70,10 @@ def predictions(plan: Comparison, simulated: pd.DataFrame) -> Predictions:
 
 
 def weights(rows: pd.DataFrame) -> NDArray[np.float64]:
-    """Give each finding its share of its study's vote.
+    """Compute the share of each finding in the vote of its study.
 
     A study has one vote, however many statistics it reports: its findings share it equally. Studies
-    that answer one question in ways that exclude each other share one vote, too.
+    with mutually exclusive answers to one question also share one vote.
 
     Parameters
     ----------

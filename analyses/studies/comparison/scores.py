@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from analyses.findings.evidence import (
     likelihoods,
 )
 from analyses.measures import STATISTICS
-from analyses.studies.comparison.plan import AS_PUBLISHED, Comparison
+from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions
 
 __all__ = ["evidence_table", "regions", "robustness", "sums"]
@@ -27,17 +27,27 @@ __all__ = ["evidence_table", "regions", "robustness", "sums"]
 _DIAGNOSTIC = 1.0  # bits by which some account must surpass every control
 _N_RESAMPLED = 200
 _N_RESAMPLED_STUDIES = 2000
+
+
+class _Setting(NamedTuple):
+    """How evidence is scored; the defaults are the usual way."""
+
+    between_studies: float = BETWEEN_STUDIES
+    surprise: float = SURPRISE
+    half: int = 0  # of the draws: the first (1), the second (2), or both (0)
+
+
 _SETTINGS = {
-    "as told": (BETWEEN_STUDIES, SURPRISE),
-    "studies differ by .03": (0.03, SURPRISE),
-    "studies differ by .12": (0.12, SURPRISE),
-    "surprise .01": (BETWEEN_STUDIES, 0.01),
-    "surprise .2": (BETWEEN_STUDIES, 0.2),
-    "first half of the draws": (BETWEEN_STUDIES, SURPRISE),
-    "second half of the draws": (BETWEEN_STUDIES, SURPRISE),
+    "as told": _Setting(),
+    "studies differ by .03": _Setting(between_studies=0.03),
+    "studies differ by .12": _Setting(between_studies=0.12),
+    "surprise .01": _Setting(surprise=0.01),
+    "surprise .2": _Setting(surprise=0.2),
+    "first half of the draws": _Setting(half=1),
+    "second half of the draws": _Setting(half=2),
 }
-_EVIDENCE = ["finding", "study", "account", "is_control", "evidence", "evidence_se", "weight"]
-_EVIDENCE += ["diagnostic"]
+_EVIDENCE = ["finding", "study", "account", "is_control", "as_published", "evidence"]
+_EVIDENCE += ["evidence_se", "weight", "diagnostic"]
 _INTERVAL = (0.025, 0.975)
 
 
@@ -47,7 +57,7 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     known : Predictions
         The findings and the simulated studies.
     rng : numpy.random.Generator
@@ -56,7 +66,7 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
     Returns
     -------
     DataFrame
-        One row a finding and account; `analyses.studies.comparison.compare` lists the columns.
+        One row per finding and account; `analyses.studies.comparison.compare` lists the columns.
     """
     made = []
     for row, result, studies, weight in zip(*known, strict=True):
@@ -94,18 +104,22 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
     if not made:
         return pd.DataFrame(columns=_EVIDENCE)
     table = pd.DataFrame(made)
-    is_control = table["account"].map(lambda name: _is_control(plan, name))
-    is_prior = ~table["account"].str.endswith(AS_PUBLISHED)
-    best = table[~is_control & is_prior].groupby("finding")["evidence"].max()
+    candidates = plan.candidates()
+    of_rows = [candidates[name] for name in table["account"]]
+    as_published = np.array([each.as_published for each in of_rows])
+    is_control = np.array([plan.accounts[each.account].is_control for each in of_rows])
+    best = table[~is_control & ~as_published].groupby("finding")["evidence"].max()
     by_chance = table[is_control].groupby("finding")["evidence"].max().reindex(best.index)
     surpasses = best - by_chance.fillna(0.0) > _DIAGNOSTIC
     return table.assign(
-        is_control=is_control, diagnostic=table["finding"].map(surpasses).astype("boolean")
+        is_control=is_control,
+        as_published=as_published,
+        diagnostic=table["finding"].map(surpasses).astype("boolean"),
     )
 
 
 def _interval(result: Published) -> dict[str, float]:
-    """Give what was published, and 95 % around it where there is a number."""
+    """Return the published value, with a 95 % interval if it is a number."""
     if result.likelihood == "direction":
         return {"published": result.first, "published_low": np.nan, "published_high": np.nan}
     if result.likelihood == "null":
@@ -126,28 +140,24 @@ def _interval(result: Published) -> dict[str, float]:
     }
 
 
-def _is_control(plan: Comparison, name: str) -> bool:
-    return plan.accounts[name.removesuffix(AS_PUBLISHED)].is_control
-
-
 def sums(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Add up evidence, a vote a study: of all findings, and of those that are diagnostic.
+    """Sum evidence with one vote per study: over all findings, and over diagnostic ones.
 
-    Diagnostic findings are those by which some account surpasses all controls, so that their sums
-    favour accounts; sums of all findings don't.
+    Diagnostic findings are those in which some account surpasses all controls, so their sums favour
+    accounts; sums over all findings do not.
 
     Parameters
     ----------
     found : DataFrame
-        What `evidence_table` gives.
+        As `evidence_table` returns it.
     rng : numpy.random.Generator
         Resamples studies, the same ones for all accounts.
 
     Returns
     -------
     DataFrame
-        One row an account, the best of all findings first; `analyses.studies.comparison.compare`
-        lists the columns.
+        One row per account, in descending order of evidence from all findings;
+        `analyses.studies.comparison.compare` lists the columns.
     """
     of_all = _sum(found, rng)
     diagnostic = _sum(found[found["diagnostic"].fillna(False).astype(bool)], rng)
@@ -160,7 +170,7 @@ def sums(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def _sum(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Add up some findings for each account, with intervals over studies."""
+    """Sum the evidence from some findings for each account, with intervals over studies."""
     weighted = found.assign(
         vote=found["evidence"] * found["weight"],
         square=(found["evidence_se"] * found["weight"]) ** 2,
@@ -196,57 +206,58 @@ def _sum(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def robustness(plan: Comparison, known: Predictions, found: pd.DataFrame) -> pd.DataFrame:
-    """Give the sums of evidence under other settings of the scoring, and of half of the draws.
+    """Compute the sums of evidence under other settings of the scoring, and for half of the draws.
 
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     known : Predictions
         The findings and the simulated studies.
     found : DataFrame
-        What `evidence_table` gives: which findings are diagnostic.
+        As `evidence_table` returns it; says which findings are diagnostic.
 
     Returns
     -------
     DataFrame
-        `setting, account`; `evidence, rank` of the diagnostic findings, and `evidence_of_all,
-        rank_of_all` of all.
+        `setting, account`; `evidence, rank` by diagnostic findings, and `evidence_of_all,
+        rank_of_all` by all findings.
     """
-    told = found.drop_duplicates("finding").set_index("finding")["diagnostic"]
+    each = found.drop_duplicates("finding").set_index("finding")
+    is_diagnostic = each["diagnostic"].fillna(False).astype(bool)
     rows = []
-    for setting, (between, surprise) in _SETTINGS.items():
-        for name in plan.names() if known.rows else ():
+    for name_of_setting, setting in _SETTINGS.items():
+        for name in plan.candidates() if known.rows else ():
             all_bits, bits = 0.0, 0.0
             for row, result, studies, weight in zip(*known, strict=True):
-                some = _half(studies[name], setting)
-                own = weight * float(evidence(likelihoods(result, some, between), surprise))
+                some = _half(studies[name], setting.half)
+                likelihood = likelihoods(result, some, setting.between_studies)
+                own = weight * float(evidence(likelihood, setting.surprise))
                 all_bits += own
-                bits += own if told.fillna(False).astype(bool)[row["id"]] else 0.0
-            rows.append((setting, name, bits, all_bits))
+                bits += own if is_diagnostic[row["id"]] else 0.0
+            rows.append((name_of_setting, name, bits, all_bits))
     table = pd.DataFrame(rows, columns=["setting", "account", "evidence", "evidence_of_all"])
     ranks = table.groupby("setting")[["evidence", "evidence_of_all"]]
     ranked = ranks.rank(ascending=False, method="min").astype("Int64")
     return table.assign(rank=ranked["evidence"], rank_of_all=ranked["evidence_of_all"])
 
 
-def _half(studies: Studies, setting: str) -> Studies:
-    """Choose the draws that a setting is about: all, or one half."""
+def _half(studies: Studies, half: int) -> Studies:
+    """Select the first (1) or the second (2) half of the draws, or all of them (0)."""
     n = len(studies.value)
-    first, second = setting.startswith("first half"), setting.startswith("second half")
     middle = (n + 1) // 2
-    return studies.take(np.arange(middle if second and n > 1 else 0, middle if first else n))
+    return studies.take(np.arange(middle if half == 2 and n > 1 else 0, middle if half == 1 else n))
 
 
 def regions(
     plan: Comparison, known: Predictions, drawn: Mapping[str, list[dict[str, Any]]]
 ) -> pd.DataFrame:
-    """Tell where in the space of its parameters an account agrees with each finding.
+    """Find the region of its parameters in which an account agrees with each finding.
 
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     known : Predictions
         The findings and the simulated studies.
     drawn : mapping of str to list of dict
@@ -258,11 +269,13 @@ def regions(
         `account, finding, parameter, region, share_agreeing`.
     """
     rows = []
+    candidates = plan.candidates()
     for row, result, studies, _ in zip(*known, strict=True):
         for name, each in studies.items():
-            account = plan.accounts[name.removesuffix(AS_PUBLISHED)]
-            if name.endswith(AS_PUBLISHED):
+            candidate = candidates[name]
+            if candidate.as_published:
                 continue
+            account = plan.accounts[candidate.account]
             agrees: NDArray[np.bool_] = likelihoods(result, each) > 1
             if not agrees.any():
                 continue
@@ -283,7 +296,7 @@ def regions(
 
 
 def _region(values: list[Any]) -> str:
-    """Tell where most of some values of a parameter lie; None is the learner's own value."""
+    """Describe where most values of a parameter lie; None is the learner's default."""
     numbers = [each for each in values if not isinstance(each, bool | str | None)]
     if len(numbers) + values.count(None) < len(values):
         common = pd.Series(values).astype(str).value_counts(normalize=True)

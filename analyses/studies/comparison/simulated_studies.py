@@ -1,4 +1,4 @@
-"""What a worker does with a piece: simulate studies of one account in one task, and measure."""
+"""The work of a piece: simulate studies of one account in one task, and compute statistics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from analyses.measures import STATISTICS
 from analyses.measures.animals import replays_by_jump
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.track import graph_of_task
-from analyses.studies.comparison.plan import AS_PUBLISHED, DRAWS_OF_PIECE, Comparison, n_simulated
+from analyses.studies.comparison.plan import DRAWS_OF_PIECE, Comparison, n_simulated
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 from replay.tasks import GivenLaps, Task, give_laps, replay_laps
@@ -32,7 +32,7 @@ __all__ = ["estimate_studies", "settings", "simulate_studies"]
 
 _BYTES_PER_PIECE = 50_000
 _N_WORLDS = 32  # variants of a task, each with the laps of one animal
-_N_TIMED = 3  # of them, where time is told beforehand
+_N_TIMED = 3  # of them, for the estimate of time
 _LEAST_PLACES = 3
 
 
@@ -46,7 +46,7 @@ class _World(NamedTuple):
 
 
 class _Measured(NamedTuple):
-    """A statistic under the criteria of a finding, or (without one) under those of the task."""
+    """A statistic under the criteria of a finding or, without one, of the task."""
 
     finding: str
     statistic: str
@@ -59,40 +59,45 @@ def simulate_studies(plan: Comparison, piece: Piece) -> dict[str, pd.DataFrame]:
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     piece : Piece
         The task, and the number of the part.
 
     Returns
     -------
     dict of str to pandas.DataFrame
-        ``studies``: one row a draw and finding, or statistic of the task: `task, account, draw,
+        ``studies``: one row per draw and finding, or statistic of the task: `task, account, draw,
         finding` (empty: none), `statistic, successes, trials` (of shares), `mean, sd` (of statistic
-        minus null over animals), `value` (its mean), `n_animals` (that have a value).
+        minus null over animals), `value` (its mean), `n_animals` (those that have a value).
+
+    Raises
+    ------
+    ValueError
+        If the user's file of a task fails.
     """
     part = plan.parts()[piece.number]
-    with plan.told(piece.group):
-        rows = list(_animals(plan, piece.group, part.account, part.draws))
+    with plan.locating_errors(piece.group):
+        rows = list(_animals(plan, piece.group, part.candidate, part.draws))
         animals = pd.concat(rows, ignore_index=True)
     found = [_studies(animals, each) for each in _measured(plan, piece.group)]
     table = pd.concat(found, ignore_index=True)
-    return {"studies": table.assign(task=piece.group, account=part.account)}
+    return {"studies": table.assign(task=piece.group, account=part.candidate)}
 
 
 def settings(plan: Comparison, name: str) -> list[dict[str, Parameter]]:
-    """Give the parameters of all draws of an account.
+    """Return the parameters of all draws of an account.
 
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     name : str
-        One of its names.
+        One of its candidates.
 
     Returns
     -------
     list of dict
-        Parameter -> value, one a draw.
+        Parameter -> value, one dictionary per draw.
     """
     account, is_published = _account(plan, name)
     if is_published:
@@ -104,14 +109,14 @@ def settings(plan: Comparison, name: str) -> list[dict[str, Parameter]]:
 def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> Cost:
     """Time a few animals of each account in one task, and of the first account in all tasks.
 
-    An account that needs twice as long as another in one task is expected to do so in all.
+    An account that takes twice as long as another in one task is expected to do so in all tasks.
 
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     left : sequence of Piece
-        Which of its pieces.
+        The pieces that are not finished.
     call : Runner
         Times the animals.
 
@@ -122,7 +127,7 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> C
     """
     parts = plan.parts()
     tasks = list(dict.fromkeys(piece.group for piece in left))
-    names = list(dict.fromkeys(parts[piece.number].account for piece in left))
+    names = list(dict.fromkeys(parts[piece.number].candidate for piece in left))
     of_account = dict(call(_time_animals, [(plan, tasks[0], name) for name in names]))
     wanted = [(plan, task, names[0]) for task in tasks]
     of_task = dict(call(_time_animals, wanted))
@@ -132,16 +137,16 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> C
         part = parts[piece.number]
         n = len(part.draws) * plan.n_animals(piece.group)
         n_animals += n
-        one = of_task[piece.group, names[0]] * of_account[tasks[0], part.account] / usual
+        one = of_task[piece.group, names[0]] * of_account[tasks[0], part.candidate] / usual
         seconds += n * one
     n_bytes = _BYTES_PER_PIECE * len(left) + BYTES_OF_FIGURES
     return Cost({"animals": n_animals}, seconds, n_bytes)
 
 
 def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, str], float]:
-    """Give the seconds of an animal, after everything is compiled: some, of several draws."""
+    """Time animals of several draws once everything is compiled; return the seconds per animal."""
     draws = range(min(plan.n_studies(name), DRAWS_OF_PIECE))
-    with plan.told(task):
+    with plan.locating_errors(task):
         for _ in range(2):
             begin, n_animals = process_time(), 0
             for rows in _animals(plan, task, name, draws, _N_TIMED):
@@ -150,8 +155,8 @@ def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, st
 
 
 def _account(plan: Comparison, name: str) -> tuple[Account, bool]:
-    whole = name.removesuffix(AS_PUBLISHED)
-    return plan.accounts[whole], name != whole
+    candidate = plan.candidates()[name]
+    return plan.accounts[candidate.account], candidate.as_published
 
 
 def _seeds(seed: int, *names: object) -> np.random.SeedSequence:
@@ -175,7 +180,7 @@ def _measured(plan: Comparison, task: str) -> list[_Measured]:
 def _animals(
     plan: Comparison, task: str, name: str, draws: range, n_worlds: int = _N_WORLDS
 ) -> Iterator[pd.DataFrame]:
-    """Simulate all animals, or those in some of the worlds, world by world, and measure them."""
+    """Simulate and measure animals world by world: all of them, or those in some worlds."""
     n_animals = plan.n_animals(task)
     of_draw = settings(plan, name)
     wanted: dict[int, list[tuple[int, int]]] = {}
@@ -198,7 +203,7 @@ def _animals(
 
 @lru_cache(maxsize=2 * _N_WORLDS)
 def _world(entry: TaskEntry, name: str, seed: int, number: int) -> _World:
-    """Make an animal's variant of a task, and its laps: the same for all accounts and draws."""
+    """Make an animal's variant of a task, and its laps; these are equal for all accounts."""
     build, laps = _seeds(seed, name, number).spawn(2)
     task = entry.build(np.random.default_rng(build))
     given = give_laps(task, seed=int(laps.generate_state(1)[0]))
@@ -208,7 +213,7 @@ def _world(entry: TaskEntry, name: str, seed: int, number: int) -> _World:
 def _detections(
     entry: TaskEntry, tested: list[dict[Hashable, Any]], graph: nx.Graph
 ) -> dict[tuple[str, str], Detection]:
-    """Give the criteria by which each finding's statistic is measured, and those of the task."""
+    """Return the criteria by which each finding's statistic is measured, and those of the task."""
     spacing, otherwise = _spacing(graph), _usual_detection(entry)
     of_findings = {
         (row["id"], row["statistic"]): _possible(detection_of(row, spacing, otherwise))
@@ -218,13 +223,13 @@ def _detections(
 
 
 def _spacing(graph: nx.Graph) -> float:
-    """Give the distance between neighbouring places, in cm."""
+    """Return the distance between neighbouring places, in cm."""
     return float(np.median([distance for *_, distance in graph.edges(data="distance")]))
 
 
 @lru_cache
 def _usual_detection(entry: TaskEntry) -> Detection:
-    """Give the criteria of a task, in cm, so that they are the same however fine its places are."""
+    """Return the criteria of a task, in cm, so that they do not depend on the size of places."""
     least = (entry.min_length - 1) * _spacing(graph_of_task(entry.build()))
     return Detection(_LEAST_PLACES, min_extent=least if entry.min_length > _LEAST_PLACES else 0.0)
 
@@ -248,7 +253,7 @@ def _pauses(task: Task, given: GivenLaps) -> pd.DataFrame:
 def _replay(
     account: Account, params: dict[str, Parameter], world: _World, seeds: np.random.SeedSequence
 ) -> tuple[Any, ...]:
-    """Let one animal replay: its log, its laps and, of a control, its paths."""
+    """Simulate the replay of one animal; return its log, its laps and, for a control, its paths."""
     if account.is_control:
         log = _steps(world.given)
         rng = np.random.default_rng(seeds)
@@ -256,7 +261,7 @@ def _replay(
         paths = replay_of_control(control, params, log, world.pauses, world.graph, rng)
         return log, world.given.laps, paths
     if world.task.one_way and "reversible" in params:
-        params = params | {"reversible": False}  # where states tell directions, nobody goes back
+        params = params | {"reversible": False}  # a move and its reverse differ in states
     learner = find_learner(account.generator, params)
     log = replay_laps(world.given, learner, seed=int(seeds.generate_state(1)[0]))
     return log, world.given.laps
@@ -264,7 +269,7 @@ def _replay(
 
 @lru_cache(maxsize=2 * _N_WORLDS)
 def _steps(given: GivenLaps) -> EventLog:
-    """Give the steps of an animal."""
+    """Return a log of an animal's steps."""
     log = replay_laps(given, "q_learning")
     return EventLog({"steps": log.columns("steps")}, mdp=given.task.world)
 
@@ -275,7 +280,7 @@ def _measure(
     detections: dict[tuple[str, str], Detection],
     n_animals: int,
 ) -> pd.DataFrame:
-    """Compute all statistics of the animals of one world, each under its criteria."""
+    """Compute all statistics of the animals in one world, each under its criteria."""
     wanted = dict.fromkeys(detections.values())
     jumps = sorted({detection.largest_jump for detection in wanted})
     made = replays_by_jump(task, runs, jumps)
@@ -300,7 +305,7 @@ def _measure(
 
 
 def _studies(animals: pd.DataFrame, measured: _Measured) -> pd.DataFrame:
-    """Put the first animals of each draw together, as the study did."""
+    """Summarise the first animals of each draw, as many as the study had."""
     rows = animals[
         (animals["finding"] == measured.finding)
         & (animals["statistic"] == measured.statistic)

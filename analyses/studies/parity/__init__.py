@@ -1,1 +1,1 @@
-"""Parity: each account of replay in its authors' own simulations, beside what they published."""
+"""Parity: each account of replay in the simulations of its authors, beside the published values."""

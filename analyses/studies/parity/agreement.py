@@ -1,4 +1,4 @@
-"""How what was simulated is held against what was published."""
+"""Comparison of simulated with published quantities."""
 
 from __future__ import annotations
 
@@ -7,31 +7,72 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.intervals import mean_interval
+from analyses.jobs.columns import Column, Table
 from replay.checks import check_table
 from replay.data import reference_table
 
-__all__ = ["compare_panels", "published_panels"]
+__all__ = ["PARITY_COLUMNS", "compare_panels", "published_panels"]
 
-FURTHEST = 3.0
-"""Standard errors: of a hundred differences that are chance, one is further in 4 tables."""
+_FURTHEST = 3.0
+"""In standard errors. By chance, one of 100 differences is larger in every fourth table."""
 
 _TEXT = ["account", "panel", "quantity", "protocol", "measure", "source", "read_from"]
 _PUBLISHED = ["value", "sem", "n", "low", "high", "sign"]
 _EXPERIMENT = ["task", "statistic", "experiment_sign"]
 _COLUMNS = [*_TEXT, *_PUBLISHED, *_EXPERIMENT, "why"]
+_OF_FIGURE = {
+    "panel": Column("the figure of the source", "", "if the paper shows none"),
+    "quantity": Column("what it shows, as text", "", "if the paper shows none"),
+    "protocol": Column("what is simulated", "", "if it is not computed"),
+    "measure": Column("the quantity that is computed", "", "if it is not computed"),
+    "source": Column("the DOI"),
+    "read_from": Column("where it was read: `text`, or `code` that was run"),
+    "value": Column("the published value", "as in `quantity`", "of ranges and directions"),
+    "sem": Column("its standard error", "as in `quantity`", "if unknown"),
+    "n": Column("the size of the sample", "", "if unknown"),
+    "low": Column("the lower end of a published range", "as in `quantity`", "of other rows"),
+    "high": Column("its upper end", "as in `quantity`", "of other rows"),
+    "sign": Column("1 above, -1 below", "", "of other rows"),
+    "task": Column("the task of the experiment that the figure explains", "", "if there is none"),
+    "statistic": Column("the code of the statistic there", "", "if there is none"),
+    "experiment_sign": Column("the sign of the effect there", "", "if there is none"),
+    "why": Column("why it differs, or is not computed", "", "if there is nothing to explain"),
+}
+PARITY_COLUMNS = {
+    "published.csv": Table.of("quantity of a figure of an account", " ".join(_COLUMNS), _OF_FIGURE),
+    "parity.csv": Table.of(
+        "quantity of a figure of an account, with the simulated value",
+        " ".join(_COLUMNS) + " ours ours_sem ours_n ci_low ci_high experiment experiment_n "
+        "experiment_low experiment_high z agrees experiment_agrees",
+        _OF_FIGURE
+        | {
+            "ours": Column("the simulated value", "as in `quantity`", "if it is not computed"),
+            "ours_sem": Column("its standard error", "as in `quantity`", "if it is not computed"),
+            "ours_n": Column("number of animals", "", "if it is not computed"),
+            "experiment": Column("the value in the experiment's task", "", "if there is none"),
+            "experiment_n": Column("number of animals there", "", "if there is none"),
+            "experiment_low": Column("lower end of its 95 % interval", "", "if there is none"),
+            "experiment_high": Column("its upper end", "", "if there is none"),
+            "z": Column("the difference in standard errors", "", "of ranges and directions"),
+            "agrees": Column("`yes`, `no`, `undecided` or `not computed`"),
+            "experiment_agrees": Column("the same for the experiment", "", "if there is none"),
+        },
+    ),
+}
+"""File -> description of its rows and columns."""
 
 
 def published_panels() -> pd.DataFrame:
-    """Read what was published, a row a quantity of a figure.
+    """Read the published quantities, one row per quantity of a figure.
 
     Returns
     -------
     pandas.DataFrame
-        `account, panel` (figure of the source), `quantity` (in words), `protocol, measure` (what
-        simulates it), `source, read_from` (``text``, or ``code`` that was run), `value, sem, n` or
-        `low, high` or `sign` (what was published), `task, statistic, experiment_sign` (of the
-        experiment that the figure is about, and which way its effect goes), `why` (the reason of a
-        difference, or why it is not computed).
+        `account, panel` (figure of the source), `quantity` (as text), `protocol, measure` (what is
+        simulated and computed), `source, read_from` (``text``, or ``code`` that was run); the
+        published `value, sem, n` or `low, high` or `sign`; `task, statistic, experiment_sign` (of
+        the experiment that the figure explains, and the sign of its effect); `why` (why it differs,
+        or is not computed).
 
     Examples
     --------
@@ -50,25 +91,26 @@ def compare_panels(
     *,
     known: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Hold simulated animals against published values, row by row.
+    """Compare simulated animals with published values, row by row.
 
-    A value agrees if the two means are no further apart than three standard errors of their
-    difference; where the published error is not known, or is 0 since a rare event never came, the
-    spread of ours stands for theirs. A range agrees if the mean is in it, or within three of its
-    errors. A direction agrees if the interval of ours excludes 0 on that side, disagrees if it does
-    on the other, and is else undecided.
+    A value agrees if the two means differ by at most three standard errors of their difference. If
+    the published error is unknown, or is 0 because a rare event never occurred, the standard
+    deviation of the simulated animals replaces that of the published ones. A range agrees if the
+    simulated mean lies within it, or within three standard errors of it. A direction agrees if the
+    simulated 95 % interval lies on that side of 0, disagrees if it lies on the other, and is
+    otherwise undecided.
 
     Parameters
     ----------
     published : pandas.DataFrame
-        As `published_panels` gives it.
+        As `published_panels` returns it.
     simulated : pandas.DataFrame
-        A row an animal and quantity: `protocol, measure, value`.
+        One row per animal and quantity: `protocol, measure, value`.
     experiments : pandas.DataFrame
-        The same accounts under the experiments' own protocols, a row an animal and statistic:
-        `account, task, statistic, value`.
+        The same accounts in the tasks of experiments, one row per animal and statistic: `account,
+        task, statistic, value`.
     known : pandas.DataFrame, optional
-        Means that are known already: `protocol, measure, ours, ours_sem, ours_low, ours_high,
+        Means that are already known: `protocol, measure, ours, ours_sem, ours_low, ours_high,
         ours_n`.
 
     Returns
@@ -77,7 +119,7 @@ def compare_panels(
         The rows of `published` with `ours, ci_low, ci_high, ours_sem, ours_n`, `z` (of values),
         `agrees` (``yes``, ``no``, ``undecided`` or ``not computed``); and with `experiment,
         experiment_low, experiment_high, experiment_n` and `experiment_agrees`: whether the effect
-        shows there too.
+        is found there too.
 
     Raises
     ------
@@ -121,7 +163,7 @@ def compare_panels(
 
 
 def _means(animals: pd.DataFrame, by: list[str], name: str) -> pd.DataFrame:
-    """Give the mean over animals, its error and its interval."""
+    """Compute the mean over animals, its standard error and its interval."""
     known = animals.dropna(subset=["value"]).astype({"value": float})
     names = {
         "mean": name, "sem": f"{name}_sem", "n": f"{name}_n",
@@ -134,9 +176,9 @@ def _means(animals: pd.DataFrame, by: list[str], name: str) -> pd.DataFrame:
 
 
 def _verdicts(table: pd.DataFrame) -> NDArray[np.str_]:
-    ours, error = table["ours"], FURTHEST * table["ours_sem"].fillna(0.0)
+    ours, error = table["ours"], _FURTHEST * table["ours_sem"].fillna(0.0)
     in_range = (ours >= table["low"] - error) & (ours <= table["high"] + error)
-    near = np.abs(table["z"]) <= FURTHEST
+    near = np.abs(table["z"]) <= _FURTHEST
     kinds = [ours.isna(), table["value"].notna(), table["low"].notna(), table["sign"].notna()]
     verdicts = [
         np.full(len(table), "not computed"),
@@ -148,7 +190,7 @@ def _verdicts(table: pd.DataFrame) -> NDArray[np.str_]:
 
 
 def _direction(low: pd.Series, high: pd.Series, sign: pd.Series) -> NDArray[np.str_]:
-    """Tell on which side of 0 an interval is: the expected one, the other, or both."""
+    """Return whether intervals lie on the expected side of 0 (yes), the other (no), or on both."""
     same = np.where(sign > 0, low > 0, high < 0)
     other = np.where(sign > 0, high < 0, low > 0)
     return np.select([same, other], ["yes", "no"], "undecided")

@@ -1,9 +1,9 @@
-"""The simulations of Antonov & Dayan (2025), and what their figures show of them.
+"""The simulations of Antonov & Dayan (2025), and the quantities that their figures show.
 
-In a bandit one arm is not known, and the other pays 0.51. In Tolman & Honzik's maze a barrier on
-the straight way may be open, seven to two, and there is a way around; the agent knows how good
-that one is. In another form of the maze there are two such barriers in a row. In a T it is not
-known whether the stem is open, and one arm is seen to pay. Nothing here is drawn by chance.
+In a bandit one arm is unknown, and the other pays 0.51. In Tolman & Honzik's maze a barrier on the
+direct path may be open, with odds of seven to two, and the agent knows the value of a detour. In
+another form of the maze there are two such barriers in a row. In a T-maze it is uncertain whether
+the stem is open, and the agent sees that one arm is rewarded. Nothing here is random.
 
 References
 ----------
@@ -20,7 +20,13 @@ import numpy as np
 
 from analyses.studies.parity.walled_grid import DOWN, LEFT, RIGHT, UP, WalledGrid
 from replay.learners import find_learner
-from replay.learners.bayes_adaptive import Memory, Params, evaluate, make_backups, plan
+from replay.learners.bayes_adaptive import (
+    Memory,
+    Params,
+    evaluate_plan,
+    make_backups,
+    make_plan,
+)
 from replay.learners.contract import Sizes
 from replay.log.backups import REST, backup_buffer, n_kept
 from replay.parts.belief_tree import OPEN
@@ -51,25 +57,25 @@ _T = """
 #####
 ..#..
 """
-"""Where one can go: #."""
+"""Open cells: #."""
 _GOAL, _START = 2, 38
 _LEARNED = {
     "up_from_14": (14, UP), "up_from_20": (20, UP), "right_from_19": (19, RIGHT),
     "right_from_18": (18, RIGHT), "up_from_24": (24, UP), "up_from_30": (30, UP),
     "left_from_31": (31, LEFT), "left_from_32": (32, LEFT), "down_from_26": (26, DOWN),
 }  # fmt: skip
-"""The way to the barrier, the last move first."""
+"""The path to the barrier, the last move first."""
 
 
 def measure_beliefs(protocol: str, seed: int) -> dict[str, float]:
-    """Let one agent replay under one protocol, and give the quantities of the figures.
+    """Simulate the replay of one agent under one protocol; return the quantities of the figures.
 
     Parameters
     ----------
     protocol : str
         A name in ``BELIEF_PROTOCOLS``.
     seed : int
-        Without effect: nothing is drawn.
+        Has no effect, as nothing is random.
 
     Returns
     -------
@@ -90,7 +96,7 @@ def _agent(n_states: int, n_actions: int, params: dict[str, Any]) -> tuple[Param
 
 
 def _replay(params: Params, memory: Memory) -> int:
-    """Make all backups that are worth it; return how many."""
+    """Make all backups that exceed the threshold; return their number."""
     log = backup_buffer(_MOST_BACKUPS, "replay", evaluates=True)
     make_backups(params, memory, REST, np.random.default_rng(0), log)
     return n_kept(log)
@@ -102,7 +108,7 @@ def _replay(params: Params, memory: Memory) -> int:
 def _replay_bandit(
     horizon: int, inverse_temperature: float, min_priority: float
 ) -> tuple[float, int]:
-    """Replay in the tree of all that a bandit may pay; return the root's value, and how often."""
+    """Replay in the tree of outcomes of a bandit; return the root's value and the backups made."""
     given = {
         "one_try_tells": False, "merges": False, "horizon": horizon - 1, "n_uncertain": 1,
         "inverse_temperature": inverse_temperature, "min_priority": min_priority,
@@ -113,12 +119,12 @@ def _replay_bandit(
     known.reward[0] = 1.0, _KNOWN_ARM
     known.counts[0] = (1.0, 1.0), _IS_OPEN
     memory.begin[0] = 1.0
-    plan(params, memory)
+    make_plan(params, memory)
     for z in np.flatnonzero(tree.depth[: tree.n[0]] == horizon - 1):
         n_paid, n_failed = tree.tries[z, 0]
         pays = (1.0 + n_paid) / (2.0 + n_paid + n_failed)
         made.action_values[z] = np.array([pays, _KNOWN_ARM]) / (1.0 - _DISCOUNT)
-    evaluate(params, memory)
+    evaluate_plan(params, memory)
     n_updates = _replay(params, memory)
     return float(made.action_values[0].max()), n_updates
 
@@ -135,7 +141,7 @@ def _bandit(horizon: int, inverse_temperature: float, seed: int) -> dict[str, fl
 def _maze(
     drawn: str, barred: Iterable[Move], goals: dict[int, float], params: dict[str, Any]
 ) -> tuple[Params, Memory]:
-    """Make an agent that knows where all moves lead; some can't be made."""
+    """Make an agent that knows where all moves lead; barred ones do not move it."""
     rows = drawn.split()
     n_rows, n_columns = len(rows), len(rows[0])
     is_open = np.array([sign == "#" for row in rows for sign in row])
@@ -155,8 +161,8 @@ def _maze(
     return made, memory
 
 
-def _learn_all_ways(memory: Memory, shut: Iterable[Move]) -> None:
-    """Let the agent know how good all ways are without those that are shut."""
+def _learn_all_paths(memory: Memory, shut: Iterable[Move]) -> None:
+    """Give the agent the optimal values of the maze in which some moves are shut."""
     next_state, ends = memory.known.next_state.copy(), memory.known.ends.copy()
     for s, a in shut:
         next_state[s, a], ends[s, a] = s, False
@@ -168,14 +174,14 @@ def _learn_all_ways(memory: Memory, shut: Iterable[Move]) -> None:
 def _plan_from(params: Params, memory: Memory, place: int) -> None:
     memory.begin[:] = 0.0
     memory.begin[place] = 1.0
-    plan(params, memory)
+    make_plan(params, memory)
 
 
 def _barrier(seed: int) -> dict[str, float]:
-    """Replay at the start, the barrier in doubt, and then in front of it, when it is shut."""
+    """Replay at the start, with an uncertain barrier, and then in front of it, when it is shut."""
     first, second, bypass = (14, UP), (26, UP), [(8, DOWN), (20, DOWN)]
     params, memory = _maze(_TOLMAN, bypass, {_GOAL: 1.0}, {"horizon": 9})
-    _learn_all_ways(memory, [first, second])
+    _learn_all_paths(memory, [first, second])
     memory.known.counts[first], memory.known.counts[second] = _PRIOR, _IS_SHUT
     _plan_from(params, memory, _START)
     _replay(params, memory)
@@ -188,11 +194,11 @@ def _barrier(seed: int) -> dict[str, float]:
 
 
 def _two_barriers(seed: int) -> dict[str, float]:
-    """Replay at the start, with two barriers in doubt, of which one is behind the other."""
+    """Replay at the start, with two uncertain barriers, one behind the other."""
     first, second = (32, UP), (14, UP)
     barred, shut = [(8, DOWN), (20, LEFT), (32, LEFT)], [(19, RIGHT), (26, DOWN), (31, RIGHT)]
     params, memory = _maze(_TOLMAN, barred, {_GOAL: 1.0}, {"horizon": 5})
-    _learn_all_ways(memory, [first, second, *shut])
+    _learn_all_paths(memory, [first, second, *shut])
     for move in shut:
         memory.known.counts[move] = _IS_SHUT
     before = memory.action_values.copy()
@@ -211,7 +217,7 @@ def _two_barriers(seed: int) -> dict[str, float]:
 
 
 def _t_maze(seed: int) -> dict[str, float]:
-    """Count the moves of each arm that replay makes better, once it is seen that one arm pays."""
+    """Count the moves of each arm whose value replay raises, after the reward was seen."""
     given = {"horizon": 3, "min_priority": 0.2}
     params, memory = _maze(_T, [(2, DOWN)], {0: 0.0, 4: 1.0}, given)
     memory.known.counts[7, UP] = _PRIOR
@@ -235,4 +241,4 @@ BELIEF_PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {
     "two_uncertain_barriers": _two_barriers,
     "uncertain_stem": _t_maze,
 }
-"""Name -> function of a seed that gives quantities."""
+"""Name -> function of a seed that returns quantities."""

@@ -1,7 +1,7 @@
-"""The simple example of Antonov et al. (2022): two actions, one that is better, and forgetting.
+"""The two-action example of Antonov et al. (2022), with forgetting.
 
-An action earns 10, the other one 1; after each trial the agent replays until a backup is worth less
-than a threshold, and then forgets half of what it knows beyond the mean reward so far.
+One action earns 10, the other 1. After each trial the agent replays until the next backup is worth
+less than a threshold; then its values decay halfway to the mean reward so far.
 
 References
 ----------
@@ -29,7 +29,7 @@ _AGENT = {
 
 
 def measure_forgetting(protocol: str, seed: int) -> dict[str, float]:
-    """Simulate one agent under one protocol, and give the quantities of the figures.
+    """Simulate one agent under one protocol, and return the quantities of the figures.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def measure_forgetting(protocol: str, seed: int) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Over all trials but the first fifty: the share of the best reward that was earned, and how
-        often each action was replayed after a trial.
+        Over all trials but the first fifty: the earned share of the best possible reward, and the
+        number of replays of each action per trial.
     """
     return FORGETTING_PROTOCOLS[protocol](seed)
 
@@ -65,4 +65,4 @@ FORGETTING_PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {
     "forgetting_without_replay": partial(_choices, 0.5, 0),
     "replay_without_forgetting": partial(_choices, 0.0, 200),
 }
-"""Name -> function of a seed that gives quantities."""
+"""Name -> function of a seed that returns quantities."""

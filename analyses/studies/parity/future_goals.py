@@ -1,9 +1,9 @@
-"""The simulations of Sagiv et al. (2025), and what their figures show of them.
+"""The simulations of Sagiv et al. (2025), and the quantities that their figures show.
 
-Animals run from the foot of a maze to the end of an arm. Which arm they choose, a module of its own
-decides that learns what arms paid; so the laps are drawn first, and then replayed. In the maze of
-eight arms one pays, until it has done so 15 times; then it is another one. In the T one arm pays
-more, the other one in the next session.
+Animals run from the foot of a maze to the end of an arm. A separate module, which learns the
+rewards of the arms, decides which arm they choose; so the laps are drawn first, and then replayed.
+In the maze with eight arms one arm is rewarded until it has been visited 15 times; then the reward
+moves to another one. In the T-maze one arm pays more, and the other arm in the next session.
 
 References
 ----------
@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.learners.geodesic_representation import add_goal, forget
+from replay.learners.geodesic_representation import add_goal, fade_values
 from replay.parts.known_world import likeliest_outcomes
 from replay.simulation import feed
 from replay.worlds.mdp import MDP
@@ -38,14 +38,14 @@ _N_SESSIONS, _N_LAPS, _BETTER = 6, 20, 1.0 / (1.0 + np.exp(-1.0))
 
 
 class Choices(NamedTuple):
-    """What one animal chose, a row a trial.
+    """The choices of one animal.
 
     Attributes
     ----------
     arm : ndarray of int, shape (n_trials,)
-        Where it went.
+        The arm that it chose.
     goal : ndarray of int, shape (n_trials,)
-        Which arm paid, or paid more.
+        The arm that was rewarded, or rewarded more.
     """
 
     arm: NDArray[np.int64]
@@ -53,7 +53,7 @@ class Choices(NamedTuple):
 
 
 def measure_geodesic(protocol: str, seed: int) -> dict[str, float]:
-    """Simulate one animal under one protocol, and give the quantities of the figures.
+    """Simulate one animal under one protocol, and return the quantities of the figures.
 
     Parameters
     ----------
@@ -65,13 +65,13 @@ def measure_geodesic(protocol: str, seed: int) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Quantity -> value; NaN where the animal has none.
+        Quantity -> value; NaN if the animal has none.
     """
     return GEODESIC_PROTOCOLS[protocol](seed)
 
 
 def _maze(n_arms: int, *, goes_back: bool) -> MDP:
-    """Make a stem and arms of two places each; actions that lead nowhere stay."""
+    """Make a stem and arms of two places each; other actions do not move the animal."""
     n_states, n_actions = _STEM + n_arms * _ARM, 2 + n_arms
     next_state = np.repeat(np.arange(n_states)[:, np.newaxis], n_actions, axis=1)
     next_state[0, 1], next_state[1, 0] = 1, 0
@@ -96,20 +96,21 @@ def _far(arm: int) -> int:
 def arms_replayed(
     mdp: MDP, choices: Choices, params: dict[str, Any], n_together: int, seed: int
 ) -> NDArray[np.bool_]:
-    """Tell which arms are replayed after each trial.
+    """Find the arms that are replayed after each trial.
 
     Parameters
     ----------
     mdp : MDP
         The maze.
     choices : Choices
-        What the animal chose.
+        The choices of the animal.
     params : dict
-        Of the learner.
+        Parameters of the learner.
     n_together : int
-        After so many trials it knows no way any more; 0: it knows all of them at first.
+        The number of trials after which the animal forgets all paths; 0: it knows all of them from
+        the beginning, and forgets none.
     seed : int
-        Of what it draws when it replays.
+        Seed of replay.
 
     Returns
     -------
@@ -131,7 +132,7 @@ def arms_replayed(
             if n_together == 0:
                 memory.geodesic[:] = _solved(mdp, n_arms, params["discount"])
         elif n_together and number % (3 * n_together) == 0:
-            forget(memory, 0.0)
+            fade_values(memory, 0.0)
 
     log = feed(
         "geodesic_representation", steps, mdp=mdp, params=_PUBLISHED | params, seed=seed,
@@ -148,7 +149,7 @@ def arms_replayed(
 
 
 def _solved(mdp: MDP, n_arms: int, discount: float) -> NDArray[np.float64]:
-    """Give the discounted distance from each pair to the end of each arm."""
+    """Compute the discounted distance from each pair to the end of each arm."""
     next_state = likeliest_outcomes(mdp)
     solved = np.zeros((n_arms, *next_state.shape))
     for arm, ways in enumerate(solved):
@@ -158,11 +159,11 @@ def _solved(mdp: MDP, n_arms: int, discount: float) -> NDArray[np.float64]:
     return solved
 
 
-# -- eight arms, of which one pays (Fig. 3) -----------------------------------------------
+# -- eight arms, one of them rewarded (Fig. 3) --------------------------------------------
 
 
 def _search(rng: np.random.Generator) -> Choices:
-    """Draw arms by a softmax of what they paid last."""
+    """Draw arms by a softmax of their last rewards."""
     paid, goal, n_rewards = np.zeros(_N_ARMS), int(rng.integers(_N_ARMS)), 0
     arms, goals = [], []
     for _ in range(_N_TRIALS):
@@ -178,22 +179,22 @@ def _search(rng: np.random.Generator) -> Choices:
 
 
 def goal_shares(choices: Choices, shown: NDArray[np.bool_]) -> dict[str, float]:
-    """Give how often the goal, the one before it, and each other arm are replayed.
+    """Compute how often the goal, the previous goal, and each other arm are replayed.
 
-    Those trials count that repeat the last one at the goal, from the second goal on; of the others,
-    a trial in which neither goal is replayed counts one sixth.
+    Only trials that repeat the last choice of the goal count, from the second goal on. A trial in
+    which neither goal is replayed counts one sixth for each of the other arms.
 
     Parameters
     ----------
     choices : Choices
-        What the animal chose.
+        The choices of the animal.
     shown : ndarray of bool, shape (n_trials, n_arms)
-        As `arms_replayed` gives it.
+        As `arms_replayed` returns it.
 
     Returns
     -------
     dict of str to float
-        ``current_goal``, ``previous_goal``, ``other_arm``, and the first less the second.
+        ``current_goal``, ``previous_goal``, ``other_arm``, and ``previous_minus_current``.
     """
     counts, n, before, is_repeated = np.zeros(3), 0, -1, False
     for trial in range(1, len(choices.arm)):
@@ -223,7 +224,7 @@ def _eight_arms(seed: int) -> dict[str, float]:
     return goal_shares(choices, shown)
 
 
-# -- a T of which the other arm pays more in the next session (Fig. 4) --------------------
+# -- a T-maze whose better arm changes from session to session (Fig. 4) -------------------
 
 
 def _t_maze(seed: int) -> dict[str, float]:
@@ -243,4 +244,4 @@ GEODESIC_PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {
     "geodesic_eight_arms": _eight_arms,
     "geodesic_t_maze": _t_maze,
 }
-"""Name -> function of a seed that gives quantities."""
+"""Name -> function of a seed that returns quantities."""

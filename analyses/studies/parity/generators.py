@@ -1,13 +1,13 @@
-"""What the authors of generators show of them: a bump's speed, mazes that become maps, coverage.
+"""Published simulations of learners without values: speed of a bump, maps of mazes, coverage.
 
-The speed of a bump is that on the ring of Ji et al. (2025), with their parameters and step of time.
-Five mazes are learned one after the other by hierarchical generative replay, in one arena of 15 x
-15 places, as in the picture of the trained model of Stoianov et al. (2022); which mazes these were
-is not known, and ours are closed walks that share places with one another. How much of a ring of
-five cliques ten sequences of ten steps cover is that of figure 7 of McNamee et al. (2021), with
-their settings of the three regimes; their jump rate of 15 is part of the tempo here. Their code was
-run with returns averaged over places instead of summed, with which the optimiser of today's scipy
-stops where it begins.
+The speed of a bump is measured on the ring of Ji et al. (2025) [1]_, with their parameters and time
+step. Hierarchical generative replay learns five mazes one after the other, in one arena of 15 x 15
+places, as in the picture of the trained model of Stoianov et al. (2022) [2]_. Their mazes are
+unknown; ours are closed walks that share places with one another. The coverage of a ring of five
+cliques by ten sequences of ten steps is that of figure 7 of McNamee et al. (2021) [3]_, with their
+settings of the three regimes; their jump rate of 15 is part of the tempo here. Their code was run
+with returns averaged over places instead of summed: with sums, the optimiser of current scipy stops
+where it begins.
 
 References
 ----------
@@ -51,7 +51,7 @@ _REGIMES: dict[str, dict[str, float | bool]] = {
 
 
 def _speed(adaptation: float, seed: int) -> dict[str, float]:
-    """Measure how many neurons a bump moves in 100 tau."""
+    """Measure the speed of a bump, in neurons per 100 tau."""
     n, spacing = _N_NEURONS, 2.0 * np.pi / _N_NEURONS
     network, rng = attractor(n), np.random.default_rng(seed)
     is_linked = np.zeros((n, n), dtype=np.bool_)
@@ -71,7 +71,7 @@ def _speed(adaptation: float, seed: int) -> dict[str, float]:
 
 
 def _loop(rng: np.random.Generator) -> NDArray[np.int64]:
-    """Walk around a rectangle in the arena, from its upper left and back."""
+    """Walk around a rectangle in the arena, from its upper left corner and back to it."""
     top, left = rng.integers(0, 4, size=2)
     bottom, right = rng.integers(_SIDE - 6, _SIDE, size=2)
     rows = [top] * (right - left) + [*range(top, bottom)] + [bottom] * (right - left)
@@ -82,7 +82,7 @@ def _loop(rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def _five_mazes(seed: int) -> dict[str, float]:
-    """Count the maps that five mazes are given, and the mazes whose laps are all in one of them."""
+    """Count the maps used for five mazes, and the share of a maze's laps in its main map."""
     rng = np.random.default_rng(seed)
     places = [lap for maze in range(_N_MAZES) for lap in [_loop(rng)] * _N_LAPS]
     rows = pd.concat(
@@ -112,7 +112,7 @@ def _five_mazes(seed: int) -> dict[str, float]:
 
 
 def _coverage(regime: str, seed: int) -> dict[str, float]:
-    """Measure which share of a ring of cliques is reactivated, once all its links are known."""
+    """Measure the share of a ring of cliques that is reactivated, once all its links are known."""
     ring = nx.ring_of_cliques(_N_CLIQUES, _IN_CLIQUE)
     n_states = len(ring)
     next_state = np.repeat(np.arange(n_states)[:, np.newaxis], _IN_CLIQUE, axis=1)
@@ -141,4 +141,4 @@ GENERATOR_PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {
     "five_mazes": _five_mazes,
     **{f"ring_{regime}": partial(_coverage, regime) for regime in _REGIMES},
 }
-"""Name -> function of a seed that gives quantities."""
+"""Name -> function of a seed that returns quantities."""

@@ -1,10 +1,10 @@
-"""The simulations of Mattar & Daw (2018), and what their figures show of them.
+"""The simulations of Mattar & Daw (2018), and the quantities that their figures show.
 
-The protocols are those of the authors' published scripts: a linear track run to and fro, the same
-track with a reward that is drawn for each lap, an open maze with random starts, a T of which one
-arm pays, and a track on whose end a shock is remembered. Sequences are found by their rule, as
-:mod:`analyses.sequences.segments` has it. Their test of significance rejects nothing that this rule
-finds, so it is left out.
+The protocols are those of the authors' published scripts: a linear track run in both directions,
+the same track with a reward that is drawn for each lap, an open maze with random starts, a T-maze
+with reward in one arm, and a track with a remembered shock at its end. Their rule finds the
+sequences (:mod:`analyses.sequences.segments`). Their test of significance rejects none of the
+sequences found by this rule, so it is left out.
 
 References
 ----------
@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from analyses.sequences.segments import find_segments
 from analyses.studies.gain_floor import lap_protocol
-from analyses.studies.laps import LapProtocol, run_laps
+from analyses.studies.laps import LapProtocol, run_laps, steady_reward
 from replay.learners import find_learner
 from replay.learners.contract import Pause, Sizes
 from replay.log.backups import EPISODE_END, backup_buffer, renew
@@ -51,18 +51,18 @@ _REPLAY: dict[str, dict[str, Any]] = {
 
 
 class LapRecord(NamedTuple):
-    """What one animal did and replayed, and the world in which it did.
+    """The behaviour and the replay of one animal, and its world.
 
     Attributes
     ----------
     steps : pandas.DataFrame
         `episode, step, state, action, reward, next_state, terminated`.
     backups : pandas.DataFrame
-        What `find_segments` reads.
+        As `find_segments` reads them.
     next_state : ndarray of int, shape (n_states, n_actions)
-        Where actions lead; -1 in terminal states.
+        The state that each action leads to; -1 in terminal states.
     goals : tuple of int
-        The states that pay.
+        The rewarded states.
     """
 
     steps: pd.DataFrame
@@ -72,7 +72,7 @@ class LapRecord(NamedTuple):
 
 
 def measure_memory_access(protocol: str, seed: int) -> dict[str, float]:
-    """Simulate one animal under one protocol, and give the quantities of the figures.
+    """Simulate one animal under one protocol, and return the quantities of the figures.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def measure_memory_access(protocol: str, seed: int) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Quantity -> value; NaN where the animal has none.
+        Quantity -> value; NaN if the animal has none.
 
     Examples
     --------
@@ -95,10 +95,10 @@ def measure_memory_access(protocol: str, seed: int) -> dict[str, float]:
     return PROTOCOLS[protocol](seed)
 
 
-# -- directions, at starts and at goals; how they change with laps (Figs. 3 and 6) --------
+# -- directions at starts and goals, and their change over laps (Figs. 3 and 6) -----------
 
 
-def directions(seen: LapRecord) -> dict[str, float]:
+def _directions(seen: LapRecord) -> dict[str, float]:
     """Count sequences per lap in each direction at starts and goals, early and late."""
     segments, n_laps = find_segments(seen.backups), int(seen.steps["episode"].nunique())
     found = {}
@@ -117,11 +117,24 @@ def directions(seen: LapRecord) -> dict[str, float]:
     return found
 
 
-# -- what the reward changes (Fig. 5) -----------------------------------------------------
+# -- effects of reward (Fig. 5) -----------------------------------------------------------
 
 
 def reward_shift(seen: LapRecord, shifted: float) -> dict[str, float]:
-    """Count sequences per lap after a reward of 1, and after a shifted one."""
+    """Count sequences per lap after a reward of 1, and after a shifted one.
+
+    Parameters
+    ----------
+    seen : LapRecord
+        One animal on the track.
+    shifted : float
+        The mean of the shifted reward.
+
+    Returns
+    -------
+    dict of str to float
+        For each direction ``_after_1x``, ``_after_shift`` and ``_shift_minus_1x``.
+    """
     segments, steps = find_segments(seen.backups), seen.steps
     at_end = steps["next_state"].isin(seen.goals).to_numpy()
     last = pd.Series(np.where(at_end, steps["reward"], np.nan), index=steps["step"]).ffill()
@@ -141,11 +154,11 @@ def reward_shift(seen: LapRecord, shifted: float) -> dict[str, float]:
 # -- where sequences lie (Fig. 4) ---------------------------------------------------------
 
 
-def contents(seen: LapRecord) -> dict[str, float]:
-    """Tell how near to the animal sequences begin, how near to the goal they end, what they show.
+def _contents(seen: LapRecord) -> dict[str, float]:
+    """Measure where sequences begin and end, and whether they show the future or the past.
 
-    Chance is that of a state drawn among all that can be left. Of what is shown, the first five
-    states of a sequence count, against the state three steps ahead or back.
+    Chance is that of a state drawn from all non-terminal ones. A sequence shows the future (past)
+    if its first five states contain the state three steps ahead (back).
     """
     segments, distance = find_segments(seen.backups), _distances(seen.next_state)
     visited = seen.steps["state"].to_numpy()
@@ -186,7 +199,7 @@ def _mean(values: Any) -> float:
 
 
 def _distances(next_state: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Give the least number of moves between all states; terminal ones are left as entered."""
+    """Compute the least number of moves between all states, if each can be undone."""
     state, action = np.nonzero(next_state >= 0)
     edges = np.zeros((len(next_state), len(next_state)))
     edges[state, next_state[state, action]] = 1.0
@@ -198,24 +211,29 @@ def _distances(next_state: NDArray[np.int32]) -> NDArray[np.float64]:
 # -- learning (Fig. 1) --------------------------------------------------------------------
 
 
-def learning(steps: pd.DataFrame) -> dict[str, float]:
-    """Give the steps of a lap, early and late."""
+def _learning(steps: pd.DataFrame) -> dict[str, float]:
+    """Average the steps per lap, early and late."""
     a_lap = steps.groupby("episode").size().to_numpy(float)
     return {"steps_laps_2_to_5": a_lap[1:5].mean(), "steps_laps_11_to_20": a_lap[10:20].mean()}
 
 
-# -- an arm that pays (Fig. 4) ------------------------------------------------------------
+# -- a rewarded arm (Fig. 4) --------------------------------------------------------------
 
 
 def paying_arm(seen: LapRecord, towards: Mapping[str, tuple[int, int]]) -> dict[str, float]:
-    """Give the share of backups that move along each arm; of n steps, the last one counts.
+    """Compute the share of backups that move along each arm; of an n-step backup, the last counts.
 
     Parameters
     ----------
     seen : LapRecord
-        In the T.
+        One animal in the T-maze.
     towards : mapping of str to (int, int)
-        Arm -> the state at the junction and the action that leads into it.
+        Arm, ``cued`` or ``uncued`` -> the state at the junction and the action that leads into it.
+
+    Returns
+    -------
+    dict of str to float
+        ``cued_share``, ``uncued_share`` and ``cued_minus_uncued``.
     """
     replayed = seen.backups[seen.backups["event"] >= 0]
     rows = replayed.drop_duplicates(["event", "pop"], keep="last")
@@ -231,10 +249,6 @@ def paying_arm(seen: LapRecord, towards: Mapping[str, tuple[int, int]]) -> dict[
 # -- the protocols ------------------------------------------------------------------------
 
 
-def _steady(rng: np.random.Generator, lap: int) -> float:
-    return max(rng.normal(1.0, 0.1), 0.0)
-
-
 def _shifting(name: str) -> Callable[[np.random.Generator, int], float]:
     def draw(rng: np.random.Generator, lap: int) -> float:
         mean = _SHIFTS[name][int(rng.integers(2))]
@@ -248,7 +262,8 @@ def _t_maze() -> LapProtocol:
     mdp = from_ascii("G...G\n##S##")
     cued = np.zeros(mdp.n_states, dtype=bool)
     cued[_state(mdp, 5, 2)] = True
-    return LapProtocol(mdp, [np.flatnonzero(mdp.start_probability)] * mdp.n_states, cued, _steady)
+    starts = [np.flatnonzero(mdp.start_probability)] * mdp.n_states
+    return LapProtocol(mdp, starts, cued, steady_reward)
 
 
 def _state(mdp: MDP, x: int, y: int) -> int:
@@ -266,16 +281,16 @@ def _run(
 
 def _track(seed: int) -> dict[str, float]:
     seen = _run(lap_protocol("linear_track"), seed)
-    return directions(seen) | contents(seen)
+    return _directions(seen) | _contents(seen)
 
 
 def _open_maze(seed: int) -> dict[str, float]:
     seen = _run(lap_protocol("open_maze"), seed)
-    return directions(seen) | contents(seen)
+    return _directions(seen) | _contents(seen)
 
 
 def _without_need(seed: int) -> dict[str, float]:
-    return directions(_run(lap_protocol("open_maze"), seed, {"need": "one"}))
+    return _directions(_run(lap_protocol("open_maze"), seed, {"need": "one"}))
 
 
 def _shift(name: str) -> Callable[[int], dict[str, float]]:
@@ -289,7 +304,7 @@ def _shift(name: str) -> Callable[[int], dict[str, float]]:
 def _learns(name: str) -> Callable[[int], dict[str, float]]:
     def measure(seed: int) -> dict[str, float]:
         protocol = lap_protocol("open_maze")
-        return learning(_run(protocol, seed, _REPLAY[name], _N_LAPS_OF_LEARNING).steps)
+        return _learning(_run(protocol, seed, _REPLAY[name], _N_LAPS_OF_LEARNING).steps)
 
     return measure
 
@@ -303,7 +318,7 @@ def _sleep(seed: int) -> dict[str, float]:
 
 
 def _shock(seed: int) -> dict[str, float]:
-    """On a track that was explored but never paid, a shock at its end is remembered."""
+    """Replay on a track that was explored without reward, before and after a shock at its end."""
     mdp = from_ascii("S........G")
     learner = find_learner("prioritized_memory_access_published", {"one_step_late": False})
     sizes = Sizes(mdp.n_states, mdp.n_actions, mdp.n_transitions, 1, mdp.n_states**2)
@@ -335,4 +350,4 @@ PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {
     "t_maze": _sleep,
     "shock": _shock,
 }
-"""Name -> function of a seed that gives quantities."""
+"""Name -> function of a seed that returns quantities."""

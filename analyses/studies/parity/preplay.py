@@ -15,7 +15,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.studies.parity.replayed_pairs import replayed_steps
-from analyses.studies.parity.walled_grid import DOWN, LEFT, MOVES, RIGHT, UP, WalledGrid, between
+from analyses.studies.parity.walled_grid import (
+    DISPLACEMENTS,
+    DOWN,
+    LEFT,
+    RIGHT,
+    UP,
+    WalledGrid,
+    walls_between,
+)
 from replay.parts.experiences import experience_at
 from replay.simulation import feed
 from replay.worlds.mdp import MDP
@@ -25,7 +33,9 @@ __all__ = ["match_arms", "measure_preplay"]
 _MAZE = WalledGrid(
     10,
     7,
-    between((0, 1, 2, 4, 5, 6, 17), 7) + between(range(9, 66, 7), 1) + between(range(10, 67, 7), 1),
+    walls_between((0, 1, 2, 4, 5, 6, 17), 7)
+    + walls_between(range(9, 66, 7), 1)
+    + walls_between(range(10, 67, 7), 1),
 )
 _ARMS = {
     "cued": np.array([17, 10, 3, 4, 5, 6]),
@@ -45,18 +55,18 @@ _N_RUNS = 10.0
 
 
 def match_arms(states: NDArray[np.int64]) -> dict[str, int]:
-    """Tell which parts of the T a preplay shows, in which direction.
+    """Find the parts of the T-maze that a preplay shows, and in which direction.
 
     Parameters
     ----------
-    states : ndarray of int
-        Where the experiences begin.
+    states : ndarray of int, shape (n_experiences,)
+        The states in which the preplayed experiences begin.
 
     Returns
     -------
     dict of str to int
-        For each part, and ``_back`` for the other way: whether at most two fifths of its states (or
-        of the replay's, if that is shorter) differ.
+        For each part, and with ``_back`` for its reverse: 1 if at most two fifths of its states (or
+        of the states of the preplay, if that is shorter) differ, else 0.
 
     Examples
     --------
@@ -77,28 +87,29 @@ def match_arms(states: NDArray[np.int64]) -> dict[str, int]:
 def measure_preplay(
     similarity_discount: float, mode: str, cued: float, attention: float, seed: int
 ) -> dict[str, float]:
-    """Let an animal rest that has run the stem and seen the arms; strengths are the authors'.
+    """Simulate the rest of an animal that has run the stem and seen the arms.
 
-    Two steps that lead nowhere frame this: strengths are set after the first, and the rest follows
-    the second, whose own strength is taken away beforehand.
+    The strengths of experiences are those of the authors. They are set between two steps that do
+    not move the animal: after the first, and before the rest that follows the second, whose own
+    strength is subtracted in advance.
 
     Parameters
     ----------
     similarity_discount : float
-        Of SFMA.
+        Parameter of SFMA.
     mode : {"default", "reverse"}
-        Of SFMA.
+        The mode of SFMA.
     cued : float
-        Share of attention that the cued arm gets.
+        Share of attention that the cued arm receives.
     attention : float
-        How much looking at an arm strengthens, against running there.
+        By how much looking at an arm strengthens an experience, relative to running there.
     seed : int
         Seed of the animal.
 
     Returns
     -------
     dict of str to float
-        Shares of preplays of each arm, and of forward ones among those of the cued arm.
+        Shares of preplays of each arm, and the share of forward ones among those of the cued arm.
     """
     next_state = _MAZE.next_state()
     mdp = MDP.from_tables(next_state, np.zeros(len(next_state)), start=_FOOT)
@@ -140,7 +151,7 @@ def _seen_strengths(
     similarity: NDArray[np.float64], cued: float, attention: float
 ) -> NDArray[np.float64]:
     """Make the table of strengths of pairs of state and action."""
-    strength = np.zeros((len(similarity), len(MOVES)))
+    strength = np.zeros((len(similarity), len(DISPLACEMENTS)))
     stem = _ARMS["stem"]
     strength[stem[:, np.newaxis], [UP, DOWN]] = _N_RUNS
     strength += _N_RUNS * (similarity[24] + similarity[66])[:, np.newaxis]

@@ -1,9 +1,9 @@
-"""Each account under its authors' protocols, before it is held against experiments.
+"""Each account under its authors' protocols, before it is compared with experiments.
 
-Each account is simulated under the protocol of its authors, and what their figures show is measured
-and compared with what they published: numbers in the text, and what their code gave when it was
-run. Beside it stands what the same account, with the same settings, gives in the task of the
-experiment that the figure is about.
+Each account is simulated under the protocol of its authors. The quantities that their figures show
+are measured and compared with the published ones: numbers in the text, and the results of their
+code. Beside them stand the values of the same account, with the same settings, in the task of the
+experiment that the figure explains.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.measures import STATISTICS
 from analyses.sequences.place_sequences import Detection
-from analyses.studies.parity.agreement import compare_panels, published_panels
+from analyses.studies.parity.agreement import PARITY_COLUMNS, compare_panels, published_panels
 from analyses.studies.parity.belief_states import BELIEF_PROTOCOLS
 from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
 from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS
@@ -48,7 +48,7 @@ _SUITES: dict[str, tuple[int, Mapping[str, Callable[[int], dict[str, float]]]]] 
     "forgetting": (50, FORGETTING_PROTOCOLS),
     "belief_states": (2, BELIEF_PROTOCOLS),
 }
-"""Group -> how many animals, and what each of them does."""
+"""Group -> number of animals, and the protocols that each of them goes through."""
 _SEEDED = (
     "memory_access",
     "sfma",
@@ -60,7 +60,7 @@ _SEEDED = (
     "forgetting",
     "belief_states",
 )
-"""The groups in the order in which they came to be, by which they are seeded."""
+"""The groups in the order in which they were added; their seeds depend on it."""
 _N_ANIMALS = 10
 _AS_PUBLISHED = {
     "prioritized_memory_access": "prioritized_memory_access_published",
@@ -71,18 +71,19 @@ _ASIDE: dict[tuple[str, str], dict[str, str]] = {
     ("sfma", "linear_track_4x"): {"replay_mode": "dynamic"},
     ("sfma", "linear_track_0x"): {"replay_mode": "dynamic"},
 }
-"""Where the figure that an experiment is held against has other settings: these."""
+"""(account, task) -> settings, where the figure was made with others than the account's."""
 _SEEN = Detection(min_length=5)
 _BREA = "brea_2018"
 
 
 def reproduced_curves() -> pd.DataFrame:
-    """Give the reproduced windows of Brea (2018), under the names that the published table has.
+    """Return the reproduced windows of Brea (2018), under the names of the published table.
 
     Returns
     -------
     pandas.DataFrame
-        `protocol, measure` and, over worlds, `ours, ours_sem, ours_low, ours_high, ours_n`.
+        `protocol, measure` and, computed over worlds, `ours, ours_sem, ours_low, ours_high,
+        ours_n`.
     """
     curves = reference_table("brea_2018/reward_rate")
     names = curves["experiment"] + "/" + curves["learner"] + "/" + curves["time_step"].astype(str)
@@ -123,7 +124,7 @@ def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
 
 
 def _in_experiments(seed: int) -> pd.DataFrame:
-    """Let one animal of each account replay in the experiments' own tasks."""
+    """Simulate the replay of one animal of each account in the tasks of the experiments."""
     panels = published_panels().dropna(subset=["task"])
     wanted = panels[["account", "task", "statistic"]].drop_duplicates()
     rows = []
@@ -159,7 +160,7 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     columns = ["account", "panel", "quantity", "value", "ours", "agrees", "why"]
     return [
         Shown("Quantities of published figures, and whether ours agree", counts),
-        Shown("What does not agree", apart[columns]),
+        Shown("Quantities that do not agree", apart[columns]),
     ]
 
 
@@ -181,5 +182,6 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"parity": _draw},
+    columns=PARITY_COLUMNS,
     show=_show,
 )

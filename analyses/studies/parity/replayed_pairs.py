@@ -1,7 +1,12 @@
-"""Pairs of experiences that are reactivated one after the other, by Diekmann & Cheng's (2023) rule.
+"""Pairs of experiences that are reactivated one after the other, by the rule of [1]_.
 
-A pair goes forward if the first one leads to where the second one begins, in reverse if the second
-one leads to where the first one began, and is unordered otherwise.
+A pair is forward if the first experience leads to the state in which the second begins, reverse if
+the second leads to the state in which the first began, and unordered otherwise.
+
+References
+----------
+.. [1] Diekmann & Cheng (2023), A model of hippocampal replay driven by experience and environmental
+   structure facilitates spatial learning. https://doi.org/10.7554/eLife.82301
 """
 
 from __future__ import annotations
@@ -16,18 +21,18 @@ from replay.log.event_log import EventLog
 __all__ = ["ReplayedSteps", "mean_directionality", "replayed_steps"]
 
 ReplayedSteps = Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
-"""Of each replay: where its experiences begin, and where they lead."""
+"""For each replay, the states in which its experiences begin, and those to which they lead."""
 
 
 def mean_directionality(replays: ReplayedSteps, n_replays: int) -> float:
-    """Give the number of forward pairs minus that of reverse ones, per replay.
+    """Compute the number of forward pairs minus that of reverse pairs, per replay.
 
     Parameters
     ----------
     replays : list of (ndarray, ndarray)
-        Of each replay that has experiences: where these begin, and where they lead.
+        As `replayed_steps` returns them, without empty replays.
     n_replays : int
-        How many replays there were, empty ones included.
+        The number of replays, including empty ones.
 
     Returns
     -------
@@ -47,19 +52,19 @@ def mean_directionality(replays: ReplayedSteps, n_replays: int) -> float:
 
 
 def replayed_steps(log: EventLog, phase: str) -> ReplayedSteps:
-    """Give the replays of SFMA in pauses of one phase, in order.
+    """List the replays of SFMA in the pauses of one phase, in order.
 
     Parameters
     ----------
     log : EventLog
-        Of one run.
+        The log of one run.
     phase : str
-        As logs name it.
+        A value of the column `phase` of logs.
 
     Returns
     -------
-    list of (ndarray, ndarray)
-        Where the experiences begin, and where they lead.
+    list of (ndarray of int, ndarray of int)
+        For each replay, the states in which its experiences begin, and those to which they lead.
     """
     rows = log.backups
     rows = rows[rows["phase"] == phase]

@@ -1,7 +1,7 @@
-"""The simulations of Diekmann & Cheng (2023), and what their figures show of them.
+"""The simulations of Diekmann & Cheng (2023), and the quantities that their figures show.
 
 The protocols are those of the authors' published scripts. The agent never takes an action that
-leads nowhere.
+does not move it.
 
 References
 ----------
@@ -21,7 +21,7 @@ from analyses.studies.laps import LapProtocol, run_laps
 from analyses.studies.parity.preplay import measure_preplay
 from analyses.studies.parity.replayed_pairs import mean_directionality, replayed_steps
 from analyses.studies.parity.shortcuts import CONDITIONS, measure_shortcuts
-from analyses.studies.parity.walled_grid import WalledGrid, between
+from analyses.studies.parity.walled_grid import WalledGrid, walls_between
 from replay.learners import find_learner
 from replay.worlds.mdp import MDP
 
@@ -34,7 +34,7 @@ _AROUND = 5
 
 
 def measure_sfma(protocol: str, seed: int) -> dict[str, float]:
-    """Simulate one animal under one protocol, and give the quantities of the figures.
+    """Simulate one animal under one protocol, and return the quantities of the figures.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def measure_sfma(protocol: str, seed: int) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Quantity -> value; NaN where the animal has none.
+        Quantity -> value; NaN if the animal has none.
 
     Examples
     --------
@@ -62,17 +62,17 @@ def measure_sfma(protocol: str, seed: int) -> dict[str, float]:
 _LABYRINTH = WalledGrid(
     10,
     10,
-    between(range(1, 72, 10), 1)
-    + between(range(14, 18), 10)
-    + between(range(23, 94, 10), 1)
-    + between(range(36, 40), 10)
-    + between((76, 77), 10)
-    + between(range(45, 76, 10), 1),
+    walls_between(range(1, 72, 10), 1)
+    + walls_between(range(14, 18), 10)
+    + walls_between(range(23, 94, 10), 1)
+    + walls_between(range(36, 40), 10)
+    + walls_between((76, 77), 10)
+    + walls_between(range(45, 76, 10), 1),
 )
 
 
 class _World(NamedTuple):
-    """A grid with its start, and how long trials and replays are."""
+    """A grid with its start, and the lengths of trials and replays."""
 
     grid: WalledGrid
     start: int
@@ -90,7 +90,7 @@ _WORLDS = {
 
 @cache
 def _protocol(name: str, draw_reward: Callable[[np.random.Generator, int], float]) -> LapProtocol:
-    """From one start to the first cell, which pays."""
+    """Make laps from one start to the first cell, which is rewarded."""
     world = _WORLDS[name]
     next_state = world.grid.next_state()
     mdp = MDP.from_tables(
@@ -150,11 +150,11 @@ def _learns(world: str, agent: str, seed: int) -> dict[str, float]:
     return {"steps_after_first": float(n_steps[1:].mean())}
 
 
-# -- which mode, after which surprise -----------------------------------------------------
+# -- the mode of replay after surprises ---------------------------------------------------
 
 
 def _reward_change(seed: int) -> dict[str, float]:
-    """Give the probability of the reverse mode before and after the reward goes up, and down."""
+    """Compute the probability of the reverse mode around a rise and a drop of the reward."""
     world = _WORLDS["open_field"]
     params = {"epsilon": 0.1, "n_replays": world.n_replays, "replay_mode": "dynamic"}
     learner = find_learner("sfma", _COMMON | params)
@@ -166,7 +166,7 @@ def _reward_change(seed: int) -> dict[str, float]:
     change = rows["q_after"].to_numpy() - rows["q_before"].to_numpy()
     error = np.abs(change) / _COMMON["learning_rate"]
     is_replay = rows["event"].to_numpy() >= 0
-    pause = rows["episode"].to_numpy() + is_replay  # of what is replayed the next pause hears
+    pause = rows["episode"].to_numpy() + is_replay  # errors in replay count for the next pause
     probability = 1.0 / (1.0 + np.exp(2.0 - 5.0 * np.bincount(pause, error, 301)[:300]))
     found: dict[str, float] = {}
     for name, lap in zip(("rise", "drop"), _CHANGES_AFTER, strict=True):
@@ -203,4 +203,4 @@ SFMA_PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {
     },
     **{f"preplay_{name}": partial(measure_preplay, *values) for name, values in _PREPLAYS.items()},
 }
-"""Name -> function of a seed that gives quantities."""
+"""Name -> function of a seed that returns quantities."""

@@ -1,8 +1,8 @@
 """Shortcuts in the figure of eight, as Diekmann & Cheng (2023) simulate and count them.
 
-The laps are given. After each of the second half, SFMA replays where the animal is. A replay has a
-shortcut if a corner of one loop follows on its opposite in the other loop, so that the two together
-are a way that was never run.
+The laps are given. After each lap of the second half, SFMA replays from the animal's place. A
+replay contains a shortcut if a corner of one loop follows the opposite corner of the other loop, so
+that the two together form a path that was never run.
 
 References
 ----------
@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.studies.parity.replayed_pairs import replayed_steps
-from analyses.studies.parity.walled_grid import WalledGrid, between
+from analyses.studies.parity.walled_grid import WalledGrid, walls_between
 from replay.simulation import feed
 
 __all__ = ["CONDITIONS", "count_shortcuts", "measure_shortcuts"]
@@ -28,12 +28,12 @@ _COMMON = {"discount": 0.99, "learning_rate": 0.9, "similarity_discount": 0.1}
 _MAZE = WalledGrid(
     7,
     11,
-    between(range(11, 56, 11), 1)
-    + between(range(15, 60, 11), 1)
-    + between(range(16, 61, 11), 1)
-    + between(range(20, 65, 11), 1)
-    + between((1, 2, 3, 4, 6, 7, 8, 9), 11)
-    + between((56, 57, 58, 59, 61, 62, 63, 64), 11),
+    walls_between(range(11, 56, 11), 1)
+    + walls_between(range(15, 60, 11), 1)
+    + walls_between(range(16, 61, 11), 1)
+    + walls_between(range(20, 65, 11), 1)
+    + walls_between((1, 2, 3, 4, 6, 7, 8, 9), 11)
+    + walls_between((56, 57, 58, 59, 61, 62, 63, 64), 11),
 )
 _TOP_LEFT, _TOP_RIGHT = (5, 4, 3, 2, 1, 0, 11, 22, 33), (5, 6, 7, 8, 9, 10, 21, 32, 43)
 _BOTTOM_LEFT, _BOTTOM_RIGHT = (
@@ -49,7 +49,7 @@ _TEMPLATES = {
 }
 _CENTRE = [np.array([16, 27, 38, 49, 60]), np.array([60, 49, 38, 27, 16])]
 _SHORTCUTS = {("bwdTR", "fwdTL"), ("bwdTL", "fwdTR"), ("fwdBR", "bwdBL"), ("fwdBL", "bwdBR")}
-_N_LIKE = 10  # animals of the same laps, since shortcuts are rare
+_N_LIKE = 10  # animals with the same laps, since shortcuts are rare
 _MOST_WRONG, _MOST_WRONG_SHARE, _OFF_BY = 2, 0.25, 3
 
 _RUNS = {
@@ -64,11 +64,11 @@ CONDITIONS = {
     "right_then_alternation": ["sr", *["rr"] * 10, *["rl", "lr"] * 5],
     "alternation_then_left": ["sr", *["rl", "lr"] * 5, "rl", *["ll"] * 9],
 }
-"""Name -> laps: from the start, or from the left or right end, to the left or to the right."""
+"""Name -> laps: from the start (s), the left (l) or the right end (r), to the left or the right."""
 
 
 def _errors(states: NDArray[np.int64], template: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the mismatches of a template at each place but the last one, as the authors do."""
+    """Count the mismatches of a template at each position but the last, as the authors do."""
     n = len(states) - len(template)
     windows = np.lib.stride_tricks.sliding_window_view(states, len(template))[:n]
     return np.asarray((windows != template).sum(axis=1), dtype=np.int64)
@@ -79,14 +79,14 @@ def count_shortcuts(states: NDArray[np.int64]) -> int:
 
     Parameters
     ----------
-    states : ndarray of int
-        Where the experiences begin.
+    states : ndarray of int, shape (n_experiences,)
+        The states in which the replayed experiences begin.
 
     Returns
     -------
     int
-        How often a corner that was replayed one way is followed by its opposite, replayed so that
-        the two together are a way that was never run.
+        How often a corner is followed by the opposite corner in such a direction that the two
+        together form a path that was never run.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def count_shortcuts(states: NDArray[np.int64]) -> int:
 
 
 def _experience_of(condition: str) -> pd.DataFrame:
-    """Give the laps of a condition as steps, without reward."""
+    """Return the laps of a condition as steps without reward."""
     next_state = _MAZE.next_state()
     rows = []
     for lap in CONDITIONS[condition]:
@@ -128,7 +128,7 @@ def _experience_of(condition: str) -> pd.DataFrame:
 
 
 def measure_shortcuts(condition: str, mode: str, seed: int) -> dict[str, float]:
-    """Simulate some animals that run the same laps, and count shortcuts in each replay.
+    """Simulate animals that run the same laps, and count the shortcuts in each replay.
 
     Parameters
     ----------

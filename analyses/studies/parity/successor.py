@@ -1,9 +1,9 @@
-"""The detour task of Russek et al. (2017), and what SR-Dyna makes of it.
+"""The detour task of Russek et al. (2017), simulated with SR-Dyna.
 
-An animal explores a maze for 5,000 steps, without reward; finds 10 at its end in five runs; and
-rests, with 10,000 backups. Then the direct way is closed, it finds that out in 40 steps before the
-barrier, and rests again. The protocol is that of the authors' published scripts; that runs are cut
-off after 300 steps holds here from the beginning.
+An animal explores a maze without reward for 5,000 steps, finds a reward of 10 at its end in five
+runs, and rests, with 10,000 backups. Then the direct path is closed; the animal experiences this
+during 40 steps in front of the barrier, and rests again. The protocol is that of the authors'
+published scripts, except that all runs, including the first, are cut off after 300 steps.
 
 References
 ----------
@@ -19,7 +19,7 @@ import numpy as np
 
 from analyses.findings.accounts import find_account
 from analyses.studies.parity.textbook import greedy_path_length
-from analyses.studies.parity.walled_grid import MOVES, RIGHT
+from analyses.studies.parity.walled_grid import DISPLACEMENTS, RIGHT
 from replay.simulation import Run, simulate
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
@@ -39,7 +39,7 @@ _MAZE = """
 .#.....#..
 .#######..
 """
-"""Where one can go: #; the reward is at the right end of the fifth row, the start at its left."""
+"""Open cells: #; the reward is at the right end of the fifth row, the start at its left end."""
 _START, _REWARD, _CLOSED, _BEFORE = (4, 0), (4, 9), (4, 5), (4, 4)
 _DISCOUNT = 0.9
 _N_EXPLORED, _N_RUNS, _N_FOUND_OUT, _N_RESTS, _MOST_STEPS = 5000, 5, 40, 1000, 300
@@ -50,15 +50,15 @@ def _cell(row: int, column: int) -> int:
 
 
 def _maze(reward: float, start: tuple[int, int], closed: Iterable[tuple[int, int]] = ()) -> MDP:
-    """Make the maze: from the reward's place every action leads to the end."""
+    """Make the maze: in the rewarded cell every action ends the episode."""
     rows = _MAZE.split()
     is_open = np.array([[sign == "#" for sign in row] for row in rows])
     for place in closed:
         is_open[place] = False
     end = _SIDE * _SIDE
-    next_state = np.tile(np.arange(end + 1)[:, None], (1, len(MOVES)))
+    next_state = np.tile(np.arange(end + 1)[:, None], (1, len(DISPLACEMENTS)))
     for row, column in np.argwhere(is_open).tolist():
-        for action, (down, right) in MOVES.items():
+        for action, (down, right) in DISPLACEMENTS.items():
             there = min(max(row + down, 0), _SIDE - 1), min(max(column + right, 0), _SIDE - 1)
             if is_open[there]:
                 next_state[_cell(row, column), action] = _cell(*there)
@@ -77,9 +77,10 @@ def _simulated(phases: list[Phase], seed: int) -> Run:
 
 
 def _detour(seed: int) -> dict[str, float]:
-    """Tell whether the greedy way is the shortest, and what its first move is worth.
+    """Measure whether the greedy path is the shortest one, and the value of its first move.
 
-    Both after the rest that follows the reward, and after that which follows the barrier.
+    Both are measured after the rest that follows the reward, and after that which follows the
+    barrier.
     """
     explored, learned = Phase(_maze(0.0, _START), _N_EXPLORED), _maze(10.0, _START)
     steps = _simulated([explored, Phase(learned, _N_RUNS * _MOST_STEPS)], seed).log.steps
@@ -101,4 +102,4 @@ def _detour(seed: int) -> dict[str, float]:
 
 
 SUCCESSOR_PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {"detour": _detour}
-"""Name -> function of a seed that gives quantities."""
+"""Name -> function of a seed that returns quantities."""

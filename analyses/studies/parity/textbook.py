@@ -2,11 +2,11 @@
 
 The Dyna maze, the blocking maze and the shortcut maze of Dyna-Q are those of Sutton & Barto, with
 their parameters. Prioritized sweeping is compared with Dyna-Q in mazes of growing size, by the
-backups that each needs until its greedy way is nearly as short as can be.
+number of backups until the greedy path is nearly the shortest one.
 
 References
 ----------
-.. [1] Sutton & Barto (2018), Reinforcement learning: an introduction, 2nd edition, section 8.2 to
+.. [1] Sutton & Barto (2018), Reinforcement learning: an introduction, 2nd edition, sections 8.2 to
    8.4. http://incompleteideas.net/book/the-book-2nd.html
 """
 
@@ -36,7 +36,7 @@ _NEARLY_SHORTEST = 1.2
 
 
 def measure_textbook(protocol: str, seed: int) -> dict[str, float]:
-    """Simulate one run under one protocol, and give the quantities of the figures.
+    """Simulate one run under one protocol, and return the quantities of the figures.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def measure_textbook(protocol: str, seed: int) -> dict[str, float]:
 
 
 def _dyna_maze(n_replays: int, seed: int) -> dict[str, float]:
-    """Count the steps of the first episode, and the episodes until one is nearly the shortest."""
+    """Count the steps of the first episode, and the episodes until one is nearly shortest."""
     run = simulate(
         open_maze(), "dyna_q", _DYNA | {"n_replays": n_replays}, n_steps=_N_STEPS, seed=seed,
         log="replay",
@@ -93,7 +93,7 @@ def _changed(first: Iterable[int], then: Iterable[int], change: int, last: int, 
 
 
 def _blocking(seed: int) -> dict[str, float]:
-    """Block the way on the right, and open a longer one on the left, after 1,000 steps."""
+    """Block the path on the right after 1,000 steps, and open a longer one on the left."""
     run = _changed(range(8), range(1, 9), 1000, 3000, seed)
     reward = run.log.steps["reward"].to_numpy()
     before, after, later = (reward[begin : begin + 500].sum() for begin in (500, 1000, 2500))
@@ -101,7 +101,7 @@ def _blocking(seed: int) -> dict[str, float]:
 
 
 def _shortcut(seed: int) -> dict[str, float]:
-    """Open a shorter way on the right, beside that on the left, after 3,000 steps."""
+    """Open a shorter path on the right after 3,000 steps, beside that on the left."""
     steps = _changed(range(1, 9), range(1, 8), 3000, 6000, seed).log.steps
     passed = steps[(steps["step"] >= 5000) & (steps["next_state"] // 9 == _WALL_ROW)]
     on_right = passed["next_state"] % 9 == 8
@@ -109,7 +109,7 @@ def _shortcut(seed: int) -> dict[str, float]:
 
 
 def greedy_path_length(action_values: NDArray[np.float64], mdp: MDP) -> float:
-    """Give the steps of the greedy way from the start to an end; infinite if it leads to none.
+    """Count the steps of the greedy path from the start to an end.
 
     Parameters
     ----------
@@ -121,6 +121,7 @@ def greedy_path_length(action_values: NDArray[np.float64], mdp: MDP) -> float:
     Returns
     -------
     float
+        The number of steps; infinite if the path does not reach an end.
 
     Examples
     --------
@@ -141,7 +142,7 @@ def greedy_path_length(action_values: NDArray[np.float64], mdp: MDP) -> float:
 
 
 def _until_short(learner: str, params: dict[str, Any], mdp: MDP, seed: int) -> float:
-    """Count the backups until the greedy way is nearly the shortest, looked at after episodes."""
+    """Count the backups until the greedy path is nearly shortest, checked after each episode."""
     run = simulate(mdp, learner, params, n_steps=_N_STEPS, seed=seed, log="all")
     shortest = greedy_path_length(mdp.solve(_DYNA["discount"]).action_values, mdp)
     rows, ends = run.log.backups, np.flatnonzero(run.log.steps["terminated"])
@@ -169,4 +170,4 @@ TEXTBOOK_PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {
     "shortcut_maze": _shortcut,
     **{f"sweeping_scale_{scale}": partial(_sweeping, scale) for scale in (1, 2)},
 }
-"""Name -> function of a seed that gives quantities."""
+"""Name -> function of a seed that returns quantities."""

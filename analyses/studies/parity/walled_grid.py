@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DOWN", "LEFT", "MOVES", "RIGHT", "UP", "WalledGrid", "between"]
+__all__ = ["DISPLACEMENTS", "DOWN", "LEFT", "RIGHT", "UP", "WalledGrid", "walls_between"]
 
 LEFT, UP, RIGHT, DOWN = range(4)
-MOVES = {LEFT: (0, -1), UP: (-1, 0), RIGHT: (0, 1), DOWN: (1, 0)}
-"""Action -> rows down and columns to the right."""
+DISPLACEMENTS = {LEFT: (0, -1), UP: (-1, 0), RIGHT: (0, 1), DOWN: (1, 0)}
+"""Action -> how many rows down and columns to the right it moves."""
 
 
 class WalledGrid(NamedTuple):
@@ -31,23 +31,23 @@ class WalledGrid(NamedTuple):
     walls: tuple[tuple[int, int], ...] = ()
 
     def next_state(self) -> NDArray[np.int64]:
-        """Tell where each action leads.
+        """Return the cell that each action leads to.
 
         Returns
         -------
         ndarray of int, shape (height * width, 4)
-            The cell itself where an edge or a wall is in the way.
+            The cell itself if an edge or a wall is in the way.
 
         Examples
         --------
         >>> WalledGrid(1, 3, ((1, 2),)).next_state()[:, [LEFT, RIGHT]].tolist()
         [[0, 1], [0, 1], [2, 2]]
         """
-        table = np.empty((self.height * self.width, len(MOVES)), dtype=np.int64)
+        table = np.empty((self.height * self.width, len(DISPLACEMENTS)), dtype=np.int64)
         closed = {*self.walls, *((there, here) for here, there in self.walls)}
         for state in range(len(table)):
             row, column = divmod(state, self.width)
-            for action, (down, right) in MOVES.items():
+            for action, (down, right) in DISPLACEMENTS.items():
                 there = (
                     min(max(row + down, 0), self.height - 1) * self.width
                     + min(max(column + right, 0), self.width - 1)
@@ -56,12 +56,24 @@ class WalledGrid(NamedTuple):
         return table
 
 
-def between(first: Iterable[int], step: int) -> tuple[tuple[int, int], ...]:
-    """Give walls between cells and those that are so many numbers on.
+def walls_between(first: Iterable[int], step: int) -> tuple[tuple[int, int], ...]:
+    """List walls between pairs of cells.
+
+    Parameters
+    ----------
+    first : iterable of int
+        The cell with the smaller number of each pair.
+    step : int
+        By how much the number of the other cell is larger.
+
+    Returns
+    -------
+    tuple of (int, int)
+        As `WalledGrid` takes them.
 
     Examples
     --------
-    >>> between((0, 1), 10)
+    >>> walls_between((0, 1), 10)
     ((0, 10), (1, 11))
     """
     return tuple((state, state + step) for state in first)

@@ -1,1 +1,1 @@
-"""What recordings replay: one animal, or several animals of one experiment."""
+"""Replay in recordings: of one animal, or of several animals of one experiment."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Reader", "draw_accounts", "draw_events", "draw_kinds", "draw_paths"]
 
 Reader = Callable[[str], pd.DataFrame]
-"""Reads a table of an animal by the name of its file."""
+"""Reads a table of an animal, given the name of its file."""
 
 _MOST_EXAMPLES = 4
 
@@ -49,7 +49,7 @@ def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     from analyses.plots.recorded_kinds import recorded_kinds_figure
 
     chance = read("calibration.csv")
-    known = "How many of these events chance would give is unknown."
+    known = "The number of such events expected by chance is unknown."
     if len(chance):
         rate = float(chance["false_positive_rate"].iloc[0])
         known = f"Of events with randomised cells, {rate:.1%} pass the same test."
@@ -57,7 +57,7 @@ def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
 
 
 def draw_accounts(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
-    """Draw the statistics beside what was published and what accounts predict.
+    """Draw the statistics beside published values and the predictions of accounts.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def draw_paths(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
 
 
 def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
-    """Draw the spikes and the posterior of the events of these sequences.
+    """Draw the spikes and the posterior of the events that contain these sequences.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
 
 
 def _examples(read: Reader) -> pd.DataFrame:
-    """Choose the longest sequence of each kind."""
+    """Select the longest sequence of each kind."""
     sequences = read("sequences.parquet")
     longest = sequences.sort_values("distance", ascending=False, kind="stable")
     return longest.drop_duplicates("kind").sort_values("kind").head(_MOST_EXAMPLES)

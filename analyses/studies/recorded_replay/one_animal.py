@@ -1,21 +1,21 @@
-"""What a recording replays: its events tested in blocks, then tables, a report and an NWB file.
+"""Replay in a recording: its events are tested in blocks; then tables, report and NWB file.
 
 =======================  =========================================================================
-``events.csv``           candidate events: significance, and the kind of what is replay
-``sequences.parquet``    the place sequences of replay, judged against what had been run until then
+``events.csv``           candidate events: significance, and the kind of those that are replay
+``sequences.parquet``    the place sequences of replay, classified by the experience until then
 ``kinds.csv``            counts and shares of kinds, by the size of states
-``shares.csv``           shares of kinds, corrected by what this recording could find
+``shares.csv``           shares of kinds, corrected for replay that this recording would miss
 ``paths.parquet``        the decoded path of each event
-``experience.parquet``   the animal's moves between states, which learners can be fed with
+``experience.parquet``   the animal's moves between states, which can be fed to learners
 ``spikes.parquet``       the spikes of each event, in cells with place fields
 ``place_fields.parquet``  the rates of these cells along the track
-``states.csv``           where the states are
+``states.csv``           the positions of states
 ``track.json``           the track graph
-``statistics.csv``       the statistics of replay that this recording has, beside published values
-``accounts.csv``         the same beside what accounts of replay predict of them
+``statistics.csv``       the statistics of replay in this recording, beside published values
+``accounts.csv``         the same beside the predictions of accounts of replay
 ``chance.csv``           the same events with randomised cells
-``calibration.csv``      the threshold, and how many of these pass it
-``report.md``            all of it as text, with the criteria, and how far it can be trusted
+``calibration.csv``      the threshold, and the share of these events that pass it
+``report.md``            all results as text, with the criteria, and their limits
 ``replay.nwb``           events, sequences and paths for other programs, if pynwb is installed
 =======================  =========================================================================
 """
@@ -48,7 +48,7 @@ from analyses.studies.recorded_replay.plan import (
     describe_data,
     plan_recording,
 )
-from analyses.studies.recorded_replay.tables import analyse, write_track
+from analyses.studies.recorded_replay.tables import ANIMAL_COLUMNS, analyse, write_track
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,16 +95,16 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
     title = f"{n_replay} of {len(events)} candidate events are replay. By their longest sequence:"
     shares = tables["shares.csv"]
     known = (
-        "Simulated sessions with the same cells tell what is found."
+        "Simulated sessions with the same cells show how much replay is missed."
         if shares["corrected"].notna().any()
-        else "Not corrected: report.md tells why."
+        else "Not corrected: report.md says why."
     )
     return [
         Shown(title, own[columns], f"{replay_by_chance(events, calibration)} {LOW_POWER}"),
         Shown(
-            "Shares of kinds, corrected by what this recording could find:",
+            "Shares of kinds, corrected for replay that this recording would miss:",
             shares.round(3).astype(object).where(shares.notna(), ""),
-            f"{known} More is in report.md.",
+            f"{known} See report.md for details.",
         ),
     ]
 
@@ -127,7 +127,7 @@ def _accounts(results: Results) -> Iterator[tuple[str, Figure]]:
 
 STUDY = Study(
     "recording",
-    "What does a recording replay, and how much of it is chance?",
+    "What is replayed in a recording, and how much of it is chance?",
     "replay recording",
     plan=_usual_plan,
     describe=_describe,
@@ -135,6 +135,7 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
+    columns=ANIMAL_COLUMNS,
     n_figures=lambda plan: 6,  # three of them are events
     show=_show,
     estimate=_estimate,

@@ -1,4 +1,4 @@
-"""What of a recording is analysed, and how."""
+"""The plan of the analysis of a recording."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ _SECONDS_OF_SESSION = 0.3
 
 
 class RecordingPlan(NamedTuple):
-    """What is analysed, and how.
+    """The plan of the analysis of a recording.
 
     Attributes
     ----------
     recording : Recording
-        What was read.
+        The recording.
     session : Session
-        What was made of it.
+        Its place fields, track and candidate events.
     settings : Settings
-        How it is decoded.
+        Parameters of decoding.
     judgement : Judgement
-        How events are judged.
+        Criteria for events.
     n_sessions : int
-        How many sessions are simulated to correct shares.
+        Number of sessions that are simulated to correct shares.
     seed : int
         Seed of the shuffles and of these sessions.
     predictions : pandas.DataFrame
-        What accounts predict.
+        Predictions of accounts.
     """
 
     recording: Recording
@@ -67,23 +67,23 @@ def plan_recording(
     n_sessions: int = N_SESSIONS,
     predictions: pd.DataFrame | None = None,
 ) -> RecordingPlan:
-    """Plan the analysis of a recording: place fields are estimated, and events found.
+    """Plan the analysis of a recording: estimate place fields, and find candidate events.
 
     Parameters
     ----------
     recording : Recording
-        As `analyses.recordings.readers.read_recording` gives it.
+        As `analyses.recordings.readers.read_recording` returns it.
     settings : Settings, optional
-        How it is decoded.
+        Parameters of decoding.
     judgement : Judgement, optional
-        How events are judged.
+        Criteria for events.
     seed : int, default 0
-        Seed of the shuffles and of these sessions.
+        Seed of the shuffles and of the simulated sessions.
     n_sessions : int, default 20
-        How many sessions are simulated to correct shares; with 0 none are corrected.
+        Number of sessions that are simulated to correct shares; with 0 none are corrected.
     predictions : DataFrame, optional
-        What accounts predict, as `analyses.recordings.predictions.read_predictions` gives it; by
-        default those that ship with the toolkit.
+        Predictions of accounts, as `analyses.recordings.predictions.read_predictions` returns them;
+        by default those that ship with the toolkit.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def plan_recording(
 
 
 def describe_data(plan: RecordingPlan) -> dict[str, Any]:
-    """Name the recording of a plan and its contents, for the manifest.
+    """Describe the recording of a plan, for the manifest.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def describe_data(plan: RecordingPlan) -> dict[str, Any]:
 
 
 def describe_choices(plan: RecordingPlan) -> dict[str, Any]:
-    """Say how a recording is analysed, for the manifest.
+    """Describe how a recording is analysed, for the manifest.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def describe_choices(plan: RecordingPlan) -> dict[str, Any]:
 
 
 def _plain(values: Settings | Judgement) -> dict[str, Any]:
-    """Write named tuples within named tuples as dictionaries."""
+    """Convert nested named tuples to dictionaries."""
     return {
         name: value._asdict() if hasattr(value, "_asdict") else value
         for name, value in values._asdict().items()
@@ -159,17 +159,17 @@ def _plain(values: Settings | Judgement) -> dict[str, Any]:
 
 
 def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> Cost:
-    """Tell what recordings cost: one decoding is timed, and there are so many.
+    """Estimate the cost of recordings from the time of one decoding.
 
     Parameters
     ----------
     plans : sequence of (RecordingPlan, int)
-        Each with its number of blocks of events that are left.
+        Each with the number of unfinished blocks of events.
 
     Returns
     -------
     Cost
-        Of all of them.
+        The estimate.
     """
     n_events, seconds, seconds_after = 0.0, 0.0, 0.0
     for plan, n_left in plans:

@@ -1,17 +1,16 @@
-"""What several animals of one experiment replay: each on its own, and all of them together.
+"""Replay of several animals of one experiment: each animal alone, and all of them together.
 
 Tables are those of one animal (:mod:`analyses.studies.recorded_replay.one_animal`), with a column
-`animal`, and there is a report and an NWB file for each. The animal is the unit of what is said of
-all:
+`animal`, and there is a report and an NWB file for each. Means and intervals are over animals:
 
 ==========================  ======================================================================
 ``report.md``               all animals: their replay, kinds and statistics with intervals
-``report_ANIMAL.md``        each of them
+``report_ANIMAL.md``        one animal
 ``replay_ANIMAL.nwb``       its events, sequences and paths, if pynwb is installed
 ``kinds_of_all.csv``        shares of kinds: means over animals with intervals
 ``shares_of_all.csv``       the same, as found and as corrected
 ``statistics_of_all.csv``   the statistics of replay: means over animals with intervals
-``accounts.csv``            these beside what was published and what accounts predict
+``accounts.csv``            these beside published values and the predictions of accounts
 ==========================  ======================================================================
 """
 
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from analyses.intervals import mean_interval
+from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import Cost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
@@ -48,7 +48,15 @@ from analyses.studies.recorded_replay.plan import (
     plan_recording,
 )
 from analyses.studies.recorded_replay.statistics import recorded_statistics
-from analyses.studies.recorded_replay.tables import analyse, landmarks_of, write_track
+from analyses.studies.recorded_replay.tables import (
+    ANIMAL_COLUMNS,
+    STATE_SIZE,
+    STATISTIC_COLUMNS,
+    analyse,
+    landmarks_of,
+    write_track,
+)
+from analyses.studies.simulated_animals import animal_seed
 from replay.files import replacing
 
 if TYPE_CHECKING:
@@ -67,7 +75,7 @@ class AnimalsPlan(NamedTuple):
     Attributes
     ----------
     animals : dict of str to RecordingPlan
-        Name -> how its recording is analysed; all in one way.
+        Name -> the plan of its recording; all are analysed in the same way.
     """
 
     animals: dict[str, RecordingPlan]
@@ -79,7 +87,7 @@ def plan_animals(animals: Mapping[str, RecordingPlan]) -> AnimalsPlan:
     Parameters
     ----------
     animals : mapping of str to RecordingPlan
-        Name -> how its recording is analysed.
+        Name -> the plan of its recording.
 
     Returns
     -------
@@ -89,8 +97,8 @@ def plan_animals(animals: Mapping[str, RecordingPlan]) -> AnimalsPlan:
     Raises
     ------
     ValueError
-        If there is no animal, two have the same recording, their tracks differ, or so do the ways
-        in which they are analysed.
+        If there is no animal, two have the same recording, or their tracks or their settings of the
+        analysis differ.
     """
     if not animals:
         raise ValueError("There is no animal: name one recording or more.")
@@ -100,14 +108,14 @@ def plan_animals(animals: Mapping[str, RecordingPlan]) -> AnimalsPlan:
         digest = plan.recording.digest()
         if digest in digests:
             raise ValueError(
-                f"{digests[digest]} and {other} hold the same recording: one animal must not count "
+                f"{digests[digest]} and {other} are the same recording: one animal must not count "
                 "twice. Name each recording once."
             )
         digests[digest] = other
         if not _is_same_track(first, plan):
             raise ValueError(
-                f"{name} and {other} are on different tracks, so they have no statistics in common "
-                "to average. Give all recordings of one experiment one track (track)."
+                f"{name} and {other} are on different tracks, so their statistics cannot be "
+                "averaged. Give all recordings of one experiment the same track (track)."
             )
         if describe_choices(plan) != describe_choices(first):
             raise ValueError(f"{name} and {other} must be analysed in the same way.")
@@ -129,7 +137,7 @@ def _usual_plan(size: float, seed: int) -> AnimalsPlan:
     n_animals = max(round(3 * size), 2)
     plans = {
         f"animal_{number + 1}": plan_recording(
-            simulated_recording(24, 1000 * seed + number), judgement=judgement, n_sessions=5
+            simulated_recording(24, animal_seed(seed, number)), judgement=judgement, n_sessions=5
         )
         for number in range(n_animals)
     }
@@ -204,7 +212,7 @@ def _kinds_of_all(kinds: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shares_of_all(shares: pd.DataFrame) -> pd.DataFrame:
-    """Average what is found, and what is corrected where it could be: `n` says of how many."""
+    """Average found and corrected shares over the `n` animals that have them."""
     order = list(dict.fromkeys(shares["kind"]))
     table = shares.assign(kind=pd.Categorical(shares["kind"], categories=order))
     found = mean_interval(table, "found", ["kind"]).rename(columns={"mean": "found"})
@@ -236,7 +244,7 @@ def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
         Shown(
             "Statistics of replay, over animals:",
             statistics[columns].round(3),
-            "More is in report.md, and in a report of each animal.",
+            "See report.md and the report of each animal for details.",
         ),
     ]
 
@@ -279,6 +287,40 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
+    columns={
+        **ANIMAL_COLUMNS,
+        "statistics_of_all.csv": Table.of(
+            "statistic, over animals",
+            "statistic label value ci_low ci_high null p n_animals n_above n_below chance_above "
+            "n_chains published_low published_high sources",
+            STATISTIC_COLUMNS,
+        ),
+        "kinds_of_all.csv": Table.of(
+            "kind of replay at a size of states, over animals",
+            "state_size kind share sem ci_low ci_high n_animals",
+            {
+                "state_size": STATE_SIZE,
+                "share": Column("the mean share over animals"),
+                "sem": Column("its standard error", "", "with one animal"),
+            },
+        ),
+        "shares_of_all.csv": Table.of(
+            "kind of replay, over animals",
+            "kind found ci_low_found ci_high_found n_found corrected ci_low_corrected "
+            "ci_high_corrected n_corrected",
+            {
+                "found": Column("the mean share as found"),
+                "ci_low_found": Column("lower end of its 95 % interval", "", "with one animal"),
+                "ci_high_found": Column("its upper end", "", "with one animal"),
+                "n_found": Column("number of animals"),
+                "ci_low_corrected": Column(
+                    "lower end of its 95 % interval", "", "with too few data for one"
+                ),
+                "ci_high_corrected": Column("its upper end", "", "with too few data for one"),
+                "n_corrected": Column("number of animals whose share could be corrected"),
+            },
+        ),
+    },
     show=_show,
     estimate=_estimate,
 )

@@ -1,8 +1,8 @@
-"""The statistics of replay (S0 to S14) of recorded animals, beside those that were published.
+"""The statistics of replay (S0 to S14) of recorded animals, beside published values.
 
-A recording has the track and the laps, and what else a statistic needs must be said: which nodes
-are landmarks (see :mod:`analyses.measures`). Where that is missing the value is NaN. The animal is
-the unit of every interval: one recording gives values, several animals give intervals.
+A recording has the track and the laps; some statistics also need the nodes that are landmarks (see
+:mod:`analyses.measures`), and without them are NaN. Intervals are over animals: one recording has
+values, several animals have intervals.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ def recorded_statistics(
     Parameters
     ----------
     animals : sequence of Conclusions
-        What each animal replayed, on the same track with states of the same size.
+        The replay of each animal, on the same track with states of the same size.
     landmarks : mapping of str to sequence of str, optional
         Name of a landmark -> nodes of the track; the states between two of its nodes belong to it.
-        A lap that ends at the landmark ``reward`` was rewarded.
+        A lap that ends at the landmark ``reward`` counts as rewarded.
 
     Returns
     -------
     pandas.DataFrame
-        One row a statistic that has a value: `statistic, label`, and as
-        `analyses.measures.summary.over_animals` gives it; then `published_low, published_high,
-        sources`, the range of the numbers that studies found, each by a definition of its own.
+        One row per statistic that has a value: `statistic, label`; the columns of
+        `analyses.measures.summary.over_animals`; and `published_low, published_high, sources`, the
+        range of published values, each by the definition of its study.
 
     Raises
     ------
     ValueError
-        If animals were on different tracks, or a landmark names no node of it.
+        If animals were on different tracks, or a landmark has an unknown node.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def recorded_statistics(
 
 
 def _published() -> pd.DataFrame:
-    """Give the lowest and the highest number that studies found of each statistic."""
+    """Return the lowest and the highest published value of each statistic."""
     table = findings()
     is_number = table["likelihood"].isin(["count", "value"]) & ~table["second_hand"]
     rows = table[is_number & (table["statistic"] != "")]
@@ -102,9 +102,9 @@ def replays_of_recordings(
     animals: Sequence[Conclusions],
     landmarks: Mapping[str, Sequence[str]] | None = None,
 ) -> Replays:
-    """Make the tables that statistics read of recorded animals.
+    """Make the tables from which statistics of recorded animals are computed.
 
-    Replay on the way, between the ends of laps, counts nowhere, as in models.
+    Replay during laps, between their ends, is not counted, as in models.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def replays_of_recordings(
     Returns
     -------
     Replays
-        As of simulated animals.
+        The tables, as for simulated animals.
 
     Raises
     ------
@@ -131,9 +131,9 @@ def replays_of_recordings(
             np.asarray(other.position), np.asarray(world.position)
         ):
             raise ValueError(
-                f"All animals must have run on one track with states of one size; animal {number} "
-                f"has {other.n_states} states, the first has {world.n_states}, or they lie "
-                "elsewhere."
+                "All animals must have run on the same track, with states of the same size; animal "
+                f"{number} has {other.n_states} states, the first has {world.n_states}, or their "
+                "positions differ."
             )
     task = _task(world, landmarks or {})
     runs = []
@@ -153,7 +153,7 @@ def _world(found: Conclusions) -> MDP:
 
 
 def _laps(found: Conclusions, rewarded: Sequence[int]) -> pd.DataFrame:
-    """List the laps; rest is after the lap that it follows."""
+    """List the laps; rest belongs to the lap before it."""
     steps = found.experience.steps
     laps = steps.groupby("episode", sort=True).agg(
         start=("state", "first"), end=("next_state", "last"), time=("time", "last")
@@ -170,7 +170,7 @@ def _laps(found: Conclusions, rewarded: Sequence[int]) -> pd.DataFrame:
 
 
 def _task(world: MDP, landmarks: Mapping[str, Sequence[str]]) -> Task:
-    """Make a task of a track: its states are the places, in the same order."""
+    """Make a task of a track whose places are the states, in the same order."""
     names = [str(state) for state in range(world.n_states)]
     track = graph_of_log(EventLog({}, mdp=world))
     graph = nx.Graph()
@@ -189,14 +189,14 @@ def _task(world: MDP, landmarks: Mapping[str, Sequence[str]]) -> Task:
 
 
 def _no_laps(task: Task, rng: np.random.Generator) -> Generator[Lap, tuple[int, ...], None]:
-    """Have no laps of one's own: those of a recording were run."""
+    """Yield no laps: the laps of a recording were already run."""
     yield from ()
 
 
 def _states(
     world: MDP, landmark: str, nodes: Sequence[str], names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Give the states at the nodes of a landmark, and those between two of them."""
+    """Return the states at the nodes of a landmark, and those between two of them."""
     labels = list(world.labels or ())
     known = [str(label) for label in labels if not isinstance(label, tuple)]
     chosen = {

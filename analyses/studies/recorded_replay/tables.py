@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from analyses.jobs.columns import STEP_COLUMNS, Column, Table
 from analyses.jobs.results import Results
 from analyses.recordings.conclusions import Conclusions, conclude
 from analyses.recordings.predictions import beside_predictions
@@ -23,20 +24,133 @@ from analyses.studies.recorded_replay.plan import RecordingPlan
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.files import replacing
 
-__all__ = ["Analysed", "analyse", "landmarks_of", "write_track"]
+__all__ = ["ANIMAL_COLUMNS", "STATE_SIZE", "STATISTIC_COLUMNS", "Analysed", "analyse"]
+__all__ += ["landmarks_of", "write_track"]
 
 _SCORED = ("events", "paths", "by_chance")
 
+STATE_SIZE = Column("the distance between neighbouring states", "cm")
+
+STATISTIC_COLUMNS = {
+    "null": Column("the value expected by chance", "", "if the statistic has no null"),
+    "p": Column("that of a test over animals", "", "with fewer than two animals"),
+    "n_above": Column("number of animals above their null"),
+    "n_below": Column("number of animals below their null"),
+    "chance_above": Column(
+        "the probability that an animal lies above by chance", "", "if that is 0.5"
+    ),
+    "n_chains": Column("number of sequences that were counted"),
+    "sources": Column("the studies that published these numbers", "", "if there are none"),
+}
+"""Columns of tables of statistics that mean something else elsewhere."""
+
+ANIMAL_COLUMNS = {
+    "events.csv": Table.of(
+        "candidate event",
+        "animal? event start_time end_time peak? n_active n_spikes score p_cell_identity? "
+        "p_circular_fields? p largest_jump log_odds? log_odds_z? track? is_replay kind",
+        {
+            "event": Column("its number, from 0"),
+            "peak": Column("its largest rate or ripple power", "standard deviations"),
+            "n_active": Column("number of cells that fire in it"),
+            "n_spikes": Column("number of spikes in it"),
+            "p_cell_identity": Column(
+                "p against shuffled identities of cells", "", "without spikes"
+            ),
+            "p_circular_fields": Column(
+                "p against circularly shifted place fields", "", "without spikes"
+            ),
+            "p": Column("the largest of these", "", "without spikes"),
+            "log_odds": Column("log odds of one track against the other"),
+            "log_odds_z": Column("that, in standard deviations of shuffles"),
+            "largest_jump": Column("between the most probable places of time bins", "cm"),
+            "track": Column("the track of its path, from 1", "", "without a path"),
+            "is_replay": Column("whether it counts as replay"),
+            "kind": Column("that of its longest sequence", "", "unless it is replay"),
+        },
+    ),
+    "sequences.parquet": Table.of(
+        "place sequence of replay in a recording",
+        "animal? run episode step time event phase location index first last states length "
+        "n_distinct moves distance direction novelty composition_order n_episodes splice_states "
+        "episode_matched episode_lag from_current_episode shortcut impossible start_time end_time "
+        "kind",
+        {"index": Column("the number of its first reactivation in the event, from 0")},
+    ),
+    "kinds.csv": Table.of(
+        "kind of replay at a size of states",
+        "animal? state_size states_per_metre kind n n_events share ci_low ci_high",
+        {
+            "state_size": STATE_SIZE,
+            "states_per_metre": Column("states along a metre of track", "1/m"),
+            "n": Column("number of events of this kind"),
+            "n_events": Column("number of events that are replay and have a sequence"),
+        },
+    ),
+    "shares.csv": Table.of(
+        "kind of replay",
+        "animal? kind found corrected ci_low ci_high recall",
+        {"recall": Column("the share of it that is found", "", "without simulated sessions")},
+    ),
+    "states.csv": Table.of("state of the track", "animal? state x y"),
+    "paths.parquet": Table.of("time bin of an event", "animal? event time x y"),
+    "experience.parquet": Table.of("move of the animal between states", f"animal? {STEP_COLUMNS}"),
+    "spikes.parquet": Table.of("spike in an event", "animal? event cell time"),
+    "place_fields.parquet": Table.of(
+        "cell and bin of the track",
+        "animal? cell bin x y rate",
+        {
+            "bin": Column("the number of the bin, from 0"),
+            "rate": Column("the rate in running", "Hz"),
+        },
+    ),
+    "statistics.csv": Table.of(
+        "statistic",
+        "animal? statistic label value ci_low ci_high null p n_animals n_above n_below "
+        "chance_above n_chains published_low published_high sources",
+        STATISTIC_COLUMNS,
+    ),
+    "accounts.csv": Table.of(
+        "statistic of a recording, published finding and account",
+        "animal? statistic label value ci_low ci_high null finding source task likelihood "
+        "published published_low published_high account is_control predicted_low predicted "
+        "predicted_high",
+        {
+            "null": STATISTIC_COLUMNS["null"],
+            "source": Column("first author and year of the finding"),
+            "likelihood": Column("what is known of the finding"),
+            "published": Column("the published value", "", "if only a direction is known"),
+            "published_low": Column("lower end of its interval", "", "if no error is known"),
+            "published_high": Column("upper end of its interval", "", "if no error is known"),
+            "predicted_low": Column("5 % of simulated studies lie below", "", "without replay"),
+            "predicted": Column("the median of simulated studies", "", "without replay"),
+            "predicted_high": Column("95 % of them lie below", "", "without replay"),
+        },
+    ),
+    "chance.csv": Table.of("event with randomised cells", "animal? event score p"),
+    "calibration.csv": Table.of(
+        "recording",
+        "animal? threshold false_positive_rate at_nominal n_events",
+        {
+            "threshold": Column("events with a p of at most this are replay"),
+            "false_positive_rate": Column("the share of randomised events that pass it"),
+            "at_nominal": Column("the share of them that would pass the nominal level"),
+            "n_events": Column("number of events with randomised cells"),
+        },
+    ),
+}
+"""File -> description of its rows and columns."""
+
 
 class Analysed(NamedTuple):
-    """What came out of one animal.
+    """The results of one animal.
 
     Attributes
     ----------
     found : Conclusions
-        What it replayed.
+        Its replay.
     tables : dict of str to DataFrame
-        By the name of their file.
+        Tables by the name of their file.
     """
 
     found: Conclusions
@@ -51,16 +165,16 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
     plan : RecordingPlan
         The plan.
     results : Results
-        The folder that holds its scored events.
+        The folder with its scored events.
     group : str
         The group of these pieces.
     ending : str, optional
-        What is added to the names of the report and of the NWB file.
+        Suffix of the names of the report and of the NWB file.
 
     Returns
     -------
     Analysed
-        What was replayed, and its tables.
+        Its replay and its tables.
     """
     scored = Scored(*(results.read_pieces(name, group) for name in _SCORED))
     found = conclude(plan.recording, plan.session, plan.judgement, scored)
@@ -96,7 +210,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
 
 
 def landmarks_of(plan: RecordingPlan) -> dict[str, list[str]] | None:
-    """Give the landmarks that the track of a recording has.
+    """Return the landmarks of the track of a recording.
 
     Parameters
     ----------
@@ -113,14 +227,14 @@ def landmarks_of(plan: RecordingPlan) -> dict[str, list[str]] | None:
 
 
 def write_track(plan: RecordingPlan, folder: Path) -> None:
-    """Write the track graph of a recording, which figures are drawn on.
+    """Write the track graph of a recording, on which figures are drawn.
 
     Parameters
     ----------
     plan : RecordingPlan
         The plan.
     folder : Path
-        Where ``track.json`` is written.
+        The folder in which ``track.json`` is written.
     """
     with replacing(folder / "track.json") as beside:
         beside.write_text(json.dumps(draw_track(plan.recording.graph), indent=1) + "\n", "utf-8")
@@ -156,9 +270,9 @@ def _place_fields(session: Session) -> pd.DataFrame:
 
 
 def _write_nwb(plan: RecordingPlan, path: Path, found: Conclusions) -> str:
-    """Write the NWB file; without pynwb, say why there is none."""
+    """Write the NWB file; return a text that names it, or says why there is none."""
     try:
         write_nwb(path, found, plan.recording.origin, plan.recording.digest())
     except ImportError as error:
         return f"There is no {path.name}: {error}"
-    return f"{path.name} holds events, sequences and decoded paths for other programs."
+    return f"{path.name} contains events, sequences and decoded paths for other programs."

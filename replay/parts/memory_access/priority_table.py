@@ -37,7 +37,7 @@ class PriorityTable(NamedTuple):
     stale : Numbering
         States whose gains have to be recomputed.
     after : ndarray of float64, shape (n_actions,)
-        Work space for the new action values of one state.
+        Workspace for the new action values of one state.
     """
 
     gain: NDArray[np.float64]

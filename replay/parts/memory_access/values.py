@@ -6,13 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
+from replay.log.backups import ONLINE, TRACE, BackupBuffer, record
 from replay.parts.memory_access.priority_table import PriorityTable
 from replay.parts.memory_access.whereabouts import Whereabouts, mean_reward
 from replay.parts.numbering import meet
 from replay.parts.policies import Policy, best_value, mean_value
+from replay.parts.traces import Traces, trace_at
 from replay.parts.world_model import WorldModel
 
-__all__ = ["ValueMemory", "ValueParams", "change_value", "forget_values", "state_value"]
+__all__ = ["ValueMemory", "ValueParams", "change_traced_values", "change_value", "forget_values"]
+__all__ += ["state_value"]
 
 
 class ValueParams(Protocol):
@@ -43,6 +46,10 @@ class ValueMemory(Protocol):
     def values(self) -> NDArray[np.float64]: ...
     @property
     def next_state(self) -> NDArray[np.int32]: ...
+    @property
+    def reward(self) -> NDArray[np.float64]: ...
+    @property
+    def traces(self) -> Traces: ...
     @property
     def table(self) -> PriorityTable: ...
     @property
@@ -98,6 +105,34 @@ def change_value(params: ValueParams, memory: ValueMemory, s: int, a: int, chang
         while edge >= 0:
             meet(memory.table.stale, model.edges[edge]["state"])
             edge = model.edges[edge]["next_in"]
+
+
+@inlined
+def change_traced_values(
+    params: ValueParams, memory: ValueMemory, change: float, log: BackupBuffer
+) -> None:
+    """Add a change to the value of every traced pair, in proportion to its trace.
+
+    Parameters
+    ----------
+    params : ValueParams
+        The learner's.
+    memory : ValueMemory
+        The learner's, changed in place.
+    change : float
+        The change for a trace of 1.
+    log : BackupBuffer
+        Records the backups, the latest pair first.
+    """
+    values, n_actions = memory.action_values, memory.action_values.shape[1]
+    for age in range(memory.traces.n_traced[0]):
+        pair, strength = trace_at(memory.traces, age)
+        if strength > 0.0:
+            s, a = pair // n_actions, pair % n_actions
+            before = values[s, a]
+            change_value(params, memory, s, a, strength * change)
+            phase, s_next = ONLINE if age == 0 else TRACE, memory.next_state[s, a]
+            record(log, phase, s, a, s_next, before, values[s, a], memory.reward[s, a])
 
 
 @inlined

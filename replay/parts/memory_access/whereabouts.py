@@ -9,10 +9,10 @@ from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.interfaces import PauseLike
 from replay.parts.markov_chain import MarkovChain, move
-from replay.parts.pauses import PauseParams, is_worth_it
+from replay.parts.pauses import PauseParams, is_over_by_chance, is_worth_it
 from replay.parts.priorities import is_due
 
-__all__ = ["EpisodeParams", "Whereabouts", "is_enough", "link_episodes", "mean_reward"]
+__all__ = ["EpisodeParams", "Whereabouts", "continues", "is_enough", "link_episodes", "mean_reward"]
 __all__ += ["need_origin", "note_step", "note_tries", "whereabouts"]
 
 _BEFORE, _FIRST, _END, _REWARDED, _WAITING = range(5)
@@ -136,6 +136,31 @@ def is_enough(params: EpisodeParams, here: Whereabouts, priority: float) -> bool
     if priority < 0.0 or priority <= least:
         return False
     return is_worth_it(params, priority, mean_reward(here))
+
+
+@inlined
+def continues(
+    params: EpisodeParams, here: Whereabouts, priority: float, rng: np.random.Generator
+) -> bool:
+    """Return whether a pause continues with a backup of this priority.
+
+    Parameters
+    ----------
+    params : EpisodeParams
+        The learner's.
+    here : Whereabouts
+        What is known about the episode.
+    priority : float
+        The expected value of the backup; negative if there is none.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    bool
+        Whether the priority is high enough, and chance does not end the pause.
+    """
+    return is_enough(params, here, priority) and not is_over_by_chance(params, rng)
 
 
 @inlined
