@@ -67,7 +67,7 @@ def test_percentile_over_all_other_layouts():
 
 
 def test_sessions_that_fit_their_walls():
-    """Replay through all openings fits better than every other layout; replay into walls not."""
+    """Replay through all openings fits better than all other layouts, unlike replay into walls."""
     slots = [tuple(sorted(edge)) for edge in ARENA.graph.edges]
     within = [walk(*slot) for slot in slots if slot not in CORNER]
     into = [{**walk(*slot), "animal": 1} for slot in CORNER]
