@@ -308,7 +308,7 @@ def test_known_paths_are_what_they_are_called():
 
 
 def test_a_recording_tells_how_much_of_its_own_animal_it_would_find():
-    """With its own laps, which it can't tell from one another, and its own fields."""
+    """With its own laps, which all look alike, and its own fields."""
     session = draw_session(np.random.default_rng(0))
     recording = observe(*session, cells=80, seed=2).recording
     prepared = prepare(recording)
