@@ -191,7 +191,7 @@ WRONG = [
     ("reproduce extra", 2, "unexpected extra argument"),
     ("discrepancies nowhere", 1, "nowhere is not a result folder"),
     ("discrepancies damaged", 1, "manifest.json is damaged"),
-    ("discrepancies old", 1, "Name a folder that replay reproduce made"),
+    ("discrepancies old", 1, "Name a folder that replay reproduce wrote"),
     ("compare --task nowhere", 1, "Unknown task 'nowhere'. Choose from: linear_track"),
     (f"compare --task {LONG}.py", 1, "at most 80 letters"),
     ("compare --task nowhere.py", 1, "'nowhere.py' is no file"),
