@@ -44,14 +44,14 @@ def classify(
     ] = False,
 ) -> None:
     """Join the backups of an event log into causal chains, and classify each chain."""
+    from analyses import classify as classify_sequences
     from analyses.jobs.results import write_table
     from analyses.recordings.readers.rollouts import read_rollouts
-    from analyses.sequences.classification import classify as classify_log
     from replay.files import replacing
 
     check_out(out, ".parquet")
     found = read_rollouts(log) if log.suffix == ".npz" else _read_log(log)
-    sequences = classify_log(found, min_length=2, across_events=across_events)
+    sequences = classify_sequences(found, min_length=2, across_events=across_events)
     with replacing(out) as beside:
         write_table(sequences, beside)
     long = sequences[sequences["length"] >= 3]
