@@ -152,9 +152,7 @@ def test_mistakes_with_figures_are_told(tmp_path):
 @pytest.mark.parametrize("name", ["log.parquet", "log.CSV", "log.json"])
 def test_a_log_is_no_file(tmp_path, name):
     log = simulate(MAZE, "q_learning", n_steps=100).log
-    with pytest.raises(
-        ValueError, match=f"not '{name}', which is the name of a file"
-    ):
+    with pytest.raises(ValueError, match=f"not '{name}', which is the name of a file"):
         log.save(tmp_path / name)
     assert not any(tmp_path.iterdir())
     with pytest.raises(TypeError, match=r"such as log\.steps; got EventLog"):

@@ -73,8 +73,8 @@ ANIMAL_COLUMNS = {
         "place sequence of replay in a recording",
         "animal? run episode step time event phase location index first last states length "
         "n_distinct moves distance direction novelty composition_order n_episodes splice_states "
-        "episode_matched episode_lag from_current_episode shortcut impossible start_time end_time "
-        "kind",
+        "episode_matched episode_lag from_current_episode shortcut? impossible? start_time "
+        "end_time kind",
         {"index": Column("the number of its first reactivation in the event, from 0")},
     ),
     "kinds.csv": Table.of(
