@@ -82,7 +82,7 @@ def lap_protocol(
 
 
 def simulate_laps(
-    task: str, params: Any = None, *, n_episodes: int = 50, seed: int = 0
+    task: str, params: Mapping[str, Any] | None = None, *, n_episodes: int = 50, seed: int = 0
 ) -> EventLog:
     """Simulate one animal in one of the two tasks, with noisy rewards.
 

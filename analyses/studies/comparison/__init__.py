@@ -3,14 +3,13 @@
 :func:`compare` is its public function.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+from replay.lazy import offered
+
+if TYPE_CHECKING:
+    from analyses.studies.comparison.compare_accounts import compare
 
 __all__ = ["compare"]
 
-
-def __getattr__(name: str) -> Any:
-    if name == "compare":
-        from analyses.studies.comparison.compare_accounts import compare
-
-        return compare
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, _ = offered(__name__, {"compare_accounts": "compare"})

@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -193,7 +193,7 @@ def _contents(seen: LapRecord) -> dict[str, float]:
     return found
 
 
-def _mean(values: Any) -> float:
+def _mean(values: Iterable[float]) -> float:
     listed = np.array(list(values), dtype=float)
     return float(listed.mean()) if len(listed) else np.nan
 
