@@ -75,7 +75,7 @@ def lap_protocol(
     mdp = open_maze(random_starts=True) if task == "open_maze" else two_way_track()
     starts = np.flatnonzero(mdp.start_probability)
     after = [starts] * mdp.n_states
-    if task == "linear_track":  # the way back begins beside this way's end
+    if task == "linear_track":  # the next lap begins beside the end of this one
         row = np.array(mdp.position)[:, 1]
         after = [starts[row[starts] != here] for here in row]
     return LapProtocol(mdp, after, mdp.terminal, draw_reward)
