@@ -1,4 +1,4 @@
-"""The files of figures, and matplotlib's settings for all of them."""
+"""Write figures to files, with the same matplotlib settings for all of them."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ FIGURE_SETTINGS: dict[Any, Any] = {
     "ytick.labelsize": 7,
     "ytick.major.width": 0.6,
 }
-"""What all figures set of matplotlib: fonts, lines, layout, and how files are written."""
+"""The matplotlib settings of all figures: fonts, lines, layout and files."""
 
 
 def save(figure: Figure, path: str | Path) -> list[Path]:
-    """Write a figure as .pdf and as .png (300 dpi).
+    """Write a figure as PDF and as PNG (300 dpi).
 
-    Each file is written beside its place and renamed into it, so that it is there as a whole or not
-    at all. The same figure gives the same bytes.
+    Each file is written under a temporary name and then renamed, so that no incomplete file is
+    left. The same figure gives the same bytes.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         The figure.
     path : str or pathlib.Path
-        Where to; a suffix ``.pdf`` or ``.png`` is left out. Missing folders are made.
+        The file, without a suffix; ``.pdf`` or ``.png`` is ignored. Missing folders are created.
 
     Returns
     -------
@@ -65,9 +65,9 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     Raises
     ------
     TypeError
-        If it is no figure.
+        If `figure` is not a figure.
     ValueError
-        If the suffix is that of another kind of picture.
+        If the suffix is that of another image format.
 
     Examples
     --------
@@ -82,8 +82,8 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
         path = path.with_suffix("")
     elif path.suffix[1:] in found.canvas.get_supported_filetypes():
         raise ValueError(
-            f"Figures are written as .pdf and .png, got {shown(str(path))}: leave the suffix out, "
-            "or call figure.savefig."
+            f"Figures are written as .pdf and .png, got {shown(str(path))}. Omit the suffix, or "
+            "call figure.savefig."
         )
     undated: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
     written = []
@@ -98,10 +98,10 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
 
 @contextmanager
 def _laid_out(figure: Figure) -> Iterator[None]:
-    """Lay a figure out once, with positions cut to the digits in which all runs agree.
+    """Lay a figure out once, with positions rounded to the digits in which all runs agree.
 
-    The solver of the layout orders what it solves by addresses in memory, so that the last bits of
-    its results differ from one run to the next.
+    The layout solver orders its constraints by addresses in memory, so that the last bits of its
+    results differ from run to run.
     """
     engine = figure.get_layout_engine()
     if engine is None:
@@ -127,7 +127,7 @@ def _laid_out(figure: Figure) -> Iterator[None]:
 def _checked(figure: object) -> Figure:
     if isinstance(figure, Figure):
         return figure
-    hint = "functions of analyses.plots make one"
+    hint = "Functions of analyses.plots make one."
     if isinstance(figure, Axes):
-        hint = "save its figure, as in save(ax.figure, path)"
-    raise TypeError(f"figure must be a matplotlib Figure, got {shown(figure)}: {hint}.")
+        hint = "Save its figure, as in save(ax.figure, path)."
+    raise TypeError(f"figure must be a matplotlib Figure, got {shown(figure)}. {hint}")

@@ -1,7 +1,7 @@
-"""What the tables of the analyses share: the order of names.
+"""The order of names in tables, and the labels of learners with parameters.
 
-Experiments, learners and kinds of replay keep the order in which the paper and its figures name
-them. Names that are the user's own come after these, in the order in which they appear.
+Experiments, learners and kinds of replay have the order in which the paper and its figures name
+them. The user's own names come after these, in the order in which they appear.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ import pandas as pd
 
 from replay import experiments, learners
 
-__all__ = ["EXPERIMENT_ORDER", "KINDS", "LEARNER_ORDER", "in_order", "in_paper_order"]
+__all__ = [
+    "EXPERIMENT_ORDER",
+    "KINDS",
+    "LEARNER_ORDER",
+    "in_order",
+    "in_paper_order",
+    "learner_label",
+    "read_learner_label",
+]
 
 EXPERIMENT_ORDER = tuple(experiments.EXPERIMENTS)
 """The names of the experiments, in the paper's order."""
@@ -27,19 +35,19 @@ _ORDER = {"experiment": EXPERIMENT_ORDER, "learner": LEARNER_ORDER, "kind": KIND
 
 
 def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
-    """Sort names by a fixed order; the others follow as they appear.
+    """Sort names by a fixed order; other names follow in the order in which they appear.
 
     Parameters
     ----------
     names : iterable of str
         Names, repeated or not.
     order : iterable of str
-        The names that have a fixed place.
+        The names with a fixed place, in order.
 
     Returns
     -------
     list of str
-        Each name that occurs, once.
+        Each of `names` once.
 
     Examples
     --------
@@ -51,8 +59,55 @@ def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
     return known + [name for name in occurring if name not in known]
 
 
+def learner_label(name: str, settings: Iterable[str] = ()) -> str:
+    """Write a learner and its parameters as one text, as in the column `learner` of tables.
+
+    Parameters
+    ----------
+    name : str
+        The name of the learner.
+    settings : iterable of str
+        Its parameters, each as ``name=value``.
+
+    Returns
+    -------
+    str
+        All of them, separated by blanks; `read_learner_label` is the inverse.
+
+    Examples
+    --------
+    >>> learner_label("sfma", ["replay_mode=reverse"])
+    'sfma replay_mode=reverse'
+    """
+    return " ".join((name, *settings))
+
+
+def read_learner_label(text: str) -> tuple[str, tuple[str, ...]]:
+    """Separate a learner from its parameters.
+
+    Parameters
+    ----------
+    text : str
+        A label as `learner_label` writes it.
+
+    Returns
+    -------
+    name : str
+        The name of the learner.
+    settings : tuple of str
+        Its parameters, each as ``name=value``.
+
+    Examples
+    --------
+    >>> read_learner_label("sfma replay_mode=reverse")
+    ('sfma', ('replay_mode=reverse',))
+    """
+    name, *settings = text.split(" ")
+    return name, tuple(settings)
+
+
 def in_paper_order(table: pd.DataFrame) -> pd.DataFrame:
-    """Make `experiment`, `learner` and `kind` ordered categories, in the paper's order.
+    """Convert `experiment`, `learner` and `kind` to categories in the paper's order.
 
     Parameters
     ----------
@@ -62,7 +117,7 @@ def in_paper_order(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        The same rows; sorting and grouping now keep the paper's order.
+        The same rows; sorting and grouping now follow the paper's order.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Words of memory and operations a step.
+"""Words of memory and operations per step.
 
 Usage: ``python figures/demands.py [results]``
 """

@@ -1,4 +1,4 @@
-"""What differs between the paper's text and its code.
+"""Effects of the discrepancies between the paper's text and its code.
 
 Usage: ``python figures/discrepancies.py [results]``
 """

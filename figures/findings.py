@@ -1,4 +1,4 @@
-"""What each account of replay predicts, beside what was published; and which would be found.
+"""Published findings beside the predictions of each account of replay; which account is found.
 
 Usage: ``python figures/findings.py [comparison]``
 """

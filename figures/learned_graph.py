@@ -1,4 +1,4 @@
-"""The graph that a learner knows, as it grows.
+"""The graph that a learner has learned, as it grows.
 
 Usage: ``python figures/learned_graph.py [results [learner]]``
 """

@@ -1,4 +1,4 @@
-"""What a recording finds of a known replay, and the share of novel paths, found and corrected.
+"""How known replay is classified in a recording, and the share of novel paths as corrected.
 
 Usage: ``python figures/recovery.py [results]``
 """

@@ -1,4 +1,4 @@
-"""Kinds of replayed sequences over learning, a figure an experiment.
+"""Kinds of replayed sequences over learning, one figure per experiment.
 
 Usage: ``python figures/replay_over_time.py [results]``
 """

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from sys import modules
 from typing import Any
 
 __all__ = ["offered"]
@@ -19,14 +20,15 @@ def offered(
         Name of the package.
     rooms : mapping of str to str
         Module in the package -> the names that it offers, separated by spaces; the module's own
-        name offers the module itself.
+        name offers the module itself. A leading dot means a module beside the
+        package.
 
     Returns
     -------
     getattr : callable
         Imports and returns the object of a name; raises AttributeError if the name is unknown.
     dir : callable
-        Lists the names, and ``__version__``.
+        Lists the names, and ``__version__`` if the package has one.
 
     Examples
     --------
@@ -41,7 +43,10 @@ def offered(
             close = get_close_matches(name, place, n=1)
             hint = f": did you mean {close[0]!r}?" if close else ""
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
-        module = import_module(f"{package}.{place[name]}")
+        module = import_module(f".{place[name]}", package)
         return module if name == place[name] else getattr(module, name)
 
-    return find, lambda: [*place, "__version__"]
+    def names() -> list[str]:
+        return [*place, *({"__version__"} & vars(modules[package]).keys())]
+
+    return find, names

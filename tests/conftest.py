@@ -62,7 +62,7 @@ def rng():
 
 @pytest.fixture
 def plain(monkeypatch):
-    """Run the source of learners as it is: for the few steps of a case, compiling takes longer."""
+    """Run learners as plain Python: for the few steps of a case, compiling would take longer."""
     kernel_of = driver.kernel_of
     monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
 

@@ -36,7 +36,7 @@ class Unfriendly:
 
 
 def junk():
-    """List values of which few fit anywhere; made anew, since some can be used up."""
+    """List values that are rarely valid; new ones at each call, since some can be used up."""
     cyclic = []
     cyclic.append(cyclic)
     return [

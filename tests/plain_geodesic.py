@@ -72,7 +72,7 @@ class PlainMap:
         return after
 
     def gain(self, j, s, a, path):
-        """Give what a backup gains on the way to a goal, in all states that it tells."""
+        """Return the gain of a backup on the way to a goal, over all states that it updates."""
         if s == self.goals[j]:
             return 0.0
         after = self.after(j, s, a, path)

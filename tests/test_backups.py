@@ -34,7 +34,7 @@ def test_little_memory_is_kept_for_later(monkeypatch):
 
 
 def test_an_array_that_grows_keeps_what_it_holds(monkeypatch):
-    """Also when it goes over to disk; there it is as long as need be, for all one can tell."""
+    """Also when it moves to disk, where it can grow as long as it has to."""
     monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 1 << 20)
     array = arrays.GrowingArray(np.int64)
     n_rows = 0

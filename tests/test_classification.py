@@ -399,7 +399,7 @@ def test_decoded_paths_of_a_rat(path, expected):
 
 
 def test_path_composed_one_way_only_was_experienced():
-    """All moves were made both ways, 0 1 2 as a whole only forward: nobody knows which it was."""
+    """All moves were made in both directions, 0 1 2 as a whole only forward: it is ambiguous."""
     log = event_log(run_of([0, 1, 2], [1, 0], [2, 1]), [])
     (row,) = plain(classify_paths(pd.DataFrame({"step": [9], "states": [[0, 1, 2]]}), log))
     assert (row["direction"], row["novelty"], row["kind"]) == ("both", "experienced", "ambiguous")
@@ -419,7 +419,7 @@ def test_recording_by_time():
     assert sequences["kind"].tolist() == ["unexperienced", "reverse_episode", "novel_path"]
     assert sequences["actions"].iloc[0].tolist() == [-1]
     assert (sequences["phase"] == "rest").all()
-    with pytest.raises(ValueError, match="no run 7"):
+    with pytest.raises(ValueError, match="paths has run 7, but the log does not"):
         classify_paths(paths.assign(run=7), log)
 
 

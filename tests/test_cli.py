@@ -149,7 +149,7 @@ def test_classify_a_log(tmp_path):
     assert len(pd.read_parquet(tmp_path / "sequences.parquet")) > 10
     simulate(from_ascii("S.G"), "q_learning", n_steps=100).log.save(tmp_path / "silent")
     done = replay("classify", tmp_path / "silent", cwd=tmp_path)
-    assert "No sequence has three states or more." in done.stdout + done.stderr
+    assert "No sequence has three or more states." in done.stdout + done.stderr
 
 
 LONG, BIG = "x" * 300, "99999999999"
@@ -179,8 +179,8 @@ WRONG = [
     ("reproduce --experiment maze,,tree", 1, "Unknown experiment ''"),
     (f"reproduce --out {LONG}", 1, "is too long for the file system"),
     ("reproduce --out file", 1, "file is a file. Choose a folder with --out"),
-    ("reproduce --out folder", 1, "folder exists already and holds no results"),
-    ("reproduce --out file/there", 1, "cannot be made"),
+    ("reproduce --out folder", 1, "folder already exists but holds no results"),
+    ("reproduce --out file/there", 1, "cannot be created"),
     ("reproduce --learner dyna", 1, "Unknown learner 'dyna'"),
     ("reproduce --experiment mace", 1, "Did you mean 'maze'"),
     ("reproduce --steps many", 1, "--steps must be one number"),
@@ -189,7 +189,7 @@ WRONG = [
     ("reproduce --jobs 2 --cluster tcp://host:1", 1, "exclude each other"),
     ("reproduce --nonsense", 2, "No such option"),
     ("reproduce extra", 2, "unexpected extra argument"),
-    ("discrepancies nowhere", 1, "nowhere is no result folder"),
+    ("discrepancies nowhere", 1, "nowhere is not a result folder"),
     ("discrepancies damaged", 1, "manifest.json is damaged"),
     ("discrepancies old", 1, "Name a folder that replay reproduce made"),
     ("compare --task nowhere", 1, "Unknown task 'nowhere'. Choose from: linear_track"),
@@ -233,18 +233,18 @@ WRONG = [
     (f"study gain_floor --size {BIG}", 1, "between 0 and 10000"),
     ("study gain_floor --size much", 2, "Invalid value for '--size'"),
     ("study discrepancies", 1, "use replay discrepancies FOLDER"),
-    ("status nowhere", 1, "no result folder"),
+    ("status nowhere", 1, "not a result folder"),
     ("status damaged", 1, "manifest.json is damaged"),
-    ("status old", 1, "too old to be read"),
-    ("figures file", 1, "no result folder"),
-    ("figures nowhere", 1, "no result folder"),
+    ("status old", 1, "made by an older version"),
+    ("figures file", 1, "not a result folder"),
+    ("figures nowhere", 1, "not a result folder"),
     ("figures old", 1, "another version of this toolkit"),
     ("classify nowhere", 1, "nowhere is not a folder"),
     ("classify file", 1, "is not a folder"),
     ("classify nowhere --out folder", 1, "must end with .parquet, got 'folder'"),
     ("classify nowhere --out file/there.parquet", 1, "there.parquet cannot be written: Not a dir"),
     ("gallery --out picture.jpg", 1, "must end with .png, got 'picture.jpg'"),
-    ("gallery --out taken.png", 1, "taken.png cannot be written: there is a folder of that name"),
+    ("gallery --out taken.png", 1, "taken.png cannot be written: a folder of that name exists"),
     ("gallery --out file/there/picture.png", 1, "picture.png cannot be written: Not a directory"),
     (f"gallery --out {LONG}.png", 1, "File name too long. Choose another file with --out"),
     (f"gallery --out {LONG}/picture.png", 1, "File name too long. Choose another file"),

@@ -282,7 +282,7 @@ def test_the_command_prints_the_evidence(tmp_path):
     assert "are left" not in again.stderr
     status = replay("status", tmp_path / "out")
     assert status.returncode == 0
-    assert "Complete and whole." in status.stdout
+    assert "Complete and undamaged." in status.stdout
 
 
 def test_every_task_has_the_statistics_of_its_findings():

@@ -105,7 +105,7 @@ def test_what_is_told_is_near_what_is_done(tmp_path, experiment, learners, n_ste
 
 
 def test_time_to_keep_a_log_grows_with_its_backups():
-    """Fifty million backups were once told as if they were five million steps."""
+    """Fifty million backups were once estimated as if they were five million steps."""
     plan = plan_reproduction(["maze"], ["dyna_q"], n_mdps=1, n_seeds=1, n_steps=5_000_000)
     [piece] = STUDY.all_pieces(plan)
     samples = [Sample("maze", "dyna_q", 13.0, 50_000_000, 150.0)]

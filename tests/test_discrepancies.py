@@ -166,7 +166,7 @@ def test_folders_that_cannot_be_compared(folder, tmp_path, monkeypatch):
     run(reproduce.STUDY, plain, tmp_path / "plain")
     with pytest.raises(ValueError, match="no learner on which"):
         plan_variants(tmp_path / "plain")
-    with pytest.raises(FileNotFoundError, match="no result folder"):
+    with pytest.raises(FileNotFoundError, match="not a result folder"):
         plan_variants(tmp_path / "nowhere")
     with pytest.raises(ValueError, match=r"was written by replay discrepancies\. Name"):
         plan_variants(folder / "discrepancies")

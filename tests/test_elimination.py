@@ -87,7 +87,7 @@ def test_a_state_that_was_never_left_is_visited_once():
 
 
 def test_few_pairs_become_neighbours():
-    """A tree whose leaves lead back to its root needs no more room than it has edges."""
+    """A tree whose leaves lead back to its root needs only as much room as it has edges."""
     chain = markov_chain(2**9 - 1, 2**10)
     for state in range(2**8 - 1):
         move(chain, state, 2 * state + 1, 0.5)

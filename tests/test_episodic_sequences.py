@@ -49,7 +49,7 @@ def test_the_best_sequence_of_each_state_is_kept():
 
 
 def test_a_sequence_is_followed_to_its_end_and_never_combined(rng):
-    """Another episode went on better from state 1, but the one from state 0 does not know."""
+    """Another episode continued better from state 1, but the sequence from state 0 ignores it."""
     memory, _ = taught("episodic_sequences", experienced(*CROSSING), discount=0.5)
     assert actions(memory, [0, 1], rng) == [0, 0]
     memory.following[0] = -1

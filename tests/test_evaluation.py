@@ -55,7 +55,7 @@ def probabilities(model):
 def check_need(need, model, action_values, starts, pause):
     """The successor representation by a matrix inverse; the long run by solving for shares.
 
-    Where the model knows two ways to stay for ever, the shares between them are anyone's.
+    If the model has two ways to stay for ever, the shares between them are undetermined.
     """
     n = len(action_values)
     T = np.zeros((n + 1, n + 1))
@@ -178,7 +178,7 @@ def test_choices_are_checked_at_all_pauses(learner, monkeypatch):
 @pytest.mark.parametrize("rule", ["need", "gain", "expected_value"])
 @pytest.mark.parametrize("learner", MODULES)
 def test_gain_and_need_are_logged(learner, rule, request):
-    """Of full backups their product is the priority; of a state, what all it tells gain at once."""
+    """Their product is the priority of full backups; a state's gain sums over its predecessors."""
     request.getfixturevalue("plain")
     params = COMMON | {"priority": rule, "max_pops": 9}
     log = simulate(stochastic_tree(seed=1), learner, params, n_steps=400, log="all").log

@@ -218,7 +218,7 @@ def test_the_texts_epsilon_is_the_probability_of_an_action_that_is_not_optimal(n
 def test_a_reset_forgets_rewards_without_a_table_of_them(name):
     """D5: since the last reset Q is the mean reward and U of what followed, and stays otherwise.
 
-    That is what a learner knows that keeps observed rewards, and clears them at each reset.
+    A learner that keeps observed rewards, and clears them at each reset, has the same values.
     """
     experiment = EXPERIMENTS[name]
     mdp, params = experiment.mdp(0), experiment.parameters["prioritized_sweeping_reset"]

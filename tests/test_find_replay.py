@@ -269,7 +269,7 @@ class TestRealRecordings:
         ("every", "tolerance"), [(4, 0.06), pytest.param(1, 0.03, marks=pytest.mark.slow)]
     )
     def test_the_figure_eight_has_its_truth(self, every, tolerance):
-        """A prototype had 163 of these 166 right; each fourth event tells as much in little."""
+        """A prototype had 163 of these 166 right; a quarter of the events is enough here."""
         pynwb = pytest.importorskip("pynwb", reason="pynwb is not installed")
         path = RECORDINGS / "synthetic_figure8.nwb"
         with pynwb.NWBHDF5IO(str(path), "r") as file:

@@ -171,7 +171,7 @@ def test_every_finding_has_its_source_and_a_test_or_a_reason(table):
 
 
 def test_a_statistic_asks_one_question(table):
-    """What a user's own finding asks is told by its statistic."""
+    """The question of a user's own finding follows from its statistic."""
     asked = table[(table["statistic"] != "") & (table["question"] != "")]
     assert asked.drop_duplicates(["statistic", "question"])["statistic"].is_unique
 
@@ -225,7 +225,7 @@ def test_what_was_not_read_is_marked_and_judges_nothing(table):
 
 
 def test_nothing_that_was_read_is_lost(table):
-    """How many facts there are of each kind: a lost cell is told."""
+    """The number of facts of each kind: a lost cell is noticed."""
     told = {name: int((table[name].notna() & (table[name] != "")).sum()) for name in FACTS}
     assert told == FACTS
 
@@ -313,7 +313,7 @@ def test_a_share_must_follow_from_its_count(count):
 
 
 def test_criteria_of_a_study_are_those_of_its_detection():
-    """Columns and fields match one to one; what a study does not tell is as given."""
+    """Columns and fields match one to one; criteria that a study does not report are as given."""
     told = {"min_length": 4, "min_distance_cm": 30.0, "largest_jump_cm": 50.0}
     told |= {"min_extent_cm": 40.0, "min_correlation": 0.6}
     row = findings(pd.DataFrame([OWN | told])).iloc[-1]
@@ -431,7 +431,7 @@ def test_what_is_no_table_and_no_file_is_refused(tmp_path):
 
 
 def test_definitions_and_reanalyses_are_told(table):
-    """What was measured is told where the paper tells it, and whose data were analysed again."""
+    """Findings say what was measured, if the paper does, and whose data were analysed again."""
     definition = table.set_index("id")["definition"]
     defined = [
         "gupta2010.median_cells",

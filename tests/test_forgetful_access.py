@@ -64,7 +64,7 @@ def test_values_decay_by_a_share_a_step():
 
 
 def replayed(forgetting):
-    """Replay of the worst action, of the best one and in all, by one who chooses the best."""
+    """Count replay of the worst and of the best action, and in all; the agent chooses the best."""
     rng = np.random.default_rng(0)
     actions = np.concatenate(
         [[0, 1, 2], np.where(rng.random(400) < 0.95, 2, rng.integers(3, size=400))]

@@ -50,7 +50,7 @@ def test_curves_are_those_of_the_papers_code():
 
 
 def test_the_manifest_has_the_papers_sizes_and_parameters():
-    """Parameters that the manifest does not know were added later, and are off."""
+    """Parameters that the manifest lacks were added later, and are off."""
     manifest = json.loads((DATA / "manifest.json").read_text(encoding="utf-8"))
     for name, experiment in EXPERIMENTS.items():
         assert manifest["n_mdps"][name] == experiment.n_mdps

@@ -69,7 +69,7 @@ class Agent:
         return pd.DataFrame(rows).join(pd.DataFrame(evaluations))
 
     def plain(self):
-        """Give the plain version that knows as much."""
+        """Return the plain version after the same experience."""
         memory, n = self.memory, int(self.memory.goals.n[0])
         latest = memory.need.latest
         known = np.where(latest >= 0, memory.model.edges["next_state"][latest], -1)

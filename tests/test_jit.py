@@ -236,7 +236,7 @@ def test_an_edit_of_what_a_function_closes_over_is_noticed(project):
 
 
 def test_bytecode_that_python_takes_for_fresh_is_not_trusted(project):
-    """Python tells sources apart by their size and the second of their last change."""
+    """Python distinguishes sources by their size and the second of their last change."""
     helper = project.package / "helper.py"
     second = int(time.time()) - 100
     os.utime(helper, ns=(second * 10**9, second * 10**9))

@@ -93,7 +93,7 @@ def test_only_what_is_missing_or_damaged_is_made(tmp_path):
         again = run(STUDY, PLAN, tmp_path, tell=told.append)["sums.csv"]
         pd.testing.assert_frame_equal(again, expected)
         assert made == [1]
-        assert told == [f"{damaged} is damaged or gone, and is made again."]
+        assert told == [f"{damaged} is damaged or missing, and is made again."]
     done = []
     run(STUDY, PLAN, tmp_path, on_piece=done.append)
     assert done == [Piece("numbers", number) for number in range(3)]
@@ -180,5 +180,5 @@ def test_any_study_is_a_command(tmp_path):
     assert "1 piece is left: about" in done.stderr
     done = replay("compare", "--task", "linear_track", "--account", "sfma", "--out", out)
     assert done.returncode == 1
-    message = "holds what replay study gain_floor made, and this is replay compare."
+    message = "holds results of replay study gain_floor, and this is replay compare."
     assert message in " ".join(done.stderr.split())

@@ -125,7 +125,7 @@ class SlowModel:
 @given(data=st.data())
 @examples(60)
 def test_an_empty_queue_says_that_the_model_is_solved(learner, kind, data):
-    """Compiled where nothing is on; compiled options are held against their source below."""
+    """Compiled without options; compiled options are compared with their source below."""
     world = data.draw(worlds())
     initial_value = data.draw(st.sampled_from([0.0, np.inf]))
     params = {"discount": DISCOUNT, "initial_value": initial_value, "epsilon": 0.5}
@@ -406,7 +406,7 @@ def test_value_is_that_of_now():
 
 @pytest.mark.usefixtures("plain")
 def test_a_forgotten_pair_keeps_its_value_and_begins_anew():
-    """Nobody is told of its new value who was forgotten, too."""
+    """Its new value does not reach predecessors that were forgotten, too."""
     episodes = [[(0, 0, 4.0, 3)], [(1, 0, 0.0, 0), (0, 1, 0.0, 3)], [(0, 0, 1.0, 3)]]
     params = {"discount": 0.5, "retention": "recent_transitions"}
     for n, capacity, first, second in [(2, 2, 4.0, 2.0), (3, 2, 1.0, 2.0), (3, 9, 2.5, 1.25)]:

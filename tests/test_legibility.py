@@ -232,7 +232,7 @@ def test_a_figure_for_a_page_is_legible(name, assert_legible):
 
 
 def test_the_page_of_all_findings_fits_a_page():
-    """Its height is that of its rows, so those of half of the studies tell that of all."""
+    """Its height is proportional to its rows, so half of the studies suffice."""
     rows = reference_table("comparison/evidence")
     few = ["dyna_q", *rows.loc[rows["is_control"], "account"].unique()]
     sums, confusion = (reference_table(f"comparison/{name}") for name in ("sums", "confusion"))

@@ -312,7 +312,7 @@ def test_without_discount_all_states_must_reach_an_end():
 
 
 def test_without_discount_a_loop_must_not_pay():
-    with pytest.raises(ValueError, match="without bound: from state 0 "):
+    with pytest.raises(ValueError, match="unbounded: from state 0 "):
         MDP.from_tables([[0, 1], [1, 1]], [[0.1, 1], [0, 0]], terminal=[1]).solve(1)
     assert (
         MDP.from_tables([[0, 1], [1, 1]], [[-0.1, 1], [0, 0]], terminal=[1]).solve(1).policy[0] == 1

@@ -17,7 +17,7 @@ from analyses.sequences.place_sequences import Detection
 @pytest.mark.parametrize("name", STATISTICS)
 @pytest.mark.parametrize("task", [track(), eight(), w_track()], ids=["track", "eight", "w_track"])
 def test_every_statistic_of_every_task_gives_one_row_an_animal(name, task):
-    """Where a task lacks what a statistic needs, or there is no replay, nothing is told."""
+    """The value is NaN if a task lacks what a statistic needs, or there is no replay."""
     pauses = [{"animal": animal, "phase": "start"} for animal in (3, 1)]
     laps = [{"animal": animal} for animal in (3, 1)]
     sequences = [sequence(*range(6), animal=3), sequence(*range(5, -1, -1), animal=3, phase="rest")]

@@ -79,7 +79,7 @@ def opened(browser, place):
 
 
 def table_of(page):
-    page.get_by_text("The counts as a table").click()
+    page.get_by_text("Counts as a table").click()
     rows = page.locator("#counts tbody tr").all_inner_texts()
     cells = [row.split("\t") for row in rows]
     return {name: [int(cell.replace(",", "")) for cell in others] for name, *others in cells}
@@ -152,7 +152,7 @@ def test_an_address_leads_to_one_event(opened, logs):
     assert f"Novel path of {novel['length']} states" in told
     assert f"step {novel['step']:,}" in told
     n_pieces = page.locator("#pieces li").count()
-    assert f"stitched from {n_pieces} pieces" in told
+    assert f"composed of {n_pieces} pieces" in told
     page.get_by_role("button", name="Copy link").click()
     assert page.evaluate("location.hash") == f"#run=0&event={novel['event']}"
 

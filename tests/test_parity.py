@@ -200,7 +200,7 @@ def test_a_shock_that_is_remembered_is_replayed():
 
 
 def test_who_never_bumps_explores_as_often_as_told():
-    """On a track either way is then as likely; a bump that is drawn anew would be greedy."""
+    """On a track both directions are then equally likely; redrawing a bump would be greedy."""
     mdp = MDP.from_tables(
         [[max(s - 1, 0), s, s, min(s + 1, 9)] for s in range(10)],
         np.zeros(10),

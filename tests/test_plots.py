@@ -408,7 +408,7 @@ def test_an_event_is_drawn_with_its_agent(maze):
     assert plots.plot_event(log, 0, own) is own
     with pytest.raises(ValueError, match="no replay event 1000"):
         plots.plot_event(log, 1000)
-    with pytest.raises(ValueError, match="knows no positions"):
+    with pytest.raises(ValueError, match="has no positions"):
         plots.plot_event(EventLog(log.tables), 0)
 
 
@@ -427,7 +427,7 @@ def test_colours_and_labels_can_be_changed():
     assert to_hex(reverse.get_facecolor()) == kind_colour("reverse_episode")
     assert (curves.lines[0].get_label(), curves.lines[0].get_color()) == ("Watkins", "#123456")
     assert (kind_colour("novel_path"), label("q_lambda")) == ("#d55e00", "Q(λ)")
-    wrong = r"colour of 'maze' is 'bluish', which matplotlib doesn't"
+    wrong = r"colour of 'maze' is 'bluish', which is unknown to matplotlib"
     with pytest.raises(ValueError, match=wrong), figure_style({"maze": "bluish"}):
         pass
 

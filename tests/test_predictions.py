@@ -37,7 +37,7 @@ def test_each_finding_and_account_has_its_row():
 
 
 def test_a_direction_is_no_number():
-    """`published` is 1 or -1 where a study told the sign only."""
+    """`published` is 1 or -1 if a study reported the sign only."""
     table = beside_predictions(OWN, read_predictions()).set_index("finding")
     assert table.loc["lee2002.forward", "published"].isna().all()
     assert table.loc["shin2019.rev_fraction", "published"].round(2).unique().tolist() == [0.54]

@@ -28,7 +28,7 @@ END = {"replay_at": "episode_end", "discount": 0.5}
 
 
 def swept(learner, *episodes, **params):
-    """Give what is replayed: which pop, whose news, to whom, with which priority."""
+    """List the replayed backups: pop, changed state, its predecessor, and priority."""
     _, backups = taught(learner, experienced(*episodes), **params)
     rows = backups[backups["event"] >= 0]
     return rows[["pop", "next_state", "state", "priority"]].to_numpy().tolist()
@@ -232,7 +232,7 @@ def test_when_it_is_replayed(learner):
 
 @SWEEPING
 def test_rest(learner):
-    """What waits until then is told in the first period of rest."""
+    """Work that waits for rest is done in the first period of rest."""
     table = experienced([(0, 0, 0.0, 1), (1, 0, 1.0, 3)])
     memory, _ = taught(learner, table, replay_at="rest", discount=0.5)
     found = find_learner(learner, {"replay_at": "rest", "discount": 0.5})

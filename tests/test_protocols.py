@@ -130,7 +130,7 @@ def test_rest_is_where_the_phase_ended_and_knows_no_future(learner):
 
 
 def test_rest_by_hand():
-    """Two steps to the reward; each pause of rest tells one predecessor."""
+    """Two steps to the reward; each pause of rest updates one predecessor."""
     line = MDP.from_tables([[1], [2], [3], [3]], [0, 0, 0, 1], start=0, terminal=[3])
     protocol = Protocol([Phase(line, 3, n_rest=3), Phase(line, 1)])
     run = simulate(

@@ -95,7 +95,7 @@ class TestTracks:
             read_track([1, 2])
         with pytest.raises(ValueError, match="without an order"):
             linear_to_plane(read_track(TRACK), [1.0], "bins")
-        with pytest.raises(ValueError, match="that the track graph lacks"):
+        with pytest.raises(ValueError, match="not an edge of the graph"):
             linear_to_plane(read_track(LAID_OUT | {"linear_edge_order": [[0, 2]]}), [1.0], "bins")
 
 

@@ -230,5 +230,5 @@ def test_shares_are_drawn_by_their_true_share(ax):
     assert [line.get_ydata().tolist() for line in found] == [[0.1, 0.4]] * 2  # 12: refused
     dots = [line for line in ax.lines if line.get_linestyle() == "None"]
     assert [line.get_label() for line in dots] == ["20 cells, 8 m/s", "40 cells, 8 m/s"]
-    with pytest.raises(ValueError, match="all are refused"):
+    with pytest.raises(ValueError, match="no corrected share"):
         plot_corrected(table.assign(corrected=np.nan), ax)

@@ -112,7 +112,7 @@ def test_too_little_recall_is_refused():
     low = recovered()
     novel = low["true_kind"] == "novel_path"
     low.loc[novel, "kind"] = recovered(recall=0.15)["kind"][novel]
-    with pytest.raises(ValueError, match=r"of novel_path 0\.1\d is found as what it is"):
+    with pytest.raises(ValueError, match=r"that of novel_path is 0\.1\d"):
         estimate_shares(pd.Series([10, 10, 10], index=KINDS), low)
 
 
@@ -308,7 +308,7 @@ def test_known_paths_are_what_they_are_called():
 
 
 def test_a_recording_tells_how_much_of_its_own_animal_it_would_find():
-    """With its own laps, which it can't tell from one another, and its own fields."""
+    """With its own laps, which all look alike, and its own fields."""
     session = draw_session(np.random.default_rng(0))
     recording = observe(*session, cells=80, seed=2).recording
     prepared = prepare(recording)
@@ -325,7 +325,7 @@ def test_where_all_was_run_both_ways_nothing_is_known():
     way = [0, *range(2, world.n_states), 1]
     there_and_back = [*way, *way[-2::-1]]
     steps = {"state": there_and_back[:-1], "next_state": there_and_back[1:]}
-    with pytest.raises(ValueError, match="Only 0 paths of the kind forward_episode and 50 cm"):
+    with pytest.raises(ValueError, match="Only 0 paths of kind forward_episode and 50 cm"):
         known_paths(EventLog({"steps": steps}, mdp=world), length=50.0)
     with pytest.raises(ValueError, match="length must be"):
         known_paths(EventLog({"steps": steps}, mdp=world), length=-1)

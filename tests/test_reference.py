@@ -46,7 +46,7 @@ SMALLEST_PRIORITY = 1e-8
 
 
 class Pop(NamedTuple):
-    """One popped state and the predecessors that were told, in order."""
+    """One popped state and the predecessors that were updated, in order."""
 
     state: int
     priority: float

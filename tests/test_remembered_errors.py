@@ -110,7 +110,7 @@ def test_prioritized_replay_is_in_the_order_of_errors():
 
 
 def test_an_error_that_is_gone_in_replay_is_remembered_all_the_same():
-    """That is what tells this account from prioritized experience replay."""
+    """This distinguishes the account from prioritized experience replay."""
     memory = fed(arms([1.0], [0]), 1, n_replays=0, learning_rate=1.0)
     assert len(drawn(memory, 50, learning_rate=1.0)) == 50
     assert memory.action_values[0, 0] == 1.0

@@ -182,7 +182,7 @@ def test_damaged_pieces_are_named_and_made_again(quick, tmp_path):
     piece.write_bytes(piece.read_bytes()[:100])
     told = []
     run(ONE_FIGURE, SMALL, folder, tell=told.append)
-    assert told == ["pieces/maze/1/windows.parquet is damaged or gone, and is made again."]
+    assert told == ["pieces/maze/1/windows.parquet is damaged or missing, and is made again."]
     assert digests(folder) == digests(quick)
 
 

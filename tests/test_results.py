@@ -108,7 +108,7 @@ def test_damage_to_any_file_is_found_named_and_put_right(made, folder, damage):
     for name in files:
         damage(folder / name)
     assert sorted(put_right(folder)) == [
-        f"{name} is damaged or gone, and is made again." for name in sorted(files)
+        f"{name} is damaged or missing, and is made again." for name in sorted(files)
     ]
     assert digests(folder) == digests(made)
     for name in listings:
@@ -141,7 +141,7 @@ def test_a_run_that_is_resumed_after_an_edit_is_refused(folder, monkeypatch):
     monkeypatch.setattr("analyses.jobs.run.sources_digest", lambda *modules: "edited")
     with pytest.raises(FileExistsError, match="was begun with other source files") as caught:
         run(ONE_FIGURE, PLAN, folder)
-    assert "Go on with the version that began it, choose another folder" in str(caught.value)
+    assert "Resume it with the version that began it, choose another folder" in str(caught.value)
     assert digests(folder) == before
 
 
@@ -294,7 +294,7 @@ def test_a_folder_of_another_command_names_both(tmp_path):
     with Results(tmp_path).writing(MANIFEST):
         keep_a_piece(tmp_path)
     other = MANIFEST | {"study": "comparison", "command": "replay compare"}
-    message = "holds what replay reproduce made, and this is replay compare. Choose another folder"
+    message = "holds results of replay reproduce, and this is replay compare. Choose another folder"
     with pytest.raises(FileExistsError, match=message):
         Results(tmp_path).writing(other).__enter__()
 
@@ -347,9 +347,9 @@ def test_a_file_in_place_of_the_folder(tmp_path):
 @pytest.mark.parametrize(
     ("number", "kind", "message"),
     [
-        (errno.EROFS, OSError, "cannot be written to"),
-        (errno.EACCES, PermissionError, "cannot be written to"),
-        (errno.ENOLCK, OSError, "knows no locks"),
+        (errno.EROFS, OSError, "is not writable"),
+        (errno.EACCES, PermissionError, "is not writable"),
+        (errno.ENOLCK, OSError, "does not support locks"),
         (errno.ENOSPC, OSError, "No space left"),
     ],
 )
@@ -392,7 +392,7 @@ def test_a_damaged_table_that_nobody_makes_again_is_not_taken_for_whole(tmp_path
 
 def test_status_command(folder, tmp_path):
     done = replay("status", folder)
-    assert (done.returncode, "Complete and whole" in done.stdout) == (0, True), done.stderr
+    assert (done.returncode, "Complete and undamaged" in done.stdout) == (0, True), done.stderr
     assert done.stdout.split("\n")[1].split() == ["deterministic_tree", "2", "of", "2", "0"]
     flip(folder / "logs" / "deterministic_tree" / "q_learning-0-0" / "steps.parquet")
     (folder / "tables.sha256").unlink()
@@ -400,7 +400,7 @@ def test_status_command(folder, tmp_path):
     assert done.returncode == 1
     assert done.stdout.split("\n")[1].split() == ["deterministic_tree", "1", "of", "2", "1"]
     name = "logs/deterministic_tree/q_learning-0-0/steps.parquet"
-    assert f"Damaged or gone: {name}" in done.stdout
+    assert f"Damaged or missing: {name}" in done.stdout
     assert "Not made yet: tables" in done.stdout
     flip(folder / "manifest.json")
     done = replay("status", folder)
@@ -408,7 +408,7 @@ def test_status_command(folder, tmp_path):
     assert "manifest.json is damaged" in " ".join(done.stderr.split())
     done = replay("status", tmp_path / "nowhere")
     assert done.returncode == 1
-    assert "no result folder" in " ".join(done.stderr.split())
+    assert "not a result folder" in " ".join(done.stderr.split())
 
 
 def test_two_commands_on_one_folder(tmp_path):

@@ -213,7 +213,7 @@ def test_time_must_be_known():
     paths = pd.DataFrame({"event": [0], "time": [1.0], "states": [[0, 1]]})
     steps = {name: np.arange(2) for name in ("run", "episode", "step", "state", "next_state")}
     for time in ([np.nan, 1.0], [2.0, 1.0], []):
-        with pytest.raises(ValueError, match="'time' of the steps must ascend"):
+        with pytest.raises(ValueError, match="'time' of steps must ascend"):
             decoded_backups(paths, {**steps, "time": np.array(time)})
     with pytest.raises(ValueError, match="'time' of steps must hold finite numbers; row 0"):
         decoded_backups(paths, {**steps, "time": ["early", "late"]})

@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_shares(recording, shares):
 
 
 def test_what_was_run_both_ways_is_ambiguous():
-    """Where everything was run both ways, ambiguous and novel paths are what can be told apart."""
+    """If everything was run in both directions, paths are ambiguous or novel."""
     graph = make_wtrack()
     world = MDP.from_networkx(graph, bin_size=15.0)
     outward, other = (_way(graph, world, end) for end in (3, 5))

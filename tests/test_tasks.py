@@ -267,7 +267,7 @@ def carried(task, laps):
 
 
 def test_animals_are_carried_between_sessions_only(tasks):
-    """But for tasks of people and the open maze, whose laps begin anywhere."""
+    """Except in tasks of people and the open maze, whose laps begin anywhere."""
     n_carried = {
         "linear_track": 0,
         "linear_track_novel": 0,

@@ -186,7 +186,7 @@ def test_episodic_control_accepts_returns_below_the_initial_value():
 
 
 def test_prioritized_sweeping():
-    """One episode down a chain: each pop tells one predecessor, and is caused by the pop before."""
+    """One episode down a chain: each pop updates one predecessor, caused by the last."""
     memory, backups = taught("prioritized_sweeping", experienced(CHAIN), discount=0.5)
     assert memory.action_values[:, 0].tolist() == [0.25, 0.5, 1.0, 0.0]
     assert memory.values.tolist() == memory.known_values.tolist() == [0.25, 0.5, 1.0, 0.0]  # noqa: PD011
@@ -281,7 +281,7 @@ def test_what_is_queued_before_a_model_reset(queue_visited, expected):
 
 
 def test_the_next_action_is_drawn_after_learning_unless_asked_otherwise():
-    """Certain to be greedy, the agent repeats its first bump or not, by what it knows by then."""
+    """A greedy agent repeats its first bump or not, depending on what it has learned by then."""
     corridor = from_ascii("S.G")
     greedy = {"epsilon": 0.0, "initial_value": np.inf, "discount": 0.9}
     repeats = {}

@@ -42,7 +42,7 @@ def test_events_are_on_the_track_that_was_replayed():
 
 
 def test_cells_with_fields_on_one_track_say_nothing():
-    """They would tell the track by their rate alone."""
+    """Their rate alone would reveal the track."""
     rng = np.random.default_rng(1)
     rates = fields(rng)
     one_sided = np.where(LEFT, 30.0, 0.1)[None, :].repeat(5, axis=0)

@@ -85,7 +85,7 @@ def test_log_odds_tell_the_track(found, true_track):
 
 
 def test_swapped_tracks_give_five_per_cent(seen):
-    """Events of cells whose tracks are swapped at random are beyond chance as often as said."""
+    """Events of cells whose tracks are swapped at random are significant at the nominal rate."""
     session = prepare(seen.recording)
     first, second = tracks_to_compare(session.track, session.rates)
     chosen = common_cells(session.rates, first, second)
@@ -192,7 +192,7 @@ def test_no_step_leads_across():
 
 @pytest.mark.parametrize("shuffle", ["circular_fields", "circular_posterior"])
 def test_shuffles_move_fields_within_each_track(shuffle):
-    """What tells the tracks apart stays: each track has the likelihoods of its own bins."""
+    """The difference between the tracks stays: each has the likelihoods of its own bins."""
     rng = np.random.default_rng(0)
     rates = rng.gamma(2.0, 3.0, (1, TRACK.n_bins))
     counts = np.ones((6, 1))

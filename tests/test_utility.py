@@ -53,7 +53,7 @@ def test_need_is_how_often_a_start_comes():
 
 
 def test_gain_is_what_changes_the_choice():
-    """Start b takes X for worthless and Y for good; c knows already that X is good."""
+    """Start b values X at nothing and Y highly; c already values X highly."""
     laps = runs(("b", "Y", 0.5), ("c", "X", 1.0), ("a", "X", 1.0))
     sequences = [back(start, "X", episode=2) for start in "bbbc"]
     tables = replays(tree(), sequences, laps=laps)

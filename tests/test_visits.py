@@ -89,7 +89,7 @@ def test_gaps_are_bridged_or_cut():
     [
         (lambda time, xy: (time[::-1], xy), "time must ascend; row 1"),
         (lambda time, xy: (time, xy * 5), "positions are unknown or more than 30 cm"),
-        (lambda time, xy: (time[:-1], xy), "equally long"),
+        (lambda time, xy: (time[:-1], xy), "must have the same length"),
         (lambda time, xy: (np.full(len(time), "a"), xy), "time must hold finite numbers; row 0"),
     ],
 )

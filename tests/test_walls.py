@@ -67,7 +67,7 @@ def test_percentile_over_all_other_layouts():
 
 
 def test_sessions_that_fit_their_walls():
-    """Who uses all that is open fits better than every other layout; who hits walls does not."""
+    """Replay through all openings fits better than all other layouts, unlike replay into walls."""
     slots = [tuple(sorted(edge)) for edge in ARENA.graph.edges]
     within = [walk(*slot) for slot in slots if slot not in CORNER]
     into = [{**walk(*slot), "animal": 1} for slot in CORNER]

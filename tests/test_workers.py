@@ -220,7 +220,7 @@ def test_it_waits_for_the_first_worker_and_names_a_piece_that_kills_it():
             told.append(sentence)
             stack.enter_context(worker(address))
 
-        with pytest.raises(ChildProcessError, match="Workers died of the same piece"):
+        with pytest.raises(ChildProcessError, match="Several workers died"):
             list(run(end, [(0,)], cluster=address, tell=tell))
     assert len(told) == 1
     assert f"{address} has no workers" in told[0]
@@ -232,7 +232,9 @@ def test_a_lost_scheduler_is_a_sentence():
             stack.enter_context(worker(address))
             done = run(work, [(i, 0.1) for i in range(100)], cluster=address)
             next(done)
-        with pytest.raises(ConnectionError, match=f"The scheduler at {address} is gone"):
+        with pytest.raises(
+            ConnectionError, match=f"connection to the scheduler at {address} is lost"
+        ):
             list(done)
 
 
@@ -246,7 +248,7 @@ def test_a_scheduler_lost_between_two_pieces_is_a_sentence(cluster, monkeypatch)
         raise distributed.comm.CommClosedError("Connection refused")
 
     monkeypatch.setattr(distributed.Client, "nthreads", closed)
-    with pytest.raises(ConnectionError, match=f"The scheduler at {cluster} is gone"):
+    with pytest.raises(ConnectionError, match=f"connection to the scheduler at {cluster} is lost"):
         list(done)
 
 

@@ -1,4 +1,4 @@
-"""The command ``replay``: each file has a command or a few, and this one puts them together."""
+"""The command ``replay``: each file defines one or more commands, and this one assembles them."""
 
 import errno
 import sys
@@ -37,11 +37,11 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Take the options that come before a command."""
+    """Handle the options that come before a command."""
 
 
 def _unwrapped(text: str) -> str:
-    """Join the lines of each paragraph, so that the terminal breaks them where it needs to."""
+    """Join the lines of each paragraph, so that they are wrapped to the terminal's width."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
@@ -70,18 +70,18 @@ for _command in (
 
 
 def main() -> None:
-    """Run the command; an error of the user's is one sentence, not a traceback."""
+    """Run the command; errors that the user can cause end with a message, not a traceback."""
     try:
         app(prog_name="replay")
     except KeyboardInterrupt:
         say("Interrupted.")
         sys.exit(INTERRUPTED)
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
-        message = str(error) or f"{type(error).__name__}, of which nothing more is known."
+        message = str(error) or f"{type(error).__name__} (no further details)."
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            message = "The disk is full. Make room, and run the same command again to go on from "
-            message += f"what is finished. ({error})"
+            message = "The disk is full. Free some space and run the same command again to resume."
+            message += f" ({error})"
         if isinstance(error, MemoryError):
-            message = f"There is not enough memory. Ask for less at once. ({error})"
+            message = f"There is not enough memory. Request less work at once. ({error})"
         say(f"Error: {message}")
         sys.exit(1)

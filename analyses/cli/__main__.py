@@ -1,4 +1,4 @@
-"""The command line as ``python -m analyses.cli``."""
+"""Run the command line with ``python -m analyses.cli``."""
 
 from analyses.cli import main
 

@@ -14,9 +14,11 @@ __all__ = ["figures", "gallery", "status"]
 
 
 def figures(
-    folder: Annotated[Path, typer.Argument(help="What a command has written with --out.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="A folder that a command wrote with --out.")
+    ],
 ) -> None:
-    """Draw the figures of a result folder anew, as PDF and PNG."""
+    """Redraw the figures of a result folder, as PDF and PNG."""
     from analyses.studies.figures import draw_all
 
     for path in draw_all(folder):
@@ -24,13 +26,13 @@ def figures(
 
 
 def gallery(
-    out: Annotated[Path, typer.Option(help="The picture to write; a PDF is put beside it.")] = Path(
-        "gallery.png"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="The picture to write; a PDF is written beside it.")
+    ] = Path("gallery.png"),
 ) -> None:
-    """Draw one maze, one moment, and what each learner would replay next.
+    """Draw what each learner would replay next, at one moment in one maze.
 
-    The first time, learners are compiled (about a minute).
+    The first run compiles all learners, which takes half a minute to a minute.
     """
     from analyses.plots import save
     from analyses.plots.gallery import gallery_figure
@@ -45,12 +47,15 @@ def gallery(
 
 def status(
     folder: Annotated[
-        Path, typer.Argument(help="What a command has written with --out, or is writing.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="A folder that a command wrote, or is writing, with --out."
+        ),
     ],
 ) -> None:
     """Show what a result folder holds, what is missing, and what is damaged.
 
-    The exit code is 0 if it is complete and whole, else 1.
+    The exit code is 0 if nothing is missing or damaged, else 1.
     """
     from analyses.jobs.results import Results
 
@@ -59,12 +64,12 @@ def status(
         (name, f"{n_done} of {n_pieces}", str(n_damaged))
         for name, n_pieces, n_done, n_damaged in found.groups.itertuples(index=False)
     ]
-    print_table(("what", "pieces done", "damaged files"), rows)
+    print_table(("group", "pieces done", "damaged files"), rows)
     products = [name for name in found.missing if "/" not in name]
-    for what, names in (("Not made yet:", products), ("Damaged or gone:", found.damaged)):
+    for what, names in (("Not made yet:", products), ("Damaged or missing:", found.damaged)):
         for name in names:
             print(what, name)
     if found.missing or found.damaged:
-        print("Run the command that made it again, with the same options, to go on.")
+        print("To resume, run the command that made it again with the same options.")
         raise typer.Exit(1)
-    print("Complete and whole.")
+    print("Complete and undamaged.")

@@ -1,4 +1,4 @@
-"""The commands that list learners, experiments, tasks, worlds, findings, and columns of tables."""
+"""The commands that list learners, experiments, tasks, worlds, findings and columns of tables."""
 
 from __future__ import annotations
 
@@ -20,10 +20,15 @@ __all__ = ["columns", "experiments", "findings", "learners", "tasks", "worlds"]
 def learners(
     name: Annotated[
         str | None,
-        typer.Argument(help="A learner or a Python file of yours; shows its parameters."),
+        typer.Argument(
+            metavar="NAME", help="A learner, or your own Python file, whose parameters to show."
+        ),
     ] = None,
 ) -> None:
-    """List the learners: what each stores, when it replays, and how replay is chosen."""
+    """List the learners: what each stores, when it replays, and how replay is chosen.
+
+    With NAME: the parameters of that learner, their defaults and ranges.
+    """
     from replay.learners import LEARNERS, find_learner
 
     if name is not None:
@@ -31,14 +36,14 @@ def learners(
         return
     rows = []
     for learner in LEARNERS:
-        told = find_learner(learner).description
-        values = "yes" if told.computes_values else "no"
-        rows.append((learner, told.stores, told.pauses, told.priority, values, told.source))
+        entry = find_learner(learner).description
+        values = "yes" if entry.computes_values else "no"
+        rows.append((learner, entry.stores, entry.pauses, entry.priority, values, entry.source))
     print_table(("learner", "stores", "replays at", "chosen by", "values", "source"), rows)
     print_text(
-        '\n"steps": after each step; "ends", "starts": at the end or start of an episode. Learners '
-        "without values act at random: only their replay is of interest. Parameters: replay "
-        "learners NAME"
+        '\n"steps": after each step; "ends", "starts": at the end or start of an episode; "rest": '
+        "between episodes. Learners without values act at random: only their replay is of "
+        "interest. Parameters of a learner: replay learners NAME"
     )
 
 
@@ -50,36 +55,39 @@ def experiments() -> None:
         (each.name, each.title, *(f"{n:,}" for n in (each.n_mdps, each.n_seeds, each.n_steps)))
         for each in EXPERIMENTS.values()
     ]
-    print_table(("experiment", "what", "worlds", "runs in each", "steps per run"), rows)
+    print_table(("experiment", "title", "worlds", "runs per world", "steps per run"), rows)
 
 
 def tasks() -> None:
-    """List the tasks of experiments, with the statistics computed in each."""
+    """List the tasks of published experiments, with the statistics computed in each."""
     from replay.tasks.published import TASKS
 
     rows = [
         (name, _first_line(entry.builder), " ".join(entry.statistics))
         for name, entry in TASKS.items()
     ]
-    print_table(("task", "what", "statistics"), rows)
-    print_text("\nMeaning of the codes of statistics: replay findings")
+    print_table(("task", "description", "statistics"), rows)
+    print_text("\nThe codes of the statistics are explained by: replay findings")
 
 
 def worlds() -> None:
-    """List the changing worlds for replay change."""
+    """List the changing worlds of replay change."""
     from replay.worlds.changing_worlds import WORLDS
 
     rows = [(name, f"{_first_line(build)}{_settings(build)}") for name, build in WORLDS.items()]
-    print_table(("world", "what"), rows)
+    print_table(("world", "description"), rows)
 
 
 def findings(
     name: Annotated[
         str | None,
-        typer.Argument(help="The code of a statistic, or a task, to list what was published."),
+        typer.Argument(
+            metavar="CODE_OR_TASK",
+            help="The code of a statistic, or a task, whose findings to list.",
+        ),
     ] = None,
 ) -> None:
-    """Explain the codes of statistics, with the number of published findings for each.
+    """Explain the codes of the statistics, and list the published findings that test them.
 
     With a code or a task: its findings, one per row.
     """
@@ -88,9 +96,9 @@ def findings(
     if name is None:
         print_frame(list_codes())
         print_text(
-            "\nA share is a share of all sequences, or of those named; other statistics are "
+            "\nA share is a fraction of all sequences, or of those named; the other statistics are "
             "differences, numbers or logarithms of ratios. Published findings: replay findings "
-            "CODE, or TASK"
+            "CODE, or replay findings TASK"
         )
         return
     found = list_findings(name)
@@ -99,15 +107,16 @@ def findings(
     if len(found):
         print_frame(found)
     else:
-        print("No published finding is recorded for it.")
+        print("No finding is listed for it.")
 
 
 def columns(
     table: Annotated[
-        str | None, typer.Argument(help="A table, such as reward_rate; by default, all are listed.")
+        str | None,
+        typer.Argument(metavar="TABLE", help="The name of a table, such as reward_rate."),
     ] = None,
 ) -> None:
-    """List the tables that commands write; with the name of a table, explain its columns."""
+    """List the tables that commands write; with TABLE, explain its columns."""
     from analyses.jobs.columns import glossary
     from analyses.studies import written_tables
 
@@ -125,8 +134,8 @@ def _first_line(builder: Callable[..., object]) -> str:
 
 def _settings(builder: Callable[..., object]) -> str:
     given = getattr(builder, "keywords", {})
-    told = ", ".join(f"{key}={value}" for key, value in given.items())
-    return f" With {told}." if told else ""
+    settings = ", ".join(f"{key}={value}" for key, value in given.items())
+    return f" With {settings}." if settings else ""
 
 
 def _print_parameters(learner: str) -> None:
@@ -160,7 +169,7 @@ def _range(kind: Between | Choice | None) -> str:
 
 
 def _described(docstring: str) -> dict[str, str]:
-    """Read the descriptions of attributes in a docstring in numpy's form."""
+    """Read the descriptions of attributes from a numpydoc docstring."""
     meanings: dict[str, str] = {}
     names: list[str] = []
     for line in inspect.cleandoc(docstring).partition("Attributes\n")[2].splitlines():

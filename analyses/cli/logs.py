@@ -17,26 +17,31 @@ __all__ = ["animate", "classify", "page"]
 
 
 def _read_log(folder: Path) -> EventLog:
-    """Read a log; of a folder that holds logs, name the first."""
+    """Read a log; if the folder holds several logs, name the first of them in the error."""
     from replay.log.event_log import EventLog
 
     if folder.is_dir() and not (folder / "runs.parquet").exists():
         for inner in sorted(folder.rglob("runs.parquet"))[:1]:
-            raise ValueError(f"{folder} holds several logs. Name one of them: {inner.parent}")
+            raise ValueError(
+                f"{folder} holds several logs. Name one of them, such as {inner.parent}"
+            )
     return EventLog.load(folder)
 
 
 def classify(
     log: Annotated[
         Path,
-        typer.Argument(help="The folder of an event log, or a file of planning rollouts, .npz."),
+        typer.Argument(
+            metavar="LOG", help="The folder of an event log, or a file of planning rollouts (.npz)."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The table to write.")] = Path("sequences.parquet"),
     across_events: Annotated[
-        bool, typer.Option("--across-events", help="Follow causes through later events.")
+        bool,
+        typer.Option("--across-events", help="Let causal chains continue in later replay events."),
     ] = False,
 ) -> None:
-    """Chain the backups of an event log into sequences, and classify each of them."""
+    """Join the backups of an event log into causal chains, and classify each chain."""
     from analyses.jobs.results import write_table
     from analyses.recordings.readers.rollouts import read_rollouts
     from analyses.sequences.classification import classify as classify_log
@@ -53,25 +58,31 @@ def classify(
     if rows:
         print_table(("run", "kind (3 states or more)", "sequences"), rows)
     else:
-        say("No sequence has three states or more.")
+        say("No sequence has three or more states.")
     plural = "s" * (len(sequences) != 1)
-    say(f"{out} has {len(sequences):,} sequence{plural}, of two states or more.")
+    say(f"{out} has {len(sequences):,} sequence{plural} of two or more states.")
 
 
 def animate(
-    log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="The folder of an event log.")],
     event: Annotated[
         int | None,
-        typer.Option(help="Which replay event; default: of the longest sequence."),
+        typer.Option(
+            help="Number of the replay event to show.",
+            show_default="the one with the longest sequence",
+        ),
     ] = None,
-    run: Annotated[int, typer.Option(help="Which run of the log.")] = 0,
+    run: Annotated[int, typer.Option(help="Number of the run in the log.")] = 0,
     mdp: Annotated[
         Path | None,
-        typer.Option(help="The world, JSON as in mdps/; default: that of the log."),
+        typer.Option(
+            help="The world, a JSON file as in mdps/ of a result folder.",
+            show_default="the world of the log",
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
 ) -> None:
-    """Show a pause: the agent at rest, and the replay that runs over the world."""
+    """Make a film of one pause: the agent at rest, and the replay that runs over the world."""
     from analyses.jobs.mdp_files import read_mdp
     from analyses.plots.film import check_film
     from analyses.plots.pause import animate_pause
@@ -83,7 +94,7 @@ def animate(
     found = _read_log(log)
     if world is None and found.mdp is None:
         world = world_of_log(log)
-    with screen.status(f"{out}: some seconds"):
+    with screen.status(f"Writing {out}: this takes some seconds"):
         animate_pause(found, event, out, run=run, mdp=world)
     print(out)
 
@@ -93,32 +104,35 @@ def page(
         list[Path],
         typer.Argument(
             metavar="LOG_OR_RESULTS...",
-            help="Event logs, or what replay reproduce or replay recording wrote; several are seen "
-            "side by side.",
+            help="Event logs, or result folders of replay reproduce or replay recording; several "
+            "are shown side by side.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("page.html"),
     experiment: Annotated[
         str | None,
-        typer.Option(help="Of a reproduction: which experiment; default: the maze."),
+        typer.Option(help="The experiment to show of a reproduction.", show_default="maze"),
     ] = None,
     learner: Annotated[
         list[str] | None,
-        typer.Option(help="Of a reproduction: which learners; several, with commas; default: all."),
+        typer.Option(
+            help="The learners to show of a reproduction, separated by commas.", show_default="all"
+        ),
     ] = None,
     across_events: Annotated[
-        bool, typer.Option("--across-events", help="Follow causes through later events.")
+        bool,
+        typer.Option("--across-events", help="Let causal chains continue in later replay events."),
     ] = False,
 ) -> None:
-    """Write a page to look at replay: one HTML file that opens in any browser, offline.
+    """Write an interactive page of replay: one HTML file that opens in any browser, offline.
 
-    It shows the world and the animal, each pause with its replay move by move, the episodes that a
-    novel path is stitched from, and how kinds of replay change over learning.
+    It shows the world and the animal, the replay of each pause move by move, the episodes from
+    which a novel path is composed, and how the kinds of replay change with learning.
     """
     from analyses.studies.pages import page_of_folders
 
     check_out(out, ".html")
-    with screen.status(f"{out}: some seconds"):
+    with screen.status(f"Writing {out}: this takes some seconds"):
         page_of_folders(
             folders, out, experiment=experiment, learners=split(learner or []),
             across_events=across_events,

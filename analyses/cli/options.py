@@ -1,4 +1,4 @@
-"""Options that several commands share, and how they are read."""
+"""Options that several commands share, and the functions that read them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ import typer
 
 __all__ = ["Cluster", "Jobs", "Seed", "check_out", "is_all", "read_learners", "read_steps", "split"]
 
-Jobs = Annotated[
-    int | None, typer.Option(help="How many processes to use; by default one for each core.")
-]
+Jobs = Annotated[int | None, typer.Option(help="Number of processes.", show_default="one per core")]
 Cluster = Annotated[
-    str | None, typer.Option(help="A Dask scheduler whose workers do the work: tcp://host:port.")
+    str | None,
+    typer.Option(help="Address of a Dask scheduler whose workers do the work: tcp://host:port."),
 ]
-Seed = Annotated[int, typer.Option(help="The seed of all random numbers.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
 
 _WHOLE = re.compile(r"-?[\d_]{1,30}")
 
@@ -30,37 +29,37 @@ def check_out(path: Path, ending: str) -> Path:
     Parameters
     ----------
     path : Path
-        What was typed.
+        The file to write.
     ending : str
-        How its name must end.
+        The required suffix, with its dot.
 
     Returns
     -------
     Path
-        The path; nothing was made there.
+        The same path; no file is created.
 
     Raises
     ------
     OSError
         If no file can be written there.
     ValueError
-        If the name ends otherwise.
+        If the name has another suffix.
 
     Examples
     --------
     >>> check_out(Path("table.csv"), ".parquet")
     Traceback (most recent call last):
-    ValueError: The name of the file to write must end with .parquet, got 'table.csv'.
+    ValueError: The name of the output file must end with .parquet, got 'table.csv'.
     """
     from replay.checks import shown
 
     if path.suffix != ending:
         raise ValueError(
-            f"The name of the file to write must end with {ending}, got {shown(path.name)}."
+            f"The name of the output file must end with {ending}, got {shown(path.name)}."
         )
     try:
         if path.is_dir():
-            raise IsADirectoryError(None, "there is a folder of that name")
+            raise IsADirectoryError(None, "a folder of that name exists")
         folder = next(each for each in path.parents if _is_there(each))
         beside = folder / f".{path.name}.{os.getpid()}"
         beside.touch()
@@ -81,12 +80,12 @@ def _is_there(path: Path) -> bool:
 
 
 def split(names: Sequence[str]) -> list[str]:
-    """Separate names that were given several times or with commas; `all` is none of them.
+    """Split repeated or comma-separated names, and drop the word `all`.
 
     Parameters
     ----------
     names : sequence of str
-        What was typed.
+        The values of the option.
 
     Returns
     -------
@@ -103,17 +102,17 @@ def split(names: Sequence[str]) -> list[str]:
 
 
 def is_all(names: Sequence[str]) -> bool:
-    """Tell whether one of the names is `all`.
+    """Whether one of the names is `all`.
 
     Parameters
     ----------
     names : sequence of str
-        What was typed.
+        The values of the option.
 
     Returns
     -------
     bool
-        Whether it is.
+        True if `all` is among them, alone or between commas.
 
     Examples
     --------
@@ -124,18 +123,18 @@ def is_all(names: Sequence[str]) -> bool:
 
 
 def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Read learners with their parameters as they are typed.
+    """Read learners and their parameters from the command line.
 
     Parameters
     ----------
     texts : sequence of str
-        Each the name of a learner or a Python file, and after blanks parameters as
-        ``name=value``.
+        Each is the name of a learner or a Python file, followed by parameters ``name=value``
+        separated by spaces.
 
     Returns
     -------
     dict
-        Name and parameters as one text -> name in ``LEARNERS`` or file, and parameters.
+        Label (name and parameters as one text) -> name in ``LEARNERS`` or file, and parameters.
 
     Raises
     ------
@@ -147,6 +146,7 @@ def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]
     >>> read_learners(["dyna_q", "dyna_q n_replays=5"])
     {'dyna_q': ('dyna_q', {}), 'dyna_q n_replays=5': ('dyna_q', {'n_replays': 5})}
     """
+    from analyses.tables import learner_label
     from replay.checks import shown
     from replay.learners import LEARNERS, find_learner
 
@@ -158,11 +158,11 @@ def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]
             key, equals, value = pair.partition("=")
             if not (key and equals and value):
                 raise ValueError(
-                    f"After the name of a learner come parameters as name=value, got {shown(pair)}."
+                    "The name of a learner must be followed by parameters as name=value, got "
+                    f"{shown(pair)}."
                 )
             given[key] = _value(value)
-        label = find_learner(name, given).name
-        found[" ".join((label, *pairs))] = (name, given)
+        found[learner_label(find_learner(name, given).name, pairs)] = (name, given)
     if not found:
         raise ValueError(f"Name at least one learner. Choose from: {', '.join(LEARNERS)}.")
     return found
@@ -176,22 +176,22 @@ def _value(text: str) -> Any:
 
 
 def read_steps(text: str | None) -> int | dict[str, int] | None:
-    """Read numbers of steps as they are typed.
+    """Read the option ``--steps``: one number, or a number for each experiment.
 
     Parameters
     ----------
     text : str, optional
-        One number, or numbers by experiment.
+        The value of the option.
 
     Returns
     -------
-    int, dict or None
-        The number or numbers; None if nothing was typed.
+    int, dict of str to int, or None
+        The number, or numbers by experiment; None if the option was not given.
 
     Raises
     ------
     ValueError
-        If it is neither.
+        If the text has neither form.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def read_steps(text: str | None) -> int | dict[str, int] | None:
     pairs = [part.partition("=") for part in text.split(",")]
     if not all(name.strip() and _WHOLE.fullmatch(number.strip()) for name, _, number in pairs):
         raise ValueError(
-            "--steps must be one number, or numbers by experiment such as maze=100000; got "
+            "--steps must be one number, or one for each experiment such as maze=100000; got "
             f"{shown(text)}."
         )
     return {name.strip(): int(number) for name, _, number in pairs}

@@ -17,48 +17,51 @@ __all__ = ["discrepancies", "reproduce"]
 def reproduce(
     experiment: Annotated[
         list[str],
-        typer.Option(help="An experiment, or several of them with commas."),
+        typer.Option(help="An experiment, or several separated by commas.", show_default="all"),
     ] = [],  # noqa: B006
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner, or several with commas; or a Python file of your own: ./mine.py."
+            help="A learner, or several separated by commas; or your own Python file: ./mine.py.",
+            show_default="all nine of the paper",
         ),
     ] = [],  # noqa: B006
-    mdps: Annotated[int | None, typer.Option(help="Worlds of each experiment.")] = None,
-    seeds: Annotated[int | None, typer.Option(help="Runs of each learner in a world.")] = None,
+    mdps: Annotated[int | None, typer.Option(help="Number of worlds per experiment.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Number of runs of each learner in each world.")
+    ] = None,
     steps: Annotated[
         str | None,
-        typer.Option(help="Steps of a run: 100000, or by experiment, as in maze=100000."),
+        typer.Option(help="Number of steps per run: 100000, or by experiment as in maze=100000."),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="The sizes of the paper.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Use the sizes of the paper.")] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
     log: Annotated[
         str,
         typer.Option(
-            help="What is logged. replay: what is replayed; all: online updates too; none: "
-            "nothing, and nothing is classified."
+            help="What to log. replay: what is replayed; all: online updates too; none: nothing, "
+            "so that nothing is classified."
         ),
     ] = "replay",
     keep_logs: Annotated[
-        int, typer.Option(help="How many runs of each learner keep their whole log.")
+        int, typer.Option(help="Number of runs of each learner whose whole log is kept.")
     ] = 1,
     variant: Annotated[
         str,
         typer.Option(
-            help="Which to follow where the paper's text and code disagree. published: the code; "
-            "text: the text; fixed: the code with a corrected queue; or the text in some "
-            "discrepancies only, such as D1 or D1+D2."
+            help="What to follow where the paper's text and code disagree. published: the code; "
+            "text: the text; fixed: the code with a corrected queue; D1 or D1+D2: the text in "
+            "these discrepancies only."
         ),
     ] = "published",
-    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="Result folder.")] = Path("results"),
 ) -> None:
-    """Simulate the paper's experiments, classify what is replayed, and draw the figures.
+    """Simulate the paper's experiments, classify the replay, and draw the figures.
 
-    Without options: all four experiments and all nine learners, in about a minute. Run the same
-    command again to resume after an interruption.
+    Without options: all four experiments and all nine learners, at a size that takes about a
+    minute. Run the same command again to resume after an interruption.
     """
     from analyses.studies.brea_2018.reproduce import STUDY
     from analyses.studies.brea_2018.reproduction import plan_reproduction
@@ -77,24 +80,27 @@ def reproduce(
     )
     do_study(STUDY, plan, out, jobs, cluster)
     if not full:
-        say("The whole paper: replay reproduce --full --out full")
+        say("For the paper at its full size: replay reproduce --full --out full")
 
 
 def discrepancies(
     folder: Annotated[
-        Path, typer.Argument(help="What replay reproduce made; sizes and seed are those of it.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="A folder that replay reproduce wrote; its sizes and seed are used.",
+        ),
     ] = Path("results"),
     out: Annotated[
-        Path | None,
-        typer.Option(help="The folder for the results; by default FOLDER/discrepancies."),
+        Path | None, typer.Option(help="Result folder.", show_default="FOLDER/discrepancies")
     ] = None,
     jobs: Jobs = None,
     cluster: Cluster = None,
 ) -> None:
-    """Show what each disagreement between the paper's text and code does to learning curves.
+    """Show how each disagreement between the paper's text and code changes the learning curves.
 
-    The learners that the text describes act in the same worlds, one discrepancy at a time and all
-    together. Run the same command again to resume after an interruption.
+    Learners that follow the text, in one discrepancy at a time and in all together, run in the
+    same worlds. Run the same command again to resume after an interruption.
     """
     from analyses.studies.discrepancies import STUDY, plan_variants
 

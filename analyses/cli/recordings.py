@@ -22,95 +22,117 @@ def recording(
     file: Annotated[
         list[Path],
         typer.Argument(
+            metavar="FILE...",
             help="NWB (.nwb), a decoded posterior (.nc), arrays (.npz), or a table of decoded "
-            "places (.csv, .parquet). Several files are several animals of one experiment."
+            "places (.csv, .parquet). Several files are several animals of one experiment.",
         ),
     ],
     track: Annotated[
-        Path | None, typer.Option(help="The track graph, JSON; unless the file holds it.")
+        Path | None, typer.Option(help="The track graph (JSON), unless the file holds it.")
     ] = None,
     session: Annotated[
         list[Path],
         typer.Option(
-            help="A file with what the first lacks: spikes, positions, events. For several files, "
-            "one for each, in order."
+            help="A file with what the recording lacks: spikes, positions or events. For several "
+            "recordings: one file for each, in the same order."
         ),
     ] = [],  # noqa: B006
     events: Annotated[
         str | None,
         typer.Option(
-            help="Candidate events: a table (.csv, .parquet), or the name of a table in the NWB "
-            "file; 'find' to find them by the rate of all cells, 'find_ripples' in the field "
-            "potential."
+            help="Candidate events: a table (.csv, .parquet); the name of a table in the NWB file; "
+            "'find' to detect them from the firing rate of all cells; or 'find_ripples' to detect "
+            "them in the field potential."
         ),
     ] = None,
     bins: Annotated[
-        Path | None, typer.Option(help="Where the bins of a posterior are, .csv.")
+        Path | None, typer.Option(help="The positions of the bins of a posterior (.csv).")
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Of events to be found, in standard deviations; 3, of ripples 2."),
+        typer.Option(
+            help="Detection threshold for candidate events, in standard deviations.",
+            show_default="3; for ripples 2",
+        ),
     ] = None,
     speed: Annotated[
-        float | None, typer.Option(help="The largest speed in such events, in cm/s; 5, or 4.")
+        float | None,
+        typer.Option(
+            help="Largest running speed during a detected event, in cm/s.",
+            show_default="5; for ripples 4",
+        ),
     ] = None,
     score: Annotated[
         str,
         typer.Option(
-            help="What is tested: continuous (the mean probability of continuous movement), "
-            "weighted_correlation or line_fit."
+            help="The score of an event that is tested: continuous (the mean probability of "
+            "continuous movement), weighted_correlation or line_fit."
         ),
     ] = "continuous",
     least_score: Annotated[
         float | None,
-        typer.Option(help="The least score of replay; .5 if it is continuous, else 0."),
+        typer.Option(
+            help="The smallest score that counts as replay.",
+            show_default="0.5 if continuous, else 0",
+        ),
     ] = None,
     shuffle: Annotated[
         str,
         typer.Option(
-            help="What is shuffled, each on its own: cell_identity, circular_fields, time_bins, "
-            "circular_posterior; at least one of the first two."
+            help="The shuffles, each of which an event must pass: cell_identity, circular_fields, "
+            "time_bins, circular_posterior; at least one of the first two."
         ),
     ] = "cell_identity,circular_fields",
-    shuffles: Annotated[int, typer.Option(help="How often each is shuffled.")] = 200,
+    shuffles: Annotated[int, typer.Option(help="Number of repetitions of each shuffle.")] = 200,
     tracks: Annotated[
         list[str],
         typer.Option(
-            help="Two landmarks of the track, between which track log odds compare each event; by "
-            "default the two parts of a track that do not join."
+            help="Two landmarks, one on each of the two tracks that the log odds of each event "
+            "compare.",
+            show_default="the two parts of a graph that are not connected",
         ),
     ] = [],  # noqa: B006
-    state_size: Annotated[float, typer.Option(help="The distance of states, in cm.")] = 15.0,
+    state_size: Annotated[
+        float, typer.Option(help="Distance between neighbouring states, in cm.")
+    ] = 15.0,
     lap_end: Annotated[
-        list[str], typer.Option(help="A node where laps end; by default the dead ends.")
+        list[str],
+        typer.Option(
+            help="A node where laps end; several separated by commas.", show_default="the dead ends"
+        ),
     ] = [],  # noqa: B006
-    time_bin: Annotated[float, typer.Option(help="Length of a time bin in events, in s.")] = 0.005,
+    time_bin: Annotated[
+        float, typer.Option(help="Length of the time bins for decoding events, in s.")
+    ] = 0.005,
     unknown: Annotated[
-        float, typer.Option(help="The largest share of positions that may be unknown.")
+        float, typer.Option(help="The largest share of positions that may be missing.")
     ] = 0.2,
     recovery: Annotated[
         int,
         typer.Option(
-            help="How many sessions are simulated to correct shares of kinds by what would be "
-            "found; a second each or less with a hundred laps. 0: none."
+            help="Number of simulated sessions from which the shares of kinds are corrected for "
+            "missed and misclassified replay; each takes a second or less for 100 laps. 0: no "
+            "correction."
         ),
     ] = 20,
     comparison: Annotated[
         Path | None,
         typer.Option(
-            help="What replay compare wrote: the predictions that stand beside the statistics; by "
-            "default those that ship with the toolkit."
+            help="A folder that replay compare wrote, whose predictions are shown beside the "
+            "statistics.",
+            show_default="the predictions that ship with the toolkit",
         ),
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
-    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("recording"),
+    out: Annotated[Path, typer.Option(help="Result folder.")] = Path("recording"),
 ) -> None:
-    """Find replay in recordings, and tell what of an animal's experience is replayed.
+    """Find replay in recordings, and say which parts of the animal's experience it replays.
 
-    Events are decoded on the track, tested against shuffles of cells, and judged against what the
+    Events are decoded on the track, tested against shuffles of cells, and classified by what the
     animal had run until then. Several files are several animals: each gets its tables and a report,
-    and statistics have intervals over animals. The same command goes on where it was interrupted.
+    and statistics get intervals over animals. Run the same command again to resume after an
+    interruption.
     """
     from analyses.jobs.results import Results
     from analyses.recordings.events import RIPPLES, Criteria
@@ -132,8 +154,8 @@ def recording(
     sessions = _one_each(session, file)
     if len(file) > 1 and events is not None and Path(events).suffix:
         raise ValueError(
-            "One table of events can't serve several recordings: keep the events in each file or "
-            "its session, or find them (--events find)."
+            "One table of events cannot serve several recordings. Store the events in each file or "
+            "its --session file, or detect them with --events find."
         )
     criteria = RIPPLES if events == "find_ripples" else Criteria()
     if threshold is not None:
@@ -151,7 +173,7 @@ def recording(
     )
     plans: dict[str, RecordingPlan] = {}
     for path, complement in zip(file, sessions, strict=True):
-        with screen.status(f"reading {path}"):
+        with screen.status(f"Reading {path}"):
             found = read_recording(
                 path, track, session=complement, events=events, bins=bins, most_unknown=unknown
             )
@@ -163,8 +185,8 @@ def recording(
             say(sentence)
         if path.stem in plans:
             raise ValueError(
-                f"Two files are called {path.stem}, and results are called by the name of the "
-                "file: rename one of them."
+                f"Two files are named {path.stem}, and results are named after the files. Rename "
+                "one of them."
             )
         plans[path.stem] = plan
     if len(file) == 1:
@@ -174,10 +196,10 @@ def recording(
 
 
 def _one_each(sessions: Sequence[Path], files: Sequence[Path]) -> list[Path | None]:
-    """Give each file the one that completes it."""
+    """Match each recording with the file that completes it, if there is one."""
     if sessions and len(sessions) != len(files):
         raise ValueError(
-            f"There must be one session for each of {len(files)} recordings, in order, got "
-            f"{len(sessions)}."
+            f"--session must be given once for each of the {len(files)} recordings, in the same "
+            f"order, got {len(sessions)}."
         )
     return list(sessions) or [None] * len(files)

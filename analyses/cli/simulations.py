@@ -17,34 +17,38 @@ def compare(
     task: Annotated[
         list[str],
         typer.Option(
-            help="A task, or several of them with commas; replay tasks lists all. Or your own "
+            help="A task, or several separated by commas (replay tasks lists them); or your own "
             "Python file that defines TASK."
         ),
     ] = ["all"],  # noqa: B006
     account: Annotated[
         list[str],
         typer.Option(
-            help="Which account of replay or control; several times, or with commas; an unknown "
-            "name lists them."
+            help="An account of replay or a control, or several separated by commas; an unknown "
+            "name lists them all."
         ),
     ] = ["all"],  # noqa: B006
     draws: Annotated[
-        int, typer.Option(help="Draws of the parameters of each account from their priors.")
+        int, typer.Option(help="Number of draws of each account's parameters from their priors.")
     ] = 128,
     findings: Annotated[
-        Path | None, typer.Option(help="Your own CSV file of published numbers.")
+        Path | None,
+        typer.Option(
+            help="Your own CSV file of published findings.",
+            show_default="the findings that ship with the toolkit",
+        ),
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
-    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("comparison"),
+    out: Annotated[Path, typer.Option(help="Result folder.")] = Path("comparison"),
 ) -> None:
-    """Ask how probable each published finding is if an account of replay were true.
+    """Compute how probable each published finding would be if an account of replay were true.
 
-    Each draw of an account's parameters is a simulated study, by the protocol, the number of
-    animals and the criteria of the real one. Controls, which know nothing of learning, are scored
-    in the same way. --draws 16 gives a first look in a few minutes. The same command goes on where
-    it was interrupted.
+    Each draw of an account's parameters is one simulated study, with the protocol, the number of
+    animals and the criteria of the real one. Controls, whose replay does not depend on learning,
+    are scored in the same way. --draws 16 gives a first impression in a few minutes. Run the same
+    command again to resume after an interruption.
     """
     from analyses.studies.comparison.compare_accounts import STUDY
     from analyses.studies.comparison.plan import plan_comparison
@@ -61,26 +65,27 @@ def compare(
 
 
 def change(
-    world: Annotated[str, typer.Option(help="Which world; replay worlds lists them.")],
+    world: Annotated[str, typer.Option(help="A changing world; replay worlds lists them.")],
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner, or several of them with commas; or a Python file of your own. "
-            "Parameters follow the name: 'prioritized_sweeping forgetting=0.5'."
+            help="A learner, or several separated by commas; or your own Python file. Parameters "
+            "follow the name: 'prioritized_sweeping forgetting=0.5'."
         ),
     ] = ["prioritized_sweeping", "dyna_q"],  # noqa: B006
-    mdps: Annotated[int, typer.Option(help="How many worlds are drawn.")] = 10,
-    seeds: Annotated[int, typer.Option(help="Runs of each learner in a world.")] = 4,
+    mdps: Annotated[int, typer.Option(help="Number of worlds drawn.")] = 10,
+    seeds: Annotated[int, typer.Option(help="Number of runs of each learner in each world.")] = 4,
     steps: Annotated[
-        int | None, typer.Option(help="Steps of each phase; by default what suits the world.")
+        int | None,
+        typer.Option(help="Number of steps of each phase.", show_default="depends on the world"),
     ] = None,
-    rest: Annotated[int, typer.Option(help="Pauses of rest after each phase.")] = 0,
+    rest: Annotated[int, typer.Option(help="Number of pauses of rest after each phase.")] = 0,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
-    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("changes"),
+    out: Annotated[Path, typer.Option(help="Result folder.")] = Path("changes"),
 ) -> None:
-    """Let learners act in a world that changes: reward rate, time to recover, and replay.
+    """Run learners in a changing world: reward rate, time to recover, and replay.
 
     Run the same command again to resume after an interruption.
     """
@@ -102,22 +107,22 @@ def demands(
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner, or several with commas; or a Python file of your own: ./mine.py."
+            help="A learner, or several separated by commas; or your own Python file: ./mine.py."
         ),
     ] = ["all"],  # noqa: B006
-    mdps: Annotated[int, typer.Option(help="Worlds of each size.")] = 3,
+    mdps: Annotated[int, typer.Option(help="Number of worlds of each size.")] = 3,
     visits: Annotated[
-        int, typer.Option(help="Steps of a run, for each pair of state and action.")
+        int, typer.Option(help="Number of steps per run, for each pair of state and action.")
     ] = 5,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
-    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("demands"),
+    out: Annotated[Path, typer.Option(help="Result folder.")] = Path("demands"),
 ) -> None:
     """Count the words of memory and the operations per step that learners need as worlds grow.
 
-    Without options: all learners, in a minute or two; most of them need seconds. Run the same
-    command again to resume after an interruption.
+    Without options: all learners, in a minute or two; most single learners need only seconds. Run
+    the same command again to resume after an interruption.
     """
     from analyses.studies.demands import STUDY, plan_demands
     from replay.learners import LEARNERS

@@ -1,4 +1,4 @@
-"""How commands do a study, and the command ``replay study``."""
+"""The function by which commands run a study, and the command ``replay study``."""
 
 from __future__ import annotations
 
@@ -19,30 +19,29 @@ from analyses.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from analyses.jobs.cost import Cost
-    from analyses.jobs.study import Piece, Plan, Study
+    from analyses.jobs.cost import WorkCost
+    from analyses.jobs.study import Piece, PlanT, Study
 
 __all__ = ["do_study", "study"]
 
 
 def study(
     name: Annotated[
-        str | None, typer.Argument(help="The study; without a name, all are listed.")
+        str | None,
+        typer.Argument(metavar="NAME", help="The study; without it, all studies are listed."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The folder for tables and figures; by default NAME.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Result folder.", show_default="NAME")] = None,
     size: Annotated[
-        float, typer.Option(help="How many animals or worlds, times the usual number.")
+        float, typer.Option(help="Number of animals or worlds, as a multiple of the usual number.")
     ] = 1.0,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
 ) -> None:
-    """Do a study: a question, its tables and its figures.
+    """Run a study: simulate what its question needs, write its tables and draw its figures.
 
-    Most need a few minutes at their usual size. Run the same command again to resume after an
-    interruption.
+    Most studies take a few minutes at their usual size. Run the same command again to resume after
+    an interruption.
     """
     from analyses.studies import STUDIES, find_study
 
@@ -57,33 +56,35 @@ def study(
 
 
 def do_study(
-    study: Study[Plan], plan: Plan, out: Path, jobs: int | None, cluster: str | None = None
+    study: Study[PlanT], plan: PlanT, out: Path, jobs: int | None, cluster: str | None = None
 ) -> None:
-    """Do what is left of a study, tell how far it is, and print what was found.
+    """Run what remains of a study, show its progress, and print its results.
 
     Parameters
     ----------
     study : Study
-        What is asked.
+        The study.
     plan : object
         A plan of this study.
     out : Path
         The result folder.
     jobs : int, optional
-        How many processes to use; by default one for each core.
+        Number of processes; by default one per core.
     cluster : str, optional
         Address of a Dask scheduler whose workers make the pieces.
 
     Raises
     ------
     ValueError
-        If both processes and a cluster are asked for, or what `analyses.jobs.run.run` raises.
+        If both `jobs` and `cluster` are given, and for the reasons of `analyses.jobs.run.run`.
     """
     from analyses.jobs import workers
     from analyses.jobs.run import run
 
     if jobs is not None and cluster is not None:
-        raise ValueError("--jobs and --cluster exclude each other: all workers of a cluster work.")
+        raise ValueError(
+            "--jobs and --cluster exclude each other: a cluster uses all of its workers."
+        )
     n_jobs = workers.n_processes(jobs)
     pieces = study.all_pieces(plan)
     totals: dict[str, float] = {}
@@ -95,9 +96,9 @@ def do_study(
         def tell(text: str) -> None:
             progress.console.print(broken(text, screen.width), markup=False, soft_wrap=True)
 
-        def on_cost(cost: Cost) -> None:
+        def on_cost(cost: WorkCost) -> None:
             at_work = None if cluster else min(n_jobs, len(pieces))
-            tell(_told(cost, at_work))
+            tell(_estimate(cost, at_work))
 
         def on_piece(piece: Piece) -> None:
             progress.advance(bars[piece.group], study.size(plan, piece))
@@ -122,8 +123,8 @@ def do_study(
     say(f"\nTables and figures are in {out}")
 
 
-def _told(cost: Cost, n_jobs: int | None) -> str:
-    """State a cost in a sentence; the number of workers of a cluster is not known."""
+def _estimate(cost: WorkCost, n_jobs: int | None) -> str:
+    """Describe an estimated cost; the number of workers of a cluster is not known."""
     left = " and ".join(
         f"{_rounded(count)} {name.removesuffix('s') if count == 1 else name}"
         for name, count in cost.counts.items()

@@ -1,4 +1,4 @@
-"""What all commands show on the screen: errors, progress and tables."""
+"""Output of all commands on the screen: messages, progress and tables."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ screen = Console(stderr=True, highlight=False)
 
 
 def say(text: str) -> None:
-    """Print a text on standard error, whatever brackets there are in it.
+    """Print a text on standard error, without interpreting brackets as markup.
 
     Parameters
     ----------
     text : str
-        The text; lines are broken between words, and never within one, such as a path.
+        The text; lines are wrapped between words, never within a word such as a path.
     """
     screen.print(broken(text, screen.width), markup=False, soft_wrap=True)
 
 
 def print_text(text: str) -> None:
-    """Print a text on standard output; in a terminal, lines are broken between words.
+    """Print a text on standard output; in a terminal, lines are wrapped between words.
 
     Parameters
     ----------
@@ -49,19 +49,19 @@ def print_text(text: str) -> None:
 
 
 def broken(text: str, width: int) -> str:
-    """Break the lines of a text between words.
+    """Wrap the lines of a text between words.
 
     Parameters
     ----------
     text : str
-        The text; its own line ends are kept.
+        The text; its own line breaks are kept.
     width : int
-        Columns of the terminal.
+        Width of the terminal in columns.
 
     Returns
     -------
     str
-        The same text, each line at most as wide, unless a word is longer.
+        The same text, with no line wider than `width` unless a single word is.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def broken(text: str, width: int) -> str:
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Show bars that tell how far a command is; Ctrl-C ends the command with a sentence."""
+    """Show progress bars; Ctrl-C ends the command with a message."""
     from rich.progress import (
         BarColumn,
         Progress,
@@ -97,17 +97,17 @@ def progress_bars() -> Iterator[Progress]:
         with Progress(*columns, console=screen) as progress:
             yield progress
     except KeyboardInterrupt:
-        say("Interrupted. Run the same command again to go on from what is finished.")
+        say("Interrupted. Run the same command again to resume.")
         raise typer.Exit(INTERRUPTED) from None
 
 
 def print_frame(table: pd.DataFrame) -> None:
-    """Print a table on standard output, numbers with three digits.
+    """Print a data frame on standard output, numbers with three significant digits.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        What to print.
+        The table.
     """
     rows = [tuple(map(_text, row)) for row in table.itertuples(index=False)]
     print_table(tuple(map(str, table.columns)), rows)
@@ -118,9 +118,9 @@ def _text(value: object) -> str:
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table on standard output; no word is broken.
+    """Print a table on standard output, without breaking words.
 
-    In a terminal, long cells are broken into lines, the first one of a row excepted; if it is too
+    In a terminal, long cells are wrapped, except those of the first column; if the terminal is too
     narrow for the longest words of all columns, rows are printed as paragraphs. In a pipe or file,
     each row is one line.
 
@@ -156,7 +156,10 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
-    """Divide the room among columns: each has its longest word's, the long ones share the rest."""
+    """Divide the width among columns: each gets that of its longest word, and a share of the rest.
+
+    Returns None if the terminal is too narrow.
+    """
     natural = [max(map(cell_len, cells)) for cells in columns]
     least = [
         max((cell_len(word) for cell in cells for word in cell.split()), default=0)

@@ -1,1 +1,1 @@
-"""Long work: done piece by piece, kept, and resumed."""
+"""Long computations, done piece by piece, stored and resumable."""

@@ -170,7 +170,7 @@ COLUMNS = {
     "from_current_episode": Column("whether that is the current one", "", _NOT_WHOLE),
     "moves": Column("the label of each move: `forward`, `backward`, `both` or `never`"),
     "distance": Column("the length of the path", "cm", "if the graph has no lengths"),
-    "shortcut": Column("whether it runs along a whole shortcut and was never run as a whole"),
+    "shortcut": Column("whether it runs along a whole shortcut, and was never run as a whole"),
     "impossible": Column("whether it runs along an impossible edge"),
     "chains": Column(
         "`within_event`: chains end with their pause; `across_events`: they may continue in later "

@@ -1,32 +1,32 @@
-"""What work costs before it begins."""
+"""Estimates of what work costs, before it begins."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["BYTES_OF_FIGURES", "BYTES_OF_PROCESS", "Cost", "seconds_of_figures"]
+__all__ = ["BYTES_OF_FIGURES", "BYTES_OF_PROCESS", "WorkCost", "seconds_of_figures"]
 
 BYTES_OF_FIGURES = 10_000_000
-"""Room on disk for tables and figures."""
+"""Disk space for tables and figures, in bytes."""
 
 BYTES_OF_PROCESS = 450_000_000
-"""Memory of a process, of which half are libraries and compiled loops."""
+"""Memory of a process, in bytes; half of it is libraries and compiled loops."""
 
 
-class Cost(NamedTuple):
-    """What is left of a study costs.
+class WorkCost(NamedTuple):
+    """What the remaining work of a study costs.
 
     Attributes
     ----------
     counts : mapping of str to int
-        What is left to do: for instance how many ``steps`` and ``backups``, or ``animals``.
+        Unit -> number of units left, such as ``steps`` and ``backups``, or ``animals``.
     seconds : float
-        Time for it, if one process did it.
+        Time that one process would need for them.
     n_bytes : float
-        Room on disk, in bytes.
+        Disk space, in bytes.
     memory : float
         Memory of each process, in bytes.
     seconds_after : float
-        Time for tables and figures.
+        Time for tables and figures, in seconds.
     """
 
     counts: Mapping[str, int]
@@ -46,14 +46,14 @@ def seconds_of_figures(n_figures: int, n_processes: int) -> float:
     Parameters
     ----------
     n_figures : int
-        How many there are.
+        Number of figures.
     n_processes : int
-        How many processes share them.
+        Number of processes among which they are divided.
 
     Returns
     -------
     float
-        Seconds.
+        The time, in seconds.
 
     Examples
     --------

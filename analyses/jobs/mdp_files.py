@@ -1,6 +1,7 @@
-"""MDPs as files beside the results that were obtained in them: one JSON file each.
+"""Files of example MDPs, stored beside the results that were obtained in them.
 
-A file is the MDP's graph in networkx's node-link format, so that other tools read it too.
+Each JSON file holds the graph of one MDP in networkx's node-link format, which other tools can
+read too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:
     mdps : mapping of str to MDP
         The MDPs by name; labels of states are numbers, strings or tuples of them.
     folder : str or pathlib.Path
-        Where to; made if missing.
+        The folder to write to, which is created if it is missing.
 
     See Also
     --------
@@ -40,17 +41,17 @@ def read_mdps(folder: str | Path) -> dict[str, MDP]:
     Parameters
     ----------
     folder : str or pathlib.Path
-        Where from.
+        The folder to read.
 
     Returns
     -------
     dict of str to MDP
-        The MDPs by name, in alphabetic order.
+        The MDPs by name, in alphabetical order.
 
     Raises
     ------
     ValueError
-        If a file holds no MDP.
+        If a file does not hold an MDP.
 
     Examples
     --------
@@ -81,7 +82,7 @@ def read_mdp(path: str | Path) -> MDP:
     Raises
     ------
     ValueError
-        If the file holds no MDP.
+        If the file does not hold an MDP.
     """
     try:
         return mdp_from_json(Path(path).read_bytes())

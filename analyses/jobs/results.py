@@ -1,23 +1,25 @@
-"""The folder of a study: what was asked for, what is done, and the tables made of it.
+"""The result folder of a study: its manifest, finished pieces, final tables and figures.
 
 =============================  =============================================================
-``manifest.json``              study, versions, options, seeds: enough to make it again
+``manifest.json``              study, versions, options and seeds, from which the results can
+                               be made again
 ``pieces/GROUP/N/*.parquet``   the tables of one piece
 ``pieces/GROUP/N.sha256``      checksums of these, and of other files that belong to the piece
 ``logs/EXPERIMENT/RUN/``       such files: whole event logs of a reproduction, with sequences
 ``mdps/EXPERIMENT.json``       the first world of each experiment of a reproduction
-``*.csv, *.parquet``           the tables made of all pieces
+``*.csv, *.parquet``           the tables made from all pieces
 ``report.md``, ``*.nwb``,      the report on a recording, its replay for other programs, and its
 ``track.json``                 track
-``figures/``                   the figures made of these tables
+``figures/``                   the figures made from these tables
 ``*.sha256``                   checksums of the manifest, the tables and the figures
 ``.lock``                      held by the process that writes
 =============================  =============================================================
 
-Each file is written beside its place and moved there, and its checksum is written last: what has
-no checksum is not done, what differs from it is damaged, and both are made again when the study
-goes on. ``sha256sum --check *.sha256 pieces/*/*.sha256`` does the same without us. A symbolic link
-in place of a file or folder counts as damage: it is removed, and what it points to stays.
+Each file is written under a temporary name and then renamed, and its checksum is written last. A
+file without a checksum is unfinished, one that differs from its checksum is damaged, and both are
+made again when the study is resumed. ``sha256sum --check *.sha256 pieces/*/*.sha256`` makes the
+same check without this toolkit. A symbolic link in place of a file or folder counts as damage: the
+link is removed, and its target stays.
 """
 
 from __future__ import annotations
@@ -58,17 +60,17 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 class Status(NamedTuple):
-    """What there is of a study.
+    """The state of a result folder.
 
     Attributes
     ----------
     groups : pandas.DataFrame
-        Columns `group, n_pieces, n_done, n_damaged`: pieces in all, those done and whole, and
-        damaged files of the others.
+        Columns `group, n_pieces, n_done, n_damaged`: all pieces, those finished and undamaged, and
+        the number of damaged files of the others.
     missing : list of str
-        What is not made yet.
+        Pieces, and kinds of products (``tables``, ``figures``), that are not made yet.
     damaged : list of str
-        Files that are damaged or gone since they were made.
+        Files that were damaged or removed after they were made.
     """
 
     groups: pd.DataFrame
@@ -82,14 +84,14 @@ class Results:
     Parameters
     ----------
     folder : path
-        Where it is, or will be.
+        The folder, which need not exist yet.
 
     Raises
     ------
     TypeError
-        If it is no path.
+        If it is not a path.
     ValueError
-        If no folder can have that name, or tables cannot be written there: it must be text.
+        If the path is not valid text, or no folder can have that name.
 
     Examples
     --------
@@ -108,15 +110,20 @@ class Results:
     def writing(
         self, manifest: dict[str, Any], on_damage: Callable[[str], None] = lambda name: None
     ) -> Iterator[None]:
-        """Lock the folder, and write to it or go on with what it holds.
+        """Lock the folder, in order to write to it or to resume what it holds.
 
         Parameters
         ----------
         manifest : dict
-            What is to be made; goes into JSON.
+            The manifest of the run, to be stored as JSON.
         on_damage : callable, optional
-            Called with the name of each damaged file that was put right or will be made anew;
-            pieces are not looked at yet.
+            Called with the name of each damaged file that was restored or will be made again;
+            pieces are not checked yet.
+
+        Yields
+        ------
+        None
+            While the folder is locked.
 
         Raises
         ------
@@ -125,7 +132,7 @@ class Results:
         BlockingIOError
             If another process is writing to it.
         OSError
-            If it is read-only, or its file system knows no locks.
+            If it is read-only, or its file system does not support locks.
         ValueError
             If the manifest is damaged, and is not that of this run.
         """
@@ -139,7 +146,7 @@ class Results:
                 for name in _WRITTEN:
                     remove_leftovers(self.folder.glob(f"{name}/**/.*"))
                 for link in self._links():
-                    if link.is_dir():  # of a file, its checksum tells
+                    if link.is_dir():  # links to files are found by their checksums
                         on_damage(link.relative_to(self.folder).as_posix())
                     link.unlink()
                 self._forget_products(on_damage)
@@ -150,21 +157,21 @@ class Results:
             yield
 
     def check_place(self, study: str, command: str) -> None:
-        """Refuse a folder that cannot take the results of a study, before any work is done.
+        """Refuse a folder that cannot hold the results of a study, before any work is done.
 
-        Nothing is written. Whether it holds this very run, `writing` tells.
+        Nothing is written. Whether the folder holds this very run is checked by `writing`.
 
         Parameters
         ----------
         study, command : str
-            The study that is to be done, and its command.
+            The names of the study and of its command.
 
         Raises
         ------
         FileExistsError
             If the folder holds something else.
         OSError
-            If it cannot be made or written to.
+            If it cannot be created or written to.
         """
         folder = self.folder.absolute()
         try:
@@ -173,18 +180,18 @@ class Results:
             if not nearest.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, f"{nearest} is a file")
             if not os.access(nearest, os.W_OK | os.X_OK):
-                raise PermissionError(errno.EACCES, f"no right to write to {nearest}")
+                raise PermissionError(errno.EACCES, f"no permission to write to {nearest}")
         except OSError as error:
             if message := self._explain(error):
                 raise type(error)(message) from error
             raise
-        with suppress(FileNotFoundError, ValueError):  # damaged ones are put right later
+        with suppress(FileNotFoundError, ValueError):  # damaged manifests are restored later
             held = self.manifest()
             if held.get("study") != study and self._is_anything_done():
                 self._refuse(held, {"study": study, "command": command})
 
     def _links(self) -> list[Path]:
-        """Find symbolic links in place of what was written here."""
+        """Find symbolic links in place of files and folders that were written here."""
         patterns = [*_WRITTEN, *(f"{name}/**/*" for name in _WRITTEN), *_TABLES]
         found = [path for pattern in patterns for path in self.folder.glob(pattern)]
         return sorted(path for path in found if path.is_symlink())
@@ -197,20 +204,20 @@ class Results:
         names = {path.name for path in self.folder.iterdir() if not is_leftover(path)} - {".lock"}
         if names and names.isdisjoint({"manifest.json", "manifest.sha256"}):
             raise FileExistsError(
-                f"{self.folder} exists already and holds no results. Choose another folder with "
+                f"{self.folder} already exists but holds no results. Choose another folder with "
                 "--out."
             )
 
     def _explain(self, error: OSError) -> str | None:
         if isinstance(error, BlockingIOError):
             return (
-                f"Another command is writing to {self.folder} now. Wait until it is done, or "
+                f"Another command is writing to {self.folder}. Wait until it has finished, or "
                 "choose another folder with --out."
             )
         if error.errno in _READ_ONLY:
-            return f"{self.folder} cannot be written to ({error}). Choose another with --out."
+            return f"{self.folder} is not writable ({error}). Choose another folder with --out."
         if error.errno in _NO_PLACE:
-            return f"{self.folder} cannot be made ({error}). Choose another folder with --out."
+            return f"{self.folder} cannot be created ({error}). Choose another folder with --out."
         if error.errno == errno.ENAMETOOLONG:
             return (
                 f"The name {shown(self.folder.name)} is too long for the file system. Choose a "
@@ -218,9 +225,9 @@ class Results:
             )
         if error.errno in _NO_LOCKS:
             return (
-                f"The file system of {self.folder} knows no locks ({error}), so two commands at "
-                "once could spoil it. Choose a folder on another disk with --out, and move it here "
-                "when it is done."
+                f"The file system of {self.folder} does not support locks ({error}), so two "
+                "commands that write at once could damage the results. Choose a folder on another "
+                "disk with --out, and move it here afterwards."
             )
         return None
 
@@ -232,37 +239,40 @@ class Results:
             if listing.exists() and digest in listing.read_text(errors="replace"):
                 on_damage(path.name)
             elif path.exists() and not self._is_anything_done():
-                for name in ("pieces", "logs"):  # that run ended before anything of it was done
+                for name in ("pieces", "logs"):  # left by a run that ended before its first piece
                     shutil.rmtree(self.folder / name, ignore_errors=True)
-            elif path.exists():
-                self._refuse(self.manifest(), json.loads(content))
+            elif path.exists() and (held := self.manifest()) != (wanted := json.loads(content)):
+                self._refuse(held, wanted)
             with replacing(path) as beside:
                 beside.write_bytes(content)
         write_checksums(listing, [path], self.folder)
 
     def _refuse(self, held: dict[str, Any], wanted: dict[str, Any]) -> NoReturn:
-        """Explain why the run in the folder cannot be continued."""
+        """Explain why the run in the folder cannot be resumed."""
         what_to_do = "Choose another folder with --out, or remove this one."
         if held.get("study") != wanted.get("study"):
             raise FileExistsError(
-                f"{self.folder} holds what {held.get('command', 'another command')} made, and this "
-                f"is {wanted.get('command', 'another one')}. {what_to_do}"
+                f"{self.folder} holds results of {held.get('command', 'another command')}, and "
+                f"this is {wanted.get('command', 'another one')}. {what_to_do}"
             )
-        difference = _difference(held, wanted)
-        if difference.startswith("sources is"):
+        keys, one, other = _difference(held, wanted)
+        if keys == ("sources",):
             raise FileExistsError(
-                f"{self.folder} was begun with other source files of this toolkit, and what they "
-                "make may differ. Go on with the version that began it, choose another folder with "
+                f"{self.folder} was begun with other source files of this toolkit, whose results "
+                "may differ. Resume it with the version that began it, choose another folder with "
                 "--out, or remove this one."
             )
-        raise FileExistsError(f"{self.folder} holds another run ({difference}). {what_to_do}")
+        raise FileExistsError(
+            f"{self.folder} holds another run ({' '.join(keys)} is {one} there and {other} here). "
+            f"{what_to_do}"
+        )
 
     def _is_anything_done(self) -> bool:
         listings = ("pieces/*/*.sha256", *(f"{name}.sha256" for name in _PRODUCTS))
         return any(found for pattern in listings for found in self.folder.glob(pattern))
 
     def _forget_products(self, on_damage: Callable[[str], None]) -> None:
-        """Count tables and figures as not made: they will be made again from all pieces."""
+        """Remove the checksums of tables and figures, which are made again from all pieces."""
         for name in _PRODUCTS:
             listing = self.folder / f"{name}.sha256"
             for damaged in self._damaged(listing):
@@ -271,7 +281,7 @@ class Results:
             listing.unlink(missing_ok=True)
 
     def _damaged(self, listing: Path) -> list[str]:
-        """Name the files of a listing that are damaged or gone, or were replaced by a link."""
+        """List the files of a listing that are damaged, missing, or replaced by a link."""
         name = listing.relative_to(self.folder).as_posix()
         if self._is_linked(name):
             return [name]
@@ -286,26 +296,26 @@ class Results:
         return sorted({*damaged, *linked})
 
     def _is_linked(self, name: str) -> bool:
-        """Tell whether a file of the folder, or a folder that it is in, is a symbolic link."""
+        """Whether a file of the folder, or a folder that contains it, is a symbolic link."""
         path = self.folder / name
         parents = [each for each in path.parents if each.is_relative_to(self.folder)]
         return any(each.is_symlink() for each in (path, *parents) if each != self.folder)
 
     def manifest(self) -> dict[str, Any]:
-        """Read what is made here.
+        """Read the manifest.
 
         Raises
         ------
         FileNotFoundError
-            If this is no result folder.
+            If this is not a result folder.
         ValueError
             If the manifest is damaged.
         """
         path = self.folder / "manifest.json"
         if not path.is_file():
             raise FileNotFoundError(
-                f"{self.folder} is no result folder: it has no manifest.json. Name the folder that "
-                "a command such as replay reproduce wrote with --out."
+                f"{self.folder} is not a result folder: it has no manifest.json. Name a folder "
+                "that a command such as replay reproduce wrote with --out."
             )
         try:
             if not self._damaged(self.folder / "manifest.sha256"):
@@ -315,12 +325,12 @@ class Results:
         except (ValueError, RecursionError):
             pass
         raise ValueError(
-            f"{path} is damaged. The command that made it, with the same options, puts it right; "
-            "or make the results again in another folder."
+            f"{path} is damaged. Run the command that made it again with the same options, which "
+            "restores it, or make the results again in another folder."
         )
 
     def keep_piece(self, group: str, index: int, files: Mapping[str, bytes | Path]) -> None:
-        """Write the files of a piece, and count it as done.
+        """Write the files of a piece and their checksums, which mark it as finished.
 
         Parameters
         ----------
@@ -329,7 +339,7 @@ class Results:
         index : int
             Its number in the group.
         files : mapping of str to bytes or Path
-            Place in the folder -> content, or a file that is moved there.
+            Place in the folder -> content, or a file to be moved there.
         """
         for name, content in files.items():
             with replacing(self.folder / name) as beside:
@@ -342,28 +352,54 @@ class Results:
         )
 
     def is_finished(self, group: str, index: int) -> bool:
-        """Tell whether a piece was done, damaged since or not."""
+        """Whether a piece was finished, even if it has been damaged since.
+
+        Parameters
+        ----------
+        group : str
+            The group that it belongs to.
+        index : int
+            Its number in the group.
+
+        Returns
+        -------
+        bool
+            Whether its checksums were written.
+        """
         return self._listing(group, index).exists()
 
     def damaged(self, group: str, index: int) -> list[str]:
-        """Name the files of a finished piece that are damaged or gone."""
+        """List the files of a finished piece that are damaged or missing.
+
+        Parameters
+        ----------
+        group : str
+            The group that it belongs to.
+        index : int
+            Its number in the group.
+
+        Returns
+        -------
+        list of str
+            Their places in the folder.
+        """
         return self._damaged(self._listing(group, index))
 
     def _listing(self, group: str, index: int) -> Path:
         return self.folder / "pieces" / group / f"{index}.sha256"
 
     def finish(self, products: str) -> None:
-        """Count all ``"tables"`` or all ``"figures"`` as made."""
+        """Write the checksums of all ``"tables"`` or all ``"figures"``, which mark them as made."""
         files = [path for each in _PRODUCTS[products] for path in self.folder.glob(each)]
         write_checksums(self.folder / f"{products}.sha256", files, self.folder)
 
     def status(self) -> Status:
-        """Look through the folder; another process may be writing to it.
+        """Check all files of the folder, even while another process writes to it.
 
         Raises
         ------
         FileNotFoundError
-            If this is no result folder.
+            If this is not a result folder.
         ValueError
             If the manifest is damaged.
         """
@@ -389,8 +425,8 @@ class Results:
         found = self.manifest().get("pieces")
         if not isinstance(found, dict):
             raise ValueError(
-                f"{self.folder} was made by a version of this toolkit that is too old to be read. "
-                "Make it again in another folder."
+                f"{self.folder} was made by an older version of this toolkit and can no longer be "
+                "read. Make the results again in another folder."
             )
         return found
 
@@ -448,11 +484,19 @@ class Results:
         except (OSError, ValueError) as error:
             raise ValueError(
                 f"{path} is missing or damaged ({error}). Run the command that made the folder "
-                "again, with the same options: only this piece is made anew."
+                "again with the same options: only this piece is made again."
             ) from error
 
     def write(self, name: str, table: pd.DataFrame) -> None:
-        """Write a table, as CSV or parquet by its name."""
+        """Write a table as CSV or Parquet.
+
+        Parameters
+        ----------
+        name : str
+            The name of the file; its suffix, .csv or .parquet, is the format.
+        table : pandas.DataFrame
+            The table.
+        """
         with replacing(self.folder / name) as beside:
             write_table(table, beside, csv=name.endswith(".csv"))
 
@@ -467,14 +511,24 @@ class Results:
         path = self.folder / name
         if not path.is_file():
             raise FileNotFoundError(
-                f"{path} is missing: the command that makes it was interrupted, or kept no log. "
-                "Run it again with the same options to go on."
+                f"{path} is missing: the command that makes it was interrupted, or stored no log. "
+                "To resume, run it again with the same options."
             )
         return pd.read_csv(path) if name.endswith(".csv") else pd.read_parquet(path)
 
 
 def write_table(table: pd.DataFrame, path: Path | BinaryIO, csv: bool = False) -> None:
-    """Write a table so that the same table gives the same bytes."""
+    """Write a table so that the same table gives the same bytes.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table.
+    path : path or binary file
+        Where to write it.
+    csv : bool, default False
+        Whether to write CSV, with twelve significant digits, instead of Parquet.
+    """
     if csv:
         table.to_csv(path, index=False, float_format="%.12g", lineterminator="\n")
     else:
@@ -482,7 +536,15 @@ def write_table(table: pd.DataFrame, path: Path | BinaryIO, csv: bool = False) -
 
 
 def write_parts(parts: Iterable[pd.DataFrame], path: Path) -> None:
-    """Write a table that comes part by part as parquet; parts of one kind, at least one."""
+    """Write a table that is produced in parts as one Parquet file.
+
+    Parameters
+    ----------
+    parts : iterable of pandas.DataFrame
+        At least one part; all have the same columns.
+    path : path
+        The file.
+    """
     writer = None
     try:
         for part in parts:
@@ -499,11 +561,12 @@ def write_parts(parts: Iterable[pd.DataFrame], path: Path) -> None:
             writer.close()
 
 
-def _difference(held: dict[str, Any], wanted: dict[str, Any], where: str = "") -> str:
-    for key in {**held, **wanted}:
-        one, other = held.get(key), wanted.get(key)
-        if one != other:
-            if isinstance(one, dict) and isinstance(other, dict):
-                return _difference(one, other, f"{where}{key} ")
-            return f"{where}{key} is {one} there and {other} here"
-    return "equal"
+def _difference(
+    held: dict[str, Any], wanted: dict[str, Any], within: tuple[str, ...] = ()
+) -> tuple[tuple[str, ...], Any, Any]:
+    """Find the first difference of two unequal manifests: its keys, and both values."""
+    key = next(key for key in {**held, **wanted} if held.get(key) != wanted.get(key))
+    one, other = held.get(key), wanted.get(key)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return _difference(one, other, (*within, key))
+    return (*within, key), one, other

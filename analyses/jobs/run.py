@@ -1,7 +1,7 @@
-"""Do a study: make what is not done yet, piece by piece, and then its tables and figures.
+"""Run a study: make the pieces that are missing, and then the tables and figures.
 
-Pieces don't depend on one another, so any number of processes gives the same bytes; what is
-finished is kept, and the same call goes on from there.
+Pieces do not depend on one another, so any number of processes gives the same bytes. Finished
+pieces are stored, and the same call resumes with the others.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from analyses.jobs import workers
-from analyses.jobs.cost import BYTES_OF_FIGURES, Cost, seconds_of_figures
+from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost, seconds_of_figures
 from analyses.jobs.results import Results, write_table
-from analyses.jobs.study import Figures, Piece, Plan, Study
+from analyses.jobs.study import Figures, Piece, PlanT, Study
 from replay.jit import compiling_seconds
 from replay.sources import sources_digest
 
@@ -32,43 +32,42 @@ Result = TypeVar("Result")
 
 
 def run(
-    study: Study[Plan],
-    plan: Plan,
+    study: Study[PlanT],
+    plan: PlanT,
     out: str | Path | None = None,
     *,
     jobs: int = 1,
     cluster: str | None = None,
-    on_cost: Callable[[Cost], None] | None = None,
+    on_cost: Callable[[WorkCost], None] | None = None,
     on_piece: Callable[[Piece], None] = lambda piece: None,
     tell: Callable[[str], None] = print,
 ) -> dict[str, pd.DataFrame]:
-    """Do all of a study that is not done yet, and make its tables and figures.
+    """Make the missing pieces of a study, and then its tables and figures.
 
     Parameters
     ----------
     study : Study
-        What is asked.
+        The study.
     plan : object
-        How much of it; a plan of this study.
+        A plan of this study.
     out : path, optional
-        The result folder. Without it nothing is kept and nothing is drawn.
+        The result folder. Without it nothing is stored and no figure is drawn.
     jobs : int, default 1
-        How many processes to use; with 1 all is done in this one.
+        Number of processes; with 1, all work is done in the calling process.
     cluster : str, optional
         Address of a Dask scheduler whose workers make the pieces; the rest is done here.
     on_cost : callable, optional
-        Called with a `Cost` before the first piece; or, if the study has no estimate of its own,
-        when there are two pieces for each process, and one of each group. Not at all if no more are
-        left to do then.
+        Called with a `WorkCost` before the first piece; if the study has no `estimate`, after two
+        pieces per process and at least one of each group, unless no piece is left then.
     on_piece : callable, optional
-        Called after each piece, those found done included.
+        Called after each piece, including those that were finished before.
     tell : callable, default print
-        Told in a sentence what the user should know meanwhile.
+        Called with messages for the user.
 
     Returns
     -------
     dict of str to pandas.DataFrame
-        The final tables, by the name of their files.
+        The final tables by file name.
 
     Raises
     ------
@@ -77,7 +76,7 @@ def run(
     OSError
         If another process is writing to the folder, or it is read-only.
     ValueError
-        If the number of processes is out of range, or a manifest is damaged.
+        If the number of processes is out of range, or the manifest is damaged.
     """
     jobs = workers.n_processes(jobs)
     scratch = TemporaryDirectory(prefix="hippocampal-replay-") if out is None else nullcontext(out)
@@ -85,7 +84,7 @@ def run(
         results = Results(folder)
 
         def tell_damage(name: str) -> None:
-            tell(f"{name} is damaged or gone, and is made again.")
+            tell(f"{name} is damaged or missing, and is made again.")
 
         with results.writing(manifest(study, plan), tell_damage):
             left = []
@@ -101,13 +100,13 @@ def run(
             left.sort(key=lambda piece: -study.size(plan, piece))
             if left and on_cost is not None:
                 tell(
-                    "Timing what is to be done; what is new here is compiled first, which takes a "
-                    "minute or two."
+                    "Estimating the time needed. A first run compiles the learners, which takes "
+                    "some seconds for one and half a minute to a minute for all."
                 )
             with workers.pool(min(jobs, len(left)), cluster, tell) as call:
                 timed = _Timed(call)
 
-                def tell_cost(cost: Cost) -> None:
+                def tell_cost(cost: WorkCost) -> None:
                     if on_cost is not None:
                         on_cost(_in_time(study, plan, cost, jobs, timed.slowdown))
 
@@ -124,7 +123,7 @@ def run(
                 results.write(name, table)
             results.finish("tables")
             if out is not None:
-                # Other processes than above, which still hold what pieces needed.
+                # In new processes, since those above still hold the memory that pieces needed.
                 with workers.pool(min(jobs, len(study.figures)), None, tell) as call:
                     work = [(drawing, results.folder) for drawing in study.figures.values()]
                     deque(call(_draw, work), maxlen=0)
@@ -132,21 +131,21 @@ def run(
     return tables
 
 
-def manifest(study: Study[Plan], plan: Plan) -> dict[str, Any]:
-    """Tell all that is needed to make the results of a study again.
+def manifest(study: Study[PlanT], plan: PlanT) -> dict[str, Any]:
+    """Collect everything that is needed to make the results of a study again.
 
     Parameters
     ----------
     study : Study
-        What is asked.
+        The study.
     plan : object
         A plan of this study.
 
     Returns
     -------
     dict
-        The study and its command, versions of the software, the digest of the sources on which the
-        results depend, the number of pieces by group, and what the plan says.
+        The study and its command, the versions of the software, the digest of the sources on which
+        the results depend, the number of pieces by group, and the description of the plan.
     """
     return {
         "study": study.name,
@@ -159,12 +158,12 @@ def manifest(study: Study[Plan], plan: Plan) -> dict[str, Any]:
 
 
 def _sources(study: Study[Any]) -> str:
-    """Name the contents of the source files that the tables of a study depend on."""
+    """Compute a digest of the source files that the tables of a study depend on."""
     functions = (study.make, study.summarise)
     modules = {function.__module__ for function in functions}
     if all(module.partition(".")[0] in ("analyses", "replay") for module in modules):
         return sources_digest(*sorted(modules))
-    # Of a study from elsewhere nobody knows what else it imports.
+    # What a study from outside the toolkit imports is unknown, so all of the toolkit counts.
     digest = hashlib.sha256(sources_digest().encode())
     for file in sorted({inspect.getsourcefile(function) or "" for function in functions} - {""}):
         digest.update(Path(file).read_bytes())
@@ -178,12 +177,12 @@ def _one_of_each_group_first(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _make_pieces(
-    study: Study[Plan],
-    plan: Plan,
+    study: Study[PlanT],
+    plan: PlanT,
     left: Sequence[Piece],
     results: Results,
     timed: _Timed,
-    tell_cost: Callable[[Cost], None] | None = None,
+    tell_cost: Callable[[WorkCost], None] | None = None,
 ) -> Iterator[Piece]:
     n_bytes, n_first = 0, 2 * timed.call.n_processes
     seconds = dict.fromkeys((piece.group for piece in left), 0.0)
@@ -203,19 +202,21 @@ def _make_pieces(
                     whole[each.group] += study.size(plan, each)
                 to_come = sum(seconds[key] * (whole[key] / done[key] - 1) for key in done)
                 mean_bytes = n_bytes / n_made * n_left + BYTES_OF_FIGURES
-                tell_cost(Cost({"pieces": n_left}, to_come, mean_bytes))
+                tell_cost(WorkCost({"pieces": n_left}, to_come, mean_bytes))
                 tell_cost = None
 
 
-def _in_time(study: Study[Plan], plan: Plan, cost: Cost, jobs: int, slowdown: float) -> Cost:
-    """Turn seconds of a processor into those of a clock, and add those of figures."""
+def _in_time(
+    study: Study[PlanT], plan: PlanT, cost: WorkCost, jobs: int, slowdown: float
+) -> WorkCost:
+    """Convert processor seconds to wall-clock seconds, and add the time for figures."""
     n = len(study.figures) if study.n_figures is None else study.n_figures(plan)
     after = cost.seconds_after + seconds_of_figures(n, max(min(jobs, len(study.figures)), 1))
     return cost._replace(seconds=slowdown * cost.seconds, seconds_after=slowdown * after)
 
 
 class _Timed:
-    """Calls functions in processes, and adds up how long they take there."""
+    """Calls functions in processes, and sums the time that they take there."""
 
     def __init__(self, call: workers.Call) -> None:
         self.call, self._seconds, self._used = call, 0.0, 0.0
@@ -231,12 +232,12 @@ class _Timed:
 
     @property
     def slowdown(self) -> float:
-        """How many times longer than on an idle machine work takes."""
+        """Wall-clock time divided by processor time: above 1 if the machine is busy."""
         return max(self._seconds / self._used, 1.0) if self._used else 1.0
 
 
 def _timed(function: Callable[..., Result], piece: tuple[Any, ...]) -> tuple[Result, float, float]:
-    """Call a function; with what it returns, seconds of the clock and of the processor."""
+    """Call a function; return its result, the wall-clock and the processor seconds."""
     start, used = perf_counter(), process_time()
     result = function(*piece)
     return result, perf_counter() - start, process_time() - used
@@ -252,10 +253,10 @@ def _make(
     piece: Piece,
     sends: bool,
 ) -> tuple[Piece, dict[str, bytes | Path], float]:
-    """Make a piece on a worker; last, the seconds of the processor without compiling.
+    """Make a piece on a worker; return it, its files, and the processor seconds without compiling.
 
-    Tables are sent to the main process. Other files, which may be large, are left where they are,
-    for it to move, unless the worker has no file system in common with it.
+    Tables are sent to the main process. Other files, which may be large, stay where they are for
+    the main process to move, unless the worker may not share its file system (`sends`).
     """
     start, compiling = process_time(), compiling_seconds()
     files: dict[str, bytes | Path] = {}
@@ -273,21 +274,21 @@ def _make(
 
 
 def draw_figures(study: Study[Any], names: Iterable[str], folder: str | Path) -> list[Path]:
-    """Draw figures of a result folder.
+    """Draw figures from the tables of a result folder.
 
     Parameters
     ----------
     study : Study
         The study that made the folder.
     names : iterable of str
-        Names in its ``figures``.
+        Keys of its ``figures``.
     folder : path
         The result folder.
 
     Returns
     -------
     list of Path
-        The files, PDF and PNG, in ``figures`` of the folder.
+        The PDF and PNG files, in the subfolder ``figures``.
 
     Raises
     ------

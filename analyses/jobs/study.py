@@ -1,8 +1,8 @@
-"""Studies: a question, how the work is cut into pieces, and the tables and figures made from them.
+"""The definition of a study: its question, its pieces, and the tables and figures made from them.
 
-A study is a record of functions. :func:`analyses.jobs.run.run` does the rest for every study: it
-estimates the cost, makes the pieces in several processes or on a cluster, keeps finished pieces,
-resumes after an interruption, and makes tables and figures from all pieces.
+A study is a record of functions. :func:`analyses.jobs.run.run` does for every study what long
+computations need: it estimates the cost, makes the pieces in processes or on a cluster, stores what
+is finished, resumes after an interruption, and makes tables and figures from all pieces.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 import pandas as pd
 
 from analyses.jobs.columns import Table
-from analyses.jobs.cost import Cost
+from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from replay.checks import check_number, check_whole
 
@@ -28,7 +28,7 @@ __all__ = [
     "MOST_STEPS",
     "Figures",
     "Piece",
-    "Plan",
+    "PlanT",
     "Runner",
     "Shown",
     "SizedPlan",
@@ -37,14 +37,14 @@ __all__ = [
 ]
 
 MOST = 1_000_000
-"""The most worlds, animals or runs in each of them that can be asked for."""
+"""The largest number of worlds, animals, or runs per world."""
 
 MOST_STEPS = 10**12
-"""The most steps of a run that can be asked for."""
+"""The largest number of steps of a run."""
 
 _LARGEST_SIZE = 10_000
 
-Plan = TypeVar("Plan")
+PlanT = TypeVar("PlanT")
 Result = TypeVar("Result")
 
 
@@ -54,9 +54,9 @@ class Piece(NamedTuple):
     Attributes
     ----------
     group : str
-        What it belongs to, such as an experiment or a task; a name for a folder.
+        The group that it belongs to, such as an experiment or a task; also the name of its folder.
     number : int
-        Which of the group, from 0.
+        Its number within the group, from 0.
     """
 
     group: str
@@ -68,33 +68,33 @@ class SizedPlan(NamedTuple):
 
     Attributes
     ----------
-    pieces : dict
+    pieces : dict of str to int
         Group -> number of pieces.
     seed : int
-        Seed of everything.
+        Seed of all random numbers.
     """
 
     pieces: dict[str, int]
     seed: int
 
     def describe(self) -> dict[str, Any]:
-        """Give what the manifest is to hold besides the numbers of pieces."""
+        """Return what the manifest must hold besides the numbers of pieces."""
         return {"seed": self.seed}
 
     def n_pieces(self) -> dict[str, int]:
-        """Give the number of pieces in each group."""
+        """Return the number of pieces in each group."""
         return self.pieces
 
 
 class Shown(NamedTuple):
-    """Something to print when a study is finished.
+    """A table to print when a study is finished.
 
     Attributes
     ----------
     title : str
-        A line above the table; none if it is empty.
+        A line above the table; empty: no line.
     table : pandas.DataFrame
-        The table as it is to be printed; nothing if it has no columns.
+        The table as printed; without columns, it is not printed.
     note : str
         Lines below the table.
     """
@@ -105,17 +105,30 @@ class Shown(NamedTuple):
 
 
 class Runner(Protocol):
-    """Calls a function with many arguments, in processes of this machine or on a cluster."""
+    """Calls a function for many pieces, in processes of this machine or on a cluster."""
 
     def __call__(
         self, function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]]
     ) -> Iterator[Result]:
-        """Give what the function returns, in any order."""
+        """Call the function with the arguments of each piece.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a module that workers can import.
+        pieces : iterable of tuple
+            The arguments of each call.
+
+        Returns
+        -------
+        iterator
+            What the function returns, in any order.
+        """
         ...
 
 
 def digests(files: Mapping[str, str]) -> dict[str, str]:
-    """Name the contents of files of the user's own, for the manifest.
+    """Compute the digests of the user's own files, for the manifest.
 
     Parameters
     ----------
@@ -125,7 +138,7 @@ def digests(files: Mapping[str, str]) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Name -> SHA-256 of the file.
+        Name -> SHA-256 digest of the file.
     """
     return {
         name: hashlib.sha256(Path(file).read_bytes()).hexdigest() for name, file in files.items()
@@ -133,7 +146,7 @@ def digests(files: Mapping[str, str]) -> dict[str, str]:
 
 
 Figures = Callable[[Results], Iterator[tuple[str, "Figure"]]]
-"""Reads the tables of a result folder and gives figures, each with the name of its file."""
+"""A function that reads the tables of a result folder and yields figures with their file names."""
 
 
 def _one(plan: object, piece: Piece) -> float:
@@ -145,27 +158,27 @@ def _nothing(plan: object, tables: Mapping[str, pd.DataFrame]) -> Iterable[Shown
 
 
 @dataclass(frozen=True)
-class Study(Generic[Plan]):
-    """A question, and all that is done to answer it.
+class Study(Generic[PlanT]):
+    """A question, and the functions that answer it.
 
-    A plan says what is to be done, and can be sent to other processes. The functions that draw
-    figures import what they need themselves, so that workers do not import plotting libraries.
+    A plan says what is to be done, and can be sent to other processes. Modules that only figures
+    need are imported within the functions that draw, so that workers do not load them.
 
     Attributes
     ----------
     name : str
         Its name in ``analyses.studies.STUDIES``.
     question : str
-        What it asks.
+        The question that it answers.
     command : str
-        The command that does it, for messages.
+        The command that runs it, for messages.
     plan : callable or None
-        ``plan(size, seed)`` makes the usual plan, with the number of animals or worlds multiplied
-        by `size`. Commands with more options make their own plans. None if the study cannot be
-        planned without these options; `needs` then says what it needs.
+        ``plan(size, seed)`` returns the usual plan with `size` times the usual number of animals or
+        worlds. Commands with more options make their own plans. None if the study cannot be planned
+        without these options; `needs` then says what it needs.
     describe : callable
-        ``describe(plan)`` returns everything that the results depend on, apart from the sources of
-        the program, for the manifest.
+        ``describe(plan)`` returns, for the manifest, everything that the results depend on besides
+        the sources of the program.
     pieces : callable
         ``pieces(plan)`` returns the number of pieces in each group.
     make : callable
@@ -173,8 +186,8 @@ class Study(Generic[Plan]):
         to temporary folders, by their place in the result folder. The same plan and piece give the
         same bytes.
     summarise : callable
-        ``summarise(plan, results)`` makes the final tables from all pieces, by the name of their
-        files; it may write other files to the folder.
+        ``summarise(plan, results)`` returns the final tables of all pieces by file name; it may
+        write other files to the folder.
     figures : mapping
         Name -> function that draws.
     columns : mapping of str to Table, optional
@@ -182,17 +195,17 @@ class Study(Generic[Plan]):
     needs : str
         What the study needs besides size and seed; nothing, if this is empty.
     n_figures : callable, optional
-        ``n_figures(plan)`` returns the number of figures; without it, one for each function.
+        ``n_figures(plan)`` returns the number of figures that these draw; by default one each.
     show : callable, optional
-        ``show(plan, tables)`` yields the parts of the final tables that are worth printing.
+        ``show(plan, tables)`` returns the parts of the final tables that are worth printing.
     size : callable, optional
-        ``size(plan, piece)`` returns the amount of work in a piece, in any unit. Large pieces begin
-        first.
+        ``size(plan, piece)`` returns the amount of work of a piece, in any unit. Large pieces are
+        made first.
     estimate : callable, optional
-        ``estimate(plan, left, call)`` returns the cost of the remaining pieces, in seconds of a
-        processor. It measures with ``call``, a `Runner`, which also shows how busy the machine is.
-        Without it, the cost is estimated from the first pieces. ``seconds_after`` is for work that
-        follows the pieces, apart from figures.
+        ``estimate(plan, left, call)`` returns the cost of the remaining pieces, in processor
+        seconds, from samples that it runs with ``call``, a `Runner`, which also measures how busy
+        the machine is. By default, the cost is estimated from the first pieces. ``seconds_after``
+        is for later work besides figures.
 
     Examples
     --------
@@ -212,28 +225,28 @@ class Study(Generic[Plan]):
     name: str
     question: str
     command: str
-    plan: Callable[[float, int], Plan] | None
-    describe: Callable[[Plan], Mapping[str, Any]]
-    pieces: Callable[[Plan], Mapping[str, int]]
-    make: Callable[[Plan, Piece], Mapping[str, pd.DataFrame | Path]]
-    summarise: Callable[[Plan, Results], Mapping[str, pd.DataFrame]]
+    plan: Callable[[float, int], PlanT] | None
+    describe: Callable[[PlanT], Mapping[str, Any]]
+    pieces: Callable[[PlanT], Mapping[str, int]]
+    make: Callable[[PlanT, Piece], Mapping[str, pd.DataFrame | Path]]
+    summarise: Callable[[PlanT, Results], Mapping[str, pd.DataFrame]]
     figures: Mapping[str, Figures] = field(default_factory=dict)
     columns: Mapping[str, Table] = field(default_factory=dict)
     needs: str = ""
-    n_figures: Callable[[Plan], int] | None = None
-    show: Callable[[Plan, Mapping[str, pd.DataFrame]], Iterable[Shown]] = _nothing
-    size: Callable[[Plan, Piece], float] = _one
-    estimate: Callable[[Plan, Sequence[Piece], Runner], Cost] | None = None
+    n_figures: Callable[[PlanT], int] | None = None
+    show: Callable[[PlanT, Mapping[str, pd.DataFrame]], Iterable[Shown]] = _nothing
+    size: Callable[[PlanT, Piece], float] = _one
+    estimate: Callable[[PlanT, Sequence[Piece], Runner], WorkCost] | None = None
 
-    def usual_plan(self, size: float = 1.0, seed: int = 0) -> Plan:
+    def usual_plan(self, size: float = 1.0, seed: int = 0) -> PlanT:
         """Plan the study at its usual size, or at a multiple of it.
 
         Parameters
         ----------
         size : float, default 1
-            How many animals or worlds, times the usual number; at most 10,000.
+            Number of animals or worlds, as a multiple of the usual number; at most 10,000.
         seed : int, default 0
-            Seed of everything.
+            Seed of all random numbers.
 
         Returns
         -------
@@ -252,7 +265,7 @@ class Study(Generic[Plan]):
             raise ValueError("The size of a study must be above 0, got 0.")
         return self.plan(size, check_whole("The seed", seed))
 
-    def all_pieces(self, plan: Plan) -> list[Piece]:
+    def all_pieces(self, plan: PlanT) -> list[Piece]:
         """List all pieces of a plan, group by group.
 
         Parameters

@@ -1,8 +1,8 @@
-"""Where pieces of work run: in this process, in processes beside it, or on a Dask cluster.
+"""Run pieces of work in this process, in other processes, or on a Dask cluster.
 
-A piece is the arguments of a function; what the function returns comes back as it finishes, in any
-order. Workers need no file system in common with this process, and end when it ends, however that
-happens.
+A piece is the tuple of a function's arguments; results are returned as they are finished, in any
+order. Workers need not share a file system with this process, and they end when it ends, even if it
+is killed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from importlib import metadata
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from joblib import cpu_count
 from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
@@ -36,7 +36,7 @@ __all__ = ["Call", "n_processes", "pool", "software", "versions"]
 
 Result = TypeVar("Result")
 
-_PACKAGES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "networkx", "matplotlib")
+_PACKAGES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "networkx", "matplotlib", "seaborn")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _MOST_PROCESSES = 10_000
 _ANSWER_SECONDS = 10
@@ -46,17 +46,17 @@ _REMOVE = "import shutil, sys; sys.stdin.read(); shutil.rmtree(sys.argv[1], igno
 
 
 def n_processes(jobs: int | None) -> int:
-    """Check how many processes are asked for.
+    """Check a number of processes.
 
     Parameters
     ----------
     jobs : int, optional
-        What was asked for; without it, one for each core.
+        The number; by default one per core.
 
     Returns
     -------
     int
-        The number.
+        The number of processes to use.
 
     Raises
     ------
@@ -74,12 +74,12 @@ def n_processes(jobs: int | None) -> int:
 
 
 def versions() -> dict[str, str]:
-    """Tell which software runs here.
+    """Return the versions of the software.
 
     Returns
     -------
-    dict of str
-        Versions of Python, this toolkit and the packages it builds on.
+    dict of str to str
+        Versions of Python, of this toolkit and of the packages that it builds on.
 
     Examples
     --------
@@ -94,11 +94,11 @@ def versions() -> dict[str, str]:
 
 
 def software() -> dict[str, str]:
-    """Tell what two processes must agree on to make the same bytes.
+    """Return what two processes must agree on to make the same bytes.
 
     Returns
     -------
-    dict of str
+    dict of str to str
         The `versions`, and a digest of all source files of this toolkit.
     """
     return versions() | {"source files": sources_digest()}
@@ -110,12 +110,12 @@ class Call(NamedTuple):
     Attributes
     ----------
     n_processes : int
-        How many calls are made at once; 1 if that is unknown.
+        Number of simultaneous calls; 1 if it is unknown.
     run : callable
-        ``run(function, pieces)`` calls the function with each piece, and gives the results as they
-        come.
+        ``run(function, pieces)`` calls the function with each piece, and yields results as they are
+        finished.
     is_far : bool
-        Whether workers may have no file system in common with this process.
+        Whether workers may lack a file system shared with this process.
     """
 
     n_processes: int
@@ -130,15 +130,15 @@ class Call(NamedTuple):
         Parameters
         ----------
         function : callable
-            A function of a module, that workers can import.
+            A function of a module that workers can import.
         pieces : iterable of tuple
-            Its arguments, one tuple a call.
+            The arguments of each call.
 
         Returns
         -------
         generator
-            What the function returns, in any order. Close it to stop early: what has not begun is
-            cancelled.
+            What the function returns, in any order. Close it to stop early: calls that have not
+            begun are cancelled.
         """
         return self.run(function, pieces)
 
@@ -147,32 +147,32 @@ class Call(NamedTuple):
 def pool(
     jobs: int = 1, cluster: str | None = None, tell: Callable[[str], None] = print
 ) -> Iterator[Call]:
-    """Keep processes ready to call functions, and end them afterwards, however the work ended.
+    """Keep processes ready to call functions, and end them afterwards, however the work ends.
 
     Parameters
     ----------
     jobs : int, default 1
-        Processes on this machine; with 1 or less, functions are called in this process.
+        Number of processes on this machine; with 1 or less, functions are called in this process.
     cluster : str, optional
         Address of the scheduler of a Dask cluster, which is used instead.
     tell : callable, default print
-        Told in a sentence what a cluster keeps waiting for.
+        Called with a message if the cluster has no workers.
 
     Yields
     ------
     Call
-        Calls functions.
+        The object that calls functions.
 
     Raises
     ------
     ChildProcessError
-        If a process on this machine was killed, or one piece took several workers down.
+        If a process on this machine was killed, or workers of the cluster died.
     ConnectionError
-        If no scheduler answers, or it is lost.
+        If no scheduler answers, or the connection is lost.
     ImportError
-        If the cluster is asked for and `distributed` is not installed, or a worker lacks something.
+        If `cluster` is given and `distributed` is not installed, or if a worker lacks a package.
     ValueError
-        If a worker has other software than this process.
+        If the software of a worker differs from that of this process.
 
     Examples
     --------
@@ -206,22 +206,22 @@ def pool(
 
 @contextmanager
 def _removed_if_killed(folder: str) -> Iterator[None]:
-    """Have a folder removed when this process ends, however that happens.
+    """Have a folder removed when this process ends, even if it is killed.
 
-    A process that is killed cannot clean up, and has no workers to do it as long as they start. So
-    a small one waits for the end of its input, which comes at the latest when this process is gone.
+    A killed process cannot clean up, nor can workers that are still starting. A small process
+    therefore waits for the end of its input, which comes at the latest when this process ends.
     """
     with subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _REMOVE, folder],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is not meant for it
+        start_new_session=True,  # so that Ctrl-C does not reach it
     ) as remover:
         try:
             yield
         finally:
-            remover.communicate()  # after Ctrl-C nothing else waits for it
+            remover.communicate()  # waits for it, also after Ctrl-C
 
 
 @contextmanager
@@ -235,7 +235,7 @@ def _temporary_files_in(folder: str) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence the warning that processes which have grown are replaced between pieces."""
+    """Silence the warning about processes that are replaced because they use too much memory."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
         yield
@@ -257,7 +257,7 @@ def _in_processes(
     futures: set[Future[Result]] = set()
     try:
         while True:
-            # Results not read yet wait in memory, so only some calls are under way at once.
+            # Unread results stay in memory, so only a few calls are submitted at once.
             for piece in islice(left, 2 * jobs - len(futures)):
                 futures.add(executor.submit(function, *piece))
             if not futures:
@@ -267,8 +267,8 @@ def _in_processes(
                 yield finished.pop().result()
     except TerminatedWorkerError as error:
         raise ChildProcessError(
-            "A worker process was killed, perhaps because memory ran out. What is finished is "
-            "kept: run the same command again, if need be with fewer --jobs."
+            "A worker process was killed, perhaps because memory ran out. Finished work is stored: "
+            "run the same command again, with fewer --jobs if necessary."
         ) from error
     finally:
         for future in futures:
@@ -278,7 +278,7 @@ def _in_processes(
 def _begin_worker(parent: int, scratch: str) -> None:
     """Prepare a worker process: its temporary files go to `scratch`, and it ends with its parent.
 
-    Ctrl-C in a terminal reaches all processes; the parent is the one to react to it.
+    It ignores Ctrl-C, which reaches all processes of a terminal: only the parent handles it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tempfile.tempdir = scratch
@@ -286,9 +286,9 @@ def _begin_worker(parent: int, scratch: str) -> None:
 
 
 def _end_with(parent: int, scratch: str) -> None:
-    """End this process as soon as its parent is gone, and leave no file behind.
+    """End this process as soon as its parent has ended, and leave no file behind.
 
-    A process that is killed cannot tell its workers, and these would wait for work for ever.
+    Without this, the workers of a killed process would wait for work for ever.
     """
     while os.getppid() == parent:
         time.sleep(_PARENT_SECONDS)
@@ -315,7 +315,7 @@ def _on_cluster(
         left = iter(pieces)
         while True:
             with _reaching(address):
-                # Results not read yet wait on the workers, so only some are under way at once.
+                # Unread results stay on the workers, so only a few pieces are submitted at once.
                 room = max(2 * sum(client.nthreads().values()), 1) - len(futures)
                 for _, piece in zip(range(room), left, strict=False):
                     futures.add(client.submit(_checked, software(), function, piece, pure=False))
@@ -329,14 +329,15 @@ def _on_cluster(
             futures -= finished
             while finished:
                 future = finished.pop()
-                # The error of a piece is its own, even if it is one of reaching something.
+                # An error raised by a piece is passed on as it is, even a connection error.
                 with nullcontext() if future.status == "error" else _reaching(address):
                     result = future.result()
                 yield result
     except KilledWorker as error:
         raise ChildProcessError(
-            f"Workers died of the same piece, perhaps because memory ran out ({error}). "
-            "What is finished is kept: give workers more memory and run the same command again."
+            f"Several workers died while they made the same piece, perhaps because memory ran out "
+            f"({error}). Finished work is stored: give the workers more memory and run the same "
+            "command again."
         ) from error
     finally:
         if client.status == "running":
@@ -347,45 +348,64 @@ def _on_cluster(
 
 @contextmanager
 def _reaching(address: str) -> Iterator[None]:
-    """Explain in a sentence that the scheduler no longer answers."""
+    """Turn the errors of a lost connection into a message about the scheduler."""
     try:
         yield
     except (CancelledError, OSError) as error:
         raise ConnectionError(
-            f"The scheduler at {address} is gone. What is finished is kept: run the same command "
-            "again when it is back."
+            f"The connection to the scheduler at {address} is lost. Finished work is stored: run "
+            "the same command again when the scheduler is back."
         ) from error
 
 
-def _connect(address: str) -> Any:
+class _Client(Protocol):
+    """What is used of a client of Dask, whose own methods have no types."""
+
+    status: str
+
+    def nthreads(self) -> Mapping[str, int]: ...
+
+    def wait_for_workers(self, n_workers: int) -> None: ...
+
+    def run(self, function: Callable[..., Result], *, on_error: str) -> Mapping[str, Any]: ...
+
+    def submit(self, function: Callable[..., Any], *args: object, pure: bool) -> Any: ...
+
+    def cancel(self, futures: list[Any]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def _connect(address: str) -> _Client:
     try:
         from distributed import Client
     except ImportError as error:
         raise ImportError(
-            "A cluster needs the package distributed: pip install 'hippocampal-replay[cluster]'."
+            "--cluster needs the package distributed: pip install 'hippocampal-replay[cluster]'."
         ) from error
     try:
-        client: Any = Client
-        return client(address, timeout=_ANSWER_SECONDS)
+        connect: Callable[..., Any] = Client
+        client: _Client = connect(address, timeout=_ANSWER_SECONDS)
     except (OSError, ValueError) as error:
         raise ConnectionError(
-            f"No Dask scheduler answers at {address} ({error}). Is it running, and is this the "
-            "address it shows, as in tcp://host:8786?"
+            f"No Dask scheduler answers at {address} ({error}). Check that it is running and that "
+            "this is the address that it prints, such as tcp://host:8786."
         ) from error
+    return client
 
 
-def _await_workers(client: Any, address: str, tell: Callable[[str], None]) -> None:
+def _await_workers(client: _Client, address: str, tell: Callable[[str], None]) -> None:
     if not client.nthreads():
-        tell(f"The scheduler at {address} has no workers; waiting for the first.")
+        tell(f"The scheduler at {address} has no workers yet; waiting for the first one.")
         client.wait_for_workers(1)
 
 
-def _check_software(client: Any) -> None:
-    """Look at all workers before anything runs."""
+def _check_software(client: _Client) -> None:
+    """Compare the software of all workers with ours before anything runs."""
     for worker, theirs in client.run(software, on_error="return").items():
         if isinstance(theirs, Exception):
             raise ImportError(
-                f"The worker {worker} cannot load hippocampal-replay ({theirs}). Install version "
+                f"The worker {worker} cannot import hippocampal-replay ({theirs}). Install version "
                 f"{__version__} in the environment of every worker."
             ) from theirs
         _compare(software(), theirs, worker)
@@ -394,7 +414,7 @@ def _check_software(client: Any) -> None:
 def _checked(
     wanted: dict[str, str], function: Callable[..., Result], piece: tuple[Any, ...]
 ) -> Result:
-    """Call a function on a worker, which may have come after the others were looked at."""
+    """Call a function on a worker, which may have joined after the others were checked."""
     from distributed import get_worker
 
     _compare(wanted, software(), get_worker().address)
@@ -409,6 +429,6 @@ def _compare(ours: dict[str, str], theirs: dict[str, str], worker: str) -> None:
     ]
     if differences:
         raise ValueError(
-            f"The worker {worker} has other software than this process: "
-            f"{', '.join(differences)}. Give all of them the same environment."
+            f"The software of the worker {worker} differs from that of this process: "
+            f"{', '.join(differences)}. Use the same environment for all of them."
         )

@@ -19,7 +19,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
-    counted,
+    count_text,
     label,
     new_axes,
     own_looks,
@@ -57,10 +57,10 @@ def plot_attribution(
     ----------
     table : pandas.DataFrame
         Columns `of, over, up_to, attribution, count, share, ci_low, ci_high`; all rows are over
-        episodes or all over lengths, and each share is there once. Over episodes a dotted line is
-        the share of single moves that were made in one episode; the other moves were in several.
+        episodes or all over lengths, and each share occurs once. Over episodes, a dotted line is
+        the share of single moves that were made in one episode; other moves were made in several.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -72,7 +72,7 @@ def plot_attribution(
     Raises
     ------
     ValueError
-        If columns are missing, or there are several rows of a share.
+        If columns are missing, or a share has several rows.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def plot_attribution(
     check_table(table, _COLUMNS, "attribution")
     if len(table["over"].unique()) > 1 or table.duplicated(["of", "up_to", "attribution"]).any():
         raise ValueError(
-            "There are several rows of a share: choose one experiment, learner and view, or use "
+            "A share has several rows: choose one experiment, learner and view, or use "
             "attribution_figure."
         )
     is_new = ax is None
@@ -130,7 +130,7 @@ def attribution_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> 
     Parameters
     ----------
     table : pandas.DataFrame
-        As in `attribution.csv`, see :func:`analyses.studies.attribution.summarise`.
+        The table `attribution.csv`; see :func:`analyses.studies.attribution.summarise`.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -154,7 +154,7 @@ def attribution_length_figure(table: pd.DataFrame, *, width_cm: float = FULL_WID
     Parameters
     ----------
     table : pandas.DataFrame
-        As in `attribution.csv`, see :func:`analyses.studies.attribution.summarise`.
+        The table `attribution.csv`; see :func:`analyses.studies.attribution.summarise`.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -208,10 +208,10 @@ def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:
 
 
 def _note(table: pd.DataFrame) -> str:
-    n = counted(table.get("n_mdps", ()), "world")
-    many = counted([table.loc[table["of"] == "sequences", "count"].sum()], "sequence")
+    n = count_text(table.get("n_mdps", ()), "world")
+    many = count_text([table.loc[table["of"] == "sequences", "count"].sum()], "sequence")
     return (
-        f"{many} of three states or more"
-        + (f" in {n} an experiment" if n else "")
-        + ". Bars: 95 % intervals over worlds. Where nothing was replayed there is no point."
+        f"{many} of three or more states"
+        + (f" in {n} per experiment" if n else "")
+        + ". Bars: 95 % intervals over worlds. No point: nothing was replayed."
     )

@@ -1,4 +1,4 @@
-"""Reward rate against memory, from one episode to everything."""
+"""Reward rate against the size of memory, from one episode to all experience."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
-    counted,
+    count_text,
     label,
     new_axes,
     own_looks,
@@ -43,15 +43,15 @@ _COLUMNS = ["retention", "capacity", "n_transitions", "mean", "ci_low", "ci_high
 def plot_bounded_memory(
     table: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw the reward rate of one experiment against the transitions that were held.
+    """Draw the reward rate of one experiment against the number of remembered transitions.
 
     Parameters
     ----------
     table : pandas.DataFrame
         Columns `retention, capacity, n_transitions, mean, ci_low, ci_high`. Rows of infinite
-        capacity give the dashed line.
+        capacity are drawn as the dashed line.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -101,12 +101,12 @@ def plot_bounded_memory(
 
 @styled
 def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of reward rate against memory: a panel for each experiment.
+    """Make the figure of reward rate against memory: one panel per experiment.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As in `bounded_memory.csv`, see :func:`analyses.studies.bounded_memory.summarise`.
+        The table `bounded_memory.csv`; see :func:`analyses.studies.bounded_memory.summarise`.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -143,8 +143,8 @@ def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
 
 
 def _note(table: pd.DataFrame) -> str:
-    n = counted(table.get("n_mdps", ()), "world")
+    n = count_text(table.get("n_mdps", ()), "world")
     return (
         "Means over a whole run; 0 is the random policy, 1 the optimal one. Bands: 95 % intervals"
-        + (f" over {n} an experiment." if n else " over worlds.")
+        + (f" over {n} per experiment." if n else " over worlds.")
     )

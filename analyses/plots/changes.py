@@ -16,7 +16,7 @@ from analyses.plots.layers import draw, draw_curves, hatch, nominal
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
-    counted,
+    count_text,
     kind_looks,
     label,
     learner_looks,
@@ -34,21 +34,21 @@ _RATES = ["learner", "phase", "time_step", "mean", "ci_low", "ci_high"]
 _REPLAY = ["learner", "phase", "period", "kind", "per_step"]
 _PERIODS = ("before", "after")
 _WIDTH = 0.75
-_FEW = 3  # learners whose intervals can be told apart
+_FEW = 3  # learners whose intervals can be distinguished
 
 
 @styled
 def plot_change_rates(
     rates: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw the reward rate of learners through all phases; changes are vertical lines.
+    """Draw the reward rate of learners over all phases, with changes as vertical lines.
 
     Parameters
     ----------
     rates : pandas.DataFrame
         Rows of one world: `learner, phase, time_step, mean, ci_low, ci_high`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -92,14 +92,14 @@ def plot_change_rates(
 def plot_change_replay(
     replay: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw how much of which kind learners replay before and after changes, as stacked bars.
+    """Draw how much of each kind learners replay before and after changes, as stacked bars.
 
     Parameters
     ----------
     replay : pandas.DataFrame
         Rows of one world: `learner, phase, period, kind, per_step`. Changes are averaged.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -156,7 +156,7 @@ def plot_change_replay(
     ax.margins(x=0.1)
     ax.set_ylim(len(learners) - 0.5, -0.5)
     ax.set_xlim(left=0)
-    ax.set_xlabel("Chains in 100 steps")
+    ax.set_xlabel("Chains per 100 steps")
     add_own_legend(ax, is_new, kind_looks(replay.loc[replay["per_step"] > 0, "kind"]).values())
     return ax
 
@@ -165,12 +165,12 @@ def plot_change_replay(
 def changes_figure(
     rates: pd.DataFrame, replay: pd.DataFrame, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
-    """Make the figure of one world that changes: reward rate above replay.
+    """Make the figure of one changing world: reward rate above replay.
 
     Parameters
     ----------
     rates, replay : pandas.DataFrame
-        ``change_rates`` and ``change_replay`` as :mod:`analyses.studies.changes` makes them.
+        The tables ``change_rates`` and ``change_replay`` of :mod:`analyses.studies.changes`.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -182,7 +182,7 @@ def changes_figure(
     Raises
     ------
     ValueError
-        If columns are missing, or there is nothing to draw, or several worlds.
+        If columns are missing, if there is nothing to draw, or if there are several worlds.
     """
     check_table(rates, ["world", *_RATES], "change_rates")
     worlds = rates["world"].unique()
@@ -204,11 +204,11 @@ def changes_figure(
 
 
 def _note(rates: pd.DataFrame) -> str:
-    n = counted(rates.get("n_mdps", ()), "world")
-    seeds = counted(rates.get("n_seeds", ()), "run")
+    n = count_text(rates.get("n_mdps", ()), "world")
+    seeds = count_text(rates.get("n_seeds", ()), "run")
     return (
         "0 is the random policy, 1 the optimal one of the phase; grey lines: changes."
         + (f" Means of {n} with {seeds} each." if n and seeds else "")
-        + " Bands: 95 % intervals over worlds, cut where the axis ends. Chains have three states "
-        "or more; a learner without a bar replays none."
+        + " Bands: 95 % intervals over worlds, cut off at the axis limits. Chains have three or "
+        "more states; a learner without a bar replays none."
     )

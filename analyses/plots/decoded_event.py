@@ -1,4 +1,4 @@
-"""A decoded event: its spikes, the posterior along the track, and the kinds of movement."""
+"""Decoded events: spikes, the posterior along the track, and the kinds of movement."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def plot_posterior(
     path: ArrayLike | None = None,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
-    """Draw the probability of each place over the time of an event.
+    """Draw the probability of each place during an event.
 
     Parameters
     ----------
     posterior : array_like of float, shape (n_time, n_bins) or (n_time, n_movements, n_bins)
-        The probabilities; over kinds of movement they are summed.
+        The probabilities, which are summed over kinds of movement.
     track : BinnedTrack
-        The track that is cut into these bins.
+        The track and its bins.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
     dt : float, default 0.005
@@ -66,7 +66,7 @@ def plot_posterior(
     Returns
     -------
     matplotlib.axes.Axes
-        `ax`; x is in ms, y in cm along the track. Between tracks that do not join there is a bar.
+        `ax`; x is in ms, y in cm along the track. A bar separates tracks that are not connected.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def _draw_path(
     track: BinnedTrack,
     ax: Axes,
 ) -> None:
-    """Draw a path as a line that breaks where the drawing of the track does."""
+    """Draw a path as a line, with gaps where the linearised track jumps."""
     middle, place = (time[:-1] + time[1:]) / 2, line.centre[bins]
     drawn = np.abs(np.diff(place))
     apart = np.abs(drawn - track.distance[bins[:-1], bins[1:]]) > 1e-6
@@ -143,10 +143,10 @@ def _draw_path(
 
 
 def _mark_nodes(line: LinearisedTrack, ax: Axes) -> None:
-    """Mark where corridors meet and where a track ends, and name nodes if there are few."""
+    """Mark where corridors meet and where a track ends, and label nodes if there are few."""
     for low, high in line.gaps:
         ax.axhspan(low, high, facecolor=_GAP_COLOUR, edgecolor="black", linewidth=0.6, zorder=2.5)
-    named: dict[float, list[str]] = {}  # without a gap, two nodes may be drawn in one place
+    named: dict[float, list[str]] = {}  # without a gap, two nodes may have the same place
     for place, name in line.nodes:
         ax.axhline(place, color="0.55", linewidth=0.4, zorder=2)
         named.setdefault(place, []).append(name)
@@ -169,22 +169,22 @@ def plot_spikes(
     end: float,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
-    """Draw the spikes of an event, a row for each cell that fires, sorted by place field.
+    """Draw the spikes of an event, one row per active cell, sorted by place field.
 
     Parameters
     ----------
     spikes : sequence of array_like of float
-        When each cell fired, in s.
+        Spike times of each cell, in s.
     rates : array_like of float, shape (n_cells, n_bins)
-        Place fields, by whose peaks cells are sorted.
+        Place fields; cells are sorted by their peaks.
     track : BinnedTrack
         The track.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
     start, end : float
-        From when to when, in s.
+        Beginning and end of the event, in s.
 
     Returns
     -------
@@ -236,14 +236,14 @@ def plot_movements(
     dt: float = 0.005,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
-    """Draw the probability of each kind of movement over the time of an event.
+    """Draw the probability of each kind of movement during an event.
 
     Parameters
     ----------
     posterior : array_like of float, shape (n_time, 3, n_bins)
-        As :func:`analyses.recordings.decoding.state_space_decoder.decode` gives it.
+        The posterior of :func:`analyses.recordings.decoding.state_space_decoder.decode`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
     dt : float, default 0.005
@@ -306,22 +306,22 @@ def posterior_figure(
     Parameters
     ----------
     posterior : array_like of float, shape (n_time, n_bins) or (n_time, 3, n_bins)
-        As :func:`analyses.recordings.decoding.state_space_decoder.decode` gives it, or of another
-        decoder. Without kinds of movement their panel is left out.
+        The posterior of :func:`analyses.recordings.decoding.state_space_decoder.decode`, or of
+        another decoder. Without kinds of movement, their panel is omitted.
     track : BinnedTrack
-        The track that is cut into these bins.
+        The track and its bins.
     dt : float, default 0.005
         Length of a time bin, in s.
     start : float, default 0.0
-        When the event begins, in s.
+        Beginning of the event, in s.
     spikes : sequence of array_like of float, optional
-        When each cell fired, in s; without them their panel is left out.
+        Spike times of each cell, in s; without them, their panel is omitted.
     rates : array_like of float, shape (n_cells, n_bins), optional
-        Place fields; needed with spikes.
+        Place fields; required with `spikes`.
     path : array_like of int, shape (n_time,), optional
         The bin of the decoded path in each time bin.
     title : str, default ""
-        Above the figure.
+        A title above the figure.
     width_cm : float, default 8.5
         Width of the figure.
 
@@ -333,7 +333,7 @@ def posterior_figure(
     Raises
     ------
     ValueError
-        If shapes disagree, or spikes come without fields.
+        If shapes disagree, or `spikes` are given without `rates`.
 
     Examples
     --------
@@ -347,7 +347,7 @@ def posterior_figure(
     parts = {"places": 2.2}
     if spikes is not None:
         if rates is None:
-            raise ValueError("Spikes are sorted by place field: give rates, too.")
+            raise ValueError("Spikes are sorted by place field: give rates too.")
         parts = {"spikes": 1.1, **parts}
     if np.ndim(posterior) == 3:
         parts["movements"] = 0.55

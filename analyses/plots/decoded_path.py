@@ -1,4 +1,4 @@
-"""A decoded path on the track, coloured by the pieces of experience that it is stitched from."""
+"""Decoded paths on the track, coloured by the pieces of experience of which they are composed."""
 
 from __future__ import annotations
 
@@ -43,28 +43,28 @@ def plot_decoded_path(
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
-    """Draw a replayed path on the maze, coloured by the episodes that it is stitched from.
+    """Draw a replayed path on the maze, coloured by the episodes of which it is composed.
 
     Parameters
     ----------
     sequence : pandas.Series
         A row of `place_sequences`: `states, step, location`.
     steps : pandas.DataFrame
-        What was run: `episode, step, state, next_state`.
+        The animal's moves: `episode, step, state, next_state`.
     world : MDP
         The world whose states these are, with positions.
     track : BinnedTrack
         The track.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure. Its data are in cm.
+        Where to draw, in cm; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        `ax`. The pieces have labels for a legend; a ring marks where two join, a square where the
-        animal was.
+        `ax`. The pieces are labelled for a legend; a ring marks where two pieces join, a square the
+        animal.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def plot_decoded_path(
     check_table(sequence.to_frame().T, ["states", "step", "location"], "sequence")
     check_table(steps, ["episode", "step", "state", "next_state"], "steps")
     if world.position is None:
-        raise ValueError("The world has no positions: make it of the track graph.")
+        raise ValueError("The world has no positions: make it from the track graph.")
     ax = new_axes(width_cm) if ax is None else ax
     corridors = track.node_position[track.edges]
     ax.add_collection(
@@ -106,7 +106,7 @@ def plot_decoded_path(
 
 
 def _draw_arrows(place: NDArray[np.float64], colour: str, ax: Axes) -> None:
-    """Point along a path in the order of its places: about every 50 cm, and at its end."""
+    """Draw arrowheads along a path, about every 50 cm and at its end."""
     along = np.append(0.0, np.cumsum(np.hypot(*np.diff(place, axis=0).T)))
     n_arrows = max(round(along[-1] / 50.0), 1)
     for share in np.append((np.arange(n_arrows) + 0.5) / n_arrows, 1.0):
@@ -133,20 +133,20 @@ def decoded_path_figure(
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Figure:
-    """Make the figure of decoded paths on the maze: a panel for each.
+    """Make the figure of decoded paths on the maze: one panel per path.
 
     Parameters
     ----------
     sequences : pandas.DataFrame
         Rows of `place_sequences`, one for each panel.
     steps : pandas.DataFrame
-        What was run: `episode, step, state, next_state`.
+        The animal's moves: `episode, step, state, next_state`.
     world : MDP
         The world whose states these are, with positions.
     track : BinnedTrack
         The track.
     width_cm : float, default 8.5
-        Width of the figure. There are two panels in a row, or four if it is wider than a column.
+        Width of the figure. A row has two panels, or four if it is wider than a column.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How words of memory and operations a step grow with the world."""
+"""Words of memory and operations per step, as worlds grow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
-    counted,
+    count_text,
     label,
     learner_looks,
     new_axes,
@@ -38,7 +38,7 @@ _WORLDS = {
     "maze_size": "Maze, larger",
 }
 _OPERATIONS = ["backups", "queue_operations", "comparisons"]
-_DEMANDS = {"words": "Words held, at most", "operations": "Operations a step"}
+_DEMANDS = {"words": "Words held, at most", "operations": "Operations per step"}
 _PAIRS = "State-action pairs"
 _LEAST_CM = 3.0
 
@@ -52,21 +52,21 @@ def plot_demands(
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
-    """Draw the demands of learners in worlds of one kind against their pairs of state and action.
+    """Draw the demands of learners against the number of state-action pairs of the world.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns `learner, size, n_states, n_actions`, and `words` or the three operations. Worlds of
-        one size are averaged.
+        Rows of one kind of world: `learner, size, n_states, n_actions`, and `words` or the three
+        operations. Worlds of one size are averaged.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
     what : {"words", "operations"}, default "words"
-        Words of memory; or backups, queue operations and comparisons a step, in sum.
+        Words of memory; or the sum of backups, queue operations and comparisons per step.
     looks : mapping of str to dict, optional
-        Label, colour and line style by learner; default `learner_looks` of the table.
+        Label, colour and line style by learner; by default the `learner_looks` of the table.
 
     Returns
     -------
@@ -108,14 +108,14 @@ def plot_demands(
 
 @styled
 def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of demands: a column for each kind of world, words above operations.
+    """Make the figure of demands: one column per kind of world, words above operations.
 
-    In a narrow figure each kind of world has a row.
+    In a narrow figure each kind of world has a row instead.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As in `demands.csv`, see :func:`analyses.studies.demands.measure`.
+        The table `demands.csv`; see :func:`analyses.studies.demands.measure`.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -164,7 +164,7 @@ def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
 
 
 def _note(table: pd.DataFrame) -> str:
-    n = counted([table["mdp"].nunique()], "world") if "mdp" in table else ""
+    n = count_text([table["mdp"].nunique()], "world") if "mdp" in table else ""
     return "Operations: backups, queue operations and comparisons. Both axes are logarithmic." + (
         f" Means over {n} of each size." if n else ""
     )

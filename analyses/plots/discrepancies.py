@@ -1,4 +1,4 @@
-"""What discrepancies between the paper's text and its code do: differences, and learning curves."""
+"""Effects of the discrepancies between the paper's text and its code on learning curves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
-    counted,
+    count_text,
     label,
     learner_looks,
     new_axes,
@@ -67,7 +67,7 @@ _NARROW = 12.0  # cm
 def plot_differences(
     differences: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw one experiment's differences, with intervals, a row for each discrepancy and learner.
+    """Draw the differences in one experiment, with one row per discrepancy and learner.
 
     The axis is linear up to 0.02 and logarithmic beyond.
 
@@ -75,16 +75,16 @@ def plot_differences(
     ----------
     differences : pandas.DataFrame
         Columns `discrepancy, learner, period, difference, ci_low, ci_high`, as in
-        `discrepancies.csv`. A row without a difference keeps its place.
+        `discrepancies.csv`. Rows without a difference are left empty.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        `ax`; rows go down from 0.
+        `ax`; the first row is at the top.
 
     Raises
     ------
@@ -138,13 +138,15 @@ def plot_differences(
 
 @styled
 def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of all differences: a panel for each experiment, a row for each learner.
+    """Make the figure of all differences: one panel per experiment, one row per learner.
 
     Parameters
     ----------
     differences : pandas.DataFrame
-        As in `discrepancies.csv`: `discrepancy, experiment, learner, period, difference, ci_low,
-        ci_high`.
+        The table `discrepancies.csv`: `discrepancy, experiment, learner, period, difference,
+        ci_low, ci_high`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -176,7 +178,7 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
         0.155 * n_lines + 0.5,
         width_cm=width_cm,
         legend=[look | {"linestyle": "none"} for look in own_looks(_PERIODS).values()],
-        legend_title="Normalised reward rate of the text's learner minus that of the code's",
+        legend_title="Normalised reward rate with the text minus that with the code",
         letters=False,
         note=_note(differences),
         sharey=True,
@@ -210,27 +212,27 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
 
 
 def _note(differences: pd.DataFrame) -> str:
-    n = counted(differences.get("n_mdps", ()), "world")
+    n = count_text(differences.get("n_mdps", ()), "world")
     return (
         "0 is the random policy, 1 the optimal one. Intervals: 95 % over "
         + (f"{n}." if n else "worlds.")
-        + " Without a point, a difference doesn't concern the learner."
+        + " No point: the discrepancy does not concern the learner."
     )
 
 
 def _curves_note(differences: pd.DataFrame) -> str:
-    n = counted(differences.get("n_mdps", ()), "world")
+    n = count_text(differences.get("n_mdps", ()), "world")
     return (
         "0 is the random policy, 1 the optimal one. Curves that differ visibly; bands: 95 % "
         + (f"intervals over {n}" if n else "intervals over worlds")
-        + ", cut where the axis ends. Time is logarithmic."
+        + ", cut off at the axis limits. Time is logarithmic."
     )
 
 
 def differing(differences: pd.DataFrame) -> pd.DataFrame:
     """Find curves that differ visibly: by more than 0.02, with an interval that excludes 0.
 
-    Each discrepancy is judged on its own; all of them together (`text`) are left out.
+    Each discrepancy is judged separately; all of them together (`text`) are excluded.
 
     Parameters
     ----------
@@ -240,7 +242,7 @@ def differing(differences: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `discrepancy, experiment, learner`, each of them once.
+        Columns `discrepancy, experiment, learner`, one row per curve.
 
     Examples
     --------
@@ -263,16 +265,17 @@ def plot_discrepancy_curves(
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
-    """Draw learning curves of one experiment in pairs: the code's dashed, the text's solid.
+    """Draw learning curves of one experiment in pairs: the code dashed, the text solid.
 
-    Time is logarithmic, since most differences are early.
+    Time is logarithmic, since most differences occur early.
 
     Parameters
     ----------
     published, changed : pandas.DataFrame
-        Columns `learner, time_step, mean, ci_low, ci_high`, of the same learners.
+        Curves of the code and of the text for the same learners: `learner, time_step, mean,
+        ci_low, ci_high`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -329,16 +332,16 @@ def discrepancy_curves_figure(
     *,
     width_cm: float = FULL_WIDTH,
 ) -> Figure:
-    """Make the figure of learning curves that differ: a panel for each discrepancy and experiment.
+    """Make the figure of learning curves that differ: one panel per discrepancy and experiment.
 
     Parameters
     ----------
     published : pandas.DataFrame
-        As in `reward_rate.csv`.
+        The table `reward_rate.csv`.
     changed : pandas.DataFrame
-        As in `discrepancy_curves.csv`: the same columns and `discrepancy`.
+        The table `discrepancy_curves.csv`: the same columns and `discrepancy`.
     differences : pandas.DataFrame
-        As in `discrepancies.csv`. Panels and curves are those of `differing`.
+        The table `discrepancies.csv`, from which `differing` selects panels and curves.
     width_cm : float, default 17.5
         Width of the figure.
 

@@ -1,4 +1,4 @@
-"""One replay event as a picture: the agent in its world, and the moves that were replayed."""
+"""Pictures of single replay events: the agent in its world, and the moves that were replayed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from analyses.plots.mdps import (
 from analyses.plots.style import (
     COLUMN_WIDTH,
     INCH,
-    counted,
+    count_text,
     kind_colour,
     label,
     new_figure,
@@ -44,10 +44,10 @@ __all__ = [
     "colours_of",
     "draw_arrows",
     "draw_walk",
+    "drawn_world",
     "path_so_far",
     "plot_event",
     "shown_part",
-    "world_of",
 ]
 
 PATH_COLOUR = "#bfe0f2"
@@ -82,23 +82,23 @@ def plot_event(
 ) -> Axes:
     """Draw one replay event on its world.
 
-    The agent is a square, the way by which it came a pale line; stars mark where episodes end and
-    where it was last paid. Arrows go as a move was replayed, in the colour of the kind of the
-    sequence that it belongs to, dark for early and light for late. A move that was replayed several
-    times is drawn once, as its first time.
+    The agent is a square, and the path by which it came is a pale line; stars mark where episodes
+    end and where the agent last received reward. Arrows point in the direction of replay, in the
+    colour of the kind of their sequence, dark for early moves and light for late ones. A move that
+    was replayed several times is drawn once, as at its first time.
 
     Parameters
     ----------
     log : EventLog or Run
-        A model's log or what has one, or that of a recording.
+        The log of a model or of a recording, or a run that has one.
     event : int, optional
-        The number of the replay event; by default that of the longest sequence.
+        The number of the replay event; by default the one with the longest sequence.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure, as high as the part of the world that is shown.
+        Where to draw; by default a new figure, as tall as the part of the world that is shown.
     width_cm : float, default 8.5
         Width of a new figure.
     run : int, default 0
-        Which run of the log.
+        Number of the run in the log.
     mdp : MDP, optional
         The world, for the positions of its states; by default that of the log.
 
@@ -110,7 +110,7 @@ def plot_event(
     Raises
     ------
     ValueError
-        If there is no such event, no world, or a world that the log is not from.
+        If there is no such event, if there is no world, or if the log is not from this world.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def plot_event(
     event = longest_event(log, run) if event is None else event
     moves = replayed_moves(log, event, run)
     steps = log.steps[log.steps["run"] == run]
-    world = world_of(log, mdp, steps)
+    world = drawn_world(log, mdp, steps)
     position = state_positions(world)
     first = moves.iloc[0]
     path = path_so_far(steps, first)
@@ -153,7 +153,7 @@ def plot_event(
     when = WHEN.get(str(first["phase"]), str(first["phase"]))
     ax.set_title(
         f"{learner}, {when}\nepisode {first['episode']:,}, step {first['step']:,}: "
-        f"{counted([len(moves)], 'move')} replayed"
+        f"{count_text([len(moves)], 'move')} replayed"
     )
     ax.legend(
         handles=[Line2D([], [], color=_colour(kind), label=label(kind)) for kind in kinds],
@@ -165,15 +165,15 @@ def plot_event(
     if is_new:
         add_note(
             cast(Figure, ax.figure),
-            "Arrows: moves as replayed, dark first, light last. Square: the agent. Pale line: how "
-            "it came. Star: an end, or where it was last paid."
-            + (" Dashed edge: the maze goes on." if dashes else ""),
+            "Arrows: moves as replayed, dark first, light last. Square: the agent. Pale line: its "
+            "path. Star: an end, or the last reward."
+            + (" Dashed edge: the maze continues." if dashes else ""),
         )
     return ax
 
 
 def _new_axes(width: float, height: float) -> Axes:
-    """Make a figure as high as what it shows and its title."""
+    """Make a figure as tall as its content and title."""
     figure = new_figure(width, height + _TITLE)
     ax: Axes = figure.subplots()
     return ax
@@ -187,14 +187,14 @@ def draw_walk(
     mdp: MDP,
     ax: Axes,
 ) -> None:
-    """Draw how the agent came, where it is, where episodes end and where it was last paid.
+    """Draw the agent, the path by which it came, where episodes end, and the last reward.
 
     Parameters
     ----------
     steps : pandas.DataFrame
         Steps of the run: `step, reward, next_state`.
     first : pandas.Series
-        The first move of an event, as `replayed_moves` has it.
+        The first move of an event, from `replayed_moves`.
     path : list of int
         States by which the agent came.
     position : ndarray of float64, shape (n_states, 2)
@@ -218,12 +218,12 @@ def _colour(kind: str) -> str:
 
 
 def colours_of(moves: pd.DataFrame) -> list[str]:
-    """Find the colour of each replayed move: that of its kind, or grey for a single move.
+    """Return the colour of each replayed move: that of its kind, or grey for a single move.
 
     Parameters
     ----------
     moves : pandas.DataFrame
-        As :func:`analyses.sequences.pauses.replayed_moves` gives it: `kind`.
+        Moves with the column `kind`, from :func:`analyses.sequences.pauses.replayed_moves`.
 
     Returns
     -------
@@ -233,34 +233,34 @@ def colours_of(moves: pd.DataFrame) -> list[str]:
     return [_colour(str(kind)) for kind in moves["kind"].astype(object).fillna(_SINGLE)]
 
 
-def world_of(log: EventLog, mdp: MDP | None, steps: pd.DataFrame) -> MDP:
-    """Find the world in which a log is drawn.
+def drawn_world(log: EventLog, mdp: MDP | None, steps: pd.DataFrame) -> MDP:
+    """Return the world in which a log is drawn.
 
     Parameters
     ----------
     log : EventLog
-        A log.
+        The log.
     mdp : MDP or None
-        The world that a user gave.
+        The world given by the user.
     steps : pandas.DataFrame
         Steps of the run that is drawn: `state, next_state`.
 
     Returns
     -------
     MDP
-        `mdp`, or else that of the log.
+        `mdp` if it is given, else the world of the log.
 
     Raises
     ------
     ValueError
-        If there is none, or the log is not from it.
+        If there is no world, or the log is not from `mdp`.
     """
     if mdp is not None:
         _check_world(steps, mdp)
     world = log.mdp if mdp is None else mdp
     if world is None:
         raise ValueError(
-            "The log was saved without its world and knows no positions. Give the world: an MDP "
+            "The log was saved without its world and has no positions. Give the world: an MDP "
             "as mdp=, or --mdp FILE, as analyses.jobs.mdp_files.write_mdps writes it."
         )
     return world
@@ -272,19 +272,19 @@ def _check_world(steps: pd.DataFrame, mdp: MDP) -> None:
     if not np.isin(made, state * mdp.n_states + mdp.successor).all():
         raise ValueError(
             f"The log is not from this world ({mdp.name!r}, {mdp.n_states} states): some of its "
-            "moves cannot be made there. Give the world in which the agent was."
+            "moves are impossible there. Give the world in which the agent was."
         )
 
 
 def path_so_far(steps: pd.DataFrame, first: pd.Series) -> list[int]:
-    """List the last states of the episode so far; none before it has begun.
+    """List the last states of the current episode; none before it has begun.
 
     Parameters
     ----------
     steps : pandas.DataFrame
         Steps of the run: `episode, step, state, next_state`.
     first : pandas.Series
-        The first move of an event, as `replayed_moves` has it.
+        The first move of an event, from `replayed_moves`.
 
     Returns
     -------
@@ -301,25 +301,25 @@ def path_so_far(steps: pd.DataFrame, first: pd.Series) -> list[int]:
 def shown_part(
     place: NDArray[np.float64], mdp: MDP, width: float
 ) -> tuple[NDArray[np.float64], float, bool]:
-    """Find which part of a world is shown.
+    """Choose the part of a world that is shown.
 
     Parameters
     ----------
     place : ndarray of float64, shape (n_places, 2)
-        Positions that are to be seen.
+        Positions that must be visible.
     mdp : MDP
-        The world; of one that is no maze, all is shown.
+        The world; if it is not a maze, all of it is shown.
     width : float
-        How wide it is drawn (inches).
+        Width of the drawing, in inches.
 
     Returns
     -------
     limits : ndarray of float64, shape (2, 2)
         Limits of the x and of the y axis.
     height : float
-        How high it is drawn (inches).
+        Height of the drawing, in inches.
     to_scale : bool
-        Whether it is drawn to scale; what is far wider than high, such as a tree, is stretched.
+        Whether it is drawn to scale; worlds much wider than tall, such as trees, are stretched.
     """
     cell_size = maze_cell_size(mdp)
     if cell_size is None:
@@ -340,12 +340,12 @@ def shown_part(
 
 
 def draw_arrows(pairs: NDArray[np.int64], position: NDArray[np.float64], ax: Axes) -> Quiver:
-    """Draw moves as arrows; to and fro keep to the right.
+    """Draw moves as arrows; opposite moves between the same states are drawn side by side.
 
     Parameters
     ----------
     pairs : ndarray of int64, shape (n_moves, 2)
-        Where each move begins and where it ends.
+        The first and the last state of each move.
     position : ndarray of float64, shape (n_states, 2)
         Positions of states.
     ax : matplotlib.axes.Axes

@@ -1,4 +1,4 @@
-"""Films: figures that are seen one after the other, written as GIF or MP4."""
+"""Films: figures shown one after the other, written as GIF or MP4."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["FRAMES_PER_SECOND", "Frames", "check_film", "write_film"]
 FRAMES_PER_SECOND = 20
 
 Frames = Iterator[tuple[Figure, float]]
-"""Figures, which may be the same one as it changes, and how long each is to be seen (s)."""
+"""Figures, or one changing figure again and again, each with the time it is shown (s)."""
 
 
 def write_film(frames: Frames, path: str | Path) -> Path:
@@ -29,7 +29,7 @@ def write_film(frames: Frames, path: str | Path) -> Path:
     Parameters
     ----------
     frames : iterator of (matplotlib.figure.Figure, float)
-        What is seen, and for how long (s).
+        Figures, each with the time it is shown (s).
     path : path
         The file to write, `.gif` or `.mp4`; MP4 needs the program ffmpeg.
 
@@ -41,9 +41,9 @@ def write_film(frames: Frames, path: str | Path) -> Path:
     Raises
     ------
     ValueError
-        If the name has another ending.
+        If the name has another suffix.
     FileNotFoundError
-        If ffmpeg is needed and missing.
+        If ffmpeg is needed but not installed.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def write_film(frames: Frames, path: str | Path) -> Path:
 
 
 def check_film(path: str | Path) -> str:
-    """Check that a film can be written in the format that its name asks for.
+    """Check that a film can be written in the format given by its name.
 
     Parameters
     ----------
@@ -77,9 +77,9 @@ def check_film(path: str | Path) -> str:
     Raises
     ------
     ValueError
-        If the name has another ending.
+        If the name has another suffix.
     FileNotFoundError
-        If ffmpeg is needed and missing.
+        If ffmpeg is needed but not installed.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def check_film(path: str | Path) -> str:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (".gif", ".mp4"):
-        raise ValueError(f"A film is written as .gif or .mp4; got the name {path.name!r}.")
+        raise ValueError(f"A film is written as .gif or .mp4, got the name {path.name!r}.")
     if suffix == ".mp4" and not animation.FFMpegWriter.isAvailable():
         raise FileNotFoundError(
             "MP4 needs the program ffmpeg, which was not found. Install it (apt install ffmpeg, "
@@ -99,7 +99,7 @@ def check_film(path: str | Path) -> str:
 
 
 def _write_gif(frames: Frames, path: Path) -> None:
-    """Write frames that share their colours, so that only what changes takes room."""
+    """Write frames with one palette, so that only changes between them take up space."""
     shown = [(_image(figure), round(1000 * seconds)) for figure, seconds in frames]
     images, durations = zip(*shown, strict=True)
     palette = _palette([images[0], images[len(images) // 2], images[-1]])
@@ -116,7 +116,7 @@ def _write_gif(frames: Frames, path: Path) -> None:
 
 
 def _palette(images: list[Image.Image]) -> Image.Image:
-    """Choose the most frequent colours, and one of those that look alike."""
+    """Choose the most frequent colours, and only one of several similar ones."""
     pixels = np.concatenate([np.asarray(image).reshape(-1, 3) for image in images])
     codes, counts = np.unique(pixels @ np.array([1 << 16, 1 << 8, 1]), return_counts=True)
     codes = codes[np.argsort(-counts, kind="stable")]

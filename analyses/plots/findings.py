@@ -1,4 +1,4 @@
-"""The page of a comparison: published findings beside what each account of replay predicts."""
+"""The page of a comparison: published findings beside the predictions of each account of replay."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = ["draw_evidence", "page_figure", "study_figures"]
 _COLOURS = "PuOr"
 _LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
 # Of the page, in inches:
-_ROW, _MORE_LINE = 0.102, 0.083  # the height of a row, and of each more line of its name
-_FEWEST_ROWS = 8  # of a study's panels: their words need room, too
+_ROW, _MORE_LINE = 0.102, 0.083  # the height of a row, and of each further line of its name
+_FEWEST_ROWS = 8  # of a study's panels: their texts need space
 _SOURCES, _LABELS = 1.36, 2.36
 _TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.22, 1.22, 0.6, 0.2, 0.06
 _LETTER = 0.0475  # of 6 pt, on average
@@ -35,10 +35,10 @@ _COLUMNS = 5  # of a study's figure
 _WIDEST = 0.3
 _PARTS = ("", "_of_all")
 _OF_A_STUDY = (
-    "Dots: the middle of what an account predicts, lines: 5 to 95 % of simulated studies; purple "
-    "diamonds where it makes the finding more probable than knowing nothing does, orange circles "
-    "where less, as on the page of all findings; no dot: no replay. Grey: as published, with its "
-    "error. *: the parameters of the account's authors."
+    "Dots: the median prediction of an account; lines: 5 to 95 % of simulated studies. Purple "
+    "diamonds: the account makes the finding more probable than an uninformed guess does; orange "
+    "circles: less, as on the page of all findings. No dot: no replay. Grey: the published value, "
+    "with its error. *: the parameters of the account's authors."
 )
 _NEEDED = ["finding", "study", "source", "task", "statistic", "label", "likelihood", "account"]
 _NEEDED += [
@@ -53,20 +53,21 @@ _NEEDED += ["published_high", "weight", "diagnostic", "is_control", "as_publishe
 
 
 def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw what each account predicts of each finding, coloured by the evidence.
+    """Draw what each account predicts for each finding, coloured by the evidence.
 
-    The dot in a cell is the middle of what an account predicts, the line goes from 5 to 95 % of its
-    simulated studies, a cross says that it replays nothing; the grey band is what was published,
-    with 95 % and the differences between studies, and an arrow the published direction from the
-    null, the thin line. Purple: the account makes the finding more probable than knowing nothing
-    does; orange: less. Pale rows are not diagnostic: controls predict them as well.
+    The dot in a cell is the median prediction of an account, and the line runs from 5 to 95 % of
+    its simulated studies; a cross means that it replays nothing. The grey band is the published
+    value with its 95 % interval, differences between studies included; an arrow is the published
+    direction from the null, which is the thin line. Purple: the account makes the finding more
+    probable than an uninformed guess does; orange: less. Pale rows are not diagnostic: controls
+    predict them equally well.
 
     Parameters
     ----------
     evidence : DataFrame
         The table ``evidence`` of a comparison.
     ax : matplotlib.axes.Axes
-        Where to draw; a row is as high as the lines of its name (inches).
+        Where to draw; the height of a row, in inches, is that of its name.
 
     Returns
     -------
@@ -112,7 +113,7 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
 
 
 def _edges(findings: pd.DataFrame) -> NDArray[np.float64]:
-    """Give where rows begin and end (inches), from the top."""
+    """Return the edges of the rows, in inches from the top."""
     more = np.array([_name(row).count("\n") for row in findings["label"]])
     return np.append(0.0, np.cumsum(_ROW + _MORE_LINE * more))
 
@@ -133,7 +134,7 @@ def _short(evidence: pd.DataFrame) -> dict[str, str]:
 
 
 def _limits(rows: pd.DataFrame) -> tuple[float, float]:
-    """Give the scale of a row: all that is drawn in it, and the null."""
+    """Return the limits of a row's scale, which include all that is drawn in it and the null."""
     names = ["predicted_low", "predicted_high", "published_low", "published_high"]
     shown = rows[names].to_numpy(float)
     is_share = rows["likelihood"].iloc[0] == "count"
@@ -171,11 +172,11 @@ def _draw_prediction(ax: Axes, x: float, y: float, row: pd.Series, low: float, h
 
 
 def _name_rows(ax: Axes, findings: pd.DataFrame, edges: NDArray[np.float64]) -> None:
-    """Name each row; the study and the task stand once, where they begin."""
+    """Label each row; the study and the task are written once, at their first row."""
     ax.set_yticks((edges[:-1] + edges[1:]) / 2, [_name(text) for text in findings["label"]])
     diagnostic = findings["diagnostic"].fillna(False).astype(bool)
-    for text, told in zip(ax.get_yticklabels(), diagnostic, strict=True):
-        text.set(color="black" if told else "0.5", linespacing=0.95)
+    for text, is_diagnostic in zip(ax.get_yticklabels(), diagnostic, strict=True):
+        text.set(color="black" if is_diagnostic else "0.5", linespacing=0.95)
     wide = ax.get_position().width * cast(Figure, ax.figure).get_size_inches()[0]
     before = ("", "")
     rows = findings[["source", "task"]].itertuples(index=False)
@@ -211,7 +212,7 @@ def _draw_sums(sums: pd.DataFrame, accounts: list[str], ax: Axes) -> None:
 
 
 def _write_shares(confusion: pd.DataFrame, accounts: list[str], ax: Axes) -> None:
-    """Write below each column how often its account is found, if it is the true one."""
+    """Write below each column how often its account is identified if it is true."""
     own = confusion[confusion["truth"] == confusion["found"]].set_index("truth")["share"]
     for x, account in enumerate(accounts):
         if account in own.index:
@@ -223,20 +224,20 @@ def _write_shares(confusion: pd.DataFrame, accounts: list[str], ax: Axes) -> Non
 
 _HOW_TO_READ = """A row is a published result, a column an account of replay.
 Purple: the account makes the result more probable than
-knowing nothing does; orange: less.
-In a cell: line and dot, what the account predicts over its
-parameters (5 to 95 % of simulated studies, the middle);
-grey band, what was published, with its error; arrow, the
+an uninformed guess does; orange: less.
+In a cell: line and dot, the prediction of the account over
+its parameters (5 to 95 % of simulated studies, median);
+grey band, the published value with its error; arrow, the
 published direction from the null (thin line); cross, no replay.
-Pale rows, grey names: not diagnostic, as a control, which
-knows nothing of learning, predicts them as well.
-Columns are ordered by their sums of all findings."""
+Pale rows, grey names: not diagnostic, since a control, which
+does not depend on learning, predicts them equally well.
+Columns are ordered by their sums over all findings."""
 
 _SUMS = """Sum over studies (bits, one vote each), 95 % over studies
-●  of all findings
-○  of diagnostic ones only, which favour accounts"""
+●  all findings
+○  diagnostic findings only, which favour accounts"""
 
-_FOUND = "If it were true, the share of simulated findings that tell so"
+_FOUND = "If it were true, the share of simulated findings that show it"
 
 
 @styled
@@ -251,10 +252,10 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     Returns
     -------
     matplotlib.figure.Figure
-        Findings by accounts as `draw_evidence` draws them; at the foot the sums of all and of the
-        diagnostic findings, with 95 % over studies, and how often each account would be found if it
-        were true. It is 17.5 cm wide, and with all findings 23 cm high. The parameters of the
-        accounts' authors have a row in `study_figures`, but no column here.
+        Findings by accounts as drawn by `draw_evidence`; at the foot, the sums over all and over
+        the diagnostic findings, with 95 % intervals over studies, and how often each account would
+        be identified if it were true. It is 17.5 cm wide and, with all findings, 23 cm tall. The
+        published parameters of accounts have a row in `study_figures`, but no column here.
 
     Raises
     ------
@@ -290,7 +291,7 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     first_control = accounts.index(_first_control(table))
     for ax in (main, foot, last):
         ax.axvline(first_control - 0.5, color="black", linewidth=0.8, zorder=6)
-    write(0.05, 0.05, "What each account of replay predicts of what was found", fontsize=9)
+    write(0.05, 0.05, "Published findings, and the predictions of each account", fontsize=9)
     write(0.05, _TITLE + 0.04, _HOW_TO_READ, fontsize=SMALL, linespacing=1.15)
     write(0.05, below, _SUMS, fontsize=SMALL)
     write(0.05, below + _FOOT + _GAP + 0.02, _FOUND, fontsize=SMALL)
@@ -303,7 +304,7 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
 
 
 def _ordered(evidence: pd.DataFrame, accounts: list[str]) -> pd.DataFrame:
-    """Sort findings by study and question, and accounts by their sums, controls last."""
+    """Sort findings by study and question, and accounts by their sums, with controls last."""
     ordered = evidence.sort_values(["study", "source", "task", "question"], kind="stable")
     order = {name: rank for rank, name in enumerate(accounts)}
     rank = ordered["account"].map(order) + len(order) * ordered["is_control"].astype(bool)
@@ -317,7 +318,7 @@ def _first_control(table: pd.DataFrame) -> str:
 
 
 def study_figures(evidence: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
-    """Draw a page for each study: its findings, and what all accounts predict.
+    """Draw one page per study: its findings and the predictions of all accounts.
 
     Parameters
     ----------
@@ -329,7 +330,7 @@ def study_figures(evidence: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     study : str
         Its name.
     figure : matplotlib.figure.Figure
-        A panel a finding.
+        The figure, with one panel per finding.
     """
     for study, rows in evidence.groupby("study", sort=False):
         yield str(study), _study_figure(rows)

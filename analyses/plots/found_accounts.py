@@ -1,4 +1,4 @@
-"""Which account a comparison finds, if another one is true."""
+"""Which account a comparison identifies, for each account that might be true."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ __all__ = ["found_accounts_figure", "plot_found_accounts"]
 _LEAST, _DARK = 0.05, 0.6
 _ROW, _NAMES = 0.16, 1.5  # inches
 _NOTE = (
-    "% of simulated sets of findings; below 5 none is written. Each set is drawn from what the "
-    "account of the row predicts."
+    "% of simulated sets of findings; numbers below 5 are omitted. Each set is drawn from the "
+    "predictions of the account of its row."
 )
 
 
@@ -34,14 +34,14 @@ _NOTE = (
 def plot_found_accounts(
     confusion: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw who wins the comparison if the findings were those of a simulated account.
+    """Draw how often the comparison identifies each account if the findings are simulated by one.
 
     Parameters
     ----------
     confusion : DataFrame
         The table ``confusion`` of a comparison: `truth, found, share`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -81,7 +81,7 @@ def plot_found_accounts(
 
 @styled
 def found_accounts_figure(confusion: pd.DataFrame) -> Figure:
-    """Make the figure of which account a comparison finds, if another one is true.
+    """Make the figure of which account a comparison identifies, for each account that is true.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
-    counted,
+    count_text,
     new_axes,
     own_looks,
     styled,
@@ -42,14 +42,14 @@ _COLUMNS = ["task", "setting", "place", "direction", "mean", "ci_low", "ci_high"
 def plot_gain_floor(
     gain_floor: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw segments per episode at start and goal, with intervals, as a bar for each setting.
+    """Draw segments per episode at start and goal, with intervals, as one bar per setting.
 
     Parameters
     ----------
     gain_floor : pandas.DataFrame
         Rows of one task: `setting, place, direction, mean, ci_low, ci_high`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -61,7 +61,7 @@ def plot_gain_floor(
     Raises
     ------
     ValueError
-        If columns are missing, or there are several rows for one bar.
+        If columns are missing, or a bar has several rows.
 
     Examples
     --------
@@ -105,12 +105,12 @@ def plot_gain_floor(
 
 @styled
 def gain_floor_figure(gain_floor: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of what the gain floor does: a panel for each task.
+    """Make the figure of the effect of the gain floor: one panel per task.
 
     Parameters
     ----------
     gain_floor : pandas.DataFrame
-        As :func:`analyses.studies.gain_floor.compare_gain_floors` gives it.
+        The table of :func:`analyses.studies.gain_floor.compare_gain_floors`.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -148,5 +148,5 @@ def _looks(gain_floor: pd.DataFrame) -> dict[str, Look]:
 
 
 def _title(rows: pd.DataFrame, task: str) -> str:
-    n = counted(rows.get("n", ()), "animal")
+    n = count_text(rows.get("n", ()), "animal")
     return f"{_TASKS.get(task, task)} ({n})" if n else _TASKS.get(task, task)

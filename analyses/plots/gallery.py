@@ -1,4 +1,4 @@
-"""One maze, one moment: what each learner would replay next, a small panel each."""
+"""What each learner would replay next at one moment in one maze, in one small panel each."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ _COLUMNS = ["learner", "phase", "location", "order", "state", "next_state", "cha
 def plot_experience(
     steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw the paths of all episodes, side by side, and how often each was run.
+    """Draw the paths of all episodes side by side, with the number of times each was run.
 
     Parameters
     ----------
     steps : pandas.DataFrame
         Columns `episode, state, next_state`, in order.
     mdp : MDP
-        Where they were run.
+        The world.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -127,15 +127,15 @@ def plot_next_replay(
     Parameters
     ----------
     replay : pandas.DataFrame
-        Rows of one learner, as :func:`analyses.studies.gallery.next_replay` gives them. An arrow is
-        a move as replayed, dark for early and light for late, thick where an action value changed
-        much. A move that is replayed again is drawn once, as its first time.
+        The rows of one learner in the table of :func:`analyses.studies.gallery.next_replay`. An
+        arrow is a move as replayed, dark for early moves and light for late ones, thick for a large
+        change of the action value. A repeated move is drawn once, as at its first time.
     steps : pandas.DataFrame
         Columns `episode, state, next_state`, in order.
     mdp : MDP
-        Where it happened.
+        The world.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -167,7 +167,7 @@ def plot_next_replay(
         begin, end = position[state], position[next_state]
         x, y = 0.0, 0.0
         if (next_state, state) in drawn:
-            # To and fro keep to the right.
+            # Opposite moves between the same states are drawn side by side.
             along = (end - begin) / np.hypot(*(end - begin))
             x, y = _ASIDE * along[1], -_ASIDE * along[0]
         width = _THIN + (_THICK - _THIN) * (change / largest if largest > 0 else 0.0)
@@ -194,16 +194,16 @@ def plot_next_replay(
 def gallery_figure(
     replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
-    """Make the figure of what each learner would replay next: a panel for each learner.
+    """Make the figure of what each learner would replay next, with one panel per learner.
 
     Parameters
     ----------
     replays : pandas.DataFrame
-        As :func:`analyses.studies.gallery.next_replay` gives it.
+        The table of :func:`analyses.studies.gallery.next_replay`.
     steps : pandas.DataFrame
-        What was experienced: columns `episode, state, next_state`, in order.
+        The experience: columns `episode, state, next_state`, in order.
     mdp : MDP
-        Where it happened.
+        The world.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -238,8 +238,8 @@ def gallery_figure(
     _draw_key(axes[-1])
     add_note(
         figure,
-        "Arrows go as a move was replayed; one that was replayed again is drawn once. A title in "
-        "the colour of a kind: all sequences are of it. Numbers: how often a path was run.",
+        "Arrows: moves in the direction of replay; repeated moves are drawn once. A title in the "
+        "colour of a kind: all sequences are of this kind. Numbers: how often a path was run.",
     )
     return figure
 
@@ -250,7 +250,7 @@ def _path(steps: pd.DataFrame, episode: int) -> list[int]:
 
 
 def _summary(replay: pd.DataFrame) -> tuple[str, str]:
-    """Describe what is replayed; returns the text and its colour."""
+    """Describe the replay of a learner; return the text and its colour."""
     if (replay["order"] < 0).all():
         return "replays nothing", "0.55"
     kinds = replay["kind"].dropna().value_counts().index.tolist()
@@ -261,7 +261,7 @@ def _summary(replay: pd.DataFrame) -> tuple[str, str]:
 
 
 def _title(ax: Axes, name: str, text: str, colour: str) -> None:
-    """Write a name, and below it what it does; neither makes its column wider."""
+    """Write a learner's name and below it a description; neither widens the column."""
     ax.set_title(name, fontsize=7, fontweight="bold", pad=10).set_in_layout(False)
     ax.annotate(
         text,

@@ -1,4 +1,4 @@
-"""The frame of a figure: panels in rows and columns, with titles and letters, and one legend."""
+"""The layout of a figure: panels in rows and columns, with titles and letters, and one legend."""
 
 from __future__ import annotations
 
@@ -57,27 +57,27 @@ def grid(
     Parameters
     ----------
     titles : sequence of str
-        The title of each panel, row by row; it may be empty. Long ones are broken into lines.
+        The title of each panel, row by row; it may be empty. Long titles are wrapped.
     n_columns : int
-        Panels in a row, at most.
+        The largest number of panels in a row.
     panel_height : float or sequence of float
-        Height of every row, or of each (inches).
+        Height of all rows, or of each row, in inches.
     width_cm : float, default 17.5
         Width of the figure.
     legend : collection of dict, optional
-        Looks, as of `add_legend`.
+        Looks, as in `add_legend`.
     legend_columns : int, default 5
-        Names in a row of the legend, at most; fewer where the figure is narrow.
+        The largest number of names in a row of the legend; fewer in a narrow figure.
     legend_title : str, optional
         A title above the legend.
     labels_cm : float, default 0
-        Room that names of rows take at the left of the first panel, and titles don't have.
+        Width of the row labels left of the first panel, which titles cannot use.
     letters : bool, default True
         Whether panels have letters, if there are several.
     note : str, default ""
-        What a reader has to know of all panels, as of `add_note`.
+        A note about all panels, as in `add_note`.
     ylabel : str, default ""
-        One label of the y axes of all panels; broken into lines where the rows are low.
+        A common label of the y axes of all panels, wrapped to their height.
     sharex, sharey : bool or {"row", "col"}, default False
         Which panels share an axis.
 
@@ -86,7 +86,12 @@ def grid(
     figure : matplotlib.figure.Figure
         The figure.
     axes : list of matplotlib.axes.Axes
-        A panel for each title.
+        One panel per title.
+
+    Raises
+    ------
+    ValueError
+        If the width is below 4 cm.
 
     Examples
     --------
@@ -126,14 +131,28 @@ def grid(
         add_note(figure, note)
     if legend:
         add_legend(figure, legend, legend_columns, title=legend_title)
-    if ylabel:  # in the middle of the panels, not of the figure, which is higher
+    if ylabel:  # centred on the panels, since the figure is taller than they are
         middle = 1 - height / 2 / figure.get_size_inches()[1]
         figure.supylabel(fill(ylabel, int(height / _TITLE_LETTER))).set_y(middle)
     return figure, axes
 
 
 def fitting_columns(n_columns: int, width_cm: float, panel_cm: float) -> int:
-    """Tell how many panels of a least width stand side by side: at least one, at most so many.
+    """Return how many panels fit side by side, at least one.
+
+    Parameters
+    ----------
+    n_columns : int
+        The largest number of panels.
+    width_cm : float
+        Width of the figure.
+    panel_cm : float
+        The smallest width of a panel.
+
+    Returns
+    -------
+    int
+        The number of columns.
 
     Examples
     --------
@@ -146,17 +165,17 @@ def fitting_columns(n_columns: int, width_cm: float, panel_cm: float) -> int:
 def add_legend(
     figure: Figure, looks: Collection[Look], n_columns: int, title: str | None = None
 ) -> None:
-    """Add a legend below the panels of a figure, which becomes higher by it.
+    """Add a legend below the panels of a figure, which becomes taller.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         The figure.
     looks : collection of dict
-        What is named, in order: `label`, `color` and so on. A look with a line style or a marker is
-        a line, any other an area.
+        The entries, in order: `label`, `color` and so on. A look with a line style or a marker is
+        shown as a line, any other as an area.
     n_columns : int
-        Names in a row, at most; fewer where the figure is narrow.
+        The largest number of names in a row; fewer in a narrow figure.
     title : str, optional
         A title.
     """
@@ -184,7 +203,7 @@ def add_legend(
 
 
 def add_own_legend(ax: Axes, is_new: bool, looks: Collection[Look]) -> None:
-    """Add a legend below a panel, if a figure was made for it; one in a grid has that of the grid.
+    """Add a legend below a panel that has its own figure; panels of a grid share the grid's legend.
 
     Parameters
     ----------
@@ -193,28 +212,28 @@ def add_own_legend(ax: Axes, is_new: bool, looks: Collection[Look]) -> None:
     is_new : bool
         Whether its figure was made for it.
     looks : collection of dict
-        As of `add_legend`.
+        The entries, as in `add_legend`.
     """
     if is_new and looks:
         add_legend(cast(Figure, ax.figure), looks, _OWN_COLUMNS)
 
 
 def _row_width(names: list[float], n_columns: int) -> float:
-    """Estimate how wide a legend is (inches)."""
+    """Estimate the width of a legend, in inches."""
     n_rows = -(-len(names) // n_columns)
     longest = [max(names[k : k + n_rows]) for k in range(0, len(names), n_rows)]
     return sum(_HANDLE + _LEGEND_LETTER * letters for letters in longest)
 
 
 def add_note(figure: Figure, text: str) -> None:
-    """Write below all else what holds for all panels; the figure becomes higher by it.
+    """Write a note about all panels at the foot of a figure, which becomes taller.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        The figure, without its legend, which stands above.
+        The figure; its legend is added later, above the note.
     text : str
-        What is counted, what bands and gaps mean, and the like. It is broken into lines.
+        What is counted, what bands and gaps mean, and the like. It is wrapped.
     """
     lines = fill(text, int((figure.get_size_inches()[0] - 0.2) / _NOTE_LETTER))
     bottom = _add_room_below(figure, _NOTE_LINE * (lines.count("\n") + 1) + 0.05)
@@ -224,7 +243,7 @@ def add_note(figure: Figure, text: str) -> None:
 
 
 def _add_room_below(figure: Figure, room: float) -> float:
-    """Make a figure higher, above what is below its panels; returns where the room begins.
+    """Make a figure taller by some room directly below its panels; return where the room begins.
 
     Lengths are in inches.
     """
@@ -250,7 +269,7 @@ def _handle(look: Look) -> Artist:
 
 
 def letter_panels(axes: Sequence[Axes]) -> None:
-    """Put the letters A, B, C, ... at the upper left of panels.
+    """Write the letters A, B, C, ... at the upper left of panels.
 
     Parameters
     ----------
@@ -272,7 +291,7 @@ def letter_panels(axes: Sequence[Axes]) -> None:
 
 
 def keep_outer_labels(axes: Sequence[Axes]) -> None:
-    """Remove the labels of axes that have a panel below, or one at their left.
+    """Remove the x labels of panels above another panel, and the y labels of those right of one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What seaborn draws: layers of marks on given axes, curves with their bands, and whiskers."""
+"""Drawing with seaborn: layers of marks on given axes, curves with bands, and whiskers."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ __all__ = ["draw", "draw_curves", "hatch", "nominal", "whiskers"]
 
 
 def draw(plot: so.Plot, ax: Axes) -> Axes:
-    """Draw layers of marks on an Axes, which keeps its title and its labels.
+    """Draw layers of marks on an Axes, which keeps its title and labels.
 
     Parameters
     ----------
     plot : seaborn.objects.Plot
         Data, marks and scales.
     ax : matplotlib.axes.Axes
-        Where to draw. Its scales become linear; set others afterwards, so that what is drawn are
-        the numbers of the table and not those of a transformation and its inverse.
+        Where to draw. Its scales become linear; set other scales afterwards, so that the numbers
+        drawn are those of the table, not those of a transformation and its inverse.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def draw(plot: so.Plot, ax: Axes) -> Axes:
     >>> ax.lines[0].get_ydata().tolist(), ax.get_ylabel()
     ([3.0, 5.0], '')
     """
-    # Seaborn has a look of its own, unless it is told the present one.
+    # Without the current settings, seaborn would use its own.
     theme = {name: mpl.rcParams[name] for name in so.Plot.config.theme}
     title = ax.get_title(loc=mpl.rcParams["axes.titlelocation"])
     plot = plot.label(x=ax.get_xlabel(), y=ax.get_ylabel(), title=title)
@@ -56,32 +56,32 @@ def draw(plot: so.Plot, ax: Axes) -> Axes:
 
 
 def nominal(looks: Mapping[str, Look], what: str = "color") -> so.Nominal:
-    """Give the scale by which names have their colours, or another part of their looks.
+    """Make the scale that maps names to their colours, or to another property of their looks.
 
     Parameters
     ----------
     looks : mapping of str to dict
         Looks by name, in order.
     what : str, default "color"
-        The part, such as `marker`.
+        The property, such as `marker`.
 
     Returns
     -------
     seaborn.objects.Nominal
-        An argument of `seaborn.objects.Plot.scale`.
+        The scale, for `seaborn.objects.Plot.scale`.
     """
     return so.Nominal({name: look[what] for name, look in looks.items()}, list(looks))
 
 
 def hatch(ax: Axes, looks: Iterable[Look]) -> None:
-    """Hatch the bars on an Axes whose look has a hatching, in white.
+    """Hatch in white the bars on an Axes whose look has a hatching.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where bars were drawn in the colours of the looks.
+        The axes with bars in the colours of the looks.
     looks : iterable of dict
-        The looks, with `color` and perhaps `hatch`.
+        The looks, with `color` and optionally `hatch`.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def hatch(ax: Axes, looks: Iterable[Look]) -> None:
             if patch.get_facecolor() == colour:
                 patch.set(**white)
         for bars in list(ax.collections):
-            if isinstance(bars, PatchCollection):  # its edges have the colour of the bars
+            if isinstance(bars, PatchCollection):  # whose edges have the colour of the bars
                 same = np.all(np.asarray(bars.get_facecolor()) == colour, axis=1)
                 paths = [path for path, is_of in zip(bars.get_paths(), same, strict=True) if is_of]
                 ax.add_collection(PathCollection(paths, facecolor="none", **white))
@@ -117,24 +117,24 @@ def draw_curves(
     shade: float | None = 0.15,
     **line: Any,
 ) -> Axes:
-    """Draw a curve for each name, and below all curves their intervals as bands.
+    """Draw a curve for each name, and behind all curves their intervals as bands.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        A row for each point of a curve. Intervals are drawn where it has `ci_low` and `ci_high`; a
+        One row per point of a curve. Intervals are drawn where it has `ci_low` and `ci_high`; a
         band ends where points have no interval.
     ax : matplotlib.axes.Axes
         Where to draw.
     x, y, by : str
-        The columns that hold the points and the name of the curve.
+        The columns with the coordinates of the points and the name of the curve.
     looks : mapping of str to dict
-        The look of each curve by name, in order: arguments of `matplotlib.lines.Line2D`, `color`
-        among them.
+        The look of each curve by name, in order: arguments of `matplotlib.lines.Line2D`, including
+        `color`.
     shade : float or None, default 0.15
-        How opaque bands are; None for a bar at each point, where single points have intervals.
+        The opacity of bands; None draws a bar at each point instead.
     **line
-        What all curves share, as in `seaborn.objects.Path`.
+        Properties of all curves, as in `seaborn.objects.Path`.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def draw_curves(
     draw(plot.scale(color=nominal(looks)), ax)
     drawn = set(table[by])
     for curve, name in zip(ax.lines[others:], filter(drawn.__contains__, looks), strict=True):
-        # Seaborn gives lines that it knows as solid the caps of solid lines, which would fill gaps.
+        # Seaborn draws these lines with the caps of solid lines, which would fill gaps of dashes.
         curve.set_dash_capstyle(mpl.rcParams["lines.dash_capstyle"])
         curve.set(**{"label": name, "linestyle": "-", **looks[name]})
     return ax
@@ -180,11 +180,11 @@ def whiskers(
     plot : seaborn.objects.Plot
         A plot of bars.
     data : pandas.DataFrame
-        A row for each interval, with its ends as `ci_low` and `ci_high`.
+        One row per interval, with its ends `ci_low` and `ci_high`.
     along : {"x", "y"}
         The axis along which intervals run.
     *moves : seaborn.objects.Move
-        How they are moved to their bars.
+        The moves that place them on their bars.
 
     Returns
     -------

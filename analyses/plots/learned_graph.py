@@ -1,4 +1,4 @@
-"""The graph that an agent has learned, growing with its experience."""
+"""The graph that an agent learns, as it grows with experience."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from replay.worlds.mdp import MDP
 
 __all__ = ["growth_moments", "learned_graph_figure", "plot_learned_graph"]
 
-_WIDEST = 60  # edges that are drawn at full width
-_BAR = 0.5  # inches, height of the bar of colours and its label
+_WIDEST = 60  # edges drawn at full width
+_BAR = 0.5  # inches, height of the colour bar and its label
 
 
 @styled
@@ -45,20 +45,20 @@ def plot_learned_graph(
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
-    """Draw a learned graph: states coloured by value, or by visits where values are not known.
+    """Draw a learned graph, with states coloured by value, or by visits if values are unknown.
 
     Parameters
     ----------
     graph : networkx.MultiDiGraph
-        As of `EventLog.graph`: nodes with `pos`, `value` and `visits`, edges with `count`.
+        A graph from `EventLog.graph`: nodes with `pos`, `value` and `visits`, edges with `count`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
     mdp : MDP, optional
-        Drawn pale behind the graph.
+        The world, drawn pale behind the graph.
     norm : matplotlib.colors.Normalize, optional
-        Range of the colours; default that of the graph.
+        Range of the colours; by default that of the graph.
 
     Returns
     -------
@@ -83,8 +83,8 @@ def plot_learned_graph(
     place = nx.get_node_attributes(graph, "pos")
     if len(place) < graph.number_of_nodes() or None in place.values():
         raise ValueError(
-            "Some nodes have no pos, so there is no place to draw them: give the log an MDP with "
-            "positions, or set pos with networkx.set_node_attributes."
+            "Some nodes have no pos and cannot be drawn: give the log an MDP with positions, or "
+            "set pos with networkx.set_node_attributes."
         )
     ax = new_axes(width_cm) if ax is None else ax
     ax.set_axis_off()
@@ -141,18 +141,18 @@ def learned_graph_figure(
     Parameters
     ----------
     graphs : mapping of int to networkx.MultiDiGraph
-        The graph by time step, as of `EventLog.graph`.
+        Time step -> graph from `EventLog.graph`.
     mdp : MDP, optional
-        Where it was learned, drawn pale behind.
+        The world, drawn pale behind the graph.
     learner : str, optional
-        Who learned it, to be named below.
+        The learner, to be named below the figure.
     width_cm : float, default 17.5
         Width of the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure; all panels share the colours' range.
+        The figure; all panels share the range of colours.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def learned_graph_figure(
 
 
 def _ratio(mdp: MDP | None) -> float:
-    """Tell how high a maze is beside its width."""
+    """Return the ratio of a maze's height to its width."""
     if mdp is None:
         return 1.0
     n_rows, n_columns = layout(mdp).shape
@@ -207,16 +207,16 @@ def _note(learner: str, known: bool, mdp: MDP | None) -> str:
     what = "value, the largest of its action values" if known else "number of visits"
     return (
         (f"{label(learner)}, one run. " if learner else "One run. ")
-        + f"A dot is a state that was met, coloured by its {what}; a line is a move that was made, "
-        "thicker the more often."
-        + ("" if mdp is None else " Pale: what the world holds beyond. Star: the end of episodes.")
+        + f"A dot is a visited state, coloured by its {what}; a line is a move that was made, "
+        "thicker if more often."
+        + ("" if mdp is None else " Pale: the rest of the world. Star: the end of episodes.")
     )
 
 
 def growth_moments(
     steps: pd.DataFrame, shares: Sequence[float] = (0.05, 0.3, 0.7, 1.0)
 ) -> list[int]:
-    """Find when an agent had met given shares of all the states that it ever met.
+    """Find when an agent had visited given shares of all states that it ever visited.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def growth_moments(
     Returns
     -------
     list of int
-        The first step by which each share was met, without repetition.
+        The first step at which each share was reached, without repetition.
 
     Raises
     ------

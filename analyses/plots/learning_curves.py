@@ -19,7 +19,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
-    counted,
+    count_text,
     label,
     learner_looks,
     new_axes,
@@ -48,17 +48,17 @@ def plot_learning_curves(
     Parameters
     ----------
     reward_rate : pandas.DataFrame
-        Columns `learner, time_step, mean, ci_low, ci_high`: thick lines and, where there is an
-        interval, bands.
+        Columns `learner, time_step, mean, ci_low, ci_high`, drawn as thick lines and, where there
+        are intervals, bands.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
     single_runs : pandas.DataFrame, optional
-        Columns `learner, mdp, seed, time_step, reward_rate` (normalised): thin lines, the first
-        five runs of each learner.
+        Columns `learner, mdp, seed, time_step, reward_rate` (normalised), drawn as thin lines for
+        the first five runs of each learner.
     looks : mapping of str to dict, optional
-        Label, colour and line style by learner; default `learner_looks` of the table.
+        Label, colour and line style by learner; by default the `learner_looks` of the table.
 
     Returns
     -------
@@ -108,12 +108,12 @@ def learning_curves_figure(
     *,
     width_cm: float = FULL_WIDTH,
 ) -> Figure:
-    """Make the figure of all learning curves: a panel for each experiment, one legend.
+    """Make the figure of all learning curves: one panel per experiment, one legend.
 
     Parameters
     ----------
     reward_rate : pandas.DataFrame
-        As in `reward_rate.csv`: `experiment, learner, time_step, mean, sem, ci_low, ci_high,
+        The table `reward_rate.csv`: `experiment, learner, time_step, mean, sem, ci_low, ci_high,
         n_mdps, n_seeds`.
     single_runs : pandas.DataFrame, optional
         Normalised windows of a few runs: `experiment, learner, mdp, seed, time_step, reward_rate`.
@@ -156,15 +156,15 @@ def learning_curves_figure(
 
 
 def _title(rows: pd.DataFrame, experiment: str) -> str:
-    n = counted(rows.get("n_mdps", ()), "world")
+    n = count_text(rows.get("n_mdps", ()), "world")
     return f"{label(experiment)} ({n})" if n else label(experiment)
 
 
 def _note(reward_rate: pd.DataFrame, has_runs: bool) -> str:
-    seeds = counted(reward_rate.get("n_seeds", ()), "run")
+    seeds = count_text(reward_rate.get("n_seeds", ()), "run")
     return (
         "0 is the random policy, 1 the optimal one. Lines: means over worlds"
-        + (f", with {seeds} of each learner in a world" if seeds else "")
+        + (f", with {seeds} of each learner per world" if seeds else "")
         + ". Bands: 95 % intervals over worlds"
         + ("; thin lines: single runs." if has_runs else ".")
     )

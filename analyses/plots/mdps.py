@@ -1,4 +1,4 @@
-"""MDPs drawn as what they are: mazes to scale, trees and other MDPs as graphs."""
+"""Drawings of MDPs: mazes to scale, trees and other MDPs as graphs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def draw_ends(places: NDArray[np.float64], ax: Axes, size: float = 45, zorder: f
     size : float, default 45
         Area of a star in square points.
     zorder : float, default 5
-        What the stars are above.
+        The drawing order: stars are above what has a lower one.
 
     Returns
     -------
@@ -91,31 +91,31 @@ def plot_mdp(
 ) -> Axes:
     """Draw an MDP: the walls of a maze, or the graph of any other.
 
-    In a graph each line is an action's transition; its width is the probability and its colour the
-    reward, grey for none. A ring marks the starts, unless an episode can start anywhere, and a star
-    the terminal states.
+    In a graph, each line is a transition of an action; its width is the probability and its colour
+    the reward, grey for none. A ring marks each start, unless an episode can start anywhere, and a
+    star each terminal state.
 
     Parameters
     ----------
     mdp : MDP
         What to draw.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
     rewards : bool, default True
-        Whether to show starts, ends, rewards and probabilities; without them the MDP is a pale
+        Whether to show starts, ends, rewards and probabilities; otherwise the MDP is a pale
         background to draw on.
 
     Returns
     -------
     matplotlib.axes.Axes
-        `ax`. Units of the axes are those of the positions (cm).
+        `ax`, in the units of the positions (cm).
 
     Raises
     ------
     TypeError
-        If it is no MDP.
+        If `mdp` is not an MDP.
 
     Examples
     --------
@@ -152,12 +152,12 @@ def plot_mdp(
 
 
 def draw_scale_bar(ax: Axes, length: float) -> Axes:
-    """Draw a scale bar of a length in cm below the lower left corner of the axes' limits.
+    """Draw a scale bar below the lower left corner of the axes.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where to draw; its data are in cm.
+        Where to draw; its units are cm.
     length : float
         Length in cm.
 
@@ -187,19 +187,19 @@ def draw_scale_bar(ax: Axes, length: float) -> Axes:
 
 
 def mark_cut_edges(mdp: MDP, ax: Axes) -> list[Line2D]:
-    """Draw dashes along the sides of a picture beyond which a maze goes on.
+    """Draw dashed lines along the sides of a picture beyond which a maze continues.
 
     Parameters
     ----------
     mdp : MDP
         A maze.
     ax : matplotlib.axes.Axes
-        Where a part of it is drawn; its limits are final.
+        The axes on which a part of it is drawn; their limits must be final.
 
     Returns
     -------
     list of matplotlib.lines.Line2D
-        The dashes; none where the whole maze is drawn.
+        The dashed lines; none if the whole maze is drawn.
     """
     height, width = np.array(layout(mdp).shape) * (maze_cell_size(mdp) or 0.0)
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
@@ -228,7 +228,7 @@ def mark_cut_edges(mdp: MDP, ax: Axes) -> list[Line2D]:
 
 
 def maze_cell_size(mdp: MDP) -> float | None:
-    """Width of a maze's cells in cm, or None for an MDP that is not a maze.
+    """Return the width of a maze's cells in cm, or None for an MDP that is not a maze.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def maze_cell_size(mdp: MDP) -> float | None:
     Returns
     -------
     float or None
-        The width, if labels are cells (x, y) and positions are the cells' middles.
+        The width, if labels are cells (x, y) and positions are the centres of the cells.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def maze_cell_size(mdp: MDP) -> float | None:
 
 
 def state_positions(mdp: MDP) -> NDArray[np.float64]:
-    """Where to draw each state: its position, or a spring layout where there are none.
+    """Return where to draw each state: its position, or a place in a spring layout.
 
     Parameters
     ----------
@@ -281,12 +281,12 @@ def state_positions(mdp: MDP) -> NDArray[np.float64]:
 
 @styled
 def mdps_figure(mdps: Mapping[str, MDP], *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of example MDPs: a panel for each experiment.
+    """Make the figure of example MDPs: one panel per experiment.
 
     Parameters
     ----------
     mdps : mapping of str to MDP
-        One example MDP by experiment.
+        Experiment -> example MDP.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -328,16 +328,16 @@ def _note(mdps: Sequence[MDP]) -> str:
     anywhere = [(mdp.start_probability > 0).sum() >= 0.5 * mdp.n_states for mdp in mdps]
     return " ".join(
         [
-            *(["Trees: a line is a transition of an action, as wide as it is probable and coloured "
-               "by its reward; grey: none."] * (not all(mazes))),
-            *(["Mazes: grey are walls."] * any(mazes)),
+            *(["Trees: a line is a transition of an action; its width is the probability, its "
+               "colour the reward (grey: none)."] * (not all(mazes))),
+            *(["Mazes: walls are grey."] * any(mazes)),
             *(["Without a mark, episodes start anywhere."] * any(anywhere)),
         ]
     )  # fmt: skip
 
 
 def _edges(mdp: MDP) -> pd.DataFrame:
-    """List the transitions that go somewhere, one a row."""
+    """List the transitions to another state, one per row."""
     row = np.repeat(np.arange(len(mdp.successor_offset) - 1), np.diff(mdp.successor_offset))
     edges = pd.DataFrame(
         {
@@ -402,7 +402,7 @@ def _draw_walls(mdp: MDP, cell_size: float, colour: str, ax: Axes) -> None:
 def _curves(
     edges: pd.DataFrame, start: NDArray[np.float64], end: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Bend the lines of several actions between the same two states apart.
+    """Bend apart the lines of several actions between the same two states.
 
     Returns quadratic Bezier curves, shape (n_edges, n_points, 2).
     """

@@ -1,4 +1,4 @@
-"""What accounts of replay give under their authors' protocols, and under those of experiments."""
+"""Results of accounts of replay under their authors' protocols and under those of experiments."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _COLOURS = {"yes": "#0072b2", "no": "#d55e00", "undecided": "#999999", "": "#fff
 _MARKERS = {"yes": "o", "no": "D", "undecided": "s", "": "s"}
 _LOOKS: list[Look] = [
     {"label": name, "color": _COLOURS[key], "marker": _MARKERS[key], "linestyle": "none"}
-    for key, name in (("yes", "agrees"), ("no", "does not"))
+    for key, name in (("yes", "agrees"), ("no", "disagrees"))
 ]
 _SIGNS = {"yes": "\N{CHECK MARK}", "no": "\N{BALLOT X}", "undecided": "?", "": ""}
 _VERDICTS: list[Look] = [
     {"label": f"{_SIGNS[key]} {words}", "color": _COLOURS[key]}
     for key, words in (
         ("yes", "shows the effect"),
-        ("no", "shows none, or the opposite"),
-        ("undecided", "not told: no replay, or an interval around 0"),
+        ("no", "no effect, or the opposite"),
+        ("undecided", "undecided: no replay, or an interval around 0"),
     )
 ]
 _COLUMNS = ["account", "panel", "quantity", "value", "sem", "ours", "ci_low", "ci_high", "agrees"]
 _CONTRAST = [*_COLUMNS, "task", "sign", "experiment", "experiment_low", "experiment_high"]
 _CONTRAST += ["experiment_agrees"]
 _INTERVAL = 1.96
-_CELLS, _LETTER = 2.25, 0.05  # inches: the cells of an effect, a letter of its name
+_CELLS, _LETTER = 2.25, 0.05  # inches: width of the cells of an effect, and of a letter
 _SHORT = {"prioritized_memory_access": "Memory access", "prioritized_sweeping": "Sweeping"}
 
 
@@ -54,15 +54,15 @@ _SHORT = {"prioritized_memory_access": "Memory access", "prioritized_sweeping": 
 def plot_parity(
     panel: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw the values of one panel: as published along x, ours along y, with 95 % intervals.
+    """Draw the values of one panel, published on the x axis and ours on the y axis, with intervals.
 
     Parameters
     ----------
     panel : pandas.DataFrame
-        Rows of ``parity.csv`` that have a published value: `value, sem, ours, ci_low, ci_high,
-        agrees`.
+        Rows of ``parity.csv`` with a published value: `value, sem, ours, ci_low, ci_high, agrees`.
+        Intervals are 95 %.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -102,12 +102,12 @@ def plot_parity(
 
 @styled
 def parity_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of published and simulated values, a panel for each published figure.
+    """Make the figure of published and simulated values, one panel per published figure.
 
     Parameters
     ----------
     parity : pandas.DataFrame
-        As ``parity.csv`` has it.
+        The table ``parity.csv``.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -124,7 +124,9 @@ def parity_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
     check_table(parity, _COLUMNS, "parity")
     drawn = parity.dropna(subset=["value", "ours"])
     if drawn.empty:
-        raise ValueError("parity has no published value that was simulated: nothing can be drawn.")
+        raise ValueError(
+            "parity has no published value that was simulated: there is nothing to draw."
+        )
     panels = list(drawn.groupby(["account", "panel"], sort=False))
     titles = [f"{_name(rows)}: {rows['panel'].iloc[0]}" for _, rows in panels]
     figure, axes = grid(
@@ -146,14 +148,14 @@ def parity_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
 def plot_contrast(
     effects: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw a row for each effect: under the authors' protocol, and under the experiment's.
+    """Draw one row per effect: under the authors' protocol, and under the experiment's.
 
     Parameters
     ----------
     effects : pandas.DataFrame
-        Rows of ``parity.csv`` that have a task.
+        Rows of ``parity.csv`` with a task.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -185,7 +187,7 @@ def plot_contrast(
         ):
             colour = _COLOURS.get(str(verdict), _COLOURS["undecided"])
             ax.add_patch(Rectangle((column - 0.48, place - 0.42), 0.96, 0.84, color=colour))
-            words = "no replay of the kind" if pd.isna(value) else _words(value, low, high)
+            words = "no such replay" if pd.isna(value) else _words(value, low, high)
             ax.text(column, place, words, ha="center", va="center", fontsize=SMALL, color="white")
             sign = _SIGNS.get(str(verdict), _SIGNS["undecided"])
             ax.text(column - 0.45, place, sign, va="center", fontsize=SMALL, color="white")
@@ -225,7 +227,7 @@ def parity_experiments_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WI
     Parameters
     ----------
     parity : pandas.DataFrame
-        As ``parity.csv`` has it.
+        The table ``parity.csv``.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -242,7 +244,7 @@ def parity_experiments_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WI
     check_table(parity, _CONTRAST, "parity")
     effects = parity[parity["task"].notna() & parity["sign"].notna()]
     if effects.empty:
-        raise ValueError("parity has no effect that an experiment tests: nothing can be drawn.")
+        raise ValueError("parity has no effect that an experiment tests: nothing to draw.")
     lines = max(int((width_cm / INCH - _CELLS) / _LETTER), 10)
     n_lines = max(fill(name, lines).count("\n") + 1 for name in _names(effects))
     height = (0.1 + 0.1 * n_lines) * len(effects) + 0.4

@@ -1,4 +1,4 @@
-"""A pause as a film: the agent rests at its place, and the replay runs over the world."""
+"""Films of single pauses: the agent rests, and the replay runs over the world."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from analyses.plots.events import (
     colours_of,
     draw_arrows,
     draw_walk,
+    drawn_world,
     path_so_far,
     shown_part,
-    world_of,
 )
 from analyses.plots.film import FRAMES_PER_SECOND, Frames, check_film, write_film
 from analyses.plots.mdps import draw_scale_bar, maze_cell_size, plot_mdp, state_positions
@@ -48,7 +48,7 @@ _FEWEST_BARS = 20
 
 
 class _Film(NamedTuple):
-    """What changes from frame to frame."""
+    """The parts of the picture that change from frame to frame."""
 
     arrows: Quiver
     pair: NDArray[np.intp]
@@ -70,23 +70,22 @@ def animate_pause(
 ) -> Path:
     """Write a film of one replay event, as GIF or MP4.
 
-    The agent (a square) rests where it is; the path by which it came lies behind it. Stars mark
-    where episodes end and where it was last paid. A head runs over the world, move by move in the
-    order of execution, and leaves arrows in the direction of replay, coloured by the kind of
-    sequence that a move belongs to. The bars below are the moves, as high as the change of the
-    action value.
-    A move takes a fifth of a second, less if there are many.
+    The agent (a square) rests, with the path by which it came behind it. Stars mark where episodes
+    end and where it last received reward. A marker moves over the world, move by move in the order
+    of execution, and leaves arrows in the direction of replay, coloured by the kind of sequence to
+    which a move belongs. The bars below are the moves, and their heights the changes of the action
+    value. A move takes a fifth of a second, or less if there are many.
 
     Parameters
     ----------
     log : EventLog or Run
-        A model's log or what has one, or that of a recording.
+        The log of a model or of a recording, or a run that has one.
     event : int, optional
-        The number of the replay event; by default that of the longest sequence.
+        The number of the replay event; by default the one with the longest sequence.
     out : path, default "pause.gif"
         The file to write, `.gif` or `.mp4`; MP4 needs the program ffmpeg.
     run : int, default 0
-        Which run of the log.
+        Number of the run in the log.
     mdp : MDP, optional
         The world, for the positions of its states; by default that of the log.
 
@@ -98,9 +97,10 @@ def animate_pause(
     Raises
     ------
     ValueError
-        If there is no such event, no world, a world that the log is not from, or another format.
+        If there is no such event, if there is no world, if the log is not from this world, or if
+        the format is unknown.
     FileNotFoundError
-        If ffmpeg is needed and missing.
+        If ffmpeg is needed but not installed.
 
     Examples
     --------
@@ -124,17 +124,17 @@ def pause_frames(
     Parameters
     ----------
     log, event, run, mdp
-        As of `animate_pause`.
+        As in `animate_pause`.
 
     Returns
     -------
     iterator of (matplotlib.figure.Figure, float)
-        The figure, which is the same one again and again, and how long it is to be seen (s).
+        The same figure each time, as it changes, and the time it is shown (s).
 
     Raises
     ------
     ValueError
-        If there is no such event, no world, or a world that the log is not from.
+        If there is no such event, if there is no world, or if the log is not from this world.
     """
     log = log_of(log)
     event = longest_event(log, run) if event is None else event
@@ -142,7 +142,7 @@ def pause_frames(
     moves["kind"] = moves["kind"].fillna("single_move")
     moves["colour"] = colours_of(moves)
     steps = log.steps[log.steps["run"] == run]
-    world = world_of(log, mdp, steps)
+    world = drawn_world(log, mdp, steps)
     learner = log.runs.set_index("run").loc[run, "learner"]
     return _frames(moves, steps, world, str(learner))
 
@@ -163,7 +163,7 @@ def _frames(moves: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, learner: str) ->
 def _begin(
     moves: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, learner: str
 ) -> tuple[Figure, _Film]:
-    """Draw what stays, and make what changes."""
+    """Draw the parts that stay, and make those that change."""
     position = state_positions(mdp)
     first = moves.iloc[0]
     path = path_so_far(steps, first)
@@ -182,7 +182,7 @@ def _begin(
     if maze_cell_size(mdp) is not None:
         draw_scale_bar(ax, 50)
 
-    def write(x: float, y: float, text: str, **look: Any) -> Any:
+    def write(x: float, y: float, text: str, **look: Any) -> Text:
         return figure.text(x, 1 - y / size[1], text, va="top", **look)
 
     write(0.04, 0.08, label(learner), fontsize=9, fontweight="bold")
@@ -201,7 +201,7 @@ def _begin(
     n = max(len(moves), _FEWEST_BARS)
     strip.set(xlim=(-0.5, n - 0.5), ylim=(0, 1))
     shown = _sample(len(moves))
-    change = moves["change"].replace(np.inf, np.nan)  # a value that was not known before
+    change = moves["change"].replace(np.inf, np.nan)  # a value that was unknown before
     top = 0.25 + 0.75 * (change / (change.max() or 1)).fillna(change.isna() * 1.0)
     width = 0.8 * 0.92 * _WIDTH * 72 / min(n, _MOST_FRAMES)
     bars = strip.vlines(shown, 0, top.iloc[shown], linewidths=width, capstyle="butt")
@@ -220,14 +220,14 @@ def _begin(
 
 
 def _draw(film: _Film, moves: pd.DataFrame, position: NDArray[np.float64], progress: float) -> None:
-    """Show the pause when so many moves are made."""
+    """Show the pause after `done` moves."""
     n = len(moves)
     done = int(min(progress, n))
     is_running = 0 < progress <= n
     colours = to_rgba_array(moves["colour"].tolist())
     shown = _sample(n)
     film.bars.set_color(list(np.where(shown[:, None] < done, colours[shown], to_rgba(_TO_COME))))
-    # Of a move that was made several times, the last one counts; at the end all is bright again.
+    # If a move was made several times, the last time counts; at the end all moves are bright again.
     last = np.full(film.pair.max() + 1, -1)
     np.maximum.at(last, film.pair[:done], np.arange(done))
     colours = colours[last]
@@ -256,5 +256,5 @@ def _described(move: pd.Series) -> str:
 
 
 def _sample(n_moves: int) -> NDArray[np.intp]:
-    """Choose which moves have a bar: all, or as many as there are frames."""
+    """Choose the moves with a bar: all of them, or as many as there are frames."""
     return np.unique(np.linspace(0, n_moves - 1, min(n_moves, _MOST_FRAMES)).round().astype(int))

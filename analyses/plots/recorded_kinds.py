@@ -1,4 +1,4 @@
-"""What a recording replays, by kind, and how that depends on the size of states."""
+"""Kinds of replay in a recording, and how they depend on the size of states."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def plot_recorded_kinds(
     Parameters
     ----------
     kinds : pandas.DataFrame
-        `state_size, kind, share, ci_low, ci_high`, as
-        :func:`analyses.recordings.find_replay.find_replay` gives them.
+        Table of :func:`analyses.recordings.find_replay.find_replay`: `state_size, kind, share,
+        ci_low, ci_high`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -86,7 +86,7 @@ def recorded_kinds_figure(
     kinds : pandas.DataFrame
         As for `plot_recorded_kinds`.
     note : str, optional
-        What a reader must know of these shares; below them.
+        A note below the panel, such as limits of these shares.
     width_cm : float, default 8.5
         Width of the figure.
 

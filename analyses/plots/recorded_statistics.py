@@ -1,4 +1,4 @@
-"""The statistics of a recording beside what was published and what accounts of replay predict."""
+"""The statistics of a recording beside published findings and the predictions of accounts."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _NAMES, _PANEL, _WIDEST = 3.3, 2.5, 3.5  # cm
 def plot_beside_accounts(
     table: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw one statistic of a recording beside one study of it and its predictions.
+    """Draw one statistic of a recording beside one published finding and its predictions.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        The rows of one finding, as
-        :func:`analyses.recordings.predictions.beside_predictions` gives them.
+        The rows of one finding in the table of
+        :func:`analyses.recordings.predictions.beside_predictions`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        `ax`; a row for each account, its median and 90 % of its simulated studies.
+        `ax`, with one row per account: its median and 90 % of its simulated studies.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def plot_beside_accounts(
     """
     rows = check_table(table, _COLUMNS, "table")
     if len(rows["finding"].unique()) != 1:
-        raise ValueError("The table must have the rows of one finding: choose one.")
+        raise ValueError("The table has rows of several findings: choose one finding.")
     ax = new_axes(width_cm) if ax is None else ax
     first = rows.iloc[0]
     if not np.isnan(first["published"]):
@@ -85,10 +85,10 @@ def recorded_statistics_figure(table: pd.DataFrame, *, width_cm: float = FULL_WI
     Parameters
     ----------
     table : pandas.DataFrame
-        As :func:`analyses.recordings.predictions.beside_predictions` gives it: a panel for each
-        finding.
+        The table of :func:`analyses.recordings.predictions.beside_predictions`; each finding has a
+        panel.
     width_cm : float, default 17.5
-        Width of the figure, which is narrower if there are few panels.
+        Width of the figure; with few panels it is narrower.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def recorded_statistics_figure(table: pd.DataFrame, *, width_cm: float = FULL_WI
     """
     rows = check_table(table, _COLUMNS, "table")
     if not len(rows):
-        raise ValueError("table has no row: the recording has no statistic that is predicted.")
+        raise ValueError("table has no rows: no statistic of the recording has predictions.")
     findings = list(dict.fromkeys(rows["finding"]))
     published: list[Look] = [{"label": "Published", "color": _PUBLISHED, "linestyle": "--"}]
     looks: list[Look] = [

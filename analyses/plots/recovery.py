@@ -1,4 +1,4 @@
-"""What recordings find of a known replay: confusion matrices, and shares as they are corrected."""
+"""Recovery of known replay from recordings: confusion matrices and corrected shares."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ _BESIDE = 0.09
 def plot_confusion(
     confusion: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw a confusion matrix: what events of each true kind are found as.
+    """Draw a confusion matrix: how events of each true kind are classified.
 
     Parameters
     ----------
     confusion : pandas.DataFrame
         Rows of one setting: `truth, found, probability`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -67,7 +67,7 @@ def plot_confusion(
     Raises
     ------
     ValueError
-        If columns are missing, or there are several rows for one cell.
+        If columns are missing, or a cell has several rows.
 
     Examples
     --------
@@ -121,15 +121,15 @@ def _share(value: float) -> str:
 def plot_shares(
     shares: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw the share of a kind as it is found and as it is corrected, by the number of cells.
+    """Draw the share of a kind as found and as corrected, by the number of cells.
 
     Parameters
     ----------
     shares : pandas.DataFrame
         Rows of one kind and one true share: `n_cells, gain, speed, true, found, corrected, ci_low,
-        ci_high`; `corrected` is NaN where too little is found.
+        ci_high`; `corrected` is NaN where too little replay is found.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -173,15 +173,15 @@ def plot_shares(
 def plot_corrected(
     shares: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw the share of a kind as it is found and as it is corrected, by its true share.
+    """Draw the share of a kind as found and as corrected, by its true share.
 
     Parameters
     ----------
     shares : pandas.DataFrame
         Rows of one kind: `n_cells, gain, speed, true, found, corrected, ci_low, ci_high`. Settings
-        that are not corrected are left out.
+        without a corrected share are omitted.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -198,7 +198,9 @@ def plot_corrected(
     check_table(shares, _SHARE_COLUMNS, "shares")
     known = shares[shares["corrected"].notna()].sort_values("true")
     if not len(known):
-        raise ValueError("shares must have a corrected share: all are refused.")
+        raise ValueError(
+            "shares has no corrected share to draw: for all settings, too little is found."
+        )
     ax = new_axes(width_cm) if ax is None else ax
     ax.plot([0, 1], [0, 1], color="0.35", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
     settings = [*known.groupby(_SETTING)]
@@ -224,23 +226,24 @@ def plot_corrected(
 def recovery_figure(
     confusion: pd.DataFrame, shares: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH
 ) -> Figure:
-    """Make the figure of what recordings find of a known replay.
+    """Make the figure of how well recordings recover known replay.
 
     Parameters
     ----------
     confusion : pandas.DataFrame
-        `n_cells, gain, speed, truth, found, probability`, as the study `recovery` gives it.
+        Table of the study `recovery`: `n_cells, gain, speed, truth, found, probability`.
     shares : pandas.DataFrame
-        `n_cells, gain, speed, kind, true, found, corrected, ci_low, ci_high`, as it gives them.
+        Table of the same study: `n_cells, gain, speed, kind, true, found, corrected, ci_low,
+        ci_high`.
     width_cm : float, default 8.5
-        Width of the figure. Matrices and shares are side by side if it is wider than a column.
+        Width of the figure. If it is wider than a column, matrices and shares are side by side.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure: confusion matrices at the gain and speed with most numbers of cells; the share
-        of novel paths where it truly is the first of the true shares in the table; and, if there
-        are several, by the true share, for the cells of the matrices.
+        The figure: confusion matrices at the gain and speed for which most numbers of cells were
+        simulated; the share of novel paths for the first true share in the table; and, if there are
+        several true shares, the same by the true share, for the settings of the matrices.
 
     Raises
     ------

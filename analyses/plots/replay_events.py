@@ -1,8 +1,8 @@
-"""Single replay sequences, drawn where they run.
+"""Single replayed sequences, drawn on their world.
 
-A replayed path is a row of numbered states, coloured by order from dark to light. A path that was
-never walked as a whole is stitched together from pieces of experience; each piece's latest episode
-is drawn under it in a colour of its own, and the states where pieces join carry a ring.
+A replayed path is a series of numbered states, coloured by order from dark to light. A path that
+was never run as a whole is composed of pieces of experience; the latest episode of each piece is
+drawn under it in its own colour, and rings mark the states at which pieces join.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ _WHERE = {
 
 
 class Stretch(NamedTuple):
-    """A piece of a path, with what the episode that holds it did just before and after.
+    """A piece of a path, with the episode that contains it just before and after.
 
     Attributes
     ----------
     episode : int
-        The latest episode that holds it.
+        The latest episode that contains it.
     states : tuple of int
         The piece with up to 5 states of that episode on either side.
     """
@@ -84,19 +84,19 @@ class Stretch(NamedTuple):
 
 
 def stretches(path: Sequence[int], steps: pd.DataFrame) -> list[Stretch]:
-    """Find the stretches of episodes that a path can be stitched from.
+    """Find the stretches of episodes of which a path can be composed.
 
     Parameters
     ----------
     path : sequence of int
         States in the order in which they would be experienced.
     steps : pandas.DataFrame
-        What was experienced, in order: columns `episode, step, state, next_state`.
+        The experience, in order: columns `episode, step, state, next_state`.
 
     Returns
     -------
     list of Stretch
-        One for each piece, as :meth:`analyses.sequences.experience.Experience.pieces` has them.
+        One for each piece of :meth:`analyses.sequences.experience.Experience.pieces`.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def plot_replay(
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
-    """Draw one replayed sequence on its MDP, with the experience that it is made of.
+    """Draw one replayed sequence on its MDP, with the experience of which it is composed.
 
     Parameters
     ----------
@@ -136,9 +136,9 @@ def plot_replay(
     steps : pandas.DataFrame
         Steps of the log: `run, episode, step, state, next_state`.
     mdp : MDP
-        Where it happened. Of a maze, the part around the sequence is shown.
+        The world; of a maze, only the part around the sequence is shown.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -175,11 +175,11 @@ def plot_replay(
 def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.Series]:
     """Pick the sequence of each kind that shows best what the kind is.
 
-    What comes first, counts most. Of an experienced path: it begins where the agent is, in the
-    pause at the end of an episode, and visits many states and returns to few. Of a novel path: it
-    begins where the agent is and returns to no state; each piece has three moves or more; there are
-    few pieces, of several episodes; the shortest piece is long, and so is the whole. Of equals the
-    first is picked.
+    Criteria are listed in order of priority. For an experienced path: it begins where the agent is,
+    in the pause at the end of an episode, visits many states and returns to few. For a novel path:
+    it begins where the agent is and returns to no state; each piece has three or more moves; there
+    are few pieces, from several episodes; the shortest piece is long, and so is the whole. Ties are
+    broken in favour of the first sequence.
 
     Parameters
     ----------
@@ -192,8 +192,8 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
     Returns
     -------
     dict of str to pandas.Series
-        A row by kind, for `reverse_episode`, `forward_episode` and `novel_path` where there is any
-        of 3 to 30 states.
+        Kind -> row, for those of `reverse_episode`, `forward_episode` and `novel_path` that have
+        sequences of 3 to 30 states.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
 
 
 def _begin_at_agent(sequences: pd.DataFrame, steps: pd.DataFrame) -> NDArray[np.bool_]:
-    """Tell which sequences begin at the agent's place or one move from it."""
+    """Mark the sequences that begin at the agent's place or one move from it."""
     first = np.array([states[0] for states in sequences["states"]], dtype=np.int64)
     location = sequences["location"].to_numpy(dtype=np.int64)
     pairs = pd.MultiIndex.from_arrays([sequences["run"], first, location])
@@ -280,26 +280,25 @@ def replay_events_figure(
     learner: str = "",
     width_cm: float = FULL_WIDTH,
 ) -> Figure:
-    """Make the figure of example replays of one MDP: a panel for each kind that there is.
+    """Make the figure of example replays in one MDP: one panel per kind that occurs.
 
     Parameters
     ----------
     sequences : pandas.DataFrame
-        As in `sequences.parquet`; examples are picked by `pick_examples` from runs that are in
-        `steps`.
+        The table `sequences.parquet`; `pick_examples` picks examples from the runs in `steps`.
     steps : pandas.DataFrame
         Steps of the log: `run, episode, step, state, next_state`.
     mdp : MDP
-        Where it happened.
+        The world.
     learner : str, optional
-        Who replays, to be named below.
+        The learner, to be named below the figure.
     width_cm : float, default 17.5
         Width of the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure. The text below it says what each panel shows, and which kinds there are not.
+        The figure. The text below it says what each panel shows, and which kinds do not occur.
 
     Raises
     ------
@@ -311,7 +310,7 @@ def replay_events_figure(
     examples = pick_examples(sequences[sequences["run"].isin(steps["run"].unique())], steps)
     if not examples:
         raise ValueError(
-            "There is no sequence of 3 to 30 states to show: neither of an episode nor novel."
+            "There is no sequence of 3 to 30 states to show, neither experienced nor novel."
         )
     n_columns = fitting_columns(len(examples), width_cm, 6.0)
     cell_size = maze_cell_size(mdp)
@@ -344,8 +343,8 @@ def replay_events_figure(
 def _note(
     examples: dict[str, pd.Series], steps: pd.DataFrame, learner: str, has_walls: bool
 ) -> str:
-    """Say what each panel shows, and what there is not."""
-    told = [f"{label(learner)}, one run." if learner else "One run."]
+    """Describe what each panel shows, and which kinds do not occur."""
+    parts = [f"{label(learner)}, one run." if learner else "One run."]
     for letter, (kind, example) in zip("ABC", examples.items(), strict=False):
         where = _WHERE.get(str(example["phase"]), str(example["phase"]))
         text = f"{len(example['states'])} states, replayed {where}"
@@ -354,15 +353,15 @@ def _note(
             found = stretches(_as_experienced(example, np.asarray(example["states"])), known)
             n = len({piece.episode for piece in found})
             several = f"{n} episodes" if n > 1 else "one episode, which crossed its own path"
-            text += f", stitched from {len(found)} pieces of {several}"
-        told.append(f"{letter}: {text}." if len(examples) > 1 else f"{text[0].upper()}{text[1:]}.")
-    told.append("The coloured lines go on a little beyond what was replayed.")
+            text += f", composed of {len(found)} pieces of {several}"
+        parts.append(f"{letter}: {text}." if len(examples) > 1 else f"{text[0].upper()}{text[1:]}.")
+    parts.append("The coloured lines continue a little beyond the replayed path.")
     missing = [label(kind).lower() for kind in _EXPECTED if kind not in examples]
     if missing:
-        told.append(f"None in this run: {', '.join(missing)}.")
+        parts.append(f"None in this run: {', '.join(missing)}.")
     if has_walls:
-        told.append("Grey: walls; where the edge is dashed, the maze goes on.")
-    return " ".join(told)
+        parts.append("Grey: walls; where the edge is dashed, the maze continues.")
+    return " ".join(parts)
 
 
 def _marks() -> list[Look]:
@@ -387,10 +386,10 @@ def _as_experienced(sequence: pd.Series, states: NDArray[np.intp]) -> list[int]:
 
 
 def _draw_stretches(found: list[Stretch], position: NDArray[np.float64], ax: Axes) -> list[int]:
-    """Draw the episodes under a path; returns the states drawn."""
+    """Draw the episodes under a path; return the states drawn."""
     episodes = list(dict.fromkeys(piece.episode for piece in found))
     for k, (episode, colour) in enumerate(zip(episodes, _EPISODE_COLOURS, strict=False)):
-        # Episodes that share their way run side by side.
+        # Episodes that share a path are drawn side by side.
         aside = 2.2 / 72 * (k - (len(episodes) - 1) / 2)
         beside = ax.transData + ScaledTranslation(aside, aside, ax.figure.dpi_scale_trans)
         name: str | None = f"Episode {episode}"
@@ -467,7 +466,7 @@ def _order_colours(n: int) -> NDArray[np.float64]:
 
 
 def _zoom(ax: Axes, place: NDArray[np.float64], mdp: MDP) -> None:
-    """Show a square around places, as far as the maze goes."""
+    """Show a square around places, within the limits of the maze."""
     cell_size = maze_cell_size(mdp)
     if cell_size is None:
         return

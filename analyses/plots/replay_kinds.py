@@ -1,4 +1,4 @@
-"""How much of replay is which kind: by learner, and over the course of learning."""
+"""Shares of the kinds of replay, by learner and over the course of learning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from analyses.plots.style import (
     FULL_WIDTH,
     SMALL,
     Look,
-    counted,
+    count_text,
     kind_looks,
     label,
     new_axes,
@@ -53,21 +53,21 @@ def plot_replay_kinds(
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
-    """Draw the shares of kinds of replay as one stacked bar for each learner.
+    """Draw the shares of kinds of replay as one stacked bar per learner.
 
     A whisker at the end of a segment is the interval of that segment's own share; the last segment
-    of a bar, which ends at 1, has none. The number of sequences that a bar is of stands to its
-    right.
+    of a bar, which ends at 1, has none. The number of sequences is written to the right of each
+    bar.
 
     Parameters
     ----------
     replay_kinds : pandas.DataFrame
         Columns `learner, kind, count, share` of one experiment and one kind of chains, and
-        `ci_low, ci_high` where there are intervals.
+        `ci_low, ci_high` if there are intervals.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     sizes : mapping of str to str, optional
-        What stands to the right of a learner's bar; default the number of its sequences.
+        Text to the right of each learner's bar; by default the number of its sequences.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -138,7 +138,7 @@ def plot_replay_over_time(
         Columns `time_step, kind, count, share` of one learner in one experiment; `time_step` is the
         end of a window. A window without replay leaves a gap.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -203,21 +203,21 @@ def _draw_windows(replay_over_time: pd.DataFrame, looks: dict[str, Look], ax: Ax
 def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of kinds of replay, by learner, in each experiment, within and across events.
 
-    What looks alike is drawn once: experiments and chains in which all learners have the same
-    shares, to a thousandth, have one panel. Learners without any sequence are named below.
+    Equal results are drawn once: experiments and chains in which all learners have the same shares,
+    to a thousandth, share a panel. Learners without any sequence are named below.
 
     Parameters
     ----------
     replay_kinds : pandas.DataFrame
-        As in `replay_kinds.csv`: `experiment, learner, chains, kind, count, share`, and
-        `ci_low, ci_high` where there are intervals. A learner without replay has rows that count 0.
+        The table `replay_kinds.csv`: `experiment, learner, chains, kind, count, share`, and
+        `ci_low, ci_high` if there are intervals. The rows of a learner without replay have count 0.
     width_cm : float, default 17.5
         Width of the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure. To the right of each bar stands how many chains it is of.
+        The figure. The number of chains is written to the right of each bar.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def _alike(table: pd.DataFrame, experiments: list[str]) -> list[list[tuple[str, 
 
 
 def _described(pairs: list[tuple[str, str]]) -> str:
-    """Name the experiments and the chains of a panel."""
+    """Write the title of a panel: its experiments and chains."""
     chains = {experiment: [] for experiment, _ in pairs}  # type: dict[str, list[str]]
     for experiment, chaining in pairs:
         chains[experiment].append(_CHAINS.get(chaining, chaining))
@@ -295,25 +295,25 @@ def _rounded(count: int) -> str:
 
 
 def _kinds_note(table: pd.DataFrame, silent: list[str]) -> str:
-    n = counted(table.get("n_units", ()), "world")
+    n = count_text(table.get("n_units", ()), "world")
     some = kind_looks(table.loc[table["count"] > 0, "kind"].unique()).values()
     rare = [str(look["label"]).lower() for look in some if look not in _occurring(table)]
-    told = [
-        "At the right: sequences of three states or more",
-        f", in {n} an experiment" if n else "",
-        "; from the least to the most where a panel stands for several. ",
+    parts = [
+        "At the right: number of sequences of three or more states",
+        f", in {n} per experiment" if n else "",
+        "; a range if a panel stands for several experiments. ",
         "Whiskers: 95 % intervals over worlds.",
-        f" Too few to be seen: {', '.join(rare)}." if rare else "",
+        f" Too few to be visible: {', '.join(rare)}." if rare else "",
         f" No sequence: {', '.join(map(label, silent))}." if silent else "",
     ]
-    return "".join(told)
+    return "".join(parts)
 
 
 @styled
 def replay_over_time_figure(
     replay_over_time: pd.DataFrame, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
-    """Make the figure of kinds of replay over learning in one experiment: a panel for each learner.
+    """Make the figure of kinds of replay over learning in one experiment, one panel per learner.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ def replay_over_time_figure(
         width_cm=width_cm,
         legend=_occurring(replay_over_time),
         letters=False,
-        note="In brackets: sequences of three states or more. A gap: none was replayed then."
+        note="In brackets: number of sequences of three or more states. A gap: no replay."
         + (f" No sequence at all: {', '.join(map(label, silent))}." if silent else ""),
         ylabel="Share of chains",
     )
@@ -360,6 +360,6 @@ def replay_over_time_figure(
 
 
 def _occurring(table: pd.DataFrame) -> list[Look]:
-    """Find the looks of the kinds that can be seen somewhere."""
+    """Return the looks of the kinds that are visible somewhere."""
     seen = (table["count"] > 0) & (table["share"] > _VISIBLE)
     return list(kind_looks(table.loc[seen, "kind"]).values())

@@ -1,15 +1,14 @@
-"""One look for all figures: widths, colours and names.
+"""The style of all figures: widths, colours and labels.
 
 Widths are in cm: a column of a journal is 8.5 cm wide, a page 17.5 cm. No text is smaller than
-6 pt. Colours are those of Okabe and Ito [1]_, and beyond the paper's learners those of Tol [2]_,
-which remain distinct for colour-blind readers; learners of one family share a hue and differ in
-line style, areas in hatching, so that figures can be read in grey.
+6 pt. Colours are those of Okabe and Ito [1]_ for the paper's learners and those of Tol [2]_ for
+others, which remain distinct for colour-blind readers. Learners of one family share a hue and
+differ in line style, and areas differ in hatching, so that figures can be read in grey.
 
 References
 ----------
-.. [1] Wong, B. (2011). Points of view: color blindness. Nature Methods, 8, 441.
-   https://doi.org/10.1038/nmeth.1618
-.. [2] Tol, P. (2021). Colour schemes. https://personal.sron.nl/~pault/
+.. [1] Wong (2011), Points of view: Color blindness. https://doi.org/10.1038/nmeth.1618
+.. [2] Tol (2021), Colour schemes. https://personal.sron.nl/~pault/
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analyses.figure_files import FIGURE_SETTINGS
-from analyses.tables import KINDS, LEARNER_ORDER, in_order
+from analyses.tables import KINDS, LEARNER_ORDER, in_order, read_learner_label
 from replay.checks import check_number, known_arguments, shown
 
 __all__ = [
@@ -40,7 +39,7 @@ __all__ = [
     "SMALL",
     "VALUE_COLOURS",
     "Look",
-    "counted",
+    "count_text",
     "figure_style",
     "kind_colour",
     "kind_looks",
@@ -60,10 +59,10 @@ FULL_WIDTH = 17.5  # cm
 SMALL = 6.0  # pt, of the smallest text
 
 VALUE_COLOURS = "viridis_r"
-"""The colours of rewards, values and visits: pale is little, dark is much."""
+"""The colour map of rewards, values and visits: darker means more."""
 
 Look = dict[str, Any]
-"""How a name looks in figures: arguments of matplotlib, such as `color` and `linestyle`."""
+"""How something is drawn: arguments of matplotlib, such as `color` and `linestyle`."""
 
 _LEARNER_LOOKS: dict[str, Look] = {
     "monte_carlo": {"color": "#000000", "linestyle": "-"},
@@ -175,7 +174,7 @@ Result = TypeVar("Result")
 
 
 class _Changes(NamedTuple):
-    """What a user wants otherwise, by name."""
+    """Colours and labels that a user has changed, by name."""
 
     colours: Mapping[str, str]
     labels: Mapping[str, str]
@@ -189,25 +188,25 @@ _UNCHANGED = _Changes({}, {})
 def figure_style(
     colours: Mapping[str, str] | None = None, labels: Mapping[str, str] | None = None
 ) -> Iterator[None]:
-    """Set matplotlib's settings to those of all figures, as a context, and colours and labels.
+    """Use the style of all figures within a context, with changed colours and labels.
 
     Parameters
     ----------
     colours : mapping of str to str, optional
-        Colours of matplotlib by name: of a learner, of a kind of replay, or of anything else that
-        the tables name, such as `recent_episodes`. Others keep theirs.
+        Matplotlib colours by name: of a learner, a kind of replay, or anything else that the tables
+        name, such as `recent_episodes`. Other names keep their colours.
     labels : mapping of str to str, optional
-        What stands in figures for a name.
+        Labels by name, likewise.
 
     Returns
     -------
     context manager
-        Afterwards the settings are what they were.
+        On exit it restores the previous settings.
 
     Raises
     ------
     ValueError
-        If matplotlib doesn't know a colour.
+        If a colour is unknown to matplotlib.
 
     Examples
     --------
@@ -218,8 +217,8 @@ def figure_style(
     for name, colour in (colours or {}).items():
         if not is_color_like(colour):
             raise ValueError(
-                f"The colour of {name!r} is {shown(colour)}, which matplotlib doesn't know: give a "
-                "name such as 'black' or a code such as '#0072b2'."
+                f"The colour of {name!r} is {shown(colour)}, which is unknown to matplotlib. Give "
+                "a name such as 'black' or a code such as '#0072b2'."
             )
     before = _changes.get(_UNCHANGED)
     token = _changes.set(
@@ -233,9 +232,24 @@ def figure_style(
 
 
 def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorate a function that makes a figure, so that it does so within `figure_style`.
+    """Decorate a function that draws, so that it does so within `figure_style`.
 
-    A function that was given an `Axes` draws in whatever style that has.
+    If the function is given an `Axes`, it draws in the style that is in force.
+
+    Parameters
+    ----------
+    function : callable
+        The function; an `Axes` to draw on, if there is one, is its argument `ax`.
+
+    Returns
+    -------
+    callable
+        The function with the same arguments.
+
+    Raises
+    ------
+    TypeError
+        When it is called with an argument `ax` that is not an `Axes`, or with an unknown argument.
     """
     names = signature(function)
 
@@ -244,7 +258,7 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             ax = names.bind_partial(*args, **kwargs).arguments.get("ax")
-        except TypeError:  # the function itself says so, with its name
+        except TypeError:  # the call below raises it again, with the function's name
             return function(*args, **kwargs)
         if ax is not None:
             if not isinstance(ax, Axes):
@@ -258,12 +272,39 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make a figure of a size in inches, laid out so that nothing overlaps."""
+    """Make a figure with a layout in which nothing overlaps.
+
+    Parameters
+    ----------
+    width, height : float
+        Its size, in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The empty figure.
+    """
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def new_axes(width_cm: float = COLUMN_WIDTH) -> Axes:
-    """Make a figure of a width in cm, by default a column of a journal, with one Axes."""
+    """Make a figure with one Axes.
+
+    Parameters
+    ----------
+    width_cm : float, default 8.5
+        Width of the figure; its height is 0.7 of it.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ValueError
+        If the width is below 1 cm.
+    """
     width = check_number("width_cm", width_cm, at_least=1) / INCH
     with figure_style():
         axes: Axes = new_figure(width, 0.7 * width).subplots()
@@ -271,7 +312,9 @@ def new_axes(width_cm: float = COLUMN_WIDTH) -> Axes:
 
 
 def label(name: str) -> str:
-    """Name of an experiment, world, learner (with parameters, if any) or kind in figures.
+    """Return the label of an experiment, world, learner or kind of replay in figures.
+
+    Parameters may follow the name of a learner, as in :func:`analyses.tables.learner_label`.
 
     Examples
     --------
@@ -281,24 +324,24 @@ def label(name: str) -> str:
     labels = _changes.get(_UNCHANGED).labels
     if name in labels:
         return labels[name]
-    name, *parameters = str(name).split(" ")
+    name, settings = read_learner_label(str(name))
     known = labels.get(name, _LABELS.get(name, name.replace("_", " ")))
-    return ", ".join((known, *(text.replace("=", " ").replace("_", " ") for text in parameters)))
+    return ", ".join((known, *(text.replace("=", " ").replace("_", " ") for text in settings)))
 
 
 def learner_looks(names: Iterable[str]) -> dict[str, Look]:
-    """Label, colour and line style of each learner, in the paper's order.
+    """Return the label, colour and line style of each learner, in the paper's order.
 
     Parameters
     ----------
     names : iterable of str
-        Learners, repeated or not. Those of this toolkit always look the same; others get what is
-        left, in the order in which they appear.
+        Learners, repeated or not. Those of this toolkit always look the same; others get unused
+        colours, in the order in which they appear.
 
     Returns
     -------
     dict of str to dict
-        Arguments `label`, `color` and `linestyle` of matplotlib for each learner.
+        Matplotlib's arguments `label`, `color` and `linestyle` for each learner.
 
     Examples
     --------
@@ -317,7 +360,7 @@ def learner_looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def kind_looks(names: Iterable[str]) -> dict[str, Look]:
-    """Label, colour and hatching of each kind of replayed sequence, in the paper's order.
+    """Return the label, colour and hatching of each kind of replay, in the paper's order.
 
     Parameters
     ----------
@@ -327,7 +370,7 @@ def kind_looks(names: Iterable[str]) -> dict[str, Look]:
     Returns
     -------
     dict of str to dict
-        `label` and `color` of each kind, and `hatch` of those that are told from others by it.
+        `label` and `color` of each kind, and `hatch` of those that are hatched.
 
     Examples
     --------
@@ -343,7 +386,7 @@ def kind_looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def kind_colour(kind: str) -> str:
-    """Colour of a kind of replayed sequence.
+    """Return the colour of a kind of replay.
 
     Examples
     --------
@@ -354,7 +397,7 @@ def kind_colour(kind: str) -> str:
 
 
 def own_looks(looks: Mapping[str, Look]) -> dict[str, Look]:
-    """Change looks by name to the colours and labels that `figure_style` was given.
+    """Apply the colours and labels that the user has set with `figure_style`.
 
     Parameters
     ----------
@@ -364,7 +407,7 @@ def own_looks(looks: Mapping[str, Look]) -> dict[str, Look]:
     Returns
     -------
     dict of str to dict
-        The same, or changed.
+        The same names in the same order, with the user's colours and labels.
 
     Examples
     --------
@@ -381,24 +424,24 @@ def own_looks(looks: Mapping[str, Look]) -> dict[str, Look]:
     return changed
 
 
-def counted(numbers: Iterable[int | float], noun: str) -> str:
-    """Say how many there are of something, or from how many to how many.
+def count_text(numbers: Iterable[int | float], noun: str) -> str:
+    """Write a count, or the range of several counts, with its noun.
 
     Parameters
     ----------
     numbers : iterable of int
-        Counts, such as a column of a table; missing ones are left out.
+        Counts, such as a column of a table; missing ones are ignored.
     noun : str
-        What is counted, in the singular.
+        The noun in the singular.
 
     Returns
     -------
     str
-        Such as "50 worlds"; empty where nothing was counted.
+        A text such as "50 worlds"; empty if there is no count.
 
     Examples
     --------
-    >>> counted([50, 100, 50], "world"), counted([1], "run"), counted([], "run")
+    >>> count_text([50, 100, 50], "world"), count_text([1], "run"), count_text([], "run")
     ('50 to 100 worlds', '1 run', '')
     """
     known = sorted({int(number) for number in numbers if number == number})
@@ -409,7 +452,15 @@ def counted(numbers: Iterable[int | float], noun: str) -> str:
 
 
 def time_axis(ax: Axes, last: float) -> None:
-    """Let the x axis run from 0 to the last time step, labelled in readable units."""
+    """Let the x axis run from 0 to the last time step, labelled in readable units.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The axes.
+    last : float
+        The last time step.
+    """
     unit, name = (
         (1e5, "Time step (10\N{SUPERSCRIPT FIVE})")
         if last >= 2e5
@@ -424,6 +475,19 @@ def time_axis(ax: Axes, last: float) -> None:
 
 
 def write_empty(ax: Axes, text: str) -> Axes:
-    """Write in the middle of a panel why it is empty."""
+    """Write in the middle of a panel why it is empty.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The panel.
+    text : str
+        The reason.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The panel.
+    """
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color="0.45")
     return ax

@@ -20,7 +20,7 @@ from replay.checks import check_table
 __all__ = ["plot_sweep", "sweep_figure"]
 
 _COLUMNS = ["seed", "time_step", "reward_rate"]
-_LOG_RATIO = 9.0  # of the largest value to the smallest
+_LOG_RATIO = 9.0  # least ratio of the largest to the smallest value
 _MOST_TICKS = 7
 _COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 _MARKERS = "osD^v*"
@@ -35,11 +35,11 @@ def plot_sweep(
     Parameters
     ----------
     table : pandas.DataFrame
-        As `replay.sweep` gives it: `seed, time_step, reward_rate`, and one or two parameters, the
-        first along the axis and the second in colours. Points are means over seeds, bars their 95 %
-        Student-t intervals.
+        The table of `replay.sweep`: `seed, time_step, reward_rate`, and one or two parameters, of
+        which the first is the axis and the second the colour. Points are means over seeds, bars
+        their 95 % Student-t intervals.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -51,7 +51,7 @@ def plot_sweep(
     Raises
     ------
     ValueError
-        If columns are missing, or there are no or more than two parameters.
+        If columns are missing, or the number of parameters is neither one nor two.
 
     Examples
     --------
@@ -107,19 +107,19 @@ def sweep_figure(table: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH) -> Figu
     Parameters
     ----------
     table : pandas.DataFrame
-        As `replay.sweep` gives it.
+        The table of `replay.sweep`.
     width_cm : float, default 8.5
         Width of the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure, of the width of a column.
+        The figure, as wide as a column.
 
     Raises
     ------
     ValueError
-        If columns are missing, or there are no or more than two parameters.
+        If columns are missing, or the number of parameters is neither one nor two.
     """
     figure = new_figure(width_cm / INCH, 2.2)
     plot_sweep(table, figure.subplots())

@@ -1,4 +1,4 @@
-"""Mazes of tasks, drawn to scale: corridors, places, barriers and what pays."""
+"""Mazes of tasks, drawn to scale: corridors, places, barriers and rewards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from replay.tasks import Task
 __all__ = ["HALF_WIDTH", "draw_reward", "plot_task"]
 
 HALF_WIDTH = 4.5
-"""Half the width of a corridor as it is drawn, in cm."""
+"""Half the width of a drawn corridor, in cm."""
 
 _CORRIDOR, _PLACE, _BARRIER = "0.91", "0.72", "0.15"
 
@@ -35,14 +35,16 @@ def plot_task(
     Parameters
     ----------
     task : Task
-        What to draw.
+        The task.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure. Its data are in cm.
+        Where to draw, in cm; by default a new figure.
     rewards : bool, default True
-        Whether stars mark where it pays, larger where it once pays more, and other landmarks of a
-        single place have their names.
+        Whether stars mark rewarded places, larger for a larger reward in any block, and other
+        landmarks that are a single place are labelled.
     block : str, optional
         The block of the protocol whose barriers are drawn.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -110,7 +112,7 @@ def _name_landmarks(
 
 
 def draw_reward(ax: Axes, at: NDArray[np.float64], size: float) -> None:
-    """Mark a place that pays with a star.
+    """Mark a rewarded place with a star.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tasks of experiments: the maze to scale, where it pays, and what is typically replayed in it."""
+"""Tasks of experiments: the maze to scale, its rewards, and the typical replay in it."""
 
 from __future__ import annotations
 
@@ -78,17 +78,18 @@ def plot_typical_replay(
 ) -> Axes:
     """Draw one sequence on the maze of its task.
 
-    Arrows go as it was replayed, dark for early and light for late, in the colour of its kind. Both
-    headings of a place lie side by side. A square marks the animal, a star where the lap paid.
+    Arrows point in the direction of replay, dark for early moves and light for late ones, in the
+    colour of its kind. Both headings of a place lie side by side. A square marks the animal, a star
+    the reward of the lap.
 
     Parameters
     ----------
     replay : pandas.Series
-        A row as :func:`analyses.studies.typical_replay.typical_replays` gives it.
+        A row of the table of :func:`analyses.studies.typical_replay.typical_replays`.
     task : Task
-        Where it happened.
+        The task in which it was replayed.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     width_cm : float, default 8.5
         Width of a new figure.
 
@@ -111,7 +112,7 @@ def plot_typical_replay(
     colour = np.array(to_rgb(kind_colour(replay["kind"])))
     step = np.diff(path, axis=0)
     moves = list(pairwise(states))
-    # To and fro keep to the right.
+    # Opposite moves between the same places are drawn side by side.
     crossed = np.array([move[::-1] in moves for move in moves])[:, None]
     right = np.column_stack((step[:, 1], -step[:, 0])) / np.hypot(*step.T)[:, None]
     ax.quiver(
@@ -150,7 +151,7 @@ def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WID
     Parameters
     ----------
     typical : pandas.DataFrame
-        Rows of this task of a table as :func:`analyses.studies.typical_replay.measure` gives it.
+        The rows of this task in the table of :func:`analyses.studies.typical_replay.measure`.
     task : Task
         The task.
     width_cm : float, default 17.5
@@ -159,7 +160,7 @@ def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WID
     Returns
     -------
     matplotlib.figure.Figure
-        The figure. The text below the maze tells which parts of it are modelling choices, and how
+        The figure. The text below the maze says which parts of it are modelling choices, and how
         sequences were chosen.
 
     Raises
@@ -177,7 +178,7 @@ def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WID
     maze, *panels = (figure.add_axes(box) for box in boxes)
     plot_task(task, maze, block=typical["block"].iloc[0])
     maze.set_title(_TITLES.get(task.name, label(task.name)), pad=12)
-    if "Positions are drawn only" not in task.remark:  # else there is nothing to scale
+    if "Positions are drawn only" not in task.remark:  # else there are no distances
         draw_scale_bar(maze, min(_BARS, key=lambda length: abs(length - 0.2 * extent[0])))
     for ax, (_, replay) in zip(panels, typical.iterrows(), strict=True):
         plot_typical_replay(replay, task, ax)
@@ -196,7 +197,7 @@ def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WID
 
 
 def _strips(typical: pd.DataFrame, ratio: float, full: float) -> _Layout:
-    """Lay out a wide maze: one panel below the other, then notes."""
+    """Lay out a wide maze: panels below one another, then notes."""
     width = full - _LEFT
     each = max(width * ratio, _STRIP) + _TITLE
     line = int(width / _LETTER)
@@ -212,9 +213,9 @@ def _strips(typical: pd.DataFrame, ratio: float, full: float) -> _Layout:
 
 
 def _grid(typical: pd.DataFrame, ratio: float, full: float) -> _Layout:
-    """Lay out the maze with notes beside or below it, and rows for each learner.
+    """Lay out the maze with notes beside or below it, and rows of panels for each learner.
 
-    On a page the learners' rows are to the right of the maze, in a column of a journal below it.
+    The learners' rows are right of the maze on a full page, and below it in a column of a journal.
     """
     learners = list(dict.fromkeys(typical["learner"]))
     is_page = full > COLUMN_WIDTH / INCH + 1
@@ -227,7 +228,7 @@ def _grid(typical: pd.DataFrame, ratio: float, full: float) -> _Layout:
         for row, learner in enumerate(learners)
         for place in range(int((typical["learner"] == learner).sum()))
     ]
-    # The rows that a learner's panels need, if there are more than stand side by side.
+    # The rows that a learner's panels need, if not all of them fit side by side.
     counts = typical["learner"].value_counts()
     lines = [-(-int(counts[learner]) // n_columns) for learner in learners]
     begin = np.cumsum([0, *lines])[:-1] + (0 if is_page else 1)
@@ -250,7 +251,7 @@ def _grid(typical: pd.DataFrame, ratio: float, full: float) -> _Layout:
 
 
 def _box(size: NDArray[np.float64], x: float, y: float, width: float, height: float) -> _Box:
-    """Place an axes at inches from the upper left corner."""
+    """Convert a place in inches from the upper left corner to shares of the figure."""
     return x / size[0], 1 - (y + height) / size[1], width / size[0], height / size[1]
 
 
@@ -282,8 +283,8 @@ def _notes(typical: pd.DataFrame, task: Task) -> str:
     """Describe which parts of the maze are modelling choices, and how sequences were chosen."""
     n = typical["min_length"].iloc[0]
     return (
-        f"{_chosen(task.remark)} Shown: of the most frequent kinds of sequence ({n} states or "
-        "more), the path that was replayed most often from one place."
+        f"{_chosen(task)} Shown: for the most frequent kinds of sequence ({n} or more states), "
+        "the path that was replayed most often from one place."
     )
 
 
@@ -302,10 +303,9 @@ def _key(figure: Figure, typical: pd.DataFrame) -> None:
     figure.legend(handles=handles, loc="lower center", ncols=per_row, handlelength=1.4)
 
 
-def _chosen(remark: str) -> str:
-    """Keep the sentences about modelling choices, as far as there is room."""
-    chosen = remark.partition("Chosen: ")[2] or remark
-    sentences = re.split(r"(?<=\.) (?=[A-Z0-9])", chosen)
+def _chosen(task: Task) -> str:
+    """List the modelling choices of a task, as many sentences as there is room for."""
+    sentences = re.split(r"(?<=\.) (?=[A-Z0-9])", task.choices or task.remark)
     kept = [sentence for k, sentence in enumerate(sentences)
             if k == 0 or len(" ".join(sentences[: k + 1])) <= _REMARK]  # fmt: skip
-    return f"Modelling choices: {' '.join(kept)}" if remark else ""
+    return f"Modelling choices: {' '.join(kept)}" if task.remark or task.choices else ""

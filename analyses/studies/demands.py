@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.jobs.columns import Column, Table
-from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
+from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, digests
 from analyses.tables import in_paper_order
@@ -217,12 +217,12 @@ def _make(plan: DemandsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     return {"demands": table.astype({"learner": str})}
 
 
-def _estimate(plan: DemandsPlan, left: Sequence[Piece], call: Runner) -> Cost:
+def _estimate(plan: DemandsPlan, left: Sequence[Piece], call: Runner) -> WorkCost:
     """Time a run of each kind, with few visits to each pair of state and action."""
     short = plan._replace(n_mdps=1, visits=min(plan.visits, _VISITS_TIMED))
     more = plan.n_mdps * plan.visits / short.visits
     seconds = more * sum(call(_time, [(short, piece) for piece in left]))
-    return Cost({"pieces": len(left)}, seconds, _BYTES_OF_PIECE * len(left) + BYTES_OF_FIGURES)
+    return WorkCost({"pieces": len(left)}, seconds, _BYTES_OF_PIECE * len(left) + BYTES_OF_FIGURES)
 
 
 def _time(plan: DemandsPlan, piece: Piece) -> float:

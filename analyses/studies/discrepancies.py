@@ -25,7 +25,7 @@ import pandas as pd
 
 from analyses.intervals import mean_interval
 from analyses.jobs.columns import MEAN_RATE, Column, Table
-from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
+from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest
 from analyses.jobs.study import Piece, Runner, Shown, Study
@@ -226,14 +226,14 @@ def _size(plan: Variants, piece: Piece) -> float:
     return variant.world_steps(world.group)
 
 
-def _estimate(plan: Variants, left: Sequence[Piece], call: Runner) -> Cost:
+def _estimate(plan: Variants, left: Sequence[Piece], call: Runner) -> WorkCost:
     costs = []
     for variant in dict.fromkeys(piece.group for piece in left):
         worlds = [plan.world_of(piece)[1] for piece in left if piece.group == variant]
         costs.append(estimate_cost(plan.changed[variant], worlds, call))
     n_bytes = sum(cost.n_bytes - BYTES_OF_FIGURES for cost in costs) + BYTES_OF_FIGURES
     n_steps = sum(cost.counts["steps"] for cost in costs)
-    return Cost({"steps": n_steps}, sum(cost.seconds for cost in costs), n_bytes)
+    return WorkCost({"steps": n_steps}, sum(cost.seconds for cost in costs), n_bytes)
 
 
 def _summarise(plan: Variants, results: Results) -> dict[str, pd.DataFrame]:

@@ -103,7 +103,7 @@ print(novel.round(2))
 # Episodic control can only repeat: 95 % of its sequences are an episode in reverse, and the others
 # went to and fro between two states, so that their direction is ambiguous. Of the sequences of
 # prioritized sweeping more than nine in ten are *novel paths*. Each of their moves was made, but
-# never the whole: it is stitched from pieces of experience.
+# never the whole: it is composed of pieces of experience.
 
 # %%
 log = runs["prioritized_sweeping", 4].log

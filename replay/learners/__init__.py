@@ -82,7 +82,7 @@ LEARNERS |= {
 """Name -> (module, its textbook parameters); the nine learners of the paper come first."""
 
 
-def find_learner(learner: Any, params: Any = None) -> Learner:
+def find_learner(learner: str | LearnerModule | Learner, params: Any = None) -> Learner:
     """Look up a learner and check its parameters.
 
     Parameters
@@ -130,7 +130,7 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
     return resolve(module, params, name=learner, defaults=defaults)
 
 
-def check_computes_values(learner: Any, params: Any = None) -> None:
+def check_computes_values(learner: str | LearnerModule | Learner, params: Any = None) -> None:
     """Refuse a learner that computes no values, since its reward rate is meaningless.
 
     Parameters

@@ -34,7 +34,7 @@ References
 ----------
 .. [1] Ji et al. (2025), Dynamical modulation of hippocampal replay through firing rate adaptation.
    https://doi.org/10.1038/s41467-025-68042-3
-.. [2] https://github.com/ZilongJi/AdaptiveAttractorForSequences
+.. [2] Ji et al. (2025), Code. https://github.com/ZilongJi/AdaptiveAttractorForSequences
 """
 
 import math

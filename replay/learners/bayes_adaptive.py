@@ -46,7 +46,7 @@ References
 .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
    https://doi.org/10.1038/s41593-018-0232-z
 .. [2] Antonov & Dayan (2025), Exploring replay. https://doi.org/10.1038/s41467-025-56731-y
-.. [3] https://github.com/geoant1/exploring_replay
+.. [3] Antonov & Dayan (2025), Code. https://github.com/geoant1/exploring_replay
 """
 
 import math
@@ -84,10 +84,10 @@ __all__ = ["BeliefPlan", "Memory", "Params", "act", "description", "evaluate_pla
 __all__ += ["explore", "init", "learn", "make_backups", "make_plan", "most_backups", "n_words"]
 __all__ += ["needs_way_back", "replay"]
 
-UNTRIED = ("unknown", "way_back", "seen")
+_UNTRIED = ("unknown", "way_back", "seen")
 """What is known of where untried moves lead: nothing, where the reverse of a move that was made
 leads, or everything, since the maze is seen. Whether they are open is uncertain."""
-UNKNOWN, WAY_BACK, SEEN = range(3)
+_UNKNOWN, _WAY_BACK, _SEEN = range(3)
 _NEGLIGIBLE = 1e-11  # visits that the need of a belief state may lack
 
 
@@ -149,7 +149,7 @@ class Params(NamedTuple):
     prior_shut: Annotated[float, Between(1e-3, 1e6)] = 1.0
     one_try_tells: bool = True
     volatility: ranges.Share = 0.0
-    untried: Annotated[int, Choice(UNTRIED)] = UNKNOWN
+    untried: Annotated[int, Choice(_UNTRIED)] = _UNKNOWN
     n_uncertain: Annotated[int, Between(0, 10)] = 3
     least_doubt: Annotated[float, Between(0.0, 0.5)] = 0.1
     horizon: Annotated[int, Between(1, 10_000)] = 100
@@ -233,7 +233,7 @@ def evaluates(params: Params) -> bool:
 
 def needs_way_back(params: Params) -> bool:
     """Whether the reverse of each move is known."""
-    return params.untried == WAY_BACK
+    return params.untried == _WAY_BACK
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
@@ -255,7 +255,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
     """Note where each move would lead, if the maze is seen."""
-    if params.untried == SEEN:
+    if params.untried == _SEEN:
         next_state = likeliest_outcomes(known_world("untried", mdp, memory.way_back.shape[1]))
         for s, a in np.argwhere(next_state >= 0):
             if next_state[s, a] != s:

@@ -12,7 +12,6 @@ default.
     learner its defaults. It must have ``discount`` if values are computed, and ``epsilon`` if the
     module has no `act`. The annotation of a parameter gives its range:
 
-    >>> from typing import Annotated
     >>> class Params(NamedTuple):
     ...     discount: Annotated[float, Between(0.0, 1.0)] = 0.99
     ...     n_replays: Annotated[int, Between(0, 1_000)] = 10
@@ -94,7 +93,14 @@ import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,  # noqa: F401 (of the examples above)
+    Any,
+    NamedTuple,
+    Protocol,
+    get_type_hints,
+)
 
 import numpy as np
 from numpy.typing import NDArray

@@ -40,8 +40,8 @@ from replay.parts.pauses import (
 )
 from replay.parts.world_model import WorldModel, model_words, world_model
 
-__all__ = ["Memory", "Params", "back_up", "description", "init", "learn", "most_backups", "n_words"]
-__all__ += ["needs_way_back", "replay"]
+__all__ = ["Memory", "Params", "back_up_edge", "description", "init", "learn", "most_backups"]
+__all__ += ["n_words", "needs_way_back", "replay"]
 
 
 class Params(NamedTuple):
@@ -157,7 +157,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
         assume(model, s_next, back)
 
 
-def back_up(
+def back_up_edge(
     params: Params, memory: Memory, edge: int, phase: int, pop: int, cause: int, log: BackupBuffer
 ) -> int:
     """Back up an edge of the model.
@@ -193,4 +193,4 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
             break
         edge = draw_outcome(memory.outcomes, memory.model, rng)
-        back_up(params, memory, edge, pause.phase, i, -1, log)
+        back_up_edge(params, memory, edge, pause.phase, i, -1, log)

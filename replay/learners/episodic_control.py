@@ -7,7 +7,7 @@ learned from it.
 References
 ----------
 .. [1] Lengyel & Dayan (2008), Hippocampal contributions to control: the third way.
-   Advances in Neural Information Processing Systems 20.
+   Advances in Neural Information Processing Systems 20, 889-896.
 .. [2] Blundell et al. (2016), Model-free episodic control. https://arxiv.org/abs/1606.04460
 .. [3] Brea (2018), Is prioritized sweeping the better episodic control?
    https://arxiv.org/abs/1711.06677

@@ -41,7 +41,7 @@ References
 .. [1] Stoianov et al. (2022), The hippocampal formation as a hierarchical generative
    model supporting generative replay and continual learning.
    https://doi.org/10.1101/2020.01.16.908889
-.. [2] https://github.com/stoianov/HDGM
+.. [2] Stoianov et al. (2022), Code. https://github.com/stoianov/HDGM
 """
 
 from typing import Annotated, NamedTuple

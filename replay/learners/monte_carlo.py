@@ -72,7 +72,7 @@ def description(params: Params) -> Description:
     return Description(stores, (EPISODE_END,), "backwards", source)
 
 
-def needs_episodes(params: Any) -> bool:
+def needs_episodes(params: object) -> bool:
     """Nothing is learned before an episode ends in a terminal state."""
     return True
 

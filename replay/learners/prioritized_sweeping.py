@@ -1,7 +1,7 @@
 """Prioritized sweeping with small backups; also optimistic, and with a model reset each episode.
 
 The learner counts transitions. V(s) is the value of a state, U(s) the value that was last
-propagated to its predecessors. Whenever V(s) changes, s is queued with the priority
+propagated to its predecessors. Whenever V(s) changes, s is queued, by default with the priority
 |V(s) - U(s)|; popping s propagates the change to all its predecessors in the learned model. With
 ``reset_model`` the sweep waits for the end of the episode, makes as many pops as the episode had
 steps, and then empties the model.

@@ -32,7 +32,7 @@ References
 ----------
 .. [1] Roscow et al. (2025), Post-learning replay of hippocampal-striatal activity is biased by
    reward-prediction signals. https://doi.org/10.1038/s41467-025-65354-2
-.. [2] https://github.com/EmmaRoscow/QlearningReplay
+.. [2] Roscow et al. (2025), Code. https://github.com/EmmaRoscow/QlearningReplay
 """
 
 from typing import Annotated, NamedTuple
@@ -52,12 +52,11 @@ from replay.parts.experiences import (
 )
 from replay.parts.policies import draw_weighted
 
-__all__ = ["BIASES", "EXPECTED_REWARD", "PRIORITIZED", "PROPORTIONAL", "RANDOM", "REWARD"]
-__all__ += ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
+__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
 
-BIASES = ("proportional", "prioritized", "reward", "random", "expected_reward")
+_BIASES = ("proportional", "prioritized", "reward", "random", "expected_reward")
 """How the experience to replay is chosen."""
-PROPORTIONAL, PRIORITIZED, REWARD, RANDOM, EXPECTED_REWARD = range(5)
+_PROPORTIONAL, _PRIORITIZED, _REWARD, _RANDOM, _EXPECTED_REWARD = range(5)
 
 
 class Params(NamedTuple):
@@ -85,7 +84,7 @@ class Params(NamedTuple):
     epsilon: ranges.Share = 0.1
     learning_rate: ranges.Share = 0.1
     n_replays: ranges.Count = 20
-    bias: Annotated[int, Choice(BIASES)] = PROPORTIONAL
+    bias: Annotated[int, Choice(_BIASES)] = _PROPORTIONAL
     renew: bool = False
     initial_value: ranges.InitialValue = 0.0
 
@@ -111,11 +110,11 @@ class Memory(NamedTuple):
 def description(params: Params) -> Description:
     """Describe what is stored, and what is replayed, when and why."""
     priorities = {
-        PROPORTIONAL: "remembered error",
-        PRIORITIZED: "largest remembered error",
-        REWARD: "remembered reward",
-        RANDOM: "at random",
-        EXPECTED_REWARD: "expected reward",
+        _PROPORTIONAL: "remembered error",
+        _PRIORITIZED: "largest remembered error",
+        _REWARD: "remembered reward",
+        _RANDOM: "at random",
+        _EXPECTED_REWARD: "expected reward",
     }
     stores = "the last try of each pair, and its error"
     return Description(stores, (EPISODE_END, REST), priorities[params.bias], "Roscow et al. 2025")
@@ -165,11 +164,11 @@ def _expected(memory: Memory, i: int) -> float:
 def _weigh(params: Params, memory: Memory) -> None:
     rows, weights = memory.experiences.rows, memory.weights
     for i in range(memory.experiences.n_known[0]):
-        if params.bias == RANDOM:
+        if params.bias == _RANDOM:
             weights[i] = 1.0
-        elif params.bias == REWARD:
+        elif params.bias == _REWARD:
             weights[i] = abs(rows[i]["reward"])
-        elif params.bias == EXPECTED_REWARD:
+        elif params.bias == _EXPECTED_REWARD:
             weights[i] = _expected(memory, i)
         else:
             weights[i] = rows[i]["strength"]
@@ -178,7 +177,7 @@ def _weigh(params: Params, memory: Memory) -> None:
 def _chosen(params: Params, memory: Memory, rng: Generator) -> int:
     """Choose an experience; return -1 if all weights are 0."""
     weights, n = memory.weights, memory.experiences.n_known[0]
-    if params.bias != PRIORITIZED:
+    if params.bias != _PRIORITIZED:
         return draw_weighted(weights, n, rng)
     best = -1
     for i in range(n):
@@ -205,10 +204,10 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         record(log, pause.phase, s, a, s_next, before, Q[s, a], r, weight, pop)
         if params.renew:
             experience["strength"] = error
-        if params.bias == EXPECTED_REWARD:
+        if params.bias == _EXPECTED_REWARD:
             memory.weights[place] = _expected(memory, place)
-        elif params.bias == PRIORITIZED or params.bias == PROPORTIONAL:
+        elif params.bias == _PRIORITIZED or params.bias == _PROPORTIONAL:
             if params.renew:
                 memory.weights[place] = error
-            elif params.bias == PRIORITIZED:
+            elif params.bias == _PRIORITIZED:
                 memory.weights[place] = 0.0

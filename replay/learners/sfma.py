@@ -23,10 +23,10 @@ animal that sees the maze: then the moves of the world and the similarity of all
 known before the first step, replay may run where the animal has never been, and reward strengthens
 experiences near it there too. This is the original's preplay.
 
-Four things differ from the original. It mixes new rewards into remembered ones at its learning
-rate; here the latest one is kept. It replays at starts without learning from it; here all replay
-teaches. It hides actions that lead nowhere. In its example of punishment, punishment strengthens
-experiences as reward does; here too the size of a reward counts, not its sign.
+The original mixes new rewards into remembered ones at its learning rate; here the latest one is
+kept. It does not learn from replay at starts; here it learns from all replay. It hides actions that
+lead nowhere. In its example, punishment strengthens experiences as reward does; so the size of a
+reward counts here, not its sign.
 
 References
 ----------

@@ -32,7 +32,8 @@ References
 ----------
 .. [1] Russek et al. (2017), Predictive representations can link model-based reinforcement learning
    to model-free mechanisms. https://doi.org/10.1371/journal.pcbi.1005768
-.. [2] https://github.com/evanrussek/Predictive-Representations-PLOS-CB-2017
+.. [2] Russek et al. (2017), Code.
+   https://github.com/evanrussek/Predictive-Representations-PLOS-CB-2017
 """
 
 from typing import NamedTuple

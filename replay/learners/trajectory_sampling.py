@@ -21,7 +21,7 @@ from replay.learners.contract import Description, Pause
 from replay.learners.dyna_q import (
     Memory,
     Params,
-    back_up,
+    back_up_edge,
     init,
     learn,
     most_backups,
@@ -56,7 +56,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         ended = memory.model.visits[s, a] == 0
         if not ended:
             edge = draw_edge(memory.model, s, a, rng)
-            cause = back_up(params, memory, edge, pause.phase, i, cause, log)
+            cause = back_up_edge(params, memory, edge, pause.phase, i, cause, log)
             s = memory.model.edges[edge]["next_state"]
             ended = memory.outcomes.rows[edge]["terminated"]
         if ended:

@@ -18,7 +18,7 @@ _SMALLEST = 1 << 17
 _MOST_BYTES = 1 << 27
 _MOST_IN_MEMORY = 1 << 25
 _NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
-_spare: list[NDArray[Any]] = []
+_spare: list[NDArray[np.uint8]] = []
 _lock = threading.Lock()
 
 

@@ -49,7 +49,7 @@ def closed_moves(
     {10: ((0, 1),), 20: ()}
     """
     known: dict[int, NDArray[np.int64]] = {}
-    kept: list[NDArray[Any]] = []  # so that no other array gets the same id
+    kept: list[NDArray[np.int32]] = []  # so that no other array gets the same id
 
     def moves_of(mdp: MDP) -> NDArray[np.int64]:
         key = id(mdp.successor)  # shared by worlds that differ in their start
@@ -80,7 +80,7 @@ _BASE = np.int64(1) << 31
 def _moves(mdp: MDP, number: NDArray[np.int32] | None) -> NDArray[np.int64]:
     """List the moves from a state to another, as state * 2^31 + next state, ascending."""
     here: NDArray[Any] = mdp.transition_rows() // mdp.n_actions
-    there: NDArray[Any] = mdp.successor
+    there: NDArray[np.int32] = mdp.successor
     if number is not None:
         here, there = number[here], number[there]
     return np.unique(here.astype(np.int64)[here != there] * _BASE + there[here != there])

@@ -138,8 +138,8 @@ class EventLog:
     def from_run(
         cls,
         run: Mapping[str, Any],
-        steps: NDArray[Any],
-        backups: NDArray[Any] | list[NDArray[Any]] | list[tuple[NDArray[Any], ...]],
+        steps: NDArray[np.void],
+        backups: NDArray[np.void] | list[NDArray[np.void]] | list[tuple[NDArray[np.void], ...]],
         *,
         keep: str,
         mdp: MDP | None = None,

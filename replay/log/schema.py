@@ -400,7 +400,7 @@ def _is_structured(rows: object) -> bool:
     return all(isinstance(each, np.ndarray) and each.dtype.names for each in beside)
 
 
-def _columns_of(name: str, tables: Sequence[NDArray[Any]]) -> Columns:
+def _columns_of(name: str, tables: Sequence[NDArray[np.void]]) -> Columns:
     """Concatenate structured arrays, and split them into columns."""
     n_rows, dtype = sum(map(len, tables)), tables[0].dtype
     names = dtype.names or ()

@@ -84,7 +84,18 @@ class Given(NamedTuple):
     start: NDArray[np.int32]
 
     def rows(self, begin: int, end: int) -> "Given":
-        """Return the rows from `begin` to `end` (exclusive), as views."""
+        """Return the rows from `begin` to `end`.
+
+        Parameters
+        ----------
+        begin, end : int
+            Numbers of rows, the last one excluded.
+
+        Returns
+        -------
+        Given
+            Views of the rows.
+        """
         return Given(self.steps[begin:end], self.next_action[begin:end], self.start[begin:end])
 
 

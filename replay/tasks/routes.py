@@ -14,7 +14,10 @@ from replay.tasks.task import Block, Lap, Laps, Task, check_blocks
 
 __all__ = ["task_of_routes"]
 
-_ABOUT = ("landmarks", "local_radius", "one_way", "remark", "headings", "lap_names", "reward_sd")
+_ABOUT = (
+    *("landmarks", "local_radius", "one_way", "remark", "choices", "headings", "lap_names"),
+    "reward_sd",
+)
 
 
 def task_of_routes(
@@ -46,7 +49,7 @@ def task_of_routes(
     home : str, optional
         Gives states a heading: away from this node, or towards it.
     **about
-        Further parameters of `Task`: landmarks, local_radius, one_way, remark, headings,
+        Further parameters of `Task`: landmarks, local_radius, one_way, remark, choices, headings,
         lap_names, reward_sd.
 
     Returns

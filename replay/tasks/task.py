@@ -247,6 +247,8 @@ class Task:
         model then knows a way back only where the animal turns round.
     remark : str
         What is known about the task, and what is a modelling choice.
+    choices : str
+        The modelling choices alone, which figures show.
     headings : tuple of (str, str)
         Formats of the names of analysed states that head away from home, and towards it.
     lap_names : mapping of (str, str) to str
@@ -285,6 +287,7 @@ class Task:
     headings: tuple[str, str] = ("{}>", "{}<")
     lap_names: Mapping[tuple[str, str], str] = field(default_factory=dict)
     reward_sd: float = 0.1
+    choices: str = ""
 
     def __post_init__(self) -> None:
         """Check the parts."""
@@ -297,6 +300,7 @@ class Task:
         check_whole("local_radius", self.local_radius)
         check_flag("one_way", self.one_way)
         check_text("remark", self.remark)
+        check_text("choices", self.choices)
         check_number("reward_sd", self.reward_sd, at_least=0)
         for what in ("landmarks", "lap_names"):
             if not isinstance(getattr(self, what), Mapping):

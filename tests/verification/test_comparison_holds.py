@@ -18,7 +18,7 @@ UNLIKELY = 0.01
 
 @pytest.mark.parametrize("seed", [11, 12, 13])
 def test_blind_walks_have_no_effects(seed):
-    """Walks that know neither walls nor goals, in fresh layouts: one test in twenty at most."""
+    """Walks that ignore walls and goals, in fresh layouts: one test in twenty at most."""
     made = compare(["barrier_arena", "linear_track_4x"], ["blind_walks"], n_draws=48, seed=seed)
     directions = findings().query("likelihood == 'direction'").set_index("id")["statistic"]
     studies = made["studies"]

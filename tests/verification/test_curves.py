@@ -107,9 +107,9 @@ def summaries(curve):
 def z_scores(ours, theirs):
     """Compare worlds' curves, shape (n_mdps, 100), with one learner's rows of the reference.
 
-    The reference tells the standard errors of its windows, but not that of their mean, the area;
-    it follows from these and the correlations of windows, which are taken from our curves. A window
-    without any variance would give nan, and nan fails; there is none.
+    The reference has the standard errors of its windows, but not that of their mean, the area; it
+    follows from these and the correlations of windows, which are taken from our curves. A window
+    without variance would give NaN, and NaN fails; there is none.
     """
     mean = theirs["mean_normalized_reward_rate"].to_numpy()
     error = theirs["sem_over_mdps"].to_numpy()
@@ -183,7 +183,7 @@ def test_the_textbooks_learner_is_told_from_the_published_one():
 def far_off(values, expected, n_mdps, digits=3):
     """Compare worlds' values, shape (n_mdps, n), with rounded means of a run with n_mdps worlds.
 
-    That run tells no standard errors: they are ours, for its number of worlds.
+    That run has no standard errors: ours are used, for its number of worlds.
     """
     own = standard_error(values)
     rounding = 10.0**-digits / np.sqrt(12)

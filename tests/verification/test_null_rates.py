@@ -374,7 +374,7 @@ def test_order_within_a_pause(rng, swaps):
 
 @pytest.mark.parametrize("avoids", [0.0, 0.7])
 def test_walls(rng, avoids):
-    """Sequences of a walker that knows no walls, or passes most of them by."""
+    """Sequences of a walker that ignores walls, or avoids most of them."""
     graph = nx.Graph()
     for row in range(5):
         for column in range(5):

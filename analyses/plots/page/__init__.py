@@ -1,5 +1,5 @@
-"""Replay as a page: one HTML file that opens in any browser, without a network.
+"""Interactive pages of replay: one HTML file that opens in any browser, offline.
 
-`writing.write_page` writes it. ``page.html``, ``page.css`` and the ``.js`` files, in the order of
-`writing`, are the page without its data.
+`writing.write_page` writes it. ``page.html``, ``page.css`` and the ``.js`` files, in the order in
+which `writing` lists them, are the page without its data.
 """

@@ -1,4 +1,4 @@
-"""What a page shows of a recording: the place sequences of its decoded replay."""
+"""The data of a page about a recording: the place sequences of its decoded replay."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.plots.page.runs import Piece, ShownRun, list_pieces
+from analyses.plots.page.runs import PathPiece, ShownRun, list_pieces
 from analyses.plots.page.worlds import world_of_moves
 from analyses.recordings.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
@@ -17,11 +17,11 @@ from analyses.tables import KINDS
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
-__all__ = ["Decoded", "decoded_run"]
+__all__ = ["DecodedReplay", "decoded_run"]
 
 
-class Decoded(Protocol):
-    """Decoded replay: what :func:`analyses.recordings.find_replay.find_replay` gives."""
+class DecodedReplay(Protocol):
+    """Decoded replay, such as :func:`analyses.recordings.find_replay.find_replay` returns."""
 
     @property
     def events(self) -> pd.DataFrame:
@@ -33,21 +33,21 @@ class Decoded(Protocol):
 
     @property
     def experience(self) -> EventLog:
-        """The animal's moves, with their world."""
+        """The animal's moves and their world."""
 
     @property
     def paths(self) -> pd.DataFrame:
         """Decoded paths: `event, time, x, y`."""
 
 
-def decoded_run(decoded: Decoded) -> ShownRun:
-    """Make decoded replay what a page shows.
+def decoded_run(decoded: DecodedReplay) -> ShownRun:
+    """Convert decoded replay for a page.
 
     Parameters
     ----------
-    decoded : analyses.recordings.find_replay.Conclusions
-        What was replayed, or anything with the same tables; its `name`, if it has one, is that of
-        the animal.
+    decoded : DecodedReplay
+        The result of :func:`analyses.recordings.find_replay.find_replay`, or an object with the
+        same tables; its `name`, if it has one, is that of the animal.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def decoded_run(decoded: Decoded) -> ShownRun:
     Raises
     ------
     ValueError
-        If there is no step of the animal.
+        If it has no move of the animal.
     """
     log = decoded.experience
     steps = of_run(log, "steps", 0)
@@ -95,7 +95,7 @@ def decoded_run(decoded: Decoded) -> ShownRun:
         begin = total[:-1] - total[np.searchsorted(of_event, of_event)] if len(shown) else total[:0]
         none = [np.zeros(0, dtype=np.int64)]
         pieces = [
-            [Piece(piece.end, piece.episode, piece.backward)
+            [PathPiece(piece.end, piece.episode, piece.backward)
              for piece in experienced_pieces(path.tolist(), experience, int(table["step"].iloc[k]))]
             for k, path in zip(shown.tolist(), paths, strict=True)
         ]  # fmt: skip
@@ -131,8 +131,8 @@ def decoded_run(decoded: Decoded) -> ShownRun:
     )
 
 
-def _decoded_paths(decoded: Decoded, numbers: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    """List where the decoder was, and when, in ms from the event's beginning."""
+def _decoded_paths(decoded: DecodedReplay, numbers: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """List the decoded positions and their times, in ms from the beginning of the event."""
     paths = decoded.paths[decoded.paths["event"].isin(numbers)].sort_values(
         ["event", "time"], kind="stable"
     )

@@ -1,4 +1,4 @@
-"""What a page shows of a model: the causal chains of its log."""
+"""The data of a page about a model: the causal chains of its log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.plots.page.runs import Piece, ShownRun, list_pieces
+from analyses.plots.page.runs import PathPiece, ShownRun, list_pieces
 from analyses.plots.page.worlds import world_of_moves
 from analyses.sequences.chains import REVERSE, UNKNOWN, Chains, chains, link_backups
 from analyses.sequences.classification import classified
@@ -23,33 +23,33 @@ _MOST_SNAPSHOTS, _MOST_VALUES = 120, 120_000
 
 
 def model_run(log: EventLog, run: int, *, min_length: int, across_events: bool) -> ShownRun:
-    """Make a run of a log what a page shows.
+    """Convert one run of a log for a page.
 
     Parameters
     ----------
     log : EventLog
         A model's log.
     run : int
-        Which run.
+        Number of the run.
     min_length : int
-        Sequences of fewer states don't count.
+        Sequences of fewer states are not counted.
     across_events : bool
-        Whether causes are followed from one replay event to the next, as
-        :func:`analyses.sequences.classification.classify` has it.
+        Whether causal chains continue from one replay event to the next, as in
+        :func:`analyses.sequences.classification.classify`.
 
     Returns
     -------
     ShownRun
-        Its sequences are those of `classify` of the same options.
+        Its sequences are those of `classify` with the same options.
 
     Raises
     ------
     ValueError
-        If the log keeps no step of the run, or tables hold what they must not.
+        If the log has no steps of the run, or its tables are invalid.
     """
     steps, backups = of_run(log, "steps", run), of_run(log, "backups", run)
     if not len(steps["step"]):
-        raise ValueError(f"The log keeps no step of run {run}, so there is nothing to show.")
+        raise ValueError(f"The log has no steps of run {run}, so there is nothing to show.")
     experience = Experience(steps)
     found = chains(link_backups(backups, "causal", across_events), min_length)
     classes = classified(experience, backups, found, "causal")
@@ -104,10 +104,10 @@ def model_run(log: EventLog, run: int, *, min_length: int, across_events: bool) 
 
 
 class _Chained(NamedTuple):
-    """The chains of a run, and to which event each belongs.
+    """The chains of a run, and the event to which each belongs.
 
-    `found` and `states` are the chains with their states; of shape (n_chains,), `event` is the row
-    in the run's events, `reverse` whether the model walked it backwards, `step` when it began.
+    `found` and `states` are the chains with their states. Of shape (n_chains,) are `event`, the row
+    in the run's events, `reverse`, whether the chain runs backwards, and `step`, when it began.
     """
 
     found: Chains
@@ -117,11 +117,11 @@ class _Chained(NamedTuple):
     step: NDArray[np.int64]
 
     def rows(self, chain: int) -> NDArray[np.int32]:
-        """Give the backups of a chain."""
+        """Return the backups of a chain."""
         return self.found.rows[self.found.offset[chain] : self.found.offset[chain + 1]]
 
     def keys(self, chosen: NDArray[np.bool_], n_backups: int) -> NDArray[np.int64]:
-        """Give event * n_backups + row of each backup of the chains of chosen events, ascending."""
+        """Return event * n_backups + row of each backup of the chosen events' chains, ascending."""
         owner = self.event[Lists(self.found.rows, self.found.offset).owner]
         keys: NDArray[np.int64] = owner * np.int64(n_backups) + self.found.rows
         return np.unique(keys[chosen[owner]] if len(owner) else keys)
@@ -151,8 +151,8 @@ def _list_moves(
         places.append(np.searchsorted(keys, event * n_backups + chained.rows(chain)))
         turns.append(places[-1] - begin[number[event]])
         pieces.append(_pieces_of(chained, chain, experience))
-    # A move belongs to the longest of the sequences that hold it, of several to the first: that
-    # one is written last.
+    # A move belongs to the longest sequence that contains it, or the first of several longest ones,
+    # which is written last.
     reverse = np.zeros(len(keys), dtype=bool)
     for k in sorted(range(len(places)), key=lambda k: (len(places[k]), -k)):
         reverse[places[k]] = chained.reverse[shown[k]]
@@ -169,18 +169,20 @@ def _list_moves(
     }
 
 
-def _pieces_of(chained: _Chained, chain: int, experience: Experience) -> list[Piece]:
-    """Stitch a chain, read as the model walked it, of what was experienced before."""
+def _pieces_of(chained: _Chained, chain: int, experience: Experience) -> list[PathPiece]:
+    """Compose a chain, read in its direction of experience, from what was experienced before."""
     states, step = chained.states, int(chained.step[chain])
     path = states.flat[states.begin[chain] : states.begin[chain + 1]].tolist()
     if not chained.reverse[chain]:
-        return [Piece(piece.end, piece.episode, False) for piece in experience.pieces(path, step)]
+        return [
+            PathPiece(piece.end, piece.episode, False) for piece in experience.pieces(path, step)
+        ]
     found, last = experience.pieces(path[::-1], step), len(path) - 1
-    return [Piece(last - piece.begin, piece.episode, True) for piece in reversed(found)]
+    return [PathPiece(last - piece.begin, piece.episode, True) for piece in reversed(found)]
 
 
 def _snapshots(steps: Columns, backups: Columns, n_states: int) -> Columns:
-    """Give the value of each state at moments that are spread evenly over the run."""
+    """Return the value of each state at moments spread evenly over the run."""
     n = min(_MOST_SNAPSHOTS, _MOST_VALUES // n_states, len(steps["step"]))
     if n < 1 or not len(backups["step"]):
         return {}

@@ -1,8 +1,8 @@
-"""Columns of numbers as text: few bytes, which a browser unpacks without a library.
+"""Packing of numeric columns as compact text, which a browser unpacks without a library.
 
-All columns of one table are put one after the other, little-endian, deflated and written in base64;
-a listing tells where each begins. Whole numbers take the narrowest type that holds them. A column
-that never falls is kept as differences, marked by ``+``.
+All columns of a table are concatenated, little-endian, deflated and encoded in base64; a listing
+says where each begins. Whole numbers have the narrowest type that holds them. A column that never
+decreases is stored as differences, marked by ``+``.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def pack(columns: Mapping[str, ArrayLike]) -> dict[str, Any]:
     Parameters
     ----------
     columns : mapping of str to array_like, each of shape (n,)
-        Whole numbers or flags, below 2**32 and at least -2**31; or floats, kept in single
+        Whole numbers or flags, below 2**32 and at least -2**31; or floats, stored in single
         precision.
 
     Returns
     -------
     dict
-        ``columns``: name -> [type, byte at which it begins, length]; ``data``: the bytes, deflated
-        (zlib), in base64.
+        ``columns``: name -> [type, first byte, length]; ``data``: the bytes, deflated (zlib), in
+        base64.
 
     Examples
     --------
@@ -57,12 +57,12 @@ def pack(columns: Mapping[str, ArrayLike]) -> dict[str, Any]:
 
 
 def unpack(packed: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Give the columns that were packed.
+    """Unpack columns.
 
     Parameters
     ----------
     packed : mapping
-        What `pack` gives.
+        The output of `pack`.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def unpack(packed: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
 
 
 def _narrow(values: NDArray[Any]) -> tuple[str, NDArray[Any]]:
-    """Choose how a column is kept."""
+    """Choose the type in which a column is stored."""
     if values.dtype.kind == "f" and len(values):
         return "f4", values
     whole = values.astype(np.int64)

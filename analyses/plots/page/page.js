@@ -202,8 +202,8 @@ function summary(shown, one) {
     const way = wayOf(run), episodes = new Set(way.begin_episode).size;
     return `${run.name}: ${plural(way.n, stepName(run))} in ${plural(episodes, run.decoded ? "lap" : "episode")}, ${plural(run.n_sequences, "replayed sequence")} in ${plural(run.n_events, run.decoded ? "event" : "pause")}.`;
   });
-  if (shown.length > 1) parts.push(one ? "Both have the same experience." : "Each has experience of its own.");
-  if (shown.some((run) => !worldOf(run).known)) parts.push("The world is not known, so neighbouring states are drawn near one another; nothing is to scale.");
+  if (shown.length > 1) parts.push(one ? "Both have the same experience." : "Each has its own experience.");
+  if (shown.some((run) => !worldOf(run).known)) parts.push("The world is unknown, so neighbouring states are drawn near one another, not to scale.");
   else if (shown.some((run) => worldOf(run).style === "graph")) parts.push("The drawing is not to scale.");
   const world = worldOf(shown[0]), name = world.known ? world.name.replaceAll("_", " ") : "";
   if (name) parts.unshift(`${name[0].toUpperCase()}${name.slice(1)} with ${plural(world.n_states, "state")}.`);
@@ -442,6 +442,6 @@ async function start() {
 if (typeof DecompressionStream === "undefined") {
   const note = document.createElement("p");
   note.className = "alert";
-  note.textContent = "This browser is too old to unpack the page. Browsers since 2023 can: Chrome 80, Firefox 113, Safari 16.4 or later.";
+  note.textContent = "This browser is too old to unpack the page. Use Chrome 80, Firefox 113, Safari 16.4, or a later version.";
   document.querySelector("main").replaceWith(note);
 } else start();

@@ -1,7 +1,7 @@
-"""What a page shows of one agent: its steps, and its replay events with their sequences.
+"""The data of a page about one agent: its steps, and its replay events with their sequences.
 
 All sequences are classified and counted at once; the moves of an event, and the pieces of
-experience that its sequences are stitched from, are listed only for the events that a page shows.
+experience of which its sequences are composed, are listed only for the events that a page shows.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from analyses.sequences.runs import Columns
 from replay.log.closed_moves import ClosedMoves
 from replay.worlds.mdp import MDP
 
-__all__ = ["Piece", "ShownRun", "list_pieces"]
+__all__ = ["PathPiece", "ShownRun", "list_pieces"]
 
 
-class Piece(NamedTuple):
+class PathPiece(NamedTuple):
     """A piece of experience in a replayed path, in the order of replay.
 
     Attributes
     ----------
     end : int
-        After which move of the path it ends; it begins where the one before ends.
+        The move of the path after which it ends; it begins where the previous piece ends.
     episode : int
-        The latest episode that holds it.
+        The latest episode that contains it.
     backward : bool
-        Whether it was run the other way round.
+        Whether it was run in the opposite direction.
     """
 
     end: int
@@ -45,33 +45,33 @@ class ShownRun:
     Attributes
     ----------
     learner : str
-        Name in the log; or that of an animal, empty if it has none.
+        Name of the learner in the log, or of the animal; empty if it has none.
     about : dict
-        More about it, for the reader: name -> value.
+        Further facts for the reader: name -> value.
     world : MDP
-        Where it is.
+        Its world.
     world_is_known : bool
-        Whether the log tells its world; if not, it is made of the moves.
+        Whether the log holds its world; otherwise the world is made from the moves.
     steps : dict of ndarray
         The experience, columns of ``steps``.
     forgets : bool
         Whether the model is emptied at the end of each episode.
     events : dict of ndarray, each of shape (n_events,)
-        `number` in the log; `made`, how many steps had been made; `phase` (number in ``PHASES``);
-        `location`.
+        `number` in the log; `made`, the number of steps made before; `phase` (number in
+        ``PHASES``); `location`.
     sequences : dict of ndarray, each of shape (n_sequences,)
-        `event` (row in `events`), `kind` (number in ``KINDS``), `length` in states; and what else
-        the page shows of them: `orientation` (0 unknown, 1 forward, 2 reverse).
+        `event` (row in `events`), `kind` (number in ``KINDS``), `length` in states, and
+        `orientation` (0 unknown, 1 forward, 2 reverse).
     detail : callable
-        ``detail(chosen)`` lists what happens in the chosen events, a flag for each: columns for
-        `analyses.plots.page.packing.pack`.
+        ``detail(chosen)`` takes a flag for each event and returns what happens in the chosen ones,
+        as columns for `analyses.plots.page.packing.pack`.
     values : dict of ndarray
         `made` and `value`, of shape (n_snapshots, n_states): the largest action value, NaN where
-        none was learned. Empty unless the log keeps all backups.
+        none was learned. Empty unless the log holds all backups.
     closed : dict
         Step -> the moves of the world that are closed from then on.
     decoded : bool
-        Whether this is decoded replay, counted by place sequences; or else causal chains.
+        Whether this is decoded replay, counted by place sequences rather than causal chains.
     """
 
     learner: str
@@ -88,19 +88,19 @@ class ShownRun:
     decoded: bool = False
 
 
-def list_pieces(pieces: Sequence[Sequence[Piece]]) -> dict[str, NDArray[Any]]:
-    """Put the pieces of sequences into columns.
+def list_pieces(pieces: Sequence[Sequence[PathPiece]]) -> dict[str, NDArray[Any]]:
+    """Convert the pieces of sequences to columns.
 
     Parameters
     ----------
-    pieces : sequence of sequence of Piece
-        Those of each sequence.
+    pieces : sequence of sequence of PathPiece
+        The pieces of each sequence.
 
     Returns
     -------
     dict of ndarray
-        `sequence_pieces`, how many there are of each, and `piece_end`, `piece_episode` and
-        `piece_backward`.
+        `sequence_pieces`, the number of pieces of each sequence, and for each piece `piece_end`,
+        `piece_episode` and `piece_backward`.
     """
     flat = [piece for each in pieces for piece in each]
     return {

@@ -27,8 +27,8 @@ function describe(run, e) {
   told[0] += `, from ${nameOfState(world, states[0])} to ${nameOfState(world, states[states.length - 1])}.`;
   const phase = phaseText(page.data.phases[events.event_phase[e]]);
   told.push(`${run.decoded && page.runs.length === 1 ? "The animal" : run.name} replays this ${phase}: ${whenText(run, events.event_made[e])}.`);
-  if (pieces.length > 1) told.push(`It was never run as a whole; it is stitched from ${pieces.length} pieces of experience.`);
-  else if (pieces.length === 1) told.push(`It was run in ${episodeText(run, pieces[0].episode)}${pieces[0].backward ? ", the other way round" : ""}.`);
+  if (pieces.length > 1) told.push(`It was never run as a whole; it is composed of ${pieces.length} pieces of experience.`);
+  else if (pieces.length === 1) told.push(`It was run in ${episodeText(run, pieces[0].episode)}${pieces[0].backward ? ", in the opposite direction" : ""}.`);
   else told.push("Some of its moves were never made.");
   return told;
 }
@@ -47,7 +47,7 @@ function writeEvent() {
   if (page.key === null) {
     target.textContent = page.entries.length ?
       `No pause is open. ${plural(page.entries.length, "event")} with matching sequences: go to the next one (N), or play.` :
-      page.views.every(({ run }) => !run.n_sequences) ? "No sequence of this length was replayed." : "No event matches: choose more kinds, pauses or lengths.";
+      page.views.every(({ run }) => !run.n_sequences) ? "No sequence of this length was replayed." : "No event matches: select more kinds, pauses or lengths.";
   } else {
     lines.forEach(([first, ...others]) => {
       const line = document.createElement("span"), strong = document.createElement("b");
@@ -205,7 +205,7 @@ function writeCounts() {
   table.replaceChildren(head, body);
   const few = page.views.filter(({ run }) => run.n_shown < run.n_events);
   byId("matching").textContent = `${plural(page.entries.length, "event")} to go through.` +
-    few.map(({ run }) => ` Of the ${say(run.n_events)} of ${run.name} the page holds a sample of ${say(run.n_shown)}, even over time and of each kind; all are counted.`).join("");
+    few.map(({ run }) => ` Of the ${say(run.n_events)} events of ${run.name}, the page holds a sample of ${say(run.n_shown)}, evenly over time and for each kind; all are counted.`).join("");
 }
 
 function writeValues() {
@@ -214,8 +214,8 @@ function writeValues() {
   box.disabled = !known;
   text.replaceChildren();
   if (!known) {
-    text.textContent = run.decoded ? "Nothing is known of the values of an animal." :
-      "Values are unknown: this log keeps replay only (log=\"all\" keeps every update).";
+    text.textContent = run.decoded ? "The values of an animal are unknown." :
+      "Values are unknown: this log holds replay only (log=\"all\" keeps every update).";
     return;
   }
   byId("values-swatch").style.background = `linear-gradient(90deg, ${page.theme.palette.join(",")})`;

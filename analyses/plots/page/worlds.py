@@ -1,4 +1,4 @@
-"""The world of a page: where states are, what joins them, and how they are drawn."""
+"""The world of a page: the places of states, the connections between them, and their drawing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_LABELS = 5_000
 
 
 def describe_world(mdp: MDP, closed: ClosedMoves | None = None) -> dict[str, Any]:
-    """Tell how a world is drawn.
+    """Describe how a world is drawn.
 
     Parameters
     ----------
@@ -37,9 +37,10 @@ def describe_world(mdp: MDP, closed: ClosedMoves | None = None) -> dict[str, Any
         or ``graph`` (states and lines, not to scale); ``unit`` (cm): the side of a cell or the
         width of a corridor; ``labels`` of the states, if any; and packed: ``x, y``, the two ends
         ``one, other`` of each line, ``start, terminal`` (states), and of a maze ``wall_x, wall_y``
-        (cells). Where moves are closed for some time, ``closed_from`` (steps), and what is closed
-        from each on: ``closed_states`` and ``closed_lines``, how many, and, one after the other,
-        ``closed_state`` (those that can't be entered) and ``closed_line`` (other lines).
+        (cells). If moves are closed for some time: ``closed_from`` (steps); for each of these the
+        numbers of closed states and lines, ``closed_states`` and ``closed_lines``; and their
+        concatenated lists, ``closed_state`` (states that cannot be entered) and ``closed_line``
+        (other lines).
     """
     place = state_positions(mdp)
     closed = closed or {}
@@ -71,7 +72,7 @@ def describe_world(mdp: MDP, closed: ClosedMoves | None = None) -> dict[str, Any
 
 
 def _moves(mdp: MDP, closed: ClosedMoves) -> NDArray[np.int64]:
-    """List the moves between two states that can be made at some time."""
+    """List the moves between two states that are possible at some time."""
     state, other = mdp.transition_rows() // mdp.n_actions, mdp.successor
     closed_ones = [move for moves in closed.values() for move in moves]
     parts = [np.column_stack((state, other)), np.array(closed_ones, dtype=np.int64).reshape(-1, 2)]
@@ -85,7 +86,8 @@ def _closures(
 ) -> dict[str, NDArray[Any]]:
     """List the states and lines that are closed from each step on.
 
-    A state that can't be entered is closed. So is a line between others along which no move leads.
+    A state that cannot be entered is closed, and so is a line between other states along which no
+    move is possible.
     """
     n_moves = {tuple(line): 0 for line in lines.tolist()}
     ways_in: dict[int, set[int]] = {}
@@ -117,7 +119,7 @@ def _closures(
 
 
 def world_of_moves(state: NDArray[np.int32], next_state: NDArray[np.int32]) -> MDP:
-    """Make a world of the moves that were made in one that is not known.
+    """Make a world from the moves that were made, if the world itself is unknown.
 
     Parameters
     ----------
@@ -127,7 +129,8 @@ def world_of_moves(state: NDArray[np.int32], next_state: NDArray[np.int32]) -> M
     Returns
     -------
     MDP
-        One action; each state leads to those that were entered from it. It has no positions.
+        A world with one action, which leads from each state to those that were entered from it. It
+        has no positions.
     """
     n_states = int(max(state.max(initial=0), next_state.max(initial=0))) + 1
     moves = np.unique(np.column_stack((state, next_state)), axis=0)
@@ -147,7 +150,7 @@ def world_of_moves(state: NDArray[np.int32], next_state: NDArray[np.int32]) -> M
 
 
 def _leads_back(mdp: MDP) -> bool:
-    """Tell whether one can come back to a state, unlike in a tree, whose positions only draw it."""
+    """Whether some state can be reached again, unlike in a tree, whose positions have no scale."""
     state = mdp.transition_rows() // mdp.n_actions
     graph = nx.DiGraph(zip(state.tolist(), mdp.successor.tolist(), strict=True))
     graph.remove_edges_from(list(nx.selfloop_edges(graph)))
@@ -155,7 +158,7 @@ def _leads_back(mdp: MDP) -> bool:
 
 
 def _text(label: object) -> str:
-    """Write a label as people do: a cell as x, y; a place along an edge by the edge's two ends."""
+    """Write a label for readers: a cell as x, y; a place along an edge by the edge's two ends."""
     if isinstance(label, tuple) and len(label) == 3 and isinstance(label[2], int):
         return f"{label[0]}\N{EN DASH}{label[1]} ({label[2]})"
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)

@@ -1,4 +1,4 @@
-"""Put a page together: choose which events it shows, pack them, and write the file."""
+"""Assemble a page: choose the events that it shows, pack them, and write the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
-from analyses.plots.page.decoded import Decoded, decoded_run
+from analyses.plots.page.decoded import DecodedReplay, decoded_run
 from analyses.plots.page.models import model_run
 from analyses.plots.page.packing import pack
 from analyses.plots.page.runs import ShownRun
@@ -32,7 +32,7 @@ __all__ = ["write_page"]
 
 _MOST_BYTES = 1_000_000
 _LEFT_FOR_EVENTS = 250_000
-"""For events, however much room the steps take."""
+"""Bytes for events, however many the steps need."""
 _MOST_SEQUENCES = 30_000
 _FEWEST_OF_A_KIND = 20
 _WINDOWS = (10, 50)
@@ -43,45 +43,45 @@ _SCRIPTS = ("data.js", "drawing.js", "timeline.js", "words.js", "page.js")
 
 
 def write_page(
-    replay: EventLog | Logged | Decoded | Sequence[EventLog | Logged | Decoded],
+    replay: EventLog | Logged | DecodedReplay | Sequence[EventLog | Logged | DecodedReplay],
     out: str | Path = "page.html",
     *,
     title: str | None = None,
     min_length: int = 3,
     across_events: bool = False,
 ) -> Path:
-    """Write a page to look at replay: one HTML file that opens offline in any browser.
+    """Write an interactive page of replay: one HTML file that opens offline in any browser.
 
-    It shows the world, the animal's way under a slider, and each pause with its replay move by
-    move; the kinds of sequences, the episodes that a novel path is stitched from, the graph and the
-    values as learned by then; and how kinds change over learning. Two runs can be seen side by
+    It shows the world, the animal's path with a time slider, and the replay of each pause move by
+    move; the kinds of sequences, the episodes of which a novel path is composed, the graph and the
+    values as learned by then; and how kinds change with learning. Two runs can be shown side by
     side.
 
     Parameters
     ----------
     replay : EventLog, Run, Conclusions, or a sequence of these
-        Logs of models or what has one, of which all runs are shown; or decoded replay, as
-        :func:`analyses.recordings.find_replay.find_replay` gives it.
+        Logs of models, or runs that have one, of which all runs are shown; or decoded replay from
+        :func:`analyses.recordings.find_replay.find_replay`.
     out : path, default "page.html"
         The file to write.
     title : str, optional
-        The heading; by default who replays where.
+        The heading; by default it names the learners and the world.
     min_length : int, default 3
-        Sequences of a model of fewer states don't count. Those of a recording are counted as they
-        were detected.
+        Sequences of a model with fewer states are not counted. Those of a recording are counted as
+        they were detected.
     across_events : bool, default False
-        Whether causal chains go on from one replay event to the next.
+        Whether causal chains continue from one replay event to the next.
 
     Returns
     -------
     pathlib.Path
-        `out`. If the page would be larger than 1 MB, it shows a sample of the events, evenly over
-        time and of each kind, and says so; counts are always of all.
+        `out`. If the page would exceed 1 MB, it shows a sample of the events, evenly over time and
+        for each kind, and says so; counts always include all events.
 
     Raises
     ------
     TypeError
-        If something else is to be shown.
+        If `replay` is something else.
     ValueError
         If there is nothing to show, or an option is out of range.
 
@@ -135,13 +135,13 @@ def _is_decoded(given: object) -> bool:
     return all(hasattr(given, name) for name in names)
 
 
-# -- what is on the page --------------------------------------------------------------------
+# -- the contents of the page ---------------------------------------------------------------
 
 
 def _data(
     runs: list[ShownRun], title: str | None, min_length: int, across_events: bool
 ) -> dict[str, Any]:
-    """Gather all that the page shows; of the events, as many as there is room for."""
+    """Collect everything that the page shows, with as many events as there is space for."""
     worlds = _distinct(
         runs, lambda one, other: one.world == other.world and one.closed == other.closed
     )
@@ -151,7 +151,7 @@ def _data(
         "format": 1,
         "version": __version__,
         "title": title or _title(names, runs),
-        "counted": _counted(runs, min_length, across_events),
+        "count_text": _counted(runs, min_length, across_events),
         "kinds": [{"name": kind, "label": label(kind), "colour": kind_colour(kind)}
                   for kind in KINDS],
         "phases": list(PHASES),
@@ -197,7 +197,7 @@ def _data(
 
 
 def _distinct(runs: list[ShownRun], same: Callable[[ShownRun, ShownRun], bool]) -> list[int]:
-    """Give runs that are the same one number."""
+    """Assign a number to each run, the same number to equal ones."""
     firsts: list[ShownRun] = []
     numbers = []
     for run in runs:
@@ -218,7 +218,7 @@ def _have_one_experience(one: ShownRun, other: ShownRun) -> bool:
 
 
 def _names(runs: list[ShownRun]) -> list[str]:
-    """Name runs by their learners, and where these are the same by their seeds or numbers."""
+    """Name runs by their learners, and by seeds or numbers if these are the same."""
     names = [
         run.learner or "Recorded animal" if run.decoded else label(run.learner or "no name")
         for run in runs
@@ -239,16 +239,16 @@ def _title(names: list[str], runs: list[ShownRun]) -> str:
 
 
 def _counted(runs: list[ShownRun], min_length: int, across_events: bool) -> str:
-    told = []
+    texts = []
     if any(not run.decoded for run in runs):
         within = "across replay events" if across_events else "within replay events"
-        told.append(
-            f"Causal chains of {min_length} states or more, {within}, as analyses.classify counts "
+        texts.append(
+            f"Causal chains of {min_length} or more states, {within}, as analyses.classify counts "
             "them."
         )
     if any(run.decoded for run in runs):
-        told.append("Place sequences of significant events, as replay recording counts them.")
-    return " ".join(told)
+        texts.append("Place sequences of significant events, as replay recording counts them.")
+    return " ".join(texts)
 
 
 def _palette() -> list[str]:
@@ -257,7 +257,7 @@ def _palette() -> list[str]:
 
 
 def _experience(run: ShownRun) -> dict[str, Any]:
-    """Pack steps: a move is its rank among those from its state, the most frequent first."""
+    """Pack steps, with moves as ranks among those from the same state, most frequent first."""
     state, next_state = (run.steps[name].astype(np.int64) for name in ("state", "next_state"))
     n_states = max(run.world.n_states, int(max(state.max(), next_state.max())) + 1)
     pairs, pair, count = np.unique(state * n_states + next_state, return_inverse=True,
@@ -285,7 +285,7 @@ def _experience(run: ShownRun) -> dict[str, Any]:
 
 
 def _paid(steps: Columns) -> dict[str, NDArray[Any]]:
-    """List when the place where it was last paid became another one."""
+    """List the steps at which the place of the last reward changed."""
     made = np.flatnonzero(steps["reward"] > 0)
     place = steps["next_state"][made]
     changes = np.flatnonzero(np.diff(place, prepend=-1))
@@ -312,7 +312,7 @@ def _counts(run: ShownRun, n_windows: int) -> dict[str, NDArray[Any]]:
 
 
 def _values(run: ShownRun) -> dict[str, Any] | None:
-    """Pack values in 255 steps between the lowest and the highest; 255 is unknown."""
+    """Pack values as 0 to 254 between the lowest and the highest; 255 is unknown."""
     if not run.values:
         return None
     value = run.values["value"]
@@ -323,7 +323,7 @@ def _values(run: ShownRun) -> dict[str, Any] | None:
 
 
 def _sample(runs: list[ShownRun], ways: Iterable[int], share: float) -> list[NDArray[np.bool_]]:
-    """Choose events evenly over time, of each kind; of one experience, the same moments of all."""
+    """Choose events evenly over time for each kind; at the same moments if experience is shared."""
     moments: dict[int, set[tuple[int, int]]] = {}
     for run, way in zip(runs, ways, strict=True):
         kept = moments.setdefault(way, set())
@@ -374,12 +374,12 @@ def _template(name: str) -> str:
 
 
 def _parts() -> dict[str, str]:
-    """Read style and program, which have places in ``page.html``."""
+    """Read the style sheet and the scripts that ``page.html`` includes."""
     return {"style": _template("page.css"), "program": "\n".join(map(_template, _SCRIPTS))}
 
 
 def _fill(data: Mapping[str, Any]) -> str:
-    """Put style, program and data into the page; nothing in the data can end its element."""
+    """Insert style, scripts and data into the page; nothing in the data can end its element."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     page = _template("page.html")

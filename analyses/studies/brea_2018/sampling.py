@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import NamedTuple
 
-from analyses.jobs.cost import BYTES_OF_FIGURES, BYTES_OF_PROCESS, Cost
+from analyses.jobs.cost import BYTES_OF_FIGURES, BYTES_OF_PROCESS, WorkCost
 from analyses.jobs.study import Piece, Runner
 from analyses.sequences.counts import ReplayCounts
 from analyses.studies.brea_2018.reproduced_runs import keep_log
@@ -144,7 +144,7 @@ def sample_runs(plan: Reproduction, name: str, learner: str) -> Sample:
     return Sample(name, learner, *extrapolate(plan.n_steps[name], run))
 
 
-def estimate_cost(plan: Reproduction, left: Sequence[Piece], call: Runner) -> Cost:
+def estimate_cost(plan: Reproduction, left: Sequence[Piece], call: Runner) -> WorkCost:
     """Estimate the cost of pieces, by short runs of each learner in each experiment.
 
     Parameters
@@ -158,7 +158,7 @@ def estimate_cost(plan: Reproduction, left: Sequence[Piece], call: Runner) -> Co
 
     Returns
     -------
-    Cost
+    WorkCost
         The estimate.
     """
     # Compiling each loop in one process is faster than compiling all loops in each process.
@@ -178,7 +178,7 @@ def _warm_up(learner: str, log: str) -> None:
     simulate(random_maze(8), learner, n_steps=N_WINDOWS, log=log, on_block=on_block)
 
 
-def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample]) -> Cost:
+def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample]) -> WorkCost:
     """Sum the cost of pieces.
 
     Parameters
@@ -192,7 +192,7 @@ def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample
 
     Returns
     -------
-    Cost
+    WorkCost
         The sum, including disk space for tables and figures. Memory does not grow with the number
         of steps of a run, only with the backups in a block of steps: a large index of experience is
         kept in a temporary file of at most a hundred bytes per step, and logs are written and read
@@ -220,4 +220,4 @@ def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample
         for each in samples
     )
     memory = BYTES_OF_PROCESS + _BYTES_HELD * max(of_block, default=0.0)
-    return Cost(counts, seconds, n_bytes, memory)
+    return WorkCost(counts, seconds, n_bytes, memory)

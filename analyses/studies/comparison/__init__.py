@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
-__getattr__, _ = offered(__name__, {"compare_accounts": "compare"})
+__getattr__, __dir__ = offered(__name__, {"compare_accounts": "compare"})

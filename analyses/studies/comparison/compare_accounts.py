@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from analyses.jobs.cost import Cost
+from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece, Shown, Study
@@ -39,7 +39,7 @@ def compare(
     jobs: int = 1,
     findings: pd.DataFrame | None = None,
     out: str | Path | None = None,
-    on_cost: Callable[[Cost], None] | None = None,
+    on_cost: Callable[[WorkCost], None] | None = None,
     on_piece: Callable[[Piece], None] = lambda piece: None,
     tell: Callable[[str], None] = print,
 ) -> dict[str, pd.DataFrame]:
@@ -64,7 +64,7 @@ def compare(
     out : path, optional
         A folder for tables and figures. Finished pieces of the same comparison in it are used.
     on_cost : callable, optional
-        Called with a `Cost` once it is estimated.
+        Called with a `WorkCost` once it is estimated.
     on_piece : callable, optional
         Called with each finished piece; its group is the task.
     tell : callable, default print

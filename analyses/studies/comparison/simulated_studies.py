@@ -16,7 +16,7 @@ from analyses.findings.accounts import Account, draw_settings
 from analyses.findings.controls import CONTROLS, replay_of_control
 from analyses.findings.detections import detection_of
 from analyses.findings.priors import Parameter
-from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
+from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.study import Piece, Runner
 from analyses.measures import STATISTICS
 from analyses.measures.animals import replays_by_jump
@@ -106,7 +106,7 @@ def settings(plan: Comparison, name: str) -> list[dict[str, Parameter]]:
     return list(draw_settings(account, plan.n_draws, rng))
 
 
-def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> Cost:
+def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> WorkCost:
     """Time a few animals of each account in one task, and of the first account in all tasks.
 
     An account that takes twice as long as another in one task is expected to do so in all tasks.
@@ -122,7 +122,7 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> C
 
     Returns
     -------
-    Cost
+    WorkCost
         The estimate.
     """
     parts = plan.parts()
@@ -140,7 +140,7 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> C
         one = of_task[piece.group, names[0]] * of_account[tasks[0], part.candidate] / usual
         seconds += n * one
     n_bytes = _BYTES_PER_PIECE * len(left) + BYTES_OF_FIGURES
-    return Cost({"animals": n_animals}, seconds, n_bytes)
+    return WorkCost({"animals": n_animals}, seconds, n_bytes)
 
 
 def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, str], float]:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from analyses.jobs.cost import Cost
+from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
@@ -75,7 +75,7 @@ def _make(plan: RecordingPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     return score_block(plan.session, plan.judgement, piece.number, plan.seed)._asdict()
 
 
-def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> Cost:
+def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> WorkCost:
     [cost] = call(cost_of, [([(plan, len(left))],)])
     return cost
 

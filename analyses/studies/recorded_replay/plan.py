@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
+from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.recordings.decoding.state_space_decoder import state_posterior, walk_transitions
 from analyses.recordings.judgement import Judgement, check_judgement, check_state_size
 from analyses.recordings.predictions import read_predictions
@@ -158,7 +158,7 @@ def _plain(values: Settings | Judgement) -> dict[str, Any]:
     }
 
 
-def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> Cost:
+def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> WorkCost:
     """Estimate the cost of recordings from the time of one decoding.
 
     Parameters
@@ -168,7 +168,7 @@ def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> Cost:
 
     Returns
     -------
-    Cost
+    WorkCost
         The estimate.
     """
     n_events, seconds, seconds_after = 0.0, 0.0, 0.0
@@ -189,4 +189,4 @@ def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> Cost:
         seconds_after += _SECONDS_OF_SESSION * plan.n_sessions
         n_events += own
     events = {"events": round(n_events)}
-    return Cost(events, seconds, BYTES_OF_FIGURES, seconds_after=seconds_after)
+    return WorkCost(events, seconds, BYTES_OF_FIGURES, seconds_after=seconds_after)

@@ -24,7 +24,7 @@ import pandas as pd
 
 from analyses.intervals import mean_interval
 from analyses.jobs.columns import Column, Table
-from analyses.jobs.cost import Cost
+from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
@@ -159,7 +159,7 @@ def _make(plan: AnimalsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     return score_block(own.session, own.judgement, piece.number, own.seed)._asdict()
 
 
-def _estimate(plan: AnimalsPlan, left: Sequence[Piece], call: Runner) -> Cost:
+def _estimate(plan: AnimalsPlan, left: Sequence[Piece], call: Runner) -> WorkCost:
     groups = [piece.group for piece in left]
     plans = [(own, groups.count(name)) for name, own in plan.animals.items()]
     [cost] = call(cost_of, [(plans,)])

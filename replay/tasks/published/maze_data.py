@@ -173,7 +173,7 @@ class Maze:
         Returns
         -------
         dict
-            ``landmarks``, ``local_radius`` and ``remark`` of a `Task`.
+            ``landmarks``, ``local_radius``, ``remark`` and ``choices`` of a `Task`.
 
         Examples
         --------
@@ -181,12 +181,13 @@ class Maze:
         'Known'
         """
         maze = find_maze(self.name)
-        known = f"Known: {maze['known']} Chosen: {maze['chosen']}"
-        remarks = [known, chosen, _PAUSES, _NOISE if noisy and not drawn else "", drawn]
+        noise = _NOISE if noisy and not drawn else ""
+        choices = " ".join(filter(None, [maze["chosen"], chosen, _PAUSES, noise, drawn]))
         return {
             "landmarks": self.landmarks,
             "local_radius": self.local_radius,
-            "remark": " ".join(filter(None, remarks)),
+            "remark": f"Known: {maze['known']} Chosen: {choices}",
+            "choices": choices,
         }
 
 
