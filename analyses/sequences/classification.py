@@ -258,7 +258,7 @@ def classify_paths(
 
     Examples
     --------
-        A rat ran 0, 1, 2. The reverse of this path was decoded in the pause after it, and during it.
+    A rat ran 0, 1, 2. The reverse of this path was decoded in the pause after it, and during it.
 
     >>> log = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2], "time": [1.0, 2.0]}})
     >>> paths = pd.DataFrame({"time": [2.5, 1.5], "states": [[2, 1, 1, 0], [2, 1, 0]]})
