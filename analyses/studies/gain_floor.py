@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["GAIN_FLOOR_SETTINGS", "GAIN_FLOOR_TASKS", "STUDY", "compare_gain_floors"]
 __all__ += ["lap_protocol", "simulate_laps"]
 
-GAIN_FLOOR_SETTINGS = {
+GAIN_FLOOR_SETTINGS: dict[str, dict[str, Any]] = {
     "floor": {"gain_floor": 1e-10},
     "no_floor": {"gain_floor": 0.0},
     "no_need": {"gain_floor": 1e-10, "need": "one"},
