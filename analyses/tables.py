@@ -1,4 +1,4 @@
-"""The order of names in tables, and the labels of learners with parameters.
+"""The order of names in tables, and the labels of learners and accounts with parameters.
 
 Experiments, learners and kinds of replay have the order in which the paper and its figures name
 them. The user's own names come after these, in the order in which they appear.
@@ -16,9 +16,11 @@ __all__ = [
     "EXPERIMENT_ORDER",
     "KINDS",
     "LEARNER_ORDER",
+    "account_of",
     "in_order",
     "in_paper_order",
     "learner_label",
+    "published_label",
     "read_learner_label",
 ]
 
@@ -31,7 +33,34 @@ LEARNER_ORDER = tuple(learners.LEARNERS)
 KINDS = ("reverse_episode", "forward_episode", "novel_path", "ambiguous", "unexperienced")
 """The kinds of replay, in the order in which figures stack them."""
 
+_AS_PUBLISHED = " (as published)"
 _ORDER = {"experiment": EXPERIMENT_ORDER, "learner": LEARNER_ORDER, "kind": KINDS}
+
+
+def published_label(account: str) -> str:
+    """Name an account with its authors' parameters, as tables do.
+
+    Parameters
+    ----------
+    account : str
+        The name of the account.
+
+    Returns
+    -------
+    str
+        The name that stands in the column `account` of tables, where `as_published` is true.
+
+    Examples
+    --------
+    >>> published_label("sfma"), account_of(published_label("sfma"))
+    ('sfma (as published)', 'sfma')
+    """
+    return f"{account}{_AS_PUBLISHED}"
+
+
+def account_of(name: str) -> str:
+    """Return the account that a name made by `published_label` stands for."""
+    return name.removesuffix(_AS_PUBLISHED)
 
 
 def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:

@@ -304,7 +304,7 @@ def test_the_comparison_that_ships_adds_up():
     for part, kept in (("", found[found["diagnostic"]]), ("_of_all", found)):
         expected = (kept["evidence"] * kept["weight"]).groupby(kept["account"]).sum()
         assert sums[f"evidence{part}"].sub(expected).abs().max() < 1e-9
-    as_told = SHIPPED["robustness"].query("setting == 'as told'").set_index("account")
+    as_told = SHIPPED["robustness"].query("setting == 'usual'").set_index("account")
     for name in ("evidence", "evidence_of_all"):
         assert as_told[name].sub(sums[name]).abs().max() < 1e-6
 

@@ -32,10 +32,7 @@ from analyses.findings.priors import (
 )
 from replay.checks import unknown_name
 
-__all__ = ["ACCOUNTS", "Account", "account_of", "draw_settings", "find_account"]
-__all__ += ["published_label"]
-
-_AS_PUBLISHED = " (as published)"
+__all__ = ["ACCOUNTS", "Account", "draw_settings", "find_account"]
 
 
 @dataclass(frozen=True)
@@ -464,32 +461,6 @@ ACCOUNTS: dict[str, Account] = {
 }
 """Name -> account; the controls come last. Monte Carlo learning is left out, as it replays the same
 as episodic control: the last episode backwards."""
-
-
-def published_label(account: str) -> str:
-    """Name an account with its authors' parameters, as tables do.
-
-    Parameters
-    ----------
-    account : str
-        The name of the account.
-
-    Returns
-    -------
-    str
-        The name that stands in the column `account` of tables, where `as_published` is true.
-
-    Examples
-    --------
-    >>> published_label("sfma"), account_of(published_label("sfma"))
-    ('sfma (as published)', 'sfma')
-    """
-    return f"{account}{_AS_PUBLISHED}"
-
-
-def account_of(name: str) -> str:
-    """Return the account that a name made by `published_label` stands for."""
-    return name.removesuffix(_AS_PUBLISHED)
 
 
 def find_account(name: str) -> Account:

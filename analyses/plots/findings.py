@@ -16,9 +16,9 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from analyses.findings.accounts import account_of
 from analyses.plots.grids import grid
 from analyses.plots.style import FULL_WIDTH, INCH, SMALL, label, new_figure, styled
+from analyses.tables import account_of
 from replay.checks import check_table
 
 __all__ = ["draw_evidence", "page_figure", "study_figures"]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["GAIN_FLOOR_SETTINGS", "GAIN_FLOOR_TASKS", "STUDY", "compare_gain_floors"]
 __all__ += ["lap_protocol", "simulate_laps"]
 
-GAIN_FLOOR_SETTINGS = {
+GAIN_FLOOR_SETTINGS: dict[str, dict[str, Any]] = {
     "floor": {"gain_floor": 1e-10},
     "no_floor": {"gain_floor": 0.0},
     "no_need": {"gain_floor": 1e-10, "need": "one"},
@@ -75,14 +75,14 @@ def lap_protocol(
     mdp = open_maze(random_starts=True) if task == "open_maze" else two_way_track()
     starts = np.flatnonzero(mdp.start_probability)
     after = [starts] * mdp.n_states
-    if task == "linear_track":  # the way back begins beside this way's end
+    if task == "linear_track":  # the next lap begins beside the end of this one
         row = np.array(mdp.position)[:, 1]
         after = [starts[row[starts] != here] for here in row]
     return LapProtocol(mdp, after, mdp.terminal, draw_reward)
 
 
 def simulate_laps(
-    task: str, params: Any = None, *, n_episodes: int = 50, seed: int = 0
+    task: str, params: Mapping[str, Any] | None = None, *, n_episodes: int = 50, seed: int = 0
 ) -> EventLog:
     """Simulate one animal in one of the two tasks, with noisy rewards.
 

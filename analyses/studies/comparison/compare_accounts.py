@@ -12,6 +12,7 @@ from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece, Shown, Study
+from analyses.studies.comparison.comparison_tables import COMPARISON_COLUMNS, compare_tables
 from analyses.studies.comparison.plan import (
     N_DRAWS,
     Accounts,
@@ -19,7 +20,6 @@ from analyses.studies.comparison.plan import (
     plan_comparison,
 )
 from analyses.studies.comparison.simulated_studies import estimate_studies, simulate_studies
-from analyses.studies.comparison.tables import COMPARISON_COLUMNS, compare_tables
 from replay.checks import known_arguments
 from replay.tasks.published import TASKS, TaskEntry
 

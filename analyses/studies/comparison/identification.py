@@ -43,15 +43,15 @@ def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) ->
         by_all: dict[Published, NDArray[np.float64]] = {}  # many draws have the same result
         for column, truth in enumerate(names):
             for row, draw in enumerate(draws[truth]):
-                told = synthetic(result, studies[truth], draw)
-                if told is None:
+                published = synthetic(result, studies[truth], draw)
+                if published is None:
                     continue
-                if told not in by_all:
-                    by_all[told] = np.array(
-                        [evidence(likelihoods(told, studies[name])) for name in names]
+                if published not in by_all:
+                    by_all[published] = np.array(
+                        [evidence(likelihoods(published, studies[name])) for name in names]
                     )
-                bits = by_all[told].copy()
-                bits[column] = evidence(np.delete(likelihoods(told, studies[truth]), draw))
+                bits = by_all[published].copy()
+                bits[column] = evidence(np.delete(likelihoods(published, studies[truth]), draw))
                 totals[truth][row] += weight * bits
     counts = pd.DataFrame(0.0, index=names, columns=names)
     for truth, total in totals.items() if known.rows else ():
@@ -82,9 +82,9 @@ def measurements(
         `task, statistic, information, most_apart, apart`.
     """
     names = list(plan.accounts)
-    told = simulated[simulated["account"].isin(names) & (simulated["finding"] == "")]
+    of_tasks = simulated[simulated["account"].isin(names) & (simulated["finding"] == "")]
     rows = []
-    for (task, statistic), group in told.groupby(["task", "statistic"], sort=False):
+    for (task, statistic), group in of_tasks.groupby(["task", "statistic"], sort=False):
         value = group["value"].to_numpy(float)
         account = pd.Categorical(group["account"], names).codes
         known = value[~np.isnan(value)]

@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.findings.accounts import ACCOUNTS, Account, find_account, published_label
+from analyses.findings.accounts import ACCOUNTS, Account, find_account
 from analyses.findings.table import findings as read_findings
 from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
+from analyses.tables import published_label
 from replay.checks import check_whole, shown, unknown_name
 from replay.learners import find_learner
 from replay.tasks import Task

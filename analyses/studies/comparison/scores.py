@@ -38,7 +38,7 @@ class _Setting(NamedTuple):
 
 
 _SETTINGS = {
-    "as told": _Setting(),
+    "usual": _Setting(),
     "studies differ by .03": _Setting(between_studies=0.03),
     "studies differ by .12": _Setting(between_studies=0.12),
     "surprise .01": _Setting(surprise=0.01),

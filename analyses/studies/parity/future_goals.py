@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.learners.geodesic_representation import add_goal, fade_values
+from replay.learners.geodesic_representation import Memory, add_goal, fade_values
 from replay.parts.known_world import likeliest_outcomes
 from replay.simulation import feed
 from replay.worlds.mdp import MDP
@@ -125,7 +125,7 @@ def arms_replayed(
     columns = ["state", "action", "reward", "next_state", "terminated"]
     steps = pd.DataFrame(rows, columns=columns).assign(start_state=0)
 
-    def prepare(number: int, memory: Any) -> None:
+    def prepare(number: int, memory: Memory) -> None:
         if number == 0:
             for arm in range(n_arms):
                 add_goal(memory, _far(arm))

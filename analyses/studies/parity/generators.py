@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -32,6 +31,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.findings.accounts import find_account
+from replay.learners.hierarchical_generative import Memory
 from replay.parts.attractor import Dynamics, attractor, connect, follow_bump, place_bump
 from replay.simulation import feed
 from replay.worlds.mdp import MDP
@@ -95,7 +95,7 @@ def _five_mazes(seed: int) -> dict[str, float]:
     held: list[int] = []
     before = np.zeros(_N_MAZES)
 
-    def note(step: int, memory: Any) -> None:
+    def note(step: int, memory: Memory) -> None:
         nonlocal before
         if ends.iloc[step]:
             now = memory.n_sequences.copy()

@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -98,7 +98,7 @@ def measure_memory_access(protocol: str, seed: int) -> dict[str, float]:
 # -- directions at starts and goals, and their change over laps (Figs. 3 and 6) -----------
 
 
-def _directions(seen: LapRecord) -> dict[str, float]:
+def directions(seen: LapRecord) -> dict[str, float]:
     """Count sequences per lap in each direction at starts and goals, early and late."""
     segments, n_laps = find_segments(seen.backups), int(seen.steps["episode"].nunique())
     found = {}
@@ -154,7 +154,7 @@ def reward_shift(seen: LapRecord, shifted: float) -> dict[str, float]:
 # -- where sequences lie (Fig. 4) ---------------------------------------------------------
 
 
-def _contents(seen: LapRecord) -> dict[str, float]:
+def contents(seen: LapRecord) -> dict[str, float]:
     """Measure where sequences begin and end, and whether they show the future or the past.
 
     Chance is that of a state drawn from all non-terminal ones. A sequence shows the future (past)
@@ -193,7 +193,7 @@ def _contents(seen: LapRecord) -> dict[str, float]:
     return found
 
 
-def _mean(values: Any) -> float:
+def _mean(values: Iterable[float]) -> float:
     listed = np.array(list(values), dtype=float)
     return float(listed.mean()) if len(listed) else np.nan
 
@@ -281,16 +281,16 @@ def _run(
 
 def _track(seed: int) -> dict[str, float]:
     seen = _run(lap_protocol("linear_track"), seed)
-    return _directions(seen) | _contents(seen)
+    return directions(seen) | contents(seen)
 
 
 def _open_maze(seed: int) -> dict[str, float]:
     seen = _run(lap_protocol("open_maze"), seed)
-    return _directions(seen) | _contents(seen)
+    return directions(seen) | contents(seen)
 
 
 def _without_need(seed: int) -> dict[str, float]:
-    return _directions(_run(lap_protocol("open_maze"), seed, {"need": "one"}))
+    return directions(_run(lap_protocol("open_maze"), seed, {"need": "one"}))
 
 
 def _shift(name: str) -> Callable[[int], dict[str, float]]:

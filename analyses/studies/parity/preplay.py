@@ -8,8 +8,6 @@ References
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -24,6 +22,7 @@ from analyses.studies.parity.walled_grid import (
     WalledGrid,
     walls_between,
 )
+from replay.learners.sfma import Memory
 from replay.parts.experiences import experience_at
 from replay.simulation import feed
 from replay.worlds.mdp import MDP
@@ -119,7 +118,7 @@ def measure_preplay(
     }  # fmt: skip
     step = {"state": _FOOT, "action": LEFT, "reward": 0.0, "next_state": _FOOT, "terminated": True}
 
-    def set_strengths(number: int, memory: Any) -> None:
+    def set_strengths(number: int, memory: Memory) -> None:
         if number == 0:
             strength = _seen_strengths(memory.similarity.matrix, cued, attention)
             strength[_FOOT, LEFT] -= 1.0

@@ -35,12 +35,13 @@ from analyses.recordings.observation.simulated_recording import simulated_record
 from analyses.recordings.report import LOW_POWER, replay_by_chance
 from analyses.recordings.scoring import n_blocks, score_block
 from analyses.recordings.significance.calibration import Calibration
-from analyses.studies.recorded_replay.figures import (
+from analyses.studies.recorded_replay.animal_figures import (
     draw_accounts,
     draw_events,
     draw_kinds,
     draw_paths,
 )
+from analyses.studies.recorded_replay.animal_tables import ANIMAL_COLUMNS, analyse, write_track
 from analyses.studies.recorded_replay.plan import (
     RecordingPlan,
     cost_of,
@@ -48,7 +49,6 @@ from analyses.studies.recorded_replay.plan import (
     describe_data,
     plan_recording,
 )
-from analyses.studies.recorded_replay.tables import ANIMAL_COLUMNS, analyse, write_track
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -100,8 +100,8 @@ def plan_recording(
     check_whole("n_sessions", n_sessions)
     session = prepare(recording, settings)
     check_state_size(judgement.state_size, session.track)
-    told = describe_experience(recording, judgement.state_size, judgement.lap_ends)
-    session = session._replace(notes=(*session.notes, told))
+    note = describe_experience(recording, judgement.state_size, judgement.lap_ends)
+    session = session._replace(notes=(*session.notes, note))
     for nodes in judgement.tracks:
         bins_between(session.track, nodes)  # may refuse
     known = read_predictions() if predictions is None else predictions

@@ -33,12 +33,20 @@ from analyses.recordings.predictions import beside_predictions
 from analyses.recordings.report import LOW_POWER
 from analyses.recordings.report_of_animals import write_report_of_animals
 from analyses.recordings.scoring import n_blocks, score_block
-from analyses.studies.recorded_replay.figures import (
+from analyses.studies.recorded_replay.animal_figures import (
     Reader,
     draw_accounts,
     draw_events,
     draw_kinds,
     draw_paths,
+)
+from analyses.studies.recorded_replay.animal_tables import (
+    ANIMAL_COLUMNS,
+    STATE_SIZE,
+    STATISTIC_COLUMNS,
+    analyse,
+    landmarks_of,
+    write_track,
 )
 from analyses.studies.recorded_replay.plan import (
     RecordingPlan,
@@ -48,14 +56,6 @@ from analyses.studies.recorded_replay.plan import (
     plan_recording,
 )
 from analyses.studies.recorded_replay.statistics import recorded_statistics
-from analyses.studies.recorded_replay.tables import (
-    ANIMAL_COLUMNS,
-    STATE_SIZE,
-    STATISTIC_COLUMNS,
-    analyse,
-    landmarks_of,
-    write_track,
-)
 from analyses.studies.simulated_animals import animal_seed
 from replay.files import replacing
 

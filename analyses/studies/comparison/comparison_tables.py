@@ -26,7 +26,7 @@ _SUMS = {
     "ahead_low": Column("lower end of that, over studies", "bits", "without controls"),
     "ahead_high": Column("upper end of that, over studies", "bits", "without controls"),
 }
-"""Columns of sums of evidence; those of diagnostic and those of all findings are told apart."""
+"""Columns of sums of evidence, which exist for diagnostic findings and for all findings."""
 
 COMPARISON_COLUMNS = {
     "evidence.csv": Table.of(

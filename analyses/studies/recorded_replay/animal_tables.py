@@ -182,13 +182,13 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         plan.recording, plan.session, found, plan.settings, plan.judgement,
         n_sessions=plan.n_sessions, seed=plan.seed,
     )  # fmt: skip
-    told = _write_nwb(plan, results.folder / f"replay{ending}.nwb", found)
+    nwb_note = _write_nwb(plan, results.folder / f"replay{ending}.nwb", found)
     statistics = recorded_statistics([found], landmarks_of(plan))
     accounts = beside_predictions(statistics, plan.predictions)
     with replacing(results.folder / f"report{ending}.md") as beside:
         write_report(
             beside, plan.recording, found, shares, statistics, accounts, plan.settings,
-            plan.judgement, told,
+            plan.judgement, nwb_note,
         )  # fmt: skip
     calibration = [] if found.calibration is None else [found.calibration]
     tables = {
