@@ -161,7 +161,7 @@ def test_folders_that_cannot_be_compared(folder, tmp_path, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         run(reproduce.STUDY, plain, tmp_path / "plain", on_piece=interrupt)
-    with pytest.raises(ValueError, match=r"is not finished\. Run the replay reproduce command"):
+    with pytest.raises(ValueError, match=r"is not finished\. Run its replay reproduce command"):
         plan_variants(tmp_path / "plain")
     run(reproduce.STUDY, plain, tmp_path / "plain")
     with pytest.raises(ValueError, match="no learner on which"):

@@ -135,7 +135,7 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     ):  # fmt: skip
         assert part in told
     assert "novel_path" in done.stdout
-    assert "Simulated sessions with the same cells tell what is found" in done.stdout
+    assert "Simulated sessions with the same cells show how much replay is missed" in done.stdout
     assert "events with randomised cells, 0.0% pass the same test" in " ".join(done.stdout.split())
     assert "Novel paths are found less often" in " ".join(done.stdout.split())
     assert (arrays / "out" / "report.md").exists()
