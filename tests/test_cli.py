@@ -48,7 +48,7 @@ def test_lists():
     one = replay("learners", "sfma").stdout
     assert "Diekmann & Cheng 2023" in one
     assert "One of default, reverse, dynamic." in one
-    assert "From 0 to 1. Weight of the future" in one
+    assert "From 0 to 1. Discount factor" in one
     assert "similarity_discount" in one
     assert "Did you mean 'sfma'?" in replay("learners", "smfa").stderr
     assert "1,000,000" in replay("experiments").stdout
@@ -191,10 +191,10 @@ WRONG = [
     ("reproduce extra", 2, "unexpected extra argument"),
     ("discrepancies nowhere", 1, "nowhere is not a result folder"),
     ("discrepancies damaged", 1, "manifest.json is damaged"),
-    ("discrepancies old", 1, "Name a folder that replay reproduce made"),
+    ("discrepancies old", 1, "Name a folder that replay reproduce wrote"),
     ("compare --task nowhere", 1, "Unknown task 'nowhere'. Choose from: linear_track"),
     (f"compare --task {LONG}.py", 1, "at most 80 letters"),
-    ("compare --task nowhere.py", 1, "'nowhere.py' is no file"),
+    ("compare --task nowhere.py", 1, "'nowhere.py' is not a file"),
     ("compare --task empty.py", 1, "it has no TASK"),
     ("compare --task fails.py", 1, "fails.py, line 2: ZeroDivisionError: division by zero"),
     ("compare --task without.py", 1, "has no statistics"),

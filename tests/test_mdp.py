@@ -380,7 +380,7 @@ def test_an_animal_that_gets_stuck_earns_what_it_finds_there():
 
 def test_reward_rate_needs_one_recurrent_part():
     two_rooms = MDP.from_tables([[0], [1]], [0, 1], start=[0.5, 0.5])
-    with pytest.raises(ValueError, match=r"2 parts .*one has state 0, another state 1"):
+    with pytest.raises(ValueError, match=r"2 parts .*one with state 0, another with state 1"):
         two_rooms.reward_rate([0, 0])
     assert MDP.from_tables([[0], [1]], [0, 1], start=1).reward_rate([0, 0]) == 1
 

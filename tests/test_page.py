@@ -407,7 +407,7 @@ def test_what_is_no_log_is_told(tmp_path):
     with pytest.raises(FileNotFoundError, match="contains neither an event log"):
         page_of_folders([tmp_path], tmp_path / "page.html")
     (tmp_path / "manifest.json").write_text('{"study": "demands", "command": "replay demands"}')
-    with pytest.raises(ValueError, match="replay demands made, which has no replay"):
+    with pytest.raises(ValueError, match="written by replay demands, and contains no replay"):
         page_of_folders([tmp_path], tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
 
@@ -418,7 +418,7 @@ def test_what_is_no_log_is_told(tmp_path):
         (3, {}, "replay must"),
         ([], {}, "nothing to show"),
         ([3], {}, "shows event logs or decoded replay, got 3"),
-        (EventLog({}), {}, "keeps no step of run 0"),
+        (EventLog({}), {}, "has no steps of run 0"),
         (None, {"min_length": 1}, "min_length must be"),
         (None, {"across_events": 1}, "across_events must be"),
         (None, {"title": 3}, "title must be"),

@@ -416,7 +416,7 @@ def test_a_task_is_taken_by_its_name():
     assert len(run_task("linear_track", "q_learning", seed=3).laps) == len(given.laps)
     for wrong, error, message in (
         ("linear", ValueError, "Unknown task 'linear'"),
-        (5, TypeError, "task must be a Task, or the name of one in TASKS, got 5"),
+        (5, TypeError, "task must be a Task or the name of one in TASKS, got 5"),
     ):
         with pytest.raises(error, match=message):
             run_task(wrong, "q_learning")

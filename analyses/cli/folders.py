@@ -27,7 +27,7 @@ def figures(
 
 def gallery(
     out: Annotated[
-        Path, typer.Option(help="The picture to write; a PDF is written beside it.")
+        Path, typer.Option(metavar="FILE", help="The picture to write; a PDF is written beside it.")
     ] = Path("gallery.png"),
 ) -> None:
     """Draw what each learner would replay next, at one moment in one maze.

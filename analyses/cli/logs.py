@@ -35,21 +35,23 @@ def classify(
             metavar="LOG", help="The folder of an event log, or a file of planning rollouts (.npz)."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The table to write.")] = Path("sequences.parquet"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The table to write.")] = Path(
+        "sequences.parquet"
+    ),
     across_events: Annotated[
         bool,
         typer.Option("--across-events", help="Let causal chains continue in later replay events."),
     ] = False,
 ) -> None:
     """Join the backups of an event log into causal chains, and classify each chain."""
+    from analyses import classify as classify_sequences
     from analyses.jobs.results import write_table
     from analyses.recordings.readers.rollouts import read_rollouts
-    from analyses.sequences.classification import classify as classify_log
     from replay.files import replacing
 
     check_out(out, ".parquet")
     found = read_rollouts(log) if log.suffix == ".npz" else _read_log(log)
-    sequences = classify_log(found, min_length=2, across_events=across_events)
+    sequences = classify_sequences(found, min_length=2, across_events=across_events)
     with replacing(out) as beside:
         write_table(sequences, beside)
     long = sequences[sequences["length"] >= 3]
@@ -68,19 +70,23 @@ def animate(
     event: Annotated[
         int | None,
         typer.Option(
+            metavar="N",
             help="Number of the replay event to show.",
             show_default="the one with the longest sequence",
         ),
     ] = None,
-    run: Annotated[int, typer.Option(help="Number of the run in the log.")] = 0,
+    run: Annotated[int, typer.Option(metavar="N", help="Number of the run in the log.")] = 0,
     mdp: Annotated[
         Path | None,
         typer.Option(
+            metavar="FILE",
             help="The world, a JSON file as in mdps/ of a result folder.",
             show_default="the world of the log",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The film to write, .gif or .mp4.")
+    ] = Path("pause.gif"),
 ) -> None:
     """Make a film of one pause: the agent at rest, and the replay that runs over the world."""
     from analyses.jobs.mdp_files import read_mdp
@@ -108,15 +114,21 @@ def page(
             "are shown side by side.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("page.html"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")] = Path(
+        "page.html"
+    ),
     experiment: Annotated[
         str | None,
-        typer.Option(help="The experiment to show of a reproduction.", show_default="maze"),
+        typer.Option(
+            metavar="NAME", help="The experiment to show of a reproduction.", show_default="maze"
+        ),
     ] = None,
     learner: Annotated[
         list[str] | None,
         typer.Option(
-            help="The learners to show of a reproduction, separated by commas.", show_default="all"
+            metavar="NAMES",
+            help="The learners to show of a reproduction, separated by commas.",
+            show_default="all",
         ),
     ] = None,
     across_events: Annotated[

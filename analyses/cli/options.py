@@ -13,12 +13,17 @@ import typer
 
 __all__ = ["Cluster", "Jobs", "Seed", "check_out", "is_all", "read_learners", "read_steps", "split"]
 
-Jobs = Annotated[int | None, typer.Option(help="Number of processes.", show_default="one per core")]
+Jobs = Annotated[
+    int | None, typer.Option(metavar="N", help="Number of processes.", show_default="one per core")
+]
 Cluster = Annotated[
     str | None,
-    typer.Option(help="Address of a Dask scheduler whose workers do the work: tcp://host:port."),
+    typer.Option(
+        metavar="ADDRESS",
+        help="Address of a Dask scheduler whose workers do the work: tcp://host:port.",
+    ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all random numbers.")]
 
 _WHOLE = re.compile(r"-?[\d_]{1,30}")
 

@@ -17,22 +17,31 @@ __all__ = ["discrepancies", "reproduce"]
 def reproduce(
     experiment: Annotated[
         list[str],
-        typer.Option(help="An experiment, or several separated by commas.", show_default="all"),
+        typer.Option(
+            metavar="NAMES",
+            help="An experiment, or several separated by commas.",
+            show_default="all",
+        ),
     ] = [],  # noqa: B006
     learner: Annotated[
         list[str],
         typer.Option(
+            metavar="NAMES",
             help="A learner, or several separated by commas; or your own Python file: ./mine.py.",
             show_default="all nine of the paper",
         ),
     ] = [],  # noqa: B006
-    mdps: Annotated[int | None, typer.Option(help="Number of worlds per experiment.")] = None,
+    mdps: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of worlds per experiment.")
+    ] = None,
     seeds: Annotated[
-        int | None, typer.Option(help="Number of runs of each learner in each world.")
+        int | None, typer.Option(metavar="N", help="Number of runs of each learner in each world.")
     ] = None,
     steps: Annotated[
         str | None,
-        typer.Option(help="Number of steps per run: 100000, or by experiment as in maze=100000."),
+        typer.Option(
+            metavar="N", help="Number of steps per run: 100000, or by experiment as in maze=100000."
+        ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Use the sizes of the paper.")] = False,
     seed: Seed = 0,
@@ -41,22 +50,25 @@ def reproduce(
     log: Annotated[
         str,
         typer.Option(
+            metavar="KIND",
             help="What to log. replay: what is replayed; all: online updates too; none: nothing, "
-            "so that nothing is classified."
+            "so that nothing is classified.",
         ),
     ] = "replay",
     keep_logs: Annotated[
-        int, typer.Option(help="Number of runs of each learner whose whole log is kept.")
+        int,
+        typer.Option(metavar="N", help="Number of runs of each learner whose whole log is kept."),
     ] = 1,
     variant: Annotated[
         str,
         typer.Option(
+            metavar="VARIANT",
             help="What to follow where the paper's text and code disagree. published: the code; "
             "text: the text; fixed: the code with a corrected queue; D1 or D1+D2: the text in "
-            "these discrepancies only."
+            "these discrepancies only.",
         ),
     ] = "published",
-    out: Annotated[Path, typer.Option(help="Result folder.")] = Path("results"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path("results"),
 ) -> None:
     """Simulate the paper's experiments, classify the replay, and draw the figures.
 
@@ -92,7 +104,8 @@ def discrepancies(
         ),
     ] = Path("results"),
     out: Annotated[
-        Path | None, typer.Option(help="Result folder.", show_default="FOLDER/discrepancies")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Result folder.", show_default="FOLDER/discrepancies"),
     ] = None,
     jobs: Jobs = None,
     cluster: Cluster = None,

@@ -28,29 +28,34 @@ def recording(
         ),
     ],
     track: Annotated[
-        Path | None, typer.Option(help="The track graph (JSON), unless the file holds it.")
+        Path | None,
+        typer.Option(metavar="FILE", help="The track graph (JSON), unless the file holds it."),
     ] = None,
     session: Annotated[
         list[Path],
         typer.Option(
+            metavar="FILE",
             help="A file with what the recording lacks: spikes, positions or events. For several "
-            "recordings: one file for each, in the same order."
+            "recordings: one file for each, in the same order.",
         ),
     ] = [],  # noqa: B006
     events: Annotated[
         str | None,
         typer.Option(
+            metavar="EVENTS",
             help="Candidate events: a table (.csv, .parquet); the name of a table in the NWB file; "
             "'find' to detect them from the firing rate of all cells; or 'find_ripples' to detect "
-            "them in the field potential."
+            "them in the field potential.",
         ),
     ] = None,
     bins: Annotated[
-        Path | None, typer.Option(help="The positions of the bins of a posterior (.csv).")
+        Path | None,
+        typer.Option(metavar="FILE", help="The positions of the bins of a posterior (.csv)."),
     ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(
+            metavar="SD",
             help="Detection threshold for candidate events, in standard deviations.",
             show_default="3; for ripples 2",
         ),
@@ -58,6 +63,7 @@ def recording(
     speed: Annotated[
         float | None,
         typer.Option(
+            metavar="CM/S",
             help="Largest running speed during a detected event, in cm/s.",
             show_default="5; for ripples 4",
         ),
@@ -65,13 +71,15 @@ def recording(
     score: Annotated[
         str,
         typer.Option(
+            metavar="NAME",
             help="The score of an event that is tested: continuous (the mean probability of "
-            "continuous movement), weighted_correlation or line_fit."
+            "continuous movement), weighted_correlation or line_fit.",
         ),
     ] = "continuous",
     least_score: Annotated[
         float | None,
         typer.Option(
+            metavar="SCORE",
             help="The smallest score that counts as replay.",
             show_default="0.5 if continuous, else 0",
         ),
@@ -79,45 +87,54 @@ def recording(
     shuffle: Annotated[
         str,
         typer.Option(
+            metavar="NAMES",
             help="The shuffles, each of which an event must pass: cell_identity, circular_fields, "
-            "time_bins, circular_posterior; at least one of the first two."
+            "time_bins, circular_posterior; at least one of the first two.",
         ),
     ] = "cell_identity,circular_fields",
-    shuffles: Annotated[int, typer.Option(help="Number of repetitions of each shuffle.")] = 200,
+    shuffles: Annotated[
+        int, typer.Option(metavar="N", help="Number of repetitions of each shuffle.")
+    ] = 200,
     tracks: Annotated[
         list[str],
         typer.Option(
+            metavar="NAMES",
             help="Two landmarks, one on each of the two tracks that the log odds of each event "
             "compare.",
             show_default="the two parts of a graph that are not connected",
         ),
     ] = [],  # noqa: B006
     state_size: Annotated[
-        float, typer.Option(help="Distance between neighbouring states, in cm.")
+        float, typer.Option(metavar="CM", help="Distance between neighbouring states, in cm.")
     ] = 15.0,
     lap_end: Annotated[
         list[str],
         typer.Option(
-            help="A node where laps end; several separated by commas.", show_default="the dead ends"
+            metavar="NODES",
+            help="A node where laps end; several separated by commas.",
+            show_default="the dead ends",
         ),
     ] = [],  # noqa: B006
     time_bin: Annotated[
-        float, typer.Option(help="Length of the time bins for decoding events, in s.")
+        float, typer.Option(metavar="S", help="Length of the time bins for decoding events, in s.")
     ] = 0.005,
     unknown: Annotated[
-        float, typer.Option(help="The largest share of positions that may be missing.")
+        float,
+        typer.Option(metavar="SHARE", help="The largest share of positions that may be missing."),
     ] = 0.2,
     recovery: Annotated[
         int,
         typer.Option(
+            metavar="N",
             help="Number of simulated sessions from which the shares of kinds are corrected for "
             "missed and misclassified replay; each takes a second or less for 100 laps. 0: no "
-            "correction."
+            "correction.",
         ),
     ] = 20,
     comparison: Annotated[
         Path | None,
         typer.Option(
+            metavar="FOLDER",
             help="A folder that replay compare wrote, whose predictions are shown beside the "
             "statistics.",
             show_default="the predictions that ship with the toolkit",
@@ -125,7 +142,7 @@ def recording(
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
-    out: Annotated[Path, typer.Option(help="Result folder.")] = Path("recording"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path("recording"),
 ) -> None:
     """Find replay in recordings, and say which parts of the animal's experience it replays.
 

@@ -17,23 +17,29 @@ def compare(
     task: Annotated[
         list[str],
         typer.Option(
+            metavar="NAMES",
             help="A task, or several separated by commas (replay tasks lists them); or your own "
-            "Python file that defines TASK."
+            "Python file that defines TASK.",
         ),
     ] = ["all"],  # noqa: B006
     account: Annotated[
         list[str],
         typer.Option(
+            metavar="NAMES",
             help="An account of replay or a control, or several separated by commas; an unknown "
-            "name lists them all."
+            "name lists them all.",
         ),
     ] = ["all"],  # noqa: B006
     draws: Annotated[
-        int, typer.Option(help="Number of draws of each account's parameters from their priors.")
+        int,
+        typer.Option(
+            metavar="N", help="Number of draws of each account's parameters from their priors."
+        ),
     ] = 128,
     findings: Annotated[
         Path | None,
         typer.Option(
+            metavar="FILE",
             help="Your own CSV file of published findings.",
             show_default="the findings that ship with the toolkit",
         ),
@@ -41,7 +47,9 @@ def compare(
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
-    out: Annotated[Path, typer.Option(help="Result folder.")] = Path("comparison"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path(
+        "comparison"
+    ),
 ) -> None:
     """Compute how probable each published finding would be if an account of replay were true.
 
@@ -65,25 +73,34 @@ def compare(
 
 
 def change(
-    world: Annotated[str, typer.Option(help="A changing world; replay worlds lists them.")],
+    world: Annotated[
+        str, typer.Option(metavar="NAME", help="A changing world; replay worlds lists them.")
+    ],
     learner: Annotated[
         list[str],
         typer.Option(
+            metavar="NAMES",
             help="A learner, or several separated by commas; or your own Python file. Parameters "
-            "follow the name: 'prioritized_sweeping forgetting=0.5'."
+            "follow the name: 'prioritized_sweeping forgetting=0.5'.",
         ),
     ] = ["prioritized_sweeping", "dyna_q"],  # noqa: B006
-    mdps: Annotated[int, typer.Option(help="Number of worlds drawn.")] = 10,
-    seeds: Annotated[int, typer.Option(help="Number of runs of each learner in each world.")] = 4,
+    mdps: Annotated[int, typer.Option(metavar="N", help="Number of worlds drawn.")] = 10,
+    seeds: Annotated[
+        int, typer.Option(metavar="N", help="Number of runs of each learner in each world.")
+    ] = 4,
     steps: Annotated[
         int | None,
-        typer.Option(help="Number of steps of each phase.", show_default="depends on the world"),
+        typer.Option(
+            metavar="N", help="Number of steps of each phase.", show_default="depends on the world"
+        ),
     ] = None,
-    rest: Annotated[int, typer.Option(help="Number of pauses of rest after each phase.")] = 0,
+    rest: Annotated[
+        int, typer.Option(metavar="N", help="Number of pauses of rest after each phase.")
+    ] = 0,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
-    out: Annotated[Path, typer.Option(help="Result folder.")] = Path("changes"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path("changes"),
 ) -> None:
     """Run learners in a changing world: reward rate, time to recover, and replay.
 
@@ -107,17 +124,21 @@ def demands(
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner, or several separated by commas; or your own Python file: ./mine.py."
+            metavar="NAMES",
+            help="A learner, or several separated by commas; or your own Python file: ./mine.py.",
         ),
     ] = ["all"],  # noqa: B006
-    mdps: Annotated[int, typer.Option(help="Number of worlds of each size.")] = 3,
+    mdps: Annotated[int, typer.Option(metavar="N", help="Number of worlds of each size.")] = 3,
     visits: Annotated[
-        int, typer.Option(help="Number of steps per run, for each pair of state and action.")
+        int,
+        typer.Option(
+            metavar="N", help="Number of steps per run, for each pair of state and action."
+        ),
     ] = 5,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
-    out: Annotated[Path, typer.Option(help="Result folder.")] = Path("demands"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path("demands"),
 ) -> None:
     """Count the words of memory and the operations per step that learners need as worlds grow.
 

@@ -30,9 +30,14 @@ def study(
         str | None,
         typer.Argument(metavar="NAME", help="The study; without it, all studies are listed."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Result folder.", show_default="NAME")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Result folder.", show_default="NAME")
+    ] = None,
     size: Annotated[
-        float, typer.Option(help="Number of animals or worlds, as a multiple of the usual number.")
+        float,
+        typer.Option(
+            metavar="FACTOR", help="Number of animals or worlds, as a multiple of the usual number."
+        ),
     ] = 1.0,
     seed: Seed = 0,
     jobs: Jobs = None,

@@ -563,7 +563,7 @@ def write_parts(parts: Iterable[pd.DataFrame], path: Path) -> None:
 
 def _difference(
     held: dict[str, Any], wanted: dict[str, Any], within: tuple[str, ...] = ()
-) -> tuple[tuple[str, ...], Any, Any]:
+) -> tuple[tuple[str, ...], object, object]:
     """Find the first difference of two unequal manifests: its keys, and both values."""
     key = next(key for key in {**held, **wanted} if held.get(key) != wanted.get(key))
     one, other = held.get(key), wanted.get(key)

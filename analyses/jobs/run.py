@@ -248,8 +248,8 @@ def _size(content: bytes | Path) -> int:
 
 
 def _make(
-    make: Callable[[Any, Piece], Mapping[str, pd.DataFrame | Path]],
-    plan: Any,
+    make: Callable[[PlanT, Piece], Mapping[str, pd.DataFrame | Path]],
+    plan: PlanT,
     piece: Piece,
     sends: bool,
 ) -> tuple[Piece, dict[str, bytes | Path], float]:

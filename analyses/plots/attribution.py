@@ -19,7 +19,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
-    count_text,
+    count_range,
     label,
     new_axes,
     own_looks,
@@ -208,8 +208,8 @@ def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:
 
 
 def _note(table: pd.DataFrame) -> str:
-    n = count_text(table.get("n_mdps", ()), "world")
-    many = count_text([table.loc[table["of"] == "sequences", "count"].sum()], "sequence")
+    n = count_range(table.get("n_mdps", ()), "world")
+    many = count_range([table.loc[table["of"] == "sequences", "count"].sum()], "sequence")
     return (
         f"{many} of three or more states"
         + (f" in {n} per experiment" if n else "")

@@ -18,7 +18,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
-    count_text,
+    count_range,
     label,
     new_axes,
     own_looks,
@@ -143,7 +143,7 @@ def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
 
 
 def _note(table: pd.DataFrame) -> str:
-    n = count_text(table.get("n_mdps", ()), "world")
+    n = count_range(table.get("n_mdps", ()), "world")
     return (
         "Means over a whole run; 0 is the random policy, 1 the optimal one. Bands: 95 % intervals"
         + (f" over {n} per experiment." if n else " over worlds.")

@@ -16,7 +16,7 @@ from analyses.plots.layers import draw, draw_curves, hatch, nominal
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
-    count_text,
+    count_range,
     kind_looks,
     label,
     learner_looks,
@@ -204,8 +204,8 @@ def changes_figure(
 
 
 def _note(rates: pd.DataFrame) -> str:
-    n = count_text(rates.get("n_mdps", ()), "world")
-    seeds = count_text(rates.get("n_seeds", ()), "run")
+    n = count_range(rates.get("n_mdps", ()), "world")
+    seeds = count_range(rates.get("n_seeds", ()), "run")
     return (
         "0 is the random policy, 1 the optimal one of the phase; grey lines: changes."
         + (f" Means of {n} with {seeds} each." if n and seeds else "")

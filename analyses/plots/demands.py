@@ -19,7 +19,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
-    count_text,
+    count_range,
     label,
     learner_looks,
     new_axes,
@@ -164,7 +164,7 @@ def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
 
 
 def _note(table: pd.DataFrame) -> str:
-    n = count_text([table["mdp"].nunique()], "world") if "mdp" in table else ""
+    n = count_range([table["mdp"].nunique()], "world") if "mdp" in table else ""
     return "Operations: backups, queue operations and comparisons. Both axes are logarithmic." + (
         f" Means over {n} of each size." if n else ""
     )

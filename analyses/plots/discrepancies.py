@@ -19,7 +19,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
-    count_text,
+    count_range,
     label,
     learner_looks,
     new_axes,
@@ -212,7 +212,7 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
 
 
 def _note(differences: pd.DataFrame) -> str:
-    n = count_text(differences.get("n_mdps", ()), "world")
+    n = count_range(differences.get("n_mdps", ()), "world")
     return (
         "0 is the random policy, 1 the optimal one. Intervals: 95 % over "
         + (f"{n}." if n else "worlds.")
@@ -221,7 +221,7 @@ def _note(differences: pd.DataFrame) -> str:
 
 
 def _curves_note(differences: pd.DataFrame) -> str:
-    n = count_text(differences.get("n_mdps", ()), "world")
+    n = count_range(differences.get("n_mdps", ()), "world")
     return (
         "0 is the random policy, 1 the optimal one. Curves that differ visibly; bands: 95 % "
         + (f"intervals over {n}" if n else "intervals over worlds")

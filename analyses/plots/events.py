@@ -25,7 +25,7 @@ from analyses.plots.mdps import (
 from analyses.plots.style import (
     COLUMN_WIDTH,
     INCH,
-    count_text,
+    count_range,
     kind_colour,
     label,
     new_figure,
@@ -153,7 +153,7 @@ def plot_event(
     when = WHEN.get(str(first["phase"]), str(first["phase"]))
     ax.set_title(
         f"{learner}, {when}\nepisode {first['episode']:,}, step {first['step']:,}: "
-        f"{count_text([len(moves)], 'move')} replayed"
+        f"{count_range([len(moves)], 'move')} replayed"
     )
     ax.legend(
         handles=[Line2D([], [], color=_colour(kind), label=label(kind)) for kind in kinds],

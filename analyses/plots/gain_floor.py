@@ -17,7 +17,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
-    count_text,
+    count_range,
     new_axes,
     own_looks,
     styled,
@@ -148,5 +148,5 @@ def _looks(gain_floor: pd.DataFrame) -> dict[str, Look]:
 
 
 def _title(rows: pd.DataFrame, task: str) -> str:
-    n = count_text(rows.get("n", ()), "animal")
+    n = count_range(rows.get("n", ()), "animal")
     return f"{_TASKS.get(task, task)} ({n})" if n else _TASKS.get(task, task)

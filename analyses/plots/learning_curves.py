@@ -19,7 +19,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
-    count_text,
+    count_range,
     label,
     learner_looks,
     new_axes,
@@ -156,12 +156,12 @@ def learning_curves_figure(
 
 
 def _title(rows: pd.DataFrame, experiment: str) -> str:
-    n = count_text(rows.get("n_mdps", ()), "world")
+    n = count_range(rows.get("n_mdps", ()), "world")
     return f"{label(experiment)} ({n})" if n else label(experiment)
 
 
 def _note(reward_rate: pd.DataFrame, has_runs: bool) -> str:
-    seeds = count_text(reward_rate.get("n_seeds", ()), "run")
+    seeds = count_range(reward_rate.get("n_seeds", ()), "run")
     return (
         "0 is the random policy, 1 the optimal one. Lines: means over worlds"
         + (f", with {seeds} of each learner per world" if seeds else "")

@@ -22,7 +22,7 @@ from analyses.plots.style import (
     FULL_WIDTH,
     SMALL,
     Look,
-    count_text,
+    count_range,
     kind_looks,
     label,
     new_axes,
@@ -295,7 +295,7 @@ def _rounded(count: int) -> str:
 
 
 def _kinds_note(table: pd.DataFrame, silent: list[str]) -> str:
-    n = count_text(table.get("n_units", ()), "world")
+    n = count_range(table.get("n_units", ()), "world")
     some = kind_looks(table.loc[table["count"] > 0, "kind"].unique()).values()
     rare = [str(look["label"]).lower() for look in some if look not in _occurring(table)]
     parts = [

@@ -39,7 +39,7 @@ __all__ = [
     "SMALL",
     "VALUE_COLOURS",
     "Look",
-    "count_text",
+    "count_range",
     "figure_style",
     "kind_colour",
     "kind_looks",
@@ -424,7 +424,7 @@ def own_looks(looks: Mapping[str, Look]) -> dict[str, Look]:
     return changed
 
 
-def count_text(numbers: Iterable[int | float], noun: str) -> str:
+def count_range(numbers: Iterable[int | float], noun: str) -> str:
     """Write a count, or the range of several counts, with its noun.
 
     Parameters
@@ -441,7 +441,7 @@ def count_text(numbers: Iterable[int | float], noun: str) -> str:
 
     Examples
     --------
-    >>> count_text([50, 100, 50], "world"), count_text([1], "run"), count_text([], "run")
+    >>> count_range([50, 100, 50], "world"), count_range([1], "run"), count_range([], "run")
     ('50 to 100 worlds', '1 run', '')
     """
     known = sorted({int(number) for number in numbers if number == number})

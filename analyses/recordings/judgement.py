@@ -1,4 +1,4 @@
-"""The criteria by which events count as replay, and by which experience is compared with them."""
+"""The criteria for replay: significance, place sequences, and the states and laps of experience."""
 
 from __future__ import annotations
 

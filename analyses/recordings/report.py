@@ -20,8 +20,8 @@ __all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LOW_POWER", "accounts_table", "repl
 __all__ += ["statistics_table", "with_interval", "write_report"]
 
 LOW_POWER = (
-    "Novel paths are found less often than others where power is low: with few cells or a low gain "
-    "their share among what is found was .21 to .26 for a true .33 in simulations."
+    "Novel paths are found less often than others if power is low: with few cells or a low gain, "
+    "their share of the events found was .21 to .26 for a true .33 in simulations."
 )
 """The caveat that must accompany every share of novel paths of a recording."""
 

@@ -1,1 +1,1 @@
-"""Sequences: what is replayed, chained and classified."""
+"""Replay sequences: linking backups to chains, classifying and counting them."""

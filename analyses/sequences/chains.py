@@ -87,7 +87,7 @@ class Chains(NamedTuple):
     rows : ndarray of int32, shape (n_links,)
         The backups of all chains, from first to last, one chain after the other.
     offset : ndarray of int64, shape (n_chains + 1,)
-        Where each chain begins in `rows`.
+        The position in `rows` at which each chain begins.
     orientation : ndarray of int8, shape (n_chains,)
         ``FORWARD``, ``REVERSE`` or ``UNKNOWN``.
     """

@@ -1,4 +1,4 @@
-"""Classification of replay sequences: direction, novelty and kind, against what was experienced.
+"""Classification of replay sequences by previous experience: direction, novelty and kind.
 
 A sequence counts as replay of an episode if its path had been run contiguously within one episode
 before the replay event, and as a *novel path* if all of its moves had been made, but never the

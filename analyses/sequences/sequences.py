@@ -34,7 +34,7 @@ class Lists:
     flat : ndarray, shape (n_values,)
         The numbers of all lists.
     begin : ndarray of int64, shape (n_lists + 1,)
-        Where each list begins in `flat`; the last entry is `n_values`.
+        The position in `flat` at which each list begins; the last entry is `n_values`.
 
     Examples
     --------

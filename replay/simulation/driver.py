@@ -385,7 +385,7 @@ class Driver:
         return int(self.clock.action[0])
 
     def choose(self, state: int) -> int:
-        """Let the learner draw an action, and return it."""
+        """Let the learner choose an action, and return it."""
         learner = self.learner
         return int(learner.act(learner.params, self.memory, state, self.rng))
 
@@ -395,7 +395,7 @@ class Driver:
         self.clock.action[0] = self.choose(state)
 
     def replace_action(self, action: int) -> None:
-        """Let the agent take this action next, instead of the one that it drew."""
+        """Make the agent take this action next, instead of the one that it chose."""
         self.clock.action[0] = action
 
     def act(self, world: World, n_steps: int, max_episode_steps: int, n_rest: int = 0) -> None:

@@ -61,7 +61,7 @@ def task_of_routes(
     TypeError
         If the graph or a block has a wrong type.
     ValueError
-        If a block names an unknown route, or routes don't fit the graph.
+        If a block names an unknown route, or routes do not fit the graph.
 
     Examples
     --------

@@ -50,13 +50,13 @@ def mdp_from_json(text: str | bytes) -> MDP:
     Raises
     ------
     ValueError
-        If the text holds no MDP.
+        If the text is not the JSON of an MDP.
 
     Examples
     --------
     >>> mdp_from_json("{}")
     Traceback (most recent call last):
-    ValueError: This is no graph of an MDP in node-link format: 'nodes' is missing.
+    ValueError: This is not the graph of an MDP in node-link format: 'nodes' is missing.
     """
     try:
         data = json.loads(text)
@@ -70,7 +70,7 @@ def mdp_from_json(text: str | bytes) -> MDP:
         return MDP.from_networkx(graph)
     except (*_BROKEN, nx.NetworkXError) as error:
         raise ValueError(
-            f"This is no graph of an MDP in node-link format: {str(error).rstrip('.')}."
+            f"This is not the graph of an MDP in node-link format: {str(error).rstrip('.')}."
         ) from error
 
 

@@ -288,7 +288,7 @@ def _action_probability(
 def steps_to_end(
     transition: sparse.csr_array, terminal: NDArray[np.bool_], n_actions: int
 ) -> NDArray[np.float64]:
-    """Count the least number of steps from each state to a terminal one.
+    """Compute the least number of steps from each state to a terminal one.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def steps_to_end(
 
 
 def _steps_to_end(chain: sparse.csr_array, terminal: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Count the least number of transitions to a terminal state; infinite without a path."""
+    """Compute the least number of steps to a terminal state; infinite without a path."""
     steps: NDArray[np.float64] = csgraph.dijkstra(
         chain.T, indices=np.flatnonzero(terminal), unweighted=True, min_only=True
     )

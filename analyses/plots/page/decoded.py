@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.plots.page.runs import PathPiece, ShownRun, list_pieces
+from analyses.plots.page.runs import ShownPiece, ShownRun, list_pieces
 from analyses.plots.page.worlds import world_of_moves
 from analyses.recordings.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
@@ -95,7 +95,7 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
         begin = total[:-1] - total[np.searchsorted(of_event, of_event)] if len(shown) else total[:0]
         none = [np.zeros(0, dtype=np.int64)]
         pieces = [
-            [PathPiece(piece.end, piece.episode, piece.backward)
+            [ShownPiece(piece.end, piece.episode, piece.backward)
              for piece in experienced_pieces(path.tolist(), experience, int(table["step"].iloc[k]))]
             for k, path in zip(shown.tolist(), paths, strict=True)
         ]  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.plots.page.runs import PathPiece, ShownRun, list_pieces
+from analyses.plots.page.runs import ShownPiece, ShownRun, list_pieces
 from analyses.plots.page.worlds import world_of_moves
 from analyses.sequences.chains import REVERSE, UNKNOWN, Chains, chains, link_backups
 from analyses.sequences.classification import classified
@@ -169,16 +169,16 @@ def _list_moves(
     }
 
 
-def _pieces_of(chained: _Chained, chain: int, experience: Experience) -> list[PathPiece]:
+def _pieces_of(chained: _Chained, chain: int, experience: Experience) -> list[ShownPiece]:
     """Compose a chain, read in its direction of experience, from what was experienced before."""
     states, step = chained.states, int(chained.step[chain])
     path = states.flat[states.begin[chain] : states.begin[chain + 1]].tolist()
     if not chained.reverse[chain]:
         return [
-            PathPiece(piece.end, piece.episode, False) for piece in experience.pieces(path, step)
+            ShownPiece(piece.end, piece.episode, False) for piece in experience.pieces(path, step)
         ]
     found, last = experience.pieces(path[::-1], step), len(path) - 1
-    return [PathPiece(last - piece.begin, piece.episode, True) for piece in reversed(found)]
+    return [ShownPiece(last - piece.begin, piece.episode, True) for piece in reversed(found)]
 
 
 def _snapshots(steps: Columns, backups: Columns, n_states: int) -> Columns:

@@ -17,10 +17,10 @@ from analyses.sequences.runs import Columns
 from replay.log.closed_moves import ClosedMoves
 from replay.worlds.mdp import MDP
 
-__all__ = ["PathPiece", "ShownRun", "list_pieces"]
+__all__ = ["ShownPiece", "ShownRun", "list_pieces"]
 
 
-class PathPiece(NamedTuple):
+class ShownPiece(NamedTuple):
     """A piece of experience in a replayed path, in the order of replay.
 
     Attributes
@@ -88,12 +88,12 @@ class ShownRun:
     decoded: bool = False
 
 
-def list_pieces(pieces: Sequence[Sequence[PathPiece]]) -> dict[str, NDArray[Any]]:
+def list_pieces(pieces: Sequence[Sequence[ShownPiece]]) -> dict[str, NDArray[Any]]:
     """Convert the pieces of sequences to columns.
 
     Parameters
     ----------
-    pieces : sequence of sequence of PathPiece
+    pieces : sequence of sequence of ShownPiece
         The pieces of each sequence.
 
     Returns
