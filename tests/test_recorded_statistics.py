@@ -62,7 +62,7 @@ def test_rest_is_off_the_track_and_the_way_counts_nowhere(animals):
 
 def test_animals_of_different_tracks_are_refused(animals):
     other = find_replay(simulated_recording(9), judgement=QUICK._replace(state_size=30.0))
-    with pytest.raises(ValueError, match="on one track with states of one size; animal 1 has"):
+    with pytest.raises(ValueError, match="with states of the same size; animal 1 has"):
         recorded_statistics([animals[0], other])
     with pytest.raises(ValueError, match="at least one animal"):
         recorded_statistics([])
