@@ -174,7 +174,7 @@ def test_findings_and_accounts_of_ones_own(tmp_path):
     [
         ({"tasks": ["linear_trak"]}, ValueError, "Did you mean 'linear_track'"),
         ({"tasks": []}, ValueError, "Name at least one task"),
-        ({"tasks": ["nowhere.py"]}, FileNotFoundError, "'nowhere.py' is no file"),
+        ({"tasks": ["nowhere.py"]}, FileNotFoundError, "'nowhere.py' is not a file"),
         ({"tasks": {"x": TaskEntry(short_track, ("S99",))}}, ValueError, "Unknown statistic 'S99'"),
         ({"accounts": {}}, ValueError, "Name at least one account"),
         ({"accounts": ["dyna"]}, ValueError, "Unknown account of replay 'dyna'"),
