@@ -12,17 +12,16 @@ from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
 from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS, Choices, goal_shares
 from analyses.studies.parity.generators import GENERATOR_PROTOCOLS
 from analyses.studies.parity.memory_access import (
-    PROTOCOLS,
+    MEMORY_ACCESS_PROTOCOLS,
     LapRecord,
     contents,
     directions,
-    measure_memory_access,
     paying_arm,
     reward_shift,
 )
 from analyses.studies.parity.preplay import match_arms
 from analyses.studies.parity.replayed_pairs import mean_directionality
-from analyses.studies.parity.sfma import SFMA_PROTOCOLS, measure_sfma
+from analyses.studies.parity.sfma import SFMA_PROTOCOLS
 from analyses.studies.parity.shortcuts import count_shortcuts
 from analyses.studies.parity.successor import SUCCESSOR_PROTOCOLS
 from analyses.studies.parity.textbook import TEXTBOOK_PROTOCOLS
@@ -195,7 +194,7 @@ def test_arms_are_matched_either_way_with_two_errors():
 
 
 def test_a_shock_that_is_remembered_is_replayed():
-    found = measure_memory_access("shock", 0)
+    found = MEMORY_ACCESS_PROTOCOLS["shock"](0)
     assert found == {"shock_zone_before": 0.0, "shock_zone_after": 1.0}
 
 
@@ -217,7 +216,7 @@ def test_who_never_bumps_explores_as_often_as_told():
 
 
 def test_a_seed_gives_the_same_animal():
-    one, same, other = (measure_sfma("sequences_linear_track_default", s) for s in (0, 0, 1))
+    one, same, other = (SFMA_PROTOCOLS["sequences_linear_track_default"](s) for s in (0, 0, 1))
     assert one == same != other
 
 
@@ -245,7 +244,12 @@ def test_what_exploring_is_worth_is_replayed_back_to_the_start():
 def test_every_published_row_has_what_it_takes():
     panels = published_panels()
     told = panels[["value", "low", "sign"]].notna().any(axis=1)
-    known = PROTOCOLS.keys() | SFMA_PROTOCOLS.keys() | TEXTBOOK_PROTOCOLS.keys() | {"brea_2018"}
+    known = (
+        MEMORY_ACCESS_PROTOCOLS.keys()
+        | SFMA_PROTOCOLS.keys()
+        | TEXTBOOK_PROTOCOLS.keys()
+        | {"brea_2018"}
+    )
     known |= SUCCESSOR_PROTOCOLS.keys() | GENERATOR_PROTOCOLS.keys()
     known |= GEODESIC_PROTOCOLS.keys() | FORGETTING_PROTOCOLS.keys() | BELIEF_PROTOCOLS.keys()
     assert set(panels.loc[told, "protocol"]) <= known

@@ -32,7 +32,7 @@ from replay.log.backups import REST, backup_buffer, n_kept
 from replay.parts.belief_tree import OPEN
 from replay.worlds.mdp import MDP
 
-__all__ = ["BELIEF_PROTOCOLS", "measure_beliefs"]
+__all__ = ["BELIEF_PROTOCOLS"]
 
 Move = tuple[int, int]
 
@@ -65,29 +65,6 @@ _LEARNED = {
     "left_from_31": (31, LEFT), "left_from_32": (32, LEFT), "down_from_26": (26, DOWN),
 }  # fmt: skip
 """The path to the barrier, the last move first."""
-
-
-def measure_beliefs(protocol: str, seed: int) -> dict[str, float]:
-    """Simulate the replay of one agent under one protocol; return the quantities of the figures.
-
-    Parameters
-    ----------
-    protocol : str
-        A name in ``BELIEF_PROTOCOLS``.
-    seed : int
-        Has no effect, as nothing is random.
-
-    Returns
-    -------
-    dict of str to float
-        Quantity -> value.
-
-    Examples
-    --------
-    >>> measure_beliefs("bandit_horizon_3_beta_2", 0)["updates_at_1e-4"]
-    2.0
-    """
-    return BELIEF_PROTOCOLS[protocol](seed)
 
 
 def _agent(n_states: int, n_actions: int, params: dict[str, Any]) -> tuple[Params, Memory]:

@@ -17,7 +17,7 @@ from functools import partial
 from replay.simulation import simulate
 from replay.worlds.mdp import MDP
 
-__all__ = ["FORGETTING_PROTOCOLS", "measure_forgetting"]
+__all__ = ["FORGETTING_PROTOCOLS"]
 
 _EARN = (1.0, 10.0)
 _N_TRIALS, _N_FIRST = 150, 50
@@ -26,25 +26,6 @@ _AGENT = {
     "gain_floor": 0.0, "need": "one", "pre_explored": True, "min_priority": 0.002,
     "replay_at": "episode_end",
 }  # fmt: skip
-
-
-def measure_forgetting(protocol: str, seed: int) -> dict[str, float]:
-    """Simulate one agent under one protocol, and return the quantities of the figures.
-
-    Parameters
-    ----------
-    protocol : str
-        A name in ``FORGETTING_PROTOCOLS``.
-    seed : int
-        Seed of the agent.
-
-    Returns
-    -------
-    dict of str to float
-        Over all trials but the first fifty: the earned share of the best possible reward, and the
-        number of replays of each action per trial.
-    """
-    return FORGETTING_PROTOCOLS[protocol](seed)
 
 
 def _choices(forgetting: float, max_backups: int, seed: int) -> dict[str, float]:

@@ -25,7 +25,7 @@ from replay.parts.known_world import likeliest_outcomes
 from replay.simulation import feed
 from replay.worlds.mdp import MDP
 
-__all__ = ["GEODESIC_PROTOCOLS", "arms_replayed", "measure_geodesic"]
+__all__ = ["GEODESIC_PROTOCOLS", "arms_replayed"]
 
 _STEM = 2
 _ARM = 2
@@ -50,24 +50,6 @@ class Choices(NamedTuple):
 
     arm: NDArray[np.int64]
     goal: NDArray[np.int64]
-
-
-def measure_geodesic(protocol: str, seed: int) -> dict[str, float]:
-    """Simulate one animal under one protocol, and return the quantities of the figures.
-
-    Parameters
-    ----------
-    protocol : str
-        A name in ``GEODESIC_PROTOCOLS``.
-    seed : int
-        Seed of the animal.
-
-    Returns
-    -------
-    dict of str to float
-        Quantity -> value; NaN if the animal has none.
-    """
-    return GEODESIC_PROTOCOLS[protocol](seed)
 
 
 def _maze(n_arms: int, *, goes_back: bool) -> MDP:

@@ -34,7 +34,7 @@ from replay.parts.numbering import meet
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
-__all__ = ["PROTOCOLS", "LapRecord", "measure_memory_access"]
+__all__ = ["MEMORY_ACCESS_PROTOCOLS", "LapRecord"]
 
 _N_LAPS = 50
 _N_LAPS_OF_LEARNING = 20
@@ -69,30 +69,6 @@ class LapRecord(NamedTuple):
     backups: pd.DataFrame
     next_state: NDArray[np.int32]
     goals: tuple[int, ...]
-
-
-def measure_memory_access(protocol: str, seed: int) -> dict[str, float]:
-    """Simulate one animal under one protocol, and return the quantities of the figures.
-
-    Parameters
-    ----------
-    protocol : str
-        A name in ``PROTOCOLS``.
-    seed : int
-        Seed of the animal.
-
-    Returns
-    -------
-    dict of str to float
-        Quantity -> value; NaN if the animal has none.
-
-    Examples
-    --------
-    >>> measured = measure_memory_access("shock", 0)
-    >>> measured["shock_zone_before"], measured["shock_zone_after"]
-    (0.0, 1.0)
-    """
-    return PROTOCOLS[protocol](seed)
 
 
 # -- directions at starts and goals, and their change over laps (Figs. 3 and 6) -----------
@@ -338,7 +314,7 @@ def _shock(seed: int) -> dict[str, float]:
     return found
 
 
-PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {
+MEMORY_ACCESS_PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {
     "linear_track": _track,
     "open_maze": _open_maze,
     "open_maze_without_need": _without_need,

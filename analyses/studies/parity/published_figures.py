@@ -23,7 +23,7 @@ from analyses.studies.parity.belief_states import BELIEF_PROTOCOLS
 from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
 from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS
 from analyses.studies.parity.generators import GENERATOR_PROTOCOLS
-from analyses.studies.parity.memory_access import PROTOCOLS
+from analyses.studies.parity.memory_access import MEMORY_ACCESS_PROTOCOLS
 from analyses.studies.parity.sfma import SFMA_PROTOCOLS
 from analyses.studies.parity.successor import SUCCESSOR_PROTOCOLS
 from analyses.studies.parity.textbook import TEXTBOOK_PROTOCOLS
@@ -39,7 +39,7 @@ __all__ = ["STUDY", "reproduced_curves"]
 
 _EXPERIMENTS = "experiments"
 _SUITES: dict[str, tuple[int, Mapping[str, Callable[[int], dict[str, float]]]]] = {
-    "memory_access": (30, PROTOCOLS),
+    "memory_access": (30, MEMORY_ACCESS_PROTOCOLS),
     "sfma": (16, SFMA_PROTOCOLS),
     "textbook": (20, TEXTBOOK_PROTOCOLS),
     "successor": (10, SUCCESSOR_PROTOCOLS),

@@ -25,35 +25,12 @@ from analyses.studies.parity.walled_grid import WalledGrid, walls_between
 from replay.learners import find_learner
 from replay.worlds.mdp import MDP
 
-__all__ = ["SEQUENCES", "SFMA_PROTOCOLS", "measure_sfma"]
+__all__ = ["SEQUENCES", "SFMA_PROTOCOLS"]
 
 _COMMON = {"discount": 0.99, "learning_rate": 0.9, "similarity_discount": 0.1}
 _CHANGES_AFTER = (100, 200)
 _RAISED = 1.1
 _AROUND = 5
-
-
-def measure_sfma(protocol: str, seed: int) -> dict[str, float]:
-    """Simulate one animal under one protocol, and return the quantities of the figures.
-
-    Parameters
-    ----------
-    protocol : str
-        A name in ``SFMA_PROTOCOLS``.
-    seed : int
-        Seed of the animal.
-
-    Returns
-    -------
-    dict of str to float
-        Quantity -> value; NaN if the animal has none.
-
-    Examples
-    --------
-    >>> sorted(measure_sfma("sequences_linear_track_default", 0))
-    ['directionality_at_end', 'directionality_at_start']
-    """
-    return SFMA_PROTOCOLS[protocol](seed)
 
 
 # -- worlds -------------------------------------------------------------------------------

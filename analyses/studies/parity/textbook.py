@@ -25,7 +25,7 @@ from replay.worlds.mazes import open_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
-__all__ = ["TEXTBOOK_PROTOCOLS", "greedy_path_length", "measure_textbook"]
+__all__ = ["TEXTBOOK_PROTOCOLS", "greedy_path_length"]
 
 _DYNA = {"discount": 0.95, "epsilon": 0.1, "learning_rate": 0.1}
 _N_EPISODES = 50
@@ -33,29 +33,6 @@ _NEARLY = 20.0
 _N_STEPS = 60_000
 _N_ROWS, _WALL_ROW, _START = 6, 3, 48
 _NEARLY_SHORTEST = 1.2
-
-
-def measure_textbook(protocol: str, seed: int) -> dict[str, float]:
-    """Simulate one run under one protocol, and return the quantities of the figures.
-
-    Parameters
-    ----------
-    protocol : str
-        A name in ``TEXTBOOK_PROTOCOLS``.
-    seed : int
-        Seed of the run.
-
-    Returns
-    -------
-    dict of str to float
-        Quantity -> value.
-
-    Examples
-    --------
-    >>> sorted(measure_textbook("dyna_maze_50", 0))
-    ['episodes_until_nearly_shortest', 'steps_of_first_episode']
-    """
-    return TEXTBOOK_PROTOCOLS[protocol](seed)
 
 
 def _dyna_maze(n_replays: int, seed: int) -> dict[str, float]:
