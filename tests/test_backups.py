@@ -54,7 +54,7 @@ def test_a_full_disk_is_an_error_before_anything_is_written(monkeypatch):
     monkeypatch.setattr(os, "posix_fallocate", refuse)
     array = arrays.GrowingArray(np.int64)
     array.reserve(1 << 17)
-    with pytest.raises(OSError, match=r"no room for 1 MB more.*TMPDIR") as caught:
+    with pytest.raises(OSError, match=r"no room for another 1 MB.*TMPDIR") as caught:
         array.reserve(1 << 18)
     assert caught.value.errno == errno.ENOSPC
 

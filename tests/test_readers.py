@@ -309,7 +309,7 @@ class TestPosteriors:
             "decoded.nc: acausal_posterior; 50 times, 500 per second, 20"
         )
         (tmp_path / "cut.nc").write_bytes((tmp_path / "decoded.nc").read_bytes()[:3000])
-        with pytest.raises(ValueError, match=r"cut\.nc must be a NetCDF file, and is cut off"):
+        with pytest.raises(ValueError, match=r"cut\.nc must be a NetCDF file, but is truncated"):
             self.read(tmp_path / "cut.nc")
 
     def test_a_decoder_without_states_and_one_in_two_dimensions(self):
@@ -348,7 +348,7 @@ class TestPosteriors:
             found = self.read(data, TRACK, bins=each).posterior
             assert np.allclose(found.position, expected.position)
             assert np.allclose(found.probability, expected.probability)
-        with pytest.raises(ValueError, match=r"a bin at 112\.5 cm, and the table of bins none"):
+        with pytest.raises(ValueError, match=r"a bin at 112\.5 cm that is not in the table"):
             self.read(data, TRACK, bins=bins.iloc[:-1])
 
     def test_labels_of_intervals_are_events(self):
@@ -372,7 +372,7 @@ class TestPosteriors:
             (lambda data: data.rename(time="when"), "must have a dimension time"),
             (
                 lambda data: data.assign_coords(position=data["position"] + 10),
-                "Bins of the Dataset don't fit the track graph: .*% of the posterior",
+                "Bins of the Dataset do not fit the track graph: .*% of the posterior",
             ),
         ],
     )
@@ -577,7 +577,7 @@ class TestNWB:
         from pynwb.ecephys import ElectricalSeries
 
         path = self.write(tmp_path / "mine.nwb")
-        with pytest.raises(ValueError, match=r"ElectricalSeries at 500 to 5000 Hz .* got none"):
+        with pytest.raises(ValueError, match=r"ElectricalSeries at 500 to 5000 Hz; got none"):
             read_recording(path, events="find_ripples")
         with pynwb.NWBHDF5IO(str(path), "a") as writer:
             file = writer.read()
@@ -634,7 +634,7 @@ class TestNWB:
 
         with h5py.File(tmp_path / "other.nwb", "w") as file:
             file["x"] = 1
-        with pytest.raises(ValueError, match=r"other\.nwb must be an NWB file"):
+        with pytest.raises(ValueError, match=r"other\.nwb cannot be read as an NWB file"):
             read_recording(tmp_path / "other.nwb")
 
 

@@ -119,7 +119,7 @@ def changed(name, values):
         ({"actions": [[1]]}, "lacks agent_states, plans, rewards"),
         (changed("actions", np.full((1, 9), 6)), "actions of the arrays.*5"),
         (changed("actions", np.full((1, 8), 1)), "shape"),
-        (changed("plans", np.full((1, 9, 4), 10)), "up to place 10"),
+        (changed("plans", np.full((1, 9, 4), 10)), "places up to 10"),
         (changed("plans", np.full((1, 8, 4), 1)), "must begin with"),
         (changed("agent_states", np.zeros((1, 2, 9))), "agent_states of the arrays"),
         (changed("rewards", np.zeros(9)), "rewards of the arrays"),
