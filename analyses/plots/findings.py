@@ -237,7 +237,7 @@ _SUMS = """Sum over studies (bits, one vote each), 95 % over studies
 ●  all findings
 ○  diagnostic findings only, which favour accounts"""
 
-_FOUND = "If it were true, the share of simulated findings that show it"
+_FOUND = "Share of its own simulated findings that identify the account"
 
 
 @styled
