@@ -3,6 +3,7 @@
 import json
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -112,6 +113,16 @@ def decoded():
 )  # fmt: skip
 def test_columns_come_back(values):
     assert unpack(pack({"a": [1], "it": values}))["it"].tolist() == list(map(int, values))
+
+
+def test_the_page_has_all_that_its_scripts_read(sweeping, tmp_path):
+    data = data_of(write_page(sweeping, tmp_path / "page.html"))
+    scripts = "".join(
+        path.read_text("utf-8") for path in Path(writing.__file__).parent.glob("*.js")
+    )
+    read = set(re.findall(r"page\.data\.(\w+)", scripts))
+    assert len(read) > 5
+    assert read <= data.keys()
 
 
 def test_floats_are_kept_in_single_precision():

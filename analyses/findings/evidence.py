@@ -10,7 +10,8 @@ that the result is eight times as probable under the account.
 ``likelihood``
 ==============  ===================================================================================
 count           `successes` of `trials`: beta-binomial, given the simulated study's own counts
-value           normal around the simulated study's mean, with the published standard error
+value           normal around the simulated study's mean, with the published standard error and
+                the variability between studies
 direction       the probability that a simulated study finds a difference of that sign, in a t test
                 over its animals; if the published p is above 0.05, that its mean has the sign
 null            the probability that its difference lies in the interval that the study allows

@@ -1,8 +1,9 @@
 """The columns of the tables that commands write: meaning, unit, and when a cell is empty.
 
 Most columns mean the same in every table; `COLUMNS` describes them once. A study describes its own
-tables in its ``columns`` (:class:`analyses.jobs.study.Study`), and `LOG_TABLES` are those of logs.
-:func:`analyses.studies.written_tables` collects all of them, and ``replay columns`` prints them.
+tables in its ``columns`` (:class:`analyses.jobs.study.Study`), and `LOG_TABLES` are those of logs
+and of the benchmark. :func:`analyses.studies.written_tables` collects all of them, and ``replay
+columns`` prints them.
 """
 
 from __future__ import annotations
@@ -200,7 +201,7 @@ COLUMNS = {
     "parameter": Column("the parameter of the account"),
     "n_cells": Column("number of cells in the recording"),
     "speed": Column("the speed of replay", "cm/s"),
-    "found": Column("its share of all sequences that were found"),
+    "found": Column("its share of the replay events that were found"),
     "corrected": Column("its share, corrected for what is missed", "", "if it cannot be"),
 }
 """Column -> what it means in all tables that do not say otherwise."""

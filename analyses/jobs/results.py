@@ -565,7 +565,11 @@ def _difference(
     held: dict[str, Any], wanted: dict[str, Any], within: tuple[str, ...] = ()
 ) -> tuple[tuple[str, ...], object, object]:
     """Find the first difference of two unequal manifests: its keys, and both values."""
-    key = next(key for key in {**held, **wanted} if held.get(key) != wanted.get(key))
+    key = next(
+        key
+        for key in {**held, **wanted}
+        if key not in held or key not in wanted or held[key] != wanted[key]
+    )
     one, other = held.get(key), wanted.get(key)
     if isinstance(one, dict) and isinstance(other, dict):
         return _difference(one, other, (*within, key))

@@ -100,8 +100,8 @@ def run(
             left.sort(key=lambda piece: -study.size(plan, piece))
             if left and on_cost is not None:
                 tell(
-                    "Estimating the time needed. A first run compiles the learners: some seconds "
-                    "for one, half a minute to a minute for all."
+                    "Estimating the time needed. A first run compiles what it needs: some seconds "
+                    "for one learner, half a minute to a minute for all."
                 )
             with workers.pool(min(jobs, len(left)), cluster, tell) as call:
                 timed = _Timed(call)

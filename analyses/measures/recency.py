@@ -201,7 +201,7 @@ def _rest_as_awake(replays: Replays) -> pd.DataFrame:
 
 
 def _arm(label: str, role: int) -> Statistic:
-    return Statistic(f"{label} arm, to arms without a part", partial(_arm_rate, role=role))
+    return Statistic(f"{label} arm, relative to arms without a role", partial(_arm_rate, role=role))
 
 
 RECENCY_STATISTICS: dict[str, Statistic] = {

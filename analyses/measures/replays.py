@@ -2,7 +2,8 @@
 
 A statistic is a function of all replays in one task, by one learner or from one recording. It
 returns one row per animal: replays of one animal resemble one another, so the animal is the unit of
-every interval and test. The value is NaN if an animal has no sequences that count.
+every interval and test. The value is NaN if the data of an animal do not determine
+it, for instance without sequences that count.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Replays:
     ----------
     sequences : DataFrame
         One row per sequence. Place sequences have the columns of :func:`analyses.place_sequences`,
-        causal chains those of :func:`analyses.classify` and `distance, shortcut, impossible`.
+        always with `shortcut` and `impossible` (null if unknown); causal chains those of
+        :func:`analyses.classify` and `distance, shortcut, impossible`.
         Further columns are `animal, block, lap` (the lap just run, or about to be run at a start),
         `place` (where the animal is), `extent` (the largest distance along the track between two
         places, in cm) and `correlation` (between a place's order and its distance from the first).

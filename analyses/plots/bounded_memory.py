@@ -106,7 +106,8 @@ def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
     Parameters
     ----------
     table : pandas.DataFrame
-        The table `bounded_memory.csv`; see :func:`analyses.studies.bounded_memory.summarise`.
+        The table `bounded_memory.csv`; see
+        :func:`analyses.studies.bounded_memory.summarise_bounded_memory`.
     width_cm : float, default 17.5
         Width of the figure.
 

@@ -115,7 +115,7 @@ def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
     Parameters
     ----------
     table : pandas.DataFrame
-        The table `demands.csv`; see :func:`analyses.studies.demands.measure`.
+        The table `demands.csv`; see :func:`analyses.studies.demands.measure_demands`.
     width_cm : float, default 17.5
         Width of the figure.
 

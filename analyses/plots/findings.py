@@ -36,7 +36,7 @@ _WIDEST = 0.3
 _PARTS = ("", "_of_all")
 _OF_A_STUDY = (
     "Dots: the median prediction of an account; lines: 5 to 95 % of simulated studies. Purple "
-    "diamonds: the account makes the finding more probable than an uninformed guess does; orange "
+    "diamonds: the account makes the finding more probable than a uniform prediction does; orange "
     "circles: less, as on the page of all findings. No dot: no replay. Grey: the published value, "
     "with its error. *: the parameters of the account's authors."
 )
@@ -59,7 +59,7 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
     its simulated studies; a cross means that it replays nothing. The grey band is the published
     value with its 95 % interval, differences between studies included; an arrow is the published
     direction from the null, which is the thin line. Purple: the account makes the finding more
-    probable than an uninformed guess does; orange: less. Pale rows are not diagnostic: controls
+    probable than a uniform prediction does; orange: less. Pale rows are not diagnostic: controls
     predict them equally well.
 
     Parameters
@@ -130,7 +130,10 @@ def _short(evidence: pd.DataFrame) -> dict[str, str]:
     """Label accounts; a star marks those with the parameters of their authors."""
     each = evidence.drop_duplicates("account")
     named = zip(each["account"].astype(str), each["as_published"].astype(bool), strict=True)
-    return {name: label(account_of(name)) + "*" * published for name, published in named}
+    return {
+        name: label(account_of(name)) + "*" if published else label(name)
+        for name, published in named
+    }
 
 
 def _limits(rows: pd.DataFrame) -> tuple[float, float]:
@@ -224,7 +227,7 @@ def _write_shares(confusion: pd.DataFrame, accounts: list[str], ax: Axes) -> Non
 
 _HOW_TO_READ = """A row is a published result, a column an account of replay.
 Purple: the account makes the result more probable than
-an uninformed guess does; orange: less.
+a uniform prediction does; orange: less.
 In a cell: line and dot, the prediction of the account over
 its parameters (5 to 95 % of simulated studies, median);
 grey band, the published value with its error; arrow, the

@@ -196,7 +196,7 @@ def figure_style(
         Matplotlib colours by name: of a learner, a kind of replay, or anything else that the tables
         name, such as `recent_episodes`. Other names keep their colours.
     labels : mapping of str to str, optional
-        Labels by name, likewise.
+        Labels by name; other names keep their labels.
 
     Returns
     -------

@@ -151,7 +151,8 @@ def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WID
     Parameters
     ----------
     typical : pandas.DataFrame
-        The rows of this task in the table of :func:`analyses.studies.typical_replay.measure`.
+        The rows of this task in the table of
+        :func:`analyses.studies.typical_replay.measure_typical_replay`.
     task : Task
         The task.
     width_cm : float, default 17.5

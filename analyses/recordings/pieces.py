@@ -1,4 +1,4 @@
-"""The experienced pieces, read forward or backward, from which a replayed path is stitched."""
+"""The experienced pieces, read forward or backward, of which a replayed path is composed."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The text that is indexed is the sequence of moves (a state and the next state) of each episode.
 Staying in a state is not a move. A path had been *experienced* by a given step if its moves had
-been made in immediate succession within one episode. Other paths are stitched from *pieces*: the
+been made in immediate succession within one episode. Other paths are composed of *pieces*: the
 longest experienced beginning is split off again and again, which gives the least number of pieces.
 """
 

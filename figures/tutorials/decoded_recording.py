@@ -39,7 +39,7 @@ print(f"{found.events['is_replay'].sum()} of {len(found.events)} events are repl
 #
 # ## What is replayed?
 #
-# The decoded places become a sequence of states, and each sequence is held against what the animal
+# The decoded places become a sequence of states, and each sequence is classified by what the animal
 # had run *before* that moment.
 
 # %%

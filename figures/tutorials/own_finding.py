@@ -1,9 +1,9 @@
 # %% [markdown]
-# # Your own finding, held against all accounts
+# # Your own finding, compared with all accounts
 #
 # Suppose that you have recorded rats on a linear track, and found that 31 of 80 replay events that
 # run in one direction were reverse. Which accounts of replay expect that? An *account* is a
-# learner with a prior over its parameters; some are controls that know nothing of learning.
+# learner with a prior over its parameters; some are controls, which do not learn.
 # `compare` simulates studies of each account, and asks how probable your number is if that account
 # were true.
 
@@ -25,7 +25,7 @@ N_DRAWS = 4  # simulated studies of each account; use 100 or more for a paper
 # %% [markdown]
 # ## Your finding
 #
-# One row a number. `statistic` says what was measured (`S1` is the share of reverse sequences
+# One row per number. `statistic` says what was measured (`S1` is the share of reverse sequences
 # among those with one direction), `task_name` where, and `likelihood` how it is known: here as a
 # count. Sequences had to have five states or more. Without a DOI it is marked as unpublished.
 
@@ -54,8 +54,8 @@ print(row[["source", "question", "value"]].to_string(index=False))
 #
 # ## What the accounts say
 #
-# Evidence is in bits beyond knowing nothing: one bit makes the finding twice as probable as it is
-# for someone who takes every share for equally likely.
+# Evidence is in bits, compared with a uniform prediction: one bit makes the finding twice as
+# probable as if every share were equally probable.
 
 # %%
 tables = compare(["linear_track"], ACCOUNTS, n_draws=N_DRAWS, findings=row)
@@ -69,13 +69,13 @@ for study, figure in study_figures(tables["evidence"]):
 # Most accounts are at an extreme. Prioritized sweeping, episodic control and SFMA replay backwards
 # only, or nearly so; trajectory sampling and retrieved episodes replay forward only. They have
 # about the least evidence that there can be, -4.3 bits: nothing counts as more than 20 times less
-# probable than by knowing nothing, since an account may fail for reasons that have nothing to do
-# with it.
+# probable than under the uniform prediction, since an account may fail for reasons that are
+# unrelated to it.
 # Three of the controls have no sequence of five states in one direction at all.
 #
 # Prioritized memory access, which predicts anything from none to four in ten, loses less than a
 # bit. Accounts that predict a third to a half gain, but hardly more than a bit: among them are the
 # hierarchical generative model, the attractor with adaptation, context-driven reactivation, and
 # SFMA with its published parameters. So one number rules out much and proves little; and with four
-# draws an account, all of this is a sketch. The published findings together are in
+# draws per account, all of this is a sketch. The published findings together are in
 # `data/comparison`.

@@ -146,7 +146,7 @@ def closed_to_json(closed: ClosedMoves) -> str:
 
 
 def closed_from_json(text: str | bytes, mdp: MDP | None) -> ClosedMoves:
-    """Read what `to_json` wrote.
+    """Read what `closed_to_json` wrote.
 
     Parameters
     ----------

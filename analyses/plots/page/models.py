@@ -170,7 +170,7 @@ def _list_moves(
 
 
 def _pieces_of(chained: _Chained, chain: int, experience: Experience) -> list[ShownPiece]:
-    """Compose a chain, read in its direction of experience, from what was experienced before."""
+    """Find the pieces of earlier experience that compose a chain, read in its orientation."""
     states, step = chained.states, int(chained.step[chain])
     path = states.flat[states.begin[chain] : states.begin[chain + 1]].tolist()
     if not chained.reverse[chain]:

@@ -23,14 +23,14 @@ function describe(run, e) {
   const s = chosenSequence(run, e), events = run.events, kind = kindOf(run, s), world = worldOf(run);
   const states = statesOf(run, e, s), pieces = piecesOf(run, e, s);
   const how = ["", ", replayed forward", ", replayed in reverse"][events.sequence_orientation[s]];
-  const told = [`${kind.label} of ${states.length} states${kind.name === "novel_path" ? how : ""}`];
-  told[0] += `, from ${nameOfState(world, states[0])} to ${nameOfState(world, states[states.length - 1])}.`;
+  const lines = [`${kind.label} of ${states.length} states${kind.name === "novel_path" ? how : ""}`];
+  lines[0] += `, from ${nameOfState(world, states[0])} to ${nameOfState(world, states[states.length - 1])}.`;
   const phase = phaseText(page.data.phases[events.event_phase[e]]);
-  told.push(`${run.decoded && page.runs.length === 1 ? "The animal" : run.name} replays this ${phase}: ${whenText(run, events.event_made[e])}.`);
-  if (pieces.length > 1) told.push(`It was never run as a whole; it is composed of ${pieces.length} pieces of experience.`);
-  else if (pieces.length === 1) told.push(`It was run in ${episodeText(run, pieces[0].episode)}${pieces[0].backward ? ", in the opposite direction" : ""}.`);
-  else told.push("Some of its moves were never made.");
-  return told;
+  lines.push(`${run.decoded && page.runs.length === 1 ? "The animal" : run.name} replays this ${phase}: ${whenText(run, events.event_made[e])}.`);
+  if (pieces.length > 1) lines.push(`It was never run as a whole; it is composed of ${pieces.length} pieces of experience.`);
+  else if (pieces.length === 1) lines.push(`It was run in ${episodeText(run, pieces[0].episode)}${pieces[0].backward ? ", in the opposite direction" : ""}.`);
+  else lines.push("Some of its moves were never made.");
+  return lines;
 }
 
 function writeEvent() {

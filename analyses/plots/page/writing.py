@@ -151,7 +151,7 @@ def _data(
         "format": 1,
         "version": __version__,
         "title": title or _title(names, runs),
-        "count_range": _counted(runs, min_length, across_events),
+        "counted": _counted(runs, min_length, across_events),
         "kinds": [{"name": kind, "label": label(kind), "colour": kind_colour(kind)}
                   for kind in KINDS],
         "phases": list(PHASES),

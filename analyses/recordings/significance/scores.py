@@ -1,7 +1,7 @@
 """Scores of an event: how closely its spikes resemble a movement along the track.
 
-On a track with branches, a score is computed for each route between two ends of the track, and the
-best route counts; the same holds for each shuffle.
+On a track with branches, ``weighted_correlation`` and ``line_fit`` are computed for each route
+between two ends of the track, and the best route counts; the same holds for each shuffle.
 """
 
 from __future__ import annotations

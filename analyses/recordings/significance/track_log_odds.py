@@ -41,8 +41,9 @@ def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float
     Returns
     -------
     float
-        The natural logarithm of the ratio of the sums over both tracks. For both sums, the
-        posterior is normalised over both tracks together in each time bin.
+        The natural logarithm of the sum of the posterior over the first track divided by that over
+        the second. For both sums, the posterior is normalised over both tracks together in each
+        time bin.
 
     Raises
     ------

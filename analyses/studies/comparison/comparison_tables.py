@@ -23,8 +23,8 @@ _SUMS = {
     "n_studies": Column("number of studies"),
     "n_findings": Column("number of findings"),
     "ahead": Column("by how much it is ahead of the best control", "bits", "without controls"),
-    "ahead_low": Column("lower end of that, over studies", "bits", "without controls"),
-    "ahead_high": Column("upper end of that, over studies", "bits", "without controls"),
+    "ahead_low": Column("lower end of its 95 % interval over studies", "bits", "without controls"),
+    "ahead_high": Column("upper end of its 95 % interval over studies", "bits", "without controls"),
 }
 """Columns of sums of evidence, which exist for diagnostic findings and for all findings."""
 
@@ -69,7 +69,7 @@ COMPARISON_COLUMNS = {
         "ahead_low ahead_high evidence_of_all ci_low_of_all ci_high_of_all evidence_se_of_all "
         "n_studies_of_all n_findings_of_all ahead_of_all ahead_low_of_all ahead_high_of_all",
         {
-            f"{name}{ending}": column._replace(meaning=f"{column.meaning}, of {which} findings")
+            f"{name}{ending}": column._replace(meaning=f"{column.meaning} ({which} findings)")
             for ending, which in (("", "diagnostic"), ("_of_all", "all"))
             for name, column in _SUMS.items()
         },
@@ -121,7 +121,9 @@ COMPARISON_COLUMNS = {
         {
             "finding": Column("the finding whose criteria detect replay; an empty text: none"),
             "successes": Column("the number counted, of all animals", "", "of other likelihoods"),
-            "trials": Column("the number of which they are a part", "", "of other likelihoods"),
+            "trials": Column(
+                "the number of sequences among which they were counted", "", "of other likelihoods"
+            ),
             "mean": Column("the mean over animals", "", "without replay"),
             "sd": Column("the standard deviation over animals", "", "with fewer than two animals"),
             "value": Column("the mean difference from the null", "", "without replay"),
@@ -172,7 +174,9 @@ COMPARISON_COLUMNS = {
                 "what is known; `null` is not an empty cell: read with `keep_default_na=False`"
             ),
             "successes": Column("the number counted", "", "of other likelihoods"),
-            "trials": Column("the number of which they are a part", "", "of other likelihoods"),
+            "trials": Column(
+                "the number of sequences among which they were counted", "", "of other likelihoods"
+            ),
             "standard_error": Column("that of the statistic", "", "of other likelihoods"),
             "sign": Column("1 above its null, -1 below", "", "of other likelihoods"),
             "p_value": Column("p as a number, or its bound", "", "of other likelihoods"),

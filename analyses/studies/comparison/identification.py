@@ -29,7 +29,7 @@ def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) ->
     known : Predictions
         The findings and the simulated studies.
     rng : numpy.random.Generator
-        Draws the draws that are assumed to be true.
+        Chooses the draws that are assumed to be true.
 
     Returns
     -------

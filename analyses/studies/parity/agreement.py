@@ -14,7 +14,7 @@ from replay.data import reference_table
 __all__ = ["PARITY_COLUMNS", "compare_panels", "published_panels"]
 
 _FURTHEST = 3.0
-"""In standard errors. By chance, one of 100 differences is larger in every fourth table."""
+"""In standard errors. By chance, about a quarter of tables of 100 differences have a larger one."""
 
 _TEXT = ["account", "panel", "quantity", "protocol", "measure", "source", "read_from"]
 _PUBLISHED = ["value", "sem", "n", "low", "high", "sign"]
