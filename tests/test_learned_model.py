@@ -159,8 +159,12 @@ OPTIONS = [
         "reversible": True,
     },
     {"priority": "expected_value", "replay_at": "start_and_end"},
-    {"retention": "valuable_transitions", "capacity": 5},
-    {"forgetting": 1.0, "priority": "first_in"},
+    {
+        "retention": "valuable_transitions",
+        "capacity": 5,
+        "forgetting": 1.0,
+        "priority": "first_in",
+    },
     {
         "retention": "valuable_transitions",
         "capacity": 5,
