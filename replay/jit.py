@@ -221,7 +221,7 @@ def _announce() -> None:
     is_main = multiprocessing.current_process().name == "MainProcess"
     now = time.monotonic()
     if is_main and not _settings.DISABLE_JIT and now > _announced[0] + _QUIET_SECONDS:
-        print("Compiling new code: some seconds, at most a minute.", file=sys.stderr)
+        print("Compiling new code: some seconds, at most half a minute.", file=sys.stderr)
         _announced[0] = now
 
 

@@ -20,8 +20,7 @@ def offered(
         Name of the package.
     rooms : mapping of str to str
         Module in the package -> the names that it offers, separated by spaces; the module's own
-        name offers the module itself. A leading dot means a module beside the
-        package.
+        name offers the module itself. With a leading dot, the module lies beside the package.
 
     Returns
     -------

@@ -79,7 +79,7 @@ LEARNERS |= {
     "hierarchical_generative": (hierarchical_generative, hierarchical_generative.Params()),
     "adaptive_attractor": (adaptive_attractor, adaptive_attractor.Params()),
 }
-"""Name -> (module, its textbook parameters); the nine learners of the paper come first."""
+"""Name -> (module, the parameters of this learner); the nine learners of the paper come first."""
 
 
 def find_learner(learner: str | LearnerModule | Learner, params: Any = None) -> Learner:

@@ -223,7 +223,10 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
-    """Try every action in every state, if pre-explored; else link each end to all starts in T."""
+    """Try every action in every state, if pre-explored.
+
+    With ``link_starts``, and in a known world, T also links each end to all starts.
+    """
     if params.pre_explored:
         exploration.explore_world(memory, mdp, params.link_starts)
     elif params.link_starts and mdp is not None:

@@ -71,7 +71,7 @@ class Params(NamedTuple):
     learning_rate : float
         alpha: fraction of the distance to its target by which a row of H moves.
     reward_rate : float
-        alpha_w: fraction of the distance to the latest reward by which w moves.
+        Fraction of the distance to the latest reward by which w moves; with `on_policy`, alpha_w.
     n_replays : int
         Number of rows backed up per pause.
     forgetting : float

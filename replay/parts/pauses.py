@@ -184,7 +184,7 @@ def is_over_by_chance(params: PauseParams, rng: np.random.Generator) -> bool:
     Returns
     -------
     bool
-        The number of backups then has a geometric distribution on 0, 1, 2, ...
+        Whether it ends. The number of backups then has a geometric distribution on 0, 1, 2, ...
     """
     mean: float = params.mean_backups
     return mean < np.inf and rng.random() * (1.0 + mean) < 1.0

@@ -68,7 +68,7 @@ def similarity_of(n_states: int, discount: float) -> Similarity:
 
 
 def similarity_words(similarity: Similarity) -> int:
-    """Count the numbers held: D and the links, two for each pair of states linked so far."""
+    """Count the numbers held: D and the numbers of links, square tables of the linked states."""
     return 2 * int(np.count_nonzero(similarity.n_links.any(axis=1))) ** 2
 
 

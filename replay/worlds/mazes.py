@@ -37,11 +37,11 @@ _MOVES = {"up": (0, 1), "right": (1, 0), "down": (0, -1), "left": (-1, 0)}
 def random_maze(size: int = 40, seed: int | np.random.Generator | None = 0) -> MDP:
     """Maze of straight random walls with a goal at a random place; episodes start anywhere else.
 
-    With n cells, n // 10 walls are tried. Each begins in a random cell away from all other walls
+    `size` * `size` // 10 walls are tried. Each begins in a random cell away from all other walls
     and grows rightwards or upwards (with equal probability) until it meets another one. Where it
     would close a gap between two walls it stops one cell earlier; as in the published code [1]_, an
-    upward wall is then not built at all. Finally, m // 50 - 1 of the m inner wall cells, drawn at
-    random with replacement, are opened. All free cells are connected.
+    upward wall is then not built at all. Finally, m // 50 - 1 (at least 0) of the m inner wall
+    cells, drawn at random with replacement, are opened. All free cells are connected.
 
     Parameters
     ----------

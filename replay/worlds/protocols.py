@@ -208,8 +208,8 @@ class Protocol:
     def way_back(self) -> NDArray[np.int32]:
         """Action that undoes each pair (s, a) in all phases; -1 if none does.
 
-        See :attr:`replay.worlds.mdp.MDP.way_back`. A move that a wall blocks in some phase has
-        none.
+        See :attr:`replay.worlds.mdp.MDP.way_back`. A move that is blocked in some
+        phase, or whose return is, has none.
         """
         tables = np.stack([phase.mdp.way_back for phase in self.phases])
         return np.where((tables == tables[0]).all(axis=0), tables[0], np.int32(-1))

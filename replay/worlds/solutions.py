@@ -229,7 +229,7 @@ def _decomposed(matrix: Any) -> Any:
     except RuntimeError:
         raise ValueError(
             "The probability of leaving some states is too small for floating-point numbers. Use a "
-            "smaller discount, or larger probabilities, or 0."
+            "smaller discount, or probabilities that are larger or exactly 0."
         ) from None
 
 

@@ -49,7 +49,7 @@ def t_unvisited(n_laps: int | None = None, *, rng: np.random.Generator | None = 
     """T-maze whose arms are known by sight: seeing an arm teaches the same as running along it.
 
     The phases are rest, the stem alone, both arms seen, one of them cued, rest, and the whole maze.
-    The laps ``look_cued`` and ``look_uncued`` are shown, even where the learner acts otherwise.
+    The laps ``look_cued`` and ``look_uncued`` are shown, also with ``behaviour="own"``.
 
     Parameters
     ----------
