@@ -31,6 +31,7 @@ from replay.checks import (
     check_table,
     check_whole,
     shown,
+    typed,
 )
 
 __all__ = ["SignTest", "mean_interval", "share_intervals", "shares", "sign_test"]
@@ -52,6 +53,7 @@ class SignTest(NamedTuple):
     p: float
 
 
+@typed
 def mean_interval(
     table: pd.DataFrame, value: str, by: Sequence[str], level: float = 0.95
 ) -> pd.DataFrame:
@@ -99,26 +101,12 @@ def mean_interval(
     )[[*by, "mean", "sem", "ci_low", "ci_high", "count"]].rename(columns={"count": "n"})
 
 
+@typed
 def shares(counts: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Share of each kind in the total count of a group.
 
-    Parameters
-    ----------
-    counts : pandas.DataFrame
-        Columns `by`, `kind` and `count`; rows of one group and kind are added up.
-    by : sequence of str
-        Columns that name a group.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `by`, then `kind, count, share`. Each kind of the table has a row in each group, and
-        the share is NaN if the total count of a group is 0.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, `by` is empty, or a count is not a whole number of at least 0.
+    `counts` has the columns `by`, `kind` and `count`; rows of one group and kind are added up. Each
+    kind has a row in each group; the share is NaN if the total count is 0.
 
     Examples
     --------
@@ -140,46 +128,13 @@ def shares(counts: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def share_intervals(
-    counts: pd.DataFrame,
-    by: Sequence[str],
-    unit: str = "mdp",
-    level: float = 0.95,
-    n_resamples: int = 2000,
-    seed: int = 0,
+    counts: pd.DataFrame, by: Sequence[str], n_resamples: int = 2000, seed: int = 0
 ) -> pd.DataFrame:
-    """Shares of kinds with bootstrap intervals (BCa [1]_) over units.
+    """Shares of kinds with 95 % bootstrap intervals (BCa [1]_) over the MDPs in the column `mdp`.
 
-    The share is taken of the counts summed over units. The bootstrap resamples whole units with all
-    their counts, so that an interval shows what other MDPs (or agents) would give, however many
-    replay events each of them had.
-
-    Parameters
-    ----------
-    counts : pandas.DataFrame
-        Columns `by`, `unit`, `kind` and `count`.
-    by : sequence of str
-        Columns that name a group.
-    unit : str, default "mdp"
-        Column that names the independent units.
-    level : float, default 0.95
-        Coverage of the interval.
-    n_resamples : int, default 2000
-        Number of bootstrap resamples.
-    seed : int, default 0
-        Seed of the resampling.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The rows of `shares` with `ci_low`, `ci_high` and `n_units` (units with a count above 0).
-        The interval is NaN if all units have the same share, as resampling then has no spread.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, `by` is empty, a count is not a whole number of at least 0, `level`
-        is not between 0 and 1, `n_resamples` is not a whole number of at least 1, or `seed` is not
-        one of at least 0.
+    The share is taken of the counts summed over MDPs. The bootstrap resamples whole MDPs with all
+    their counts, so that an interval shows what other MDPs would give, however many replay events
+    each of them had. It is NaN if all have the same share, as resampling then has no spread.
 
     References
     ----------
@@ -196,16 +151,15 @@ def share_intervals(
     0  reverse_episode  0.766667        3
     1       novel_path  0.233333        3
     """
-    _check_level(level)
     check_whole("n_resamples", n_resamples, at_least=1)
     rng = np.random.default_rng(check_whole("seed", seed))
-    by_unit = _counts_by_kind(counts, [*by, unit])
+    by_unit = _counts_by_kind(counts, [*by, "mdp"])
     by_unit = by_unit[by_unit.sum(axis="columns") > 0]
     intervals = {}
     for group, units in by_unit.groupby(list(by), observed=True):
         total = units.to_numpy().sum(axis=1)
         for kind in units:
-            interval = _share_interval(units[kind].to_numpy(), total, level, n_resamples, rng)
+            interval = _share_interval(units[kind].to_numpy(), total, n_resamples, rng)
             intervals[(*group, kind)] = (*interval, len(units))
     table = shares(counts, by)
     keys = zip(*(table[column] for column in [*by, "kind"]), strict=True)
@@ -215,21 +169,6 @@ def share_intervals(
 
 def sign_test(differences: npt.ArrayLike) -> SignTest:
     """Test whether units lie above zero as often as below it.
-
-    Parameters
-    ----------
-    differences : array_like of float, shape (n_units,)
-        One difference per unit; zeros and NaN are left out.
-
-    Returns
-    -------
-    SignTest
-        `n_positive`, `n_negative` and the two-sided exact `p`.
-
-    Raises
-    ------
-    ValueError
-        If a difference is not a finite number.
 
     Examples
     --------
@@ -244,11 +183,7 @@ def sign_test(differences: npt.ArrayLike) -> SignTest:
 
 
 def _share_interval(
-    count: NDArray[np.int64],
-    total: NDArray[np.int64],
-    level: float,
-    n_resamples: int,
-    rng: np.random.Generator,
+    count: NDArray[np.int64], total: NDArray[np.int64], n_resamples: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     if np.ptp(count / total) == 0:
         return np.nan, np.nan
@@ -260,7 +195,6 @@ def _share_interval(
             lambda count, total, axis: count.sum(axis=axis) / total.sum(axis=axis),
             paired=True,
             vectorized=True,
-            confidence_level=level,
             n_resamples=n_resamples,
             rng=rng,
         ).confidence_interval
@@ -289,4 +223,12 @@ def _check_groups(
 ) -> None:
     if isinstance(by, str) or not list(by):
         raise ValueError(f"by must be a list of at least one column, got {shown(by)}.")
+    if len({*by, *columns}) < len(by) + len(columns):
+        raise ValueError(f"by must list other columns than {shown(columns)}; got {shown(by)}.")
     check_table(table, [*by, *columns], name)
+    for column in by:
+        for each in table[column]:
+            if isinstance(each, list | tuple | dict | set | np.ndarray):
+                raise ValueError(
+                    f"The column {column!r} of {name} must hold names, got {shown(each)}."
+                )

@@ -18,7 +18,6 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -136,24 +135,9 @@ def summarise(normalised: pd.DataFrame) -> pd.DataFrame:
 
 
 def over_mdps(rates: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Average reward rates over MDPs, after averaging over the seeds of each MDP.
+    """Average reward rates over MDPs, after averaging over the seeds of each; as `summarise`.
 
-    Parameters
-    ----------
-    rates : pandas.DataFrame
-        Columns `by`, `mdp` and `reward_rate`, with one row per seed.
-    by : sequence of str
-        Columns that name a group.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `by`, then `mean, sem, ci_low, ci_high, n_mdps, n_seeds`, as in `summarise`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
+    `rates` has one row per seed: the columns `by`, `mdp` and `reward_rate`.
     """
     by = list(by)
     check_table(rates, [*by, "mdp", "reward_rate"], "rates")
@@ -168,20 +152,7 @@ def over_mdps(rates: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def area_under_curve(normalised: pd.DataFrame) -> pd.DataFrame:
     """Mean normalised reward rate of whole runs, with a 95 % Student-t interval over MDPs.
 
-    Parameters
-    ----------
-    normalised : pandas.DataFrame
-        Result of `normalise`. The windows of a run must be equally long.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `experiment, learner, mean, sem, ci_low, ci_high, n_mdps, n_seeds`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
+    The windows of a run must be equally long.
 
     Examples
     --------
@@ -195,35 +166,12 @@ def area_under_curve(normalised: pd.DataFrame) -> pd.DataFrame:
     return over_mdps(_means(in_paper_order(normalised), _RUN), ["experiment", "learner"])
 
 
-def paired_difference(
-    normalised: pd.DataFrame,
-    learner: str,
-    reference: str,
-    by: Sequence[str] = ("experiment",),
-) -> pd.DataFrame:
+def paired_difference(normalised: pd.DataFrame, learner: str, reference: str) -> pd.DataFrame:
     """Difference between two learners, paired over the MDPs in which both of them ran.
 
-    Parameters
-    ----------
-    normalised : pandas.DataFrame
-        Result of `normalise`.
-    learner, reference : str
-        The learners; differences are `learner` minus `reference`.
-    by : sequence of str, default ("experiment",)
-        ``("experiment",)`` compares the means of whole runs, ``("experiment", "time_step")`` each
-        window separately; intervals and p values of windows are not corrected for their number.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `by`, then `learner, reference, mean, sem, ci_low, ci_high, n_mdps`, `p` of the
-        paired t test, `n_better` (MDPs in which `learner` earned more) and `p_sign` of the sign
-        test.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, a learner is not in the table, or no MDP has both learners.
+    Differences are `learner` minus `reference`, of the means of whole runs. `p` is that of the
+    paired t test and `p_sign` that of the sign test; in `n_better` of `n_mdps` the learner earned
+    more.
 
     Examples
     --------
@@ -240,7 +188,7 @@ def paired_difference(
         check_choice(name, value, present)
     if learner == reference:
         raise ValueError(f"learner and reference must differ, got {learner!r} for both.")
-    by = list(by)
+    by = ["experiment"]
     pair = in_paper_order(normalised[normalised["learner"].isin([learner, reference])])
     rates = _means(_means(pair, [*by, "learner", "mdp", "seed"]), [*by, "learner", "mdp"])
     wide = rates.pivot_table("reward_rate", [*by, "mdp"], "learner", observed=True)
@@ -265,31 +213,11 @@ def paired_difference(
     return table[[*by, "learner", "reference", *comparison]]
 
 
-def time_to_criterion(
-    normalised: pd.DataFrame, criterion: float, unit: Literal["mdp", "run"] = "mdp"
-) -> pd.DataFrame:
+def time_to_criterion(normalised: pd.DataFrame, criterion: float) -> pd.DataFrame:
     """Find the first window that reaches a criterion.
 
-    Parameters
-    ----------
-    normalised : pandas.DataFrame
-        Result of `normalise`.
-    criterion : float
-        The normalised reward rate to reach.
-    unit : {"mdp", "run"}, default "mdp"
-        Whether the criterion applies to an MDP's mean over seeds, or to each run.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per unit: `experiment, learner, mdp` (and `seed`), `time_step` (the end of that
-        window; NaN if the criterion was not reached by the end of the run).
-
-    Raises
-    ------
-    ValueError
-        If columns are missing or hold no numbers, `criterion` is not a finite number, or `unit` is
-        unknown.
+    For each MDP's mean over seeds; `time_step` is the end of the window, NaN if the normalised
+    reward rate never reached the criterion.
 
     Examples
     --------
@@ -300,8 +228,7 @@ def time_to_criterion(
     """
     normalised = _checked(normalised, "normalised")
     check_number("criterion", criterion)
-    check_choice("unit", unit, ("mdp", "run"))
-    keys = _RUN[:3] if unit == "mdp" else _RUN
+    keys = _RUN[:3]
     curves = _means(in_paper_order(normalised), [*keys, "time_step"])
     reached = curves["time_step"].where(curves["reward_rate"] >= criterion)
     first = reached.groupby([curves[key] for key in keys], observed=True).min()
@@ -311,21 +238,8 @@ def time_to_criterion(
 def summarise_times(times: pd.DataFrame) -> pd.DataFrame:
     """Median time to a criterion, and the share of units that reached it.
 
-    Parameters
-    ----------
-    times : pandas.DataFrame
-        Result of `time_to_criterion`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `experiment, learner, median, share_reached, n`. Units that did not reach the
-        criterion count as slower than all others; the median is NaN if they are half or more.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
+    Units that did not reach the criterion count as slower than all others; the median is NaN if
+    they are half or more.
 
     Examples
     --------
@@ -376,7 +290,7 @@ def _checked_baselines(baselines: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check_names(table: pd.DataFrame, column: str, name: str) -> None:
-    for row, value in enumerate(table[column]):
+    for row, value in table[column].items():
         if not (isinstance(value, str) and value and value.isprintable()):
             raise ValueError(
                 f"The column {column!r} of {name} must hold names; row {row} has {shown(value)}."

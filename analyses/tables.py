@@ -40,16 +40,6 @@ _ORDER = {"experiment": EXPERIMENT_ORDER, "learner": LEARNER_ORDER, "kind": KIND
 def published_label(account: str) -> str:
     """Name an account with its authors' parameters, as tables do.
 
-    Parameters
-    ----------
-    account : str
-        The name of the account.
-
-    Returns
-    -------
-    str
-        The name that stands in the column `account` of tables, where `as_published` is true.
-
     Examples
     --------
     >>> published_label("sfma"), account_of(published_label("sfma"))
@@ -66,18 +56,6 @@ def account_of(name: str) -> str:
 def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
     """Sort names by a fixed order; other names follow in the order in which they appear.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Names, repeated or not.
-    order : iterable of str
-        The names with a fixed place, in order.
-
-    Returns
-    -------
-    list of str
-        Each of `names` once.
-
     Examples
     --------
     >>> in_order(["mine", "episodic_control", "q_lambda", "mine"], LEARNER_ORDER)
@@ -91,17 +69,7 @@ def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
 def learner_label(name: str, settings: Iterable[str] = ()) -> str:
     """Write a learner and its parameters as one text, as in the column `learner` of tables.
 
-    Parameters
-    ----------
-    name : str
-        The name of the learner.
-    settings : iterable of str
-        Its parameters, each as ``name=value``.
-
-    Returns
-    -------
-    str
-        All of them, separated by blanks; `read_learner_label` is the inverse.
+    Each setting is written as ``name=value``.
 
     Examples
     --------
@@ -114,18 +82,6 @@ def learner_label(name: str, settings: Iterable[str] = ()) -> str:
 def read_learner_label(text: str) -> tuple[str, tuple[str, ...]]:
     """Separate a learner from its parameters.
 
-    Parameters
-    ----------
-    text : str
-        A label as `learner_label` writes it.
-
-    Returns
-    -------
-    name : str
-        The name of the learner.
-    settings : tuple of str
-        Its parameters, each as ``name=value``.
-
     Examples
     --------
     >>> read_learner_label("sfma replay_mode=reverse")
@@ -137,16 +93,6 @@ def read_learner_label(text: str) -> tuple[str, tuple[str, ...]]:
 
 def in_paper_order(table: pd.DataFrame) -> pd.DataFrame:
     """Convert `experiment`, `learner` and `kind` to categories in the paper's order.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        A table with any of the three columns.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same rows; sorting and grouping now follow the paper's order.
 
     Examples
     --------

@@ -3,24 +3,23 @@
 from typing import TYPE_CHECKING
 
 from replay.lazy import offered
-from replay.version import __version__
+from replay.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from replay.learners import LEARNERS
-    from replay.log.event_log import EventLog, LogError
-    from replay.simulation import Run, feed, simulate, sweep
-    from replay.tasks import run_task
-    from replay.tasks.published import TASKS, find_task
-    from replay.worlds.mazes import from_ascii, random_maze
-    from replay.worlds.mdp import MDP
-    from replay.worlds.protocols import Phase, Protocol
+    from replay.learners import LEARNERS as LEARNERS
+    from replay.log.event_log import EventLog as EventLog
+    from replay.log.event_log import LogError as LogError
+    from replay.simulation import Run as Run
+    from replay.simulation import feed as feed
+    from replay.simulation import simulate as simulate
+    from replay.simulation import sweep as sweep
+    from replay.tasks import run_task as run_task
+    from replay.tasks.published import TASKS as TASKS
+    from replay.tasks.published import find_task as find_task
+    from replay.worlds.mazes import from_ascii as from_ascii
+    from replay.worlds.mazes import random_maze as random_maze
+    from replay.worlds.mdp import MDP as MDP
+    from replay.worlds.protocols import Phase as Phase
+    from replay.worlds.protocols import Protocol as Protocol
 
-__all__ = ["LEARNERS", "MDP", "TASKS", "EventLog", "LogError", "Phase", "Protocol", "Run"]
-__all__ += ["__version__", "feed", "find_task", "from_ascii", "random_maze", "run_task"]
-__all__ += ["simulate", "sweep"]
-
-_ROOMS = {"learners": "LEARNERS", "log.event_log": "EventLog LogError", "tasks": "run_task"}
-_ROOMS |= {"simulation": "Run feed simulate sweep", "tasks.published": "TASKS find_task"}
-_ROOMS |= {"worlds.mazes": "from_ascii random_maze", "worlds.mdp": "MDP"}
-_ROOMS |= {"worlds.protocols": "Phase Protocol"}
-__getattr__, __dir__ = offered(__name__, _ROOMS)
+__getattr__, __dir__, __all__ = offered(__name__)

@@ -15,21 +15,6 @@ _DATA = next(path for path in (_HERE / "published", _HERE.parent / "data") if pa
 def data_file(name: str) -> Path:
     """Find a file that ships with the toolkit.
 
-    Parameters
-    ----------
-    name : str
-        Its path below ``data``.
-
-    Returns
-    -------
-    Path
-        Where the file is, if it exists.
-
-    Raises
-    ------
-    ValueError
-        If the path leads out of ``data``.
-
     Examples
     --------
     >>> data_file("README.md").exists()

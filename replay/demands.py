@@ -28,13 +28,13 @@ import numpy as np
 import pandas as pd
 
 from replay.learners import find_learner
+from replay.learners.adaptive_attractor.network import Attractor
 from replay.learners.contract import Known, Learner, LearnerModule, Sizes, Transition, resolve
+from replay.learners.spectral_generator.propagator import Propagator
 from replay.log.backups import BackupBuffer
 from replay.log.event_log import EventLog
 from replay.parts import priority_queue
-from replay.parts.attractor import Attractor
 from replay.parts.priority_queue import PriorityQueue
-from replay.parts.propagator import Propagator
 from replay.simulation import Run, simulate
 from replay.worlds.mdp import MDP
 

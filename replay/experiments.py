@@ -98,19 +98,7 @@ class Experiment:
         return float(next(iter(self.parameters.values())).epsilon)
 
     def beside(self, learners: Iterable[Learner]) -> Experiment:
-        """Add a user's learners to the others, under the same conditions.
-
-        Parameters
-        ----------
-        learners : iterable of Learner
-            From `replay.learners.find_learner`.
-
-        Returns
-        -------
-        Experiment
-            The same experiment with these learners; discount and epsilon are those of the
-            experiment.
-        """
+        """Add a user's learners to the others, under the same conditions."""
         own = {}
         for learner in learners:
             same = {"discount": self.discount, "epsilon": self.epsilon}
@@ -121,17 +109,7 @@ class Experiment:
     def mdp(self, index: int, seed: int = 0) -> MDP:
         """Draw one of the worlds.
 
-        Parameters
-        ----------
-        index : int
-            Number of the world, from 0.
-        seed : int, default 0
-            Seed of the whole experiment.
-
-        Returns
-        -------
-        MDP
-            The same for the same index and seed.
+        The same index, from 0, and seed give the same world.
 
         Examples
         --------
@@ -141,22 +119,7 @@ class Experiment:
         return self.make(np.random.SeedSequence([seed, *self.name.encode(), index]))
 
     def run_seed(self, index: int, run: int, seed: int = 0) -> int:
-        """Return the seed of a run, which is the same for all learners.
-
-        Parameters
-        ----------
-        index : int
-            Number of the world, from 0.
-        run : int
-            Number of the run in this world, from 0.
-        seed : int, default 0
-            Seed of the whole experiment.
-
-        Returns
-        -------
-        int
-            A seed for :func:`replay.simulate`.
-        """
+        """Return the seed of a run, which is the same for all learners."""
         sequence = np.random.SeedSequence([seed, *self.name.encode(), index, run])
         return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
@@ -164,21 +127,6 @@ class Experiment:
         """Follow the text instead of the code in some discrepancies.
 
         Worlds, seeds and sizes stay the same, so that variants can be compared run by run.
-
-        Parameters
-        ----------
-        name : str
-            A name in ``VARIANTS``, or discrepancies such as ``"D1"`` or ``"D1+D2"``.
-
-        Returns
-        -------
-        Experiment
-            The same experiment with other parameters.
-
-        Raises
-        ------
-        ValueError
-            If the name is unknown; the message lists the choices.
 
         Examples
         --------
@@ -346,22 +294,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 
 
 def find_experiment(name: str) -> Experiment:
-    """Look up an experiment.
-
-    Parameters
-    ----------
-    name : str
-        A name in ``EXPERIMENTS``.
-
-    Returns
-    -------
-    Experiment
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown; the message lists the choices.
-    """
+    """Look up an experiment."""
     if name not in EXPERIMENTS:
         raise unknown_name("experiment", name, EXPERIMENTS)
     return EXPERIMENTS[name]
@@ -369,21 +302,6 @@ def find_experiment(name: str) -> Experiment:
 
 def find_variant(name: str) -> tuple[str, ...]:
     """List the discrepancies in which a variant follows the text.
-
-    Parameters
-    ----------
-    name : str
-        A name in ``VARIANTS``, or names in ``DISCREPANCIES`` joined by ``+``.
-
-    Returns
-    -------
-    tuple of str
-        Names in ``DISCREPANCIES``.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown; the message lists the choices.
 
     Examples
     --------

@@ -1,52 +1,63 @@
-"""Safe files: written completely or not at all, by one process at a time, and with checksums."""
+"""Safe files: written completely or not at all, by one process at a time, and with checksums.
+
+A folder may come from somebody else. Its files are opened by `opened` and the functions that read,
+or by another library after `check_file`, which refuse what could block or never end. A name that a
+file holds becomes a path by `inside`, which stays in the folder, and a new file gets a `safe_name`.
+"""
 
 import hashlib
 import os
 import re
 import shutil
+import stat
 import sys
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 
-from replay.checks import check_text, shown
+import pandas as pd
+import pyarrow.parquet as pq
+
+from replay.checks import check_fits, check_text, shown
 
 __all__ = [
+    "check_file",
     "check_path",
     "damaged_files",
     "exclusive",
+    "inside",
     "is_leftover",
+    "name_beside",
+    "opened",
+    "opened_parquet",
+    "read_file",
+    "read_table",
     "remove_leftovers",
     "replacing",
+    "safe_name",
     "write_checksums",
 ]
 
-# .NAME.PID from `replacing`, and .NAME.UUID of the folders that event logs are written to first.
+# .NAME.UUID from `name_beside`, and .NAME.PID of earlier versions.
 _LEFTOVER = re.compile(r"\..+\.(\d+|[0-9a-f]{32})")
 _CHECKSUM = re.compile(r"([0-9a-f]{64})  ([^\0\r\n]+)\n")
+_NEVER = re.compile(r"^[a-zA-Z]:|[\x00-\x1f\x7f-\x9f\ud800-\udfff\\]")  # drives, controls
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f\ud800-\udfff/\\:*?"<>|]|^[. ]+|[. ]+$')
+_NAME_BYTES = 150  # of a name that becomes part of another; file systems allow 255
+_MOST_BYTES = 64 << 30  # of a file of results, which takes about a minute to read
+_PARSED = 20  # memory of a parsed text, relative to its length
+_TABLE = 10  # memory of a table, relative to its text
+_BYTES = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}
+_TEXT_BYTES = 16  # at least, of other values
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFLNK: "link"}
 
 
 def check_path(name: str, path: object) -> Path:
     """Check the path of a file or folder.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument in the message.
-    path : object
-        The user's input.
-
-    Returns
-    -------
-    Path
-        The path; it need not exist.
-
-    Raises
-    ------
-    TypeError
-        If it is neither text nor a path.
-    ValueError
-        If no file can have that name.
 
     Examples
     --------
@@ -56,25 +67,180 @@ def check_path(name: str, path: object) -> Path:
     """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{name} must be the path of a file or folder, got {shown(path)}.")
-    text = check_text(name, os.fspath(path))
+    try:
+        text = check_text(name, os.fspath(path))
+    except Exception as error:  # objects may raise anything here
+        raise TypeError(
+            f"{name} must be the path of a file or folder, got {shown(path)} ({error})."
+        ) from error
     if not text or min(text) < " ":  # a line break, say, or NUL
         raise ValueError(f"{name} must be the path of a file or folder, got {shown(path)}.")
     return Path(text)
 
 
+def inside(folder: str | os.PathLike[str], name: object) -> Path:
+    """Turn a name that a file holds into a path inside a folder.
+
+    Absolute names, ``..``, backslashes, drives, and what a link leads outside are refused.
+
+    Examples
+    --------
+    >>> inside("results", "figures/mdps.png").as_posix()
+    'results/figures/mdps.png'
+    >>> inside("results", "../thesis.txt")
+    Traceback (most recent call last):
+    ValueError: A file of results must lie inside it, got '../thesis.txt'. Do not trust this folder.
+    """
+    root = Path(folder)
+    if _is_inner(name):
+        path = root / str(name)
+        try:
+            if path.resolve().is_relative_to(root.resolve()):
+                return path
+        except (OSError, RuntimeError):  # links in a circle
+            pass
+    raise ValueError(
+        f"A file of {folder} must lie inside it, got {shown(name)}. Do not trust this folder."
+    )
+
+
+def _is_inner(name: object) -> bool:
+    """Whether a name, links aside, leads into a folder."""
+    return (
+        isinstance(name, str)
+        and not _NEVER.search(name)
+        and {"", ".", ".."}.isdisjoint(name.split("/"))
+    )
+
+
+def safe_name(text: str) -> str:
+    """Turn a text from data into the name of one file; two texts do not give the same name.
+
+    Examples
+    --------
+    >>> safe_name("maze"), safe_name("../maze")
+    ('maze', '__maze-08568c22')
+    """
+    kept = _cut(_UNSAFE.sub("_", text))
+    if text and kept == text:
+        return text
+    return f"{kept}-{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def _cut(name: str) -> str:
+    return name.encode()[:_NAME_BYTES].decode(errors="ignore")
+
+
+def check_file(path: str | os.PathLike[str]) -> Path:
+    """Check that a path leads to a file; a pipe could block, and a device never end.
+
+    Examples
+    --------
+    >>> check_file("nowhere.npz")
+    Traceback (most recent call last):
+    FileNotFoundError: There is no file nowhere.npz.
+    """
+    path = Path(path)
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(f"There is no file {path}.") from None
+    except OSError as error:  # links in a circle, say
+        raise type(error)(f"{path} cannot be opened: {error.strerror}.") from None
+    _check_kind(path, found)
+    return path
+
+
+def _check_kind(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "device")
+        raise OSError(f"{path} must be a file, but it is a {kind}. Put the file there instead.")
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
+    """Open a file for reading, after `check_file`.
+
+    Examples
+    --------
+    >>> with opened(__file__) as file:
+    ...     file.read(0)
+    b''
+    """
+    path = check_file(path)
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NO_WAIT)) as file:
+        _check_kind(path, os.fstat(file.fileno()))  # it may have changed since
+        yield file
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """Read a whole file whose text is to be parsed, after `check_file` and if memory suffices.
+
+    Examples
+    --------
+    >>> read_file(__file__).startswith(b'"')
+    True
+    """
+    with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        check_fits(_PARSED * size, f"the contents of {path}")
+        return file.read(size)
+
+
+@contextmanager
+def opened_parquet(path: str | os.PathLike[str]) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file, unless it claims more values than memory can hold.
+
+    Equal values take no space in a file, so that a small one may claim any number of them.
+    """
+    with (
+        opened(path) as source,
+        pq.ParquetFile(source, page_checksum_verification=True) as file,
+    ):
+        check_fits(_claimed(file), f"the contents of {path}")
+        yield file
+
+
+def _claimed(file: pq.ParquetFile) -> int:
+    found = file.metadata
+    groups = [found.row_group(number) for number in range(found.num_row_groups)]
+    columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+    values: int = sum(
+        each.num_values * _BYTES.get(each.physical_type, _TEXT_BYTES) for each in columns
+    )
+    n_bytes: int = sum(group.total_byte_size for group in groups)
+    return max(values, n_bytes)
+
+
+def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a table, from ``.parquet`` or else CSV.
+
+    Examples
+    --------
+    >>> read_table("table.csv")
+    Traceback (most recent call last):
+    FileNotFoundError: There is no file table.csv.
+    """
+    path = check_file(path)
+    try:
+        if path.suffix == ".parquet":
+            with opened_parquet(path):
+                return pd.read_parquet(path)
+        check_fits(_TABLE * path.stat().st_size, f"the contents of {path}")
+        return pd.read_csv(path)
+    except Exception as error:  # a damaged file may raise anything
+        reason = " ".join(str(error).split())[:300].rstrip(".")
+        raise ValueError(f"{path} cannot be read as a table ({reason}).") from error
+
+
+def name_beside(path: Path) -> Path:
+    """Return a temporary name beside a path, which nobody can foresee."""
+    return path.with_name(f".{_cut(path.name)}.{uuid.uuid4().hex}")
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Write a file under a temporary name, and move it to its place when it is complete.
-
-    Parameters
-    ----------
-    path : path
-        The file to make or to replace; its folder is made if missing.
-
-    Yields
-    ------
-    Path
-        The temporary file to write to. On an error it is removed, and the old file stays.
 
     Examples
     --------
@@ -87,7 +253,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    if path.is_dir() and not path.is_symlink():
+        try:
+            path.rmdir()  # if it is empty
+        except OSError:
+            message = f"{path} is to be written, but is a folder. Move it elsewhere."
+            raise IsADirectoryError(message) from None
+    beside = name_beside(path)
+    beside.touch(exist_ok=False)  # refuses links, too
     try:
         yield beside
         with beside.open("rb+") as file:
@@ -98,21 +271,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_checksums(listing: str | os.PathLike[str], files: Iterable[Path], root: Path) -> None:
-    """Write a list of files with their SHA-256 digests, in the format of ``sha256sum``.
-
-    Parameters
-    ----------
-    listing : path
-        The file to write.
-    files : iterable of Path
-        The files to list.
-    root : Path
-        The folder to which names are relative, and in which ``sha256sum --check`` must be run.
-
-    See Also
-    --------
-    damaged_files : Checks files against the listing.
-    """
+    """Write a list of files with their SHA-256 digests, in the format of ``sha256sum``."""
     found = [(_digest(path), path.relative_to(root).as_posix()) for path in sorted(files)]
     with replacing(listing) as beside:
         beside.write_bytes(_listed(found).encode())
@@ -121,17 +280,8 @@ def write_checksums(listing: str | os.PathLike[str], files: Iterable[Path], root
 def damaged_files(listing: str | os.PathLike[str], root: Path) -> list[str]:
     """List the files that have changed since `write_checksums`, missing ones included.
 
-    Parameters
-    ----------
-    listing : path
-        A file from `write_checksums`.
-    root : Path
-        The folder to which names are relative.
-
-    Returns
-    -------
-    list of str
-        Names relative to `root`; only that of the listing if the listing itself is damaged.
+    Links count as changed. A list with the name of a file that is not in the folder is damaged
+    itself.
 
     Examples
     --------
@@ -146,41 +296,56 @@ def damaged_files(listing: str | os.PathLike[str], root: Path) -> list[str]:
     ([], ['note.txt'])
     """
     listing = Path(listing)
-    text = listing.read_bytes().decode(errors="replace")
+    own = listing.relative_to(root).as_posix()
+    if _is_linked(root, own):
+        return [own]
+    try:
+        text = read_file(listing).decode(errors="replace")
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError):
+        return [own]
     found = _CHECKSUM.findall(text)
-    if text != _listed(found):
-        return [listing.relative_to(root).as_posix()]
-    return [name for digest, name in found if digest != _digest(root / name)]
+    if text != _listed(found) or not all(_is_inner(name) for _, name in found):
+        return [own]
+    return sorted(name for digest, name in found if _is_damaged(root, name, digest))
 
 
-def _listed(found: Sequence[tuple[str | None, str]]) -> str:
+def _is_linked(root: Path, name: str) -> bool:
+    """Whether a file of a folder, or an inner folder that contains it, is a symbolic link."""
+    path = root / name
+    inner = [path, *(each for each in path.parents if each.is_relative_to(root) and each != root)]
+    return any(each.is_symlink() for each in inner)
+
+
+def _listed(found: Sequence[tuple[str, str]]) -> str:
     # The count reveals a listing that was cut off at the end of a line.
     lines = (f"{digest}  {name}\n" for digest, name in found)
     return f"# {len(found)} files\n{''.join(lines)}"
 
 
-def _digest(path: Path) -> str | None:
+def _digest(path: Path) -> str:
+    with opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_damaged(root: Path, name: str, digest: str) -> bool:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        # To read a file with a hole of terabytes would take hours.
+        is_large = (root / name).stat().st_size > _MOST_BYTES
+        return is_large or _is_linked(root, name) or digest != _digest(root / name)
     except OSError:
-        return None
+        return True
 
 
 def remove_leftovers(paths: Iterable[Path]) -> None:
     """Remove the temporary files and folders of killed processes.
 
-    Parameters
-    ----------
-    paths : iterable of Path
-        Files and folders, of which only temporary ones are removed. No other process may be writing
-        there.
-
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for name in ("note.txt", ".note.txt.4242", ".hidden"):
+    ...     for name in ("note.txt", name_beside(Path("note.txt")).name, ".hidden"):
     ...         (Path(folder) / name).touch()
     ...     remove_leftovers(Path(folder).rglob("*"))
     ...     sorted(path.name for path in Path(folder).iterdir())
@@ -188,7 +353,7 @@ def remove_leftovers(paths: Iterable[Path]) -> None:
     """
     for path in list(paths):
         if is_leftover(path):
-            if path.is_dir():
+            if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
@@ -197,18 +362,9 @@ def remove_leftovers(paths: Iterable[Path]) -> None:
 def is_leftover(path: Path) -> bool:
     """Whether a file or folder is temporary: being written, or left by a killed process.
 
-    Parameters
-    ----------
-    path : Path
-        Only its name is looked at.
-
-    Returns
-    -------
-    bool
-
     Examples
     --------
-    >>> is_leftover(Path(".note.txt.4242")), is_leftover(Path("note.txt"))
+    >>> is_leftover(name_beside(Path("note.txt"))), is_leftover(Path("note.txt"))
     (True, False)
     """
     return bool(_LEFTOVER.fullmatch(path.name))
@@ -219,22 +375,6 @@ def exclusive(path: str | os.PathLike[str]) -> Iterator[None]:
     """Hold a lock that only one process at a time can have.
 
     The operating system releases it when the process ends, however it ends.
-
-    Parameters
-    ----------
-    path : path
-        A file that is made for the lock, and stays.
-
-    Yields
-    ------
-    None
-
-    Raises
-    ------
-    BlockingIOError
-        If another process holds the lock.
-    OSError
-        If the file cannot be written, or its file system does not support locks.
 
     Examples
     --------
@@ -247,7 +387,11 @@ def exclusive(path: str | os.PathLike[str]) -> Iterator[None]:
     ...         print("taken")
     taken
     """
-    with Path(path).open("ab") as file:
+    path = Path(path)
+    with suppress(FileNotFoundError):
+        _check_kind(path, path.lstat())
+    flags = os.O_RDWR | os.O_CREAT | _NO_WAIT | _NO_LINK
+    with open(path, "ab", opener=lambda name, _: os.open(name, flags, 0o666)) as file:
         _lock(file.fileno())
         yield
 

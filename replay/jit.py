@@ -7,7 +7,8 @@ kernel is compiled again, once, and old code never runs; other edits have no eff
 kept if a file has changed since this process began, since the code in memory may be older than the
 file. Many processes may share the cache: each writes its own files, and code that is damaged, or
 cannot be written, is compiled again.
-Kernels are kept in the user's cache folder, or below ``NUMBA_CACHE_DIR`` if that is set.
+Kernels are kept in the user's cache folder, or below ``NUMBA_CACHE_DIR`` if that is set, but only
+where nobody else can write: code that others put there would be run.
 ``NUMBA_DISABLE_JIT=1`` runs everything as plain Python, ``NUMBA_BOUNDSCHECK=1`` checks all indices.
 """
 
@@ -17,6 +18,7 @@ import math
 import multiprocessing
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import threading
@@ -35,7 +37,15 @@ from numba.extending import register_jitable
 
 from replay.sources import are_unchanged, digest_of, sources_of
 
-__all__ = ["compiling_seconds", "inlined", "jitable", "kernel", "loop_kernel", "uncached_kernel"]
+__all__ = [
+    "compiling_seconds",
+    "inlined",
+    "jitable",
+    "kernel",
+    "loop_kernel",
+    "own_code",
+    "uncached_kernel",
+]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -58,16 +68,6 @@ _event: Any = numba.core.event
 def inlined(function: _Function) -> _Function:
     """Mark a function that a `loop_kernel` calls; it allocates nothing and is always inlined.
 
-    Parameters
-    ----------
-    function : callable
-        A function of arrays, scalars and NamedTuples.
-
-    Returns
-    -------
-    callable
-        The same function; from Python it runs as Python.
-
     Examples
     --------
     >>> @inlined
@@ -82,16 +82,6 @@ def inlined(function: _Function) -> _Function:
 def jitable(function: _Function) -> _Function:
     """Mark a function that kernels call.
 
-    Parameters
-    ----------
-    function : callable
-        A function of arrays, scalars and NamedTuples.
-
-    Returns
-    -------
-    callable
-        The same function; from Python it runs as Python.
-
     Examples
     --------
     >>> import numpy as np
@@ -104,6 +94,17 @@ def jitable(function: _Function) -> _Function:
     return _within(function, {})
 
 
+def own_code(function: _Function) -> _Function:
+    """Mark a function of a user's learner: every index is checked.
+
+    Examples
+    --------
+    >>> own_code(len)([1])
+    1
+    """
+    return _within(function, {"boundscheck": True})
+
+
 def _within(function: _Function, options: dict[str, Any]) -> _Function:
     marked: _Function = register_jitable(**_WITHIN, **options)(function)
     return marked
@@ -111,16 +112,6 @@ def _within(function: _Function, options: dict[str, Any]) -> _Function:
 
 def loop_kernel(function: _Function) -> _Function:
     """Compile a loop over many steps that allocates nothing, and keep it on disk.
-
-    Parameters
-    ----------
-    function : callable
-        A function of arrays, scalars and NamedTuples that calls only `inlined` ones.
-
-    Returns
-    -------
-    callable
-        The same function, compiled.
 
     Examples
     --------
@@ -139,16 +130,6 @@ def loop_kernel(function: _Function) -> _Function:
 
 def kernel(function: _Function) -> _Function:
     """Compile a function of this project at its first call, and keep it on disk.
-
-    Parameters
-    ----------
-    function : callable
-        A function of arrays, scalars and NamedTuples that does not check its input.
-
-    Returns
-    -------
-    callable
-        The same function, compiled; it releases the global interpreter lock.
 
     Examples
     --------
@@ -203,13 +184,7 @@ _event.register("numba:compiler_lock", _stopwatch)
 
 
 def compiling_seconds() -> float:
-    """Return the time that this process has spent compiling, or loading compiled code.
-
-    Returns
-    -------
-    float
-        Processor time in seconds.
-    """
+    """Return the time that this process has spent compiling, or loading compiled code."""
     return _stopwatch.seconds
 
 
@@ -271,16 +246,6 @@ class _CacheFile(_caching.IndexDataCacheFile):  # type: ignore[misc]
 def uncached_kernel(function: _Function) -> _Function:
     """Compile a function that calls code from outside this project, for this process only.
 
-    Parameters
-    ----------
-    function : callable
-        As for `kernel`; it may call functions of a user's module.
-
-    Returns
-    -------
-    callable
-        The same function, compiled.
-
     Examples
     --------
     >>> uncached_kernel(lambda number: number + 1)(1)
@@ -297,13 +262,39 @@ def _roots() -> Iterable[Path]:
         yield Path(_settings.CACHE_DIR) / "hippocampal-replay"
     yield platformdirs.user_cache_path("hippocampal-replay", appauthor=False)
     user = os.getuid() if hasattr(os, "getuid") else "user"
-    # Others may write to the temporary folder, and a cache holds code: it must belong to the user.
-    with contextlib.suppress(OSError):
-        private = Path(tempfile.gettempdir()) / f"hippocampal-replay-{user}"
-        private.mkdir(mode=0o700, exist_ok=True)
-        status = private.lstat()
-        if user == "user" or (status.st_uid == user and not status.st_mode & 0o022):
-            yield private
+    yield Path(tempfile.gettempdir()) / f"hippocampal-replay-{user}"
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether nobody else can put files into a folder: a cache holds code, which is run.
+
+    The folders above it count too, since whoever can rename a folder can put another in its place.
+    """
+    if not hasattr(os, "getuid"):  # folders have owners on POSIX only
+        return True
+    user = os.getuid()
+    folder, real = folder.absolute(), folder.resolve()
+    above = {path: path.lstat() for path in (*folder.parents, *real.parents)}
+    return (
+        real.lstat().st_uid == user
+        and not _others_write(real.lstat(), user)
+        and all(
+            found.st_uid in (0, user)
+            and (
+                stat.S_ISLNK(found.st_mode)
+                or found.st_mode & stat.S_ISVTX
+                or not _others_write(found, user)
+            )
+            for found in above.values()
+        )
+        and (not folder.is_symlink() or folder.lstat().st_uid == user)
+    )
+
+
+def _others_write(found: os.stat_result, user: int) -> bool:
+    # The group that has the number of the user has no other members.
+    others = stat.S_IWOTH if found.st_gid == user else stat.S_IWOTH | stat.S_IWGRP
+    return bool(found.st_mode & others)
 
 
 @cache
@@ -313,28 +304,40 @@ def _cache_folder(digest: str) -> Path | None:
     if root is None:
         return None
     folder = root / digest
-    try:
-        folder.mkdir(exist_ok=True)
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
         os.utime(folder)
-    except OSError:
-        return None
-    return folder
+        if _is_private(folder):
+            return folder
+    return None
 
 
 @cache
 def _root() -> Path | None:
-    """Return the first root that can be written to; old folders there are removed at exit.
+    """Return the first root that this user, and nobody else, can write to.
 
-    By then this process has touched all folders that it needs.
+    Old folders there are removed at exit, when this process has touched all folders that it needs.
     """
+    refused = []
+    found = None
     for root in _roots():
         with contextlib.suppress(OSError):
-            root.mkdir(parents=True, exist_ok=True)
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _is_private(root):
+                refused.append(root)
+                continue
             with tempfile.TemporaryFile(dir=root) as probe:
                 probe.write(bytes(_PROBE))  # only writing reveals a full disk or quota
             atexit.register(_prune, root)
-            return root
-    return None
+            found = root
+            break
+    if refused and multiprocessing.current_process().name == "MainProcess":
+        print(
+            f"Others can write to {refused[0]}, or to a folder above it, so compiled code is "
+            f"{'not kept' if found is None else f'kept in {found} instead'}.",
+            file=sys.stderr,
+        )
+    return found
 
 
 def _prune(root: Path) -> None:

@@ -1,51 +1,42 @@
 """Lazy imports: packages that import a module only when one of its names is used."""
 
-from collections.abc import Callable, Mapping
+import ast
+from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from sys import modules
 from typing import Any
 
 __all__ = ["offered"]
 
 
-def offered(
-    package: str, rooms: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make the functions ``__getattr__`` and ``__dir__`` of a package.
+def offered(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Make ``__getattr__``, ``__dir__`` and ``__all__`` of a package from its imports for types.
 
-    Parameters
-    ----------
-    package : str
-        Name of the package.
-    rooms : mapping of str to str
-        Module in the package -> the names that it offers, separated by spaces; the module's own
-        name offers the module itself. With a leading dot, the module lies beside the package.
-
-    Returns
-    -------
-    getattr : callable
-        Imports and returns the object of a name; raises AttributeError if the name is unknown.
-    dir : callable
-        Lists the names, and ``__version__`` if the package has one.
+    Each ``from module import name as name`` under ``if TYPE_CHECKING:`` in its ``__init__.py`` is
+    imported when `name` is first used. So names are listed once, for people, for type checkers
+    and for Python.
 
     Examples
     --------
-    >>> find, names = offered("replay", {"jit": "kernel", "data": "data"})
-    >>> find("kernel").__name__, find("data").__name__, names()
-    ('kernel', 'replay.data', ['kernel', 'data', '__version__'])
+    >>> find, names, public = offered("replay")
+    >>> find("MDP").__name__, "MDP" in names(), "MDP" in public
+    ('MDP', True, True)
     """
-    place = {name: room for room, names in rooms.items() for name in names.split()}
+    path = Path(str(modules[package].__file__))
+    blocks = (each for each in ast.parse(path.read_text("utf-8")).body if isinstance(each, ast.If))
+    imports = (line for block in blocks for line in block.body if isinstance(line, ast.ImportFrom))
+    place = {name.name: str(line.module) for line in imports for name in line.names}
+    public = [*place, *({"__version__"} & vars(modules[package]).keys())]
 
     def find(name: str) -> Any:
         if name not in place:
             close = get_close_matches(name, place, n=1)
             hint = f": did you mean {close[0]!r}?" if close else ""
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
-        module = import_module(f".{place[name]}", package)
-        return module if name == place[name] else getattr(module, name)
+        if place[name] == package:
+            return import_module(f"{package}.{name}")
+        return getattr(import_module(place[name]), name)
 
-    def names() -> list[str]:
-        return [*place, *({"__version__"} & vars(modules[package]).keys())]
-
-    return find, names
+    return find, lambda: public, public

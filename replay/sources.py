@@ -35,22 +35,6 @@ _settings: Any = numba.config
 def sources_digest(*modules: str) -> str:
     """Compute the digest of the sources of some modules, and of everything that these import.
 
-    Parameters
-    ----------
-    *modules : str
-        Names of modules of this project; by default all of its sources.
-
-    Returns
-    -------
-    str
-        The same on all machines with the same sources, versions of Python, numba and numpy, and
-        settings of the compiler.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If there is no such module.
-
     Examples
     --------
     >>> sources_digest("replay.checks") == sources_digest("replay.checks")
@@ -69,16 +53,6 @@ def sources_digest(*modules: str) -> str:
 
 def sources_of(function: Callable[..., Any]) -> frozenset[Path]:
     """List the files from which a function is compiled: its own, and all files that it imports.
-
-    Parameters
-    ----------
-    function : callable
-        It may close over other functions, as a learner's loop does over the learner's functions.
-
-    Returns
-    -------
-    frozenset of Path
-        Files of this project, and that of the function.
 
     Examples
     --------
@@ -133,7 +107,7 @@ def _closure(files: frozenset[Path]) -> frozenset[Path]:
 def _imports(file: Path) -> frozenset[Path]:
     """List the files of this project that a file imports from, at its top or within functions.
 
-    Plots are left out: none of their code is compiled, and no number depends on them.
+    Plots and pages are left out: none of their code is compiled, no number depends on them.
     """
     found: set[Path | None] = set()
     text = _TYPES_ONLY.sub("", _text(file).decode("utf-8", errors="replace"))
@@ -147,7 +121,9 @@ def _imports(file: Path) -> frozenset[Path]:
                 found.add(_file_of(f"{package}.{word}") or _file_of(package))
             elif not package and word.split(".")[0] in _PACKAGES:
                 found.add(_file_of(word))
-    return frozenset(file for file in found if file and not file.is_relative_to(_PLOTS))
+    return frozenset(
+        file for file in found if file and not any(map(file.is_relative_to, _PICTURES))
+    )
 
 
 def _absolute(file: Path, package: str) -> str:
@@ -174,16 +150,6 @@ def _text(file: Path) -> bytes:
 
 def are_unchanged(files: frozenset[Path]) -> bool:
     """Whether files are unchanged since this process began, so that they match the code in memory.
-
-    Parameters
-    ----------
-    files : frozenset of Path
-        From `sources_of`.
-
-    Returns
-    -------
-    bool
-        Also False if one of the files is not part of this project.
 
     Examples
     --------
@@ -222,16 +188,6 @@ def _has_old_bytecode(file: Path) -> bool:
 def digest_of(files: frozenset[Path]) -> str:
     """Compute the digest of some files and of the settings that change compiled code.
 
-    Parameters
-    ----------
-    files : frozenset of Path
-        From `sources_of`.
-
-    Returns
-    -------
-    str
-        Twelve hexadecimal digits.
-
     Examples
     --------
     >>> len(digest_of(sources_of(sources_digest)))
@@ -247,7 +203,7 @@ def digest_of(files: frozenset[Path]) -> str:
 
 
 _ROOT = Path(__file__).resolve().parents[1]
-_PLOTS = _ROOT / "analyses" / "plots"
+_PICTURES = (_ROOT / "analyses" / "plots", _ROOT / "analyses" / "page")
 _ALL = {
     file: _stamp(file) for package in _PACKAGES for file in sorted((_ROOT / package).rglob("*.py"))
 }

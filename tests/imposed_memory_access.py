@@ -16,16 +16,18 @@ from replay.learners.prioritized_memory_access import (
     evaluates,
     most_backups,
 )
-from replay.parts.memory_access.paths import Path, begin_path, extend_path
-from replay.parts.memory_access.priority_table import (
-    PriorityTable,
+from replay.learners.prioritized_memory_access.memory import Path, PriorityTable, Whereabouts
+from replay.learners.prioritized_memory_access.paths import begin_path, extend_path
+from replay.learners.prioritized_memory_access.priority_table import (
     best_pair,
     refresh,
     set_priorities,
 )
-from replay.parts.memory_access.whereabouts import Whereabouts, link_episodes, need_origin
+from replay.learners.prioritized_memory_access.whereabouts import (
+    link_episodes,
+    need_origin,
+)
 from replay.parts.need import Need, count_need
-from replay.parts.traces import Traces
 from replay.parts.world_model import WorldModel
 
 __all__ = ["Memory", "Params", "act", "evaluates", "explore", "init", "learn"]
@@ -60,7 +62,6 @@ class Memory(NamedTuple):
     reward: np.ndarray
     table: PriorityTable
     path: Path
-    traces: Traces
     model: WorldModel
     need: Need
     whereabouts: Whereabouts
@@ -119,7 +120,7 @@ def replay(params, memory, pause, rng, log):
         memory.n_made[0] = now + 1
         extending = memory.imposed[now, 0]
         extended = extend_path(params, memory, length, extending)
-        s, a = best_pair(table, -1.0, params.tie_break, rng)
+        s, a = best_pair(table, -1.0, rng)
         memory.kept_best[now, 0] = extended
         memory.kept_best[now, 1] = -1.0 if s < 0 else table.priority[s, a]
         for i in range(len(memory.path.gain)):

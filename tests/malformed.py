@@ -8,6 +8,7 @@ log. `is_ours` distinguishes an error of this project from one of Python or nump
 import dis
 import json
 import math
+import os
 import shutil
 import signal
 from contextlib import contextmanager, suppress
@@ -35,6 +36,36 @@ class Unfriendly:
         raise RuntimeError("no repr")
 
 
+class Liar:
+    """An object one of whose special methods lies or raises."""
+
+    def __init__(self, name, answer):
+        lies = {f"__{name}__": lambda *_, **__: _told(answer)}
+        self.__class__ = type(f"Liar{name}", (Liar,), lies)
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+
+def _told(answer):
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def liars():
+    """List an object for each special method that checks and numpy ask."""
+    odd = RuntimeError("asked in vain")
+    return [
+        Liar("len", 3), Liar("len", -1), Liar("len", odd), Liar("iter", odd), Liar("iter", 5),
+        Liar("array", odd), Liar("array", 5), Liar("eq", odd), Liar("eq", np.array([True, False])),
+        Liar("index", odd), Liar("index", "a"), Liar("float", odd), Liar("float", math.nan),
+        Liar("bool", odd), Liar("hash", odd), Liar("hash", 1.5), Liar("getitem", odd),
+        Liar("contains", True), Liar("fspath", odd), Liar("fspath", 5),
+        Liar("str", odd), Liar("call", odd), Liar("int", 2**70),
+    ]  # fmt: skip
+
+
 def junk():
     """List values that are rarely valid; new ones at each call, since some can be used up."""
     cyclic = []
@@ -48,7 +79,7 @@ def junk():
         np.array(1), np.array([]), np.array([1, 2]), np.array([["a"]]), np.zeros((2, 2)),
         np.ma.masked_array([1, 2], [True, False]), np.datetime64("2018-06-24"), pd.NA, pd.NaT,
         pd.Timestamp(0), pd.Series([1, 2]), pd.DataFrame(), nx.Graph(), Path(), iter([1]),
-        (i for i in range(2)),
+        (i for i in range(2)), *liars(),
     ]  # fmt: skip
 
 
@@ -180,7 +211,9 @@ def _mutated_array(values, pick):
 
 def _cell(pick):
     """Choose a value for one cell of an array; lists would make it ragged."""
-    return _any_of([each for each in junk() if not _has_length(each)], pick)
+    return _any_of(
+        [each for each in junk() if not isinstance(each, Liar) and not _has_length(each)], pick
+    )
 
 
 def _has_length(value):
@@ -219,7 +252,8 @@ def _mutated_table(table, pick):
     column = changed[name].astype(object).tolist() if changed.columns.is_unique else None
     if column is None:
         return changed
-    column[row] = mutated(column[row], pick)
+    cell = mutated(column[row], pick)
+    column[row] = column[row - 1] if isinstance(cell, Liar) else cell
     wrong = np.empty(len(column), dtype=object)
     for each, value in enumerate(column):
         wrong[each] = value
@@ -266,16 +300,29 @@ def _mutated_graph(graph, pick):
 # -- files -----------------------------------------------------------------------------------
 
 
-def damage(folder, pick):
-    """Damage a folder of files, as an accident may: a byte, a cut, another file or table."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    path, how = _any_of(files, pick), pick(9)
+def damage(folder, pick, outside=None):
+    """Damage a folder of files: a byte, a cut, another file or table, or what is no file.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    pick : callable
+        ``pick(n)`` chooses a number from 0 to n - 1.
+    outside : Path, optional
+        Another folder, to which links lead.
+    """
+    # What is a link by now would be written to where it leads.
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    if not files:
+        return
+    path, how = _any_of(files, pick), pick(12)
     content = path.read_bytes()
     if how == 0:
         path.unlink()
     elif how == 1:
         path.write_bytes(content[: pick(len(content) + 1)])
-    elif how == 2:
+    elif how == 2 and content:
         place = pick(len(content))
         path.write_bytes(content[:place] + bytes([pick(256)]) + content[place + 1 :])
     elif how == 3:
@@ -286,15 +333,34 @@ def damage(folder, pick):
         (folder / "copy").replace(path)
     elif how == 5:
         texts = [b"", b"\xff\xfe", b"a,b\n1,2\n", b"[" * 100_000, b"\0" * 100, content + b"x"]
+        texts += [b"# 1 files\n" + b"0" * 64 + b"  ../outside/thesis.txt\n"]
         path.write_bytes(_any_of(texts, pick))
+    elif how == 6:
+        targets = ["/dev/zero", "/dev/null", "/dev/stdin", path.name, "nowhere", "..", "/"]
+        path.unlink()
+        path.symlink_to(_any_of(targets, pick))
+    elif how == 7 and hasattr(os, "mkfifo"):
+        path.unlink()
+        os.mkfifo(path)
+    elif how == 8 and outside is not None:
+        parent = _any_of([each for each in path.parents if each.is_relative_to(folder)], pick)
+        if parent == folder:
+            path.unlink()
+            path.symlink_to(outside / "thesis.txt")
+        else:
+            shutil.rmtree(parent)
+            parent.symlink_to(outside)
     elif path.suffix == ".parquet":
         _rewrite(path, pick)
 
 
 def _rewrite(path, pick):
     """Write another table into a parquet file, with the same or other metadata."""
-    table, how = pq.read_table(path), pick(6)
-    metadata = pq.read_metadata(path).metadata
+    try:
+        table, how = pq.read_table(path), pick(6)
+    except (OSError, pa.ArrowException):  # it has been damaged before
+        return
+    metadata = pq.read_metadata(path).metadata or {}
     if not len(table):
         return
     place = pick(len(table.schema))
@@ -315,7 +381,7 @@ def _rewrite(path, pick):
         table = table.set_column(place, name, pa.array(["a"] * len(table)))
     elif how == 4:
         table = table.slice(0, pick(len(table)))
-    else:
+    elif b"hippocampal-replay" in metadata:
         about = json.loads(metadata[b"hippocampal-replay"])
         texts = ["[" * 100_000, "{}", "null", json.dumps(about | {"rows": 3}), "\0"]
         texts += [json.dumps(about | {"provenance": []}), json.dumps(about | {"schema": [1]})]

@@ -11,8 +11,8 @@ import numpy as np
 
 from replay.learners import prioritized_sweeping
 from replay.learners.prioritized_sweeping import Params, learn, most_backups
+from replay.learners.prioritized_sweeping.evaluation import Evaluation
 from replay.log.backups import START
-from replay.parts.evaluation import Evaluation
 from replay.parts.pauses import Earnings
 from replay.parts.priority_queue import PriorityQueue
 from replay.parts.world_model import WorldModel

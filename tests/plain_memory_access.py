@@ -29,17 +29,14 @@ class _Animal:
         shape = (mdp.n_states, mdp.n_actions)
         self.leads_to = np.full(shape, -1)
         self.earns = np.zeros(shape)
-        self.Q, self.trace = np.zeros(shape), np.zeros(shape)
+        self.Q = np.zeros(shape)
         self.T = np.zeros((mdp.n_states, mdp.n_states))
-        self.earned = []
         if self.options["pre_explored"]:
             for s, a in np.argwhere(np.broadcast_to(~mdp.terminal[:, None], shape)):
                 self.leads_to[s, a] = mdp.successors(s, a)[0]
                 self.T[s, self.leads_to[s, a]] += 1 / mdp.n_actions
-                self.earned.append(0.0)
-        if self.options["link_starts"]:
-            for goal in np.flatnonzero(mdp.terminal):
-                self.T[goal, starts[goal]] = 1 / len(starts[goal])
+        for goal in np.flatnonzero(mdp.terminal):
+            self.T[goal, starts[goal]] = 1 / len(starts[goal])
 
     def policy(self, values, name):
         if name == "softmax":
@@ -48,11 +45,6 @@ class _Animal:
         best = values == values.max()
         epsilon = self.options["epsilon"]
         return (1 - epsilon) * best / best.sum() + epsilon / len(values)
-
-    def value(self, s, policy):
-        if self.options["on_policy"]:
-            return self.policy(self.Q[s], policy) @ self.Q[s]
-        return self.Q[s].max()
 
     def draw(self, shares):
         return int(self.rng.choice(len(shares), p=shares / shares.sum()))
@@ -66,34 +58,27 @@ class _Animal:
         options = self.options
         self.move(s, s_next)
         self.leads_to[s, a], self.earns[s, a] = s_next, r
-        self.earned.append(r)
-        target = r + options["discount"] * self.value(s_next, options["act_policy"])
-        error = target - self.Q[s, a]
-        self.trace[s] = 0.0
-        self.trace[s, a] = 1.0
-        self.Q += options["learning_rate"] * error * self.trace
-        self.trace *= options["discount"] * options["trace_decay"]
+        target = r + options["discount"] * self.Q[s_next].max()
+        self.Q[s, a] += options["learning_rate"] * (target - self.Q[s, a])
 
     def target(self, path, step):
         discount = self.options["discount"]
         end = self.leads_to[path[-1]]
         rewards = [discount**i * self.earns[pair] for i, pair in enumerate(path[step:])]
-        later = discount ** len(rewards) * self.value(end, self.options["plan_policy"])
+        later = discount ** len(rewards) * self.Q[end].max()
         return sum(rewards) + later
 
     def after(self, path, step):
         """Give Q as it will be after a backup of one step."""
         Q = self.Q.copy()
-        rate = 1.0 if self.options["copy_targets"] else self.options["learning_rate"]
-        Q[path[step]] += rate * (self.target(path, step) - Q[path[step]])
+        Q[path[step]] += self.options["learning_rate"] * (self.target(path, step) - Q[path[step]])
         return Q
 
     def gains(self, path):
         gains = []
         for step, (s, _) in enumerate(path):
             Q = self.after(path, step)
-            name = self.options["plan_policy"]
-            gains.append((self.policy(Q[s], name) - self.policy(self.Q[s], name)) @ Q[s])
+            gains.append((self.policy(Q[s], "softmax") - self.policy(self.Q[s], "softmax")) @ Q[s])
         return gains
 
     def need(self, origin):
@@ -114,13 +99,10 @@ class _Animal:
     def extension(self, path):
         """Draw the action that extends a path; give it, and the longer path if there is one."""
         end = self.leads_to[path[-1]]
-        if self.options["on_policy"]:
-            a = self.draw(self.policy(self.Q[end], self.options["plan_policy"]))
-        else:
-            a = self.draw((self.Q[end] == self.Q[end].max()).astype(float))
+        a = self.draw((self.Q[end] == self.Q[end].max()).astype(float))
         s_next = self.leads_to[end, a]
         visited = {s for s, _ in path} | {end}
-        if s_next < 0 or (s_next in visited and not self.options["allow_loops"]):
+        if s_next < 0 or s_next in visited:
             return a, None
         return a, [*path, (end, a)]
 
@@ -129,13 +111,11 @@ class _Animal:
         options = self.options
         path, need = [], self.need(origin)
         least = options["min_priority"]
-        if options["opportunity_cost"]:
-            least = min(least, np.mean(self.earned))
         for _ in range(options["max_backups"]):
             paths = [
                 [(s, a)]
                 for s, a in np.argwhere(self.leads_to >= 0).tolist()
-                if options["replay_bumps"] or self.leads_to[s, a] != s
+                if self.leads_to[s, a] != s
             ]
             n_single = len(paths)
             extending, extended = -1, None
@@ -167,10 +147,7 @@ class _Animal:
             # What is equal by reckoning is seldom equal to the last bit.
             best = np.flatnonzero(np.isclose(worth, worth.max(), rtol=1e-12, atol=0))
             if len(best) > 1 and best[-1] == n_single:
-                if options["tie_break"] == "shortest":
-                    best = best[:-1]
-                elif options["tie_break"] == "longest":
-                    best = best[-1:]
+                best = best[:-1]
             chosen = int(self.rng.choice(best))
             path = paths[chosen]
             made = {"path": path, "gain": gains[chosen], "priority": worth[chosen], "q_after": []}
@@ -197,7 +174,7 @@ def simulate_plainly(mdp, params=None, *, n_episodes=5, sd=0.1, seed=0):
     starts = starts_after(mdp)
     animal = _Animal(mdp, params, rng, starts)
     options = animal.options
-    late, linked, at = (options[k] for k in ("one_step_late", "link_starts", "replay_at"))
+    late, at = options["one_step_late"], options["replay_at"]
     steps, backups = [], []
     s = int(rng.choice(np.flatnonzero(mdp.start_probability)))
     rewarded, is_first, n_ended = False, False, 0
@@ -218,9 +195,7 @@ def simulate_plainly(mdp, params=None, *, n_episodes=5, sd=0.1, seed=0):
         if at == "step" or ended or (at in ("pauses", "start_and_end") and late and is_first):
             pause(s if late else s_next)
         if ended:
-            if linked:
-                animal.move(s_next, here)
-            animal.trace[:] = 0.0
+            animal.move(s_next, here)
             if at in ("pauses", "start_and_end") and not late:
                 pause(here)
             n_ended += 1

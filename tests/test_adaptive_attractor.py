@@ -19,9 +19,15 @@ from hypothesis import strategies as st
 
 from replay import feed
 from replay.learners import adaptive_attractor, find_learner
+from replay.learners.adaptive_attractor.network import (
+    Dynamics,
+    attractor,
+    connect,
+    follow_bump,
+    place_bump,
+)
 from replay.learners.contract import Pause
 from replay.log.backups import EPISODE_END, REST, backup_buffer
-from replay.parts.attractor import Dynamics, attractor, connect, follow_bump, place_bump
 
 REFERENCE = Path(__file__).parent / "reference"
 NAME = "adaptive_attractor"

@@ -14,7 +14,7 @@ from analyses.jobs.run import run
 from analyses.plots.attribution import attribution_figure, attribution_length_figure
 from analyses.sequences.classification import classify
 from analyses.sequences.experience import Experience
-from analyses.sequences.suffix_automaton import second_ends, suffix_automaton
+from analyses.sequences.suffix_automaton import GrowingAutomaton, second_ends
 from analyses.studies import attribution
 from analyses.studies.attribution import (
     ATTRIBUTIONS,
@@ -37,7 +37,7 @@ def test_second_ends_are_those_of_a_search(texts):
     text = np.array([symbol for one in texts for symbol in one], dtype=np.int32)
     text_of = np.repeat(np.arange(len(texts)), [len(one) for one in texts])
     begins = np.diff(text_of, prepend=-1) > 0
-    automaton = suffix_automaton(text, begins, n_symbols=3)
+    automaton = GrowingAutomaton().extend(text, begins, n_symbols=3)
     found = second_ends(automaton, text_of)
     places, start = {}, 0
     for number, one in enumerate(texts):
@@ -216,11 +216,16 @@ def test_figures_hold_the_table(table, draw):
     over = "episode" if draw is attribution_figure else "length"
     rows = table[(table["over"] == over) & (table["learner"] == "episodic_control")]
     several = rows[(rows["attribution"] == "several") & (rows["of"] == "sequences")]
-    (line,) = (line for line in figure.axes[0].lines if line.get_label() == "In several")
     drawn = several.dropna(subset=["share"])
     if over == "episode":
+        (line,) = (line for line in figure.axes[0].lines if line.get_label() == "In several")
         assert line.get_xdata().tolist() == drawn["up_to"].tolist()
         assert line.get_ydata().tolist() == drawn["share"].tolist()
+    else:
+        one, bars, none = figure.axes[0].containers
+        assert [bar.get_height() for bar in bars] == drawn.sort_values("up_to")["share"].tolist()
+        tops = [bar.get_y() + bar.get_height() for bar in none]
+        assert tops == pytest.approx([1.0] * len(one))
     assert len(figure.axes) == 2
     with pytest.raises(ValueError, match="empty"):
         draw(table.head(0))

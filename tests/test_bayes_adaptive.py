@@ -16,15 +16,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay.learners import bayes_adaptive, find_learner
+from replay.learners.bayes_adaptive.belief_tree import (
+    OPEN,
+    SHUT,
+    add_root,
+    chance_open,
+    grow,
+    learn_outcome,
+)
 from replay.learners.contract import Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, backup_buffer, renew
-from replay.parts.belief_tree import OPEN, SHUT, add_root, chance_open, grow, learn_outcome
 from replay.parts.known_world import likeliest_outcomes
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
 REFERENCE = Path(__file__).parent / "reference" / "bandit_updates.csv"
-NO_LOG = backup_buffer(0, "none")
+NO_LOG = None
 ARMS = {"one": [(1, 1), 0.51], "two": [(13, 12), (2, 2)], "two_even": [(1, 2), (3, 4)]}
 """Counts of arms that are not known, or how often those pay that are."""
 

@@ -8,20 +8,19 @@ from hypothesis import strategies as st
 from strategies import event_log, examples, logs
 from test_learners import module
 
+from analyses.sequences import counts as replay_counts
 from analyses.sequences.classification import classify, classify_parts
 from analyses.sequences.counts import CHAINS, ReplayCounts
 from analyses.sequences.experience import Experience
-from analyses.sequences.growing import GrowingChains, chain_kinds
+from analyses.sequences.growing import ACROSS, WITHIN, GrowingChains, backup_rows, chain_kinds
 from analyses.sequences.suffix_automaton import (
     GrowingAutomaton,
     appended,
     relocated,
-    suffix_automaton,
 )
 from analyses.tables import KINDS
 from replay.experiments import EXPERIMENTS
 from replay.log import arrays, parquet
-from replay.log.blocks import LogBlock
 from replay.log.event_log import EventLog
 from replay.log.schema import SCHEMA
 from replay.simulation import driver, simulate
@@ -29,7 +28,7 @@ from replay.worlds.mazes import from_ascii
 from replay.worlds.protocols import Phase, Protocol
 
 MAZE = from_ascii("S...#\n.#...\n...#G")
-OTHER = from_ascii("S...#\n..#..\n...#G")
+OTHER = MAZE.with_barrier((1, 2), (1, 3))
 TREE = EXPERIMENTS["stochastic_tree"].mdp(0, 0)
 LEARNERS = [
     ("prioritized_sweeping", {}),
@@ -54,6 +53,11 @@ def chains_of(kinds):
     return sorted(zip(kinds.step.tolist(), kinds.length.tolist(), kinds.kind.tolist(), strict=True))
 
 
+def of_scope(kinds, scope):
+    """Choose the chains within events, or those across events."""
+    return type(kinds)(*(column[kinds.scope & scope > 0] for column in kinds))
+
+
 def still_named(backups, end):
     """Find the rows before `end` that rows from there on name as their cause."""
     causes = np.unique(backups["cause"][end:])
@@ -67,17 +71,18 @@ def cut_between_steps(backups, wanted):
     return np.unique(places[np.searchsorted(places, wanted)])
 
 
-@given(logs(), st.booleans(), st.lists(st.integers(0, 14), max_size=5), st.integers(0, 3))
+@given(logs(), st.lists(st.integers(0, 14), max_size=5), st.integers(0, 3))
 @examples(600)
-def test_chains_are_the_same_wherever_a_log_is_cut(log, across_events, cuts, n_more):
+def test_chains_are_the_same_wherever_a_log_is_cut(log, cuts, n_more):
     """Rows that are kept although no later one names them make no difference either."""
     whole = event_log(*log)
     steps, backups = whole.columns("steps"), whole.columns("backups")
     n = len(backups["step"])
     ends = np.append(cut_between_steps(backups, [cut for cut in cuts if cut <= n]), n)
-    growing = GrowingChains(across_events)
+    rows, event = backup_rows(backups)
+    growing = GrowingChains()
     experience = Experience({name: column[:0] for name, column in steps.items()})
-    found, begin, n_known = [], 0, 0
+    found, begin, n_known = {WITHIN: [], ACROSS: []}, 0, 0
     for end in ends.tolist():
         block = {name: column[begin:end] for name, column in backups.items()}
         until = int(block["step"].max(initial=n_known - 1)) + 1
@@ -86,9 +91,13 @@ def test_chains_are_the_same_wherever_a_log_is_cut(log, across_events, cuts, n_m
         causes = still_named(backups, end)
         if end < n:
             causes = np.union1d(causes, np.arange(max(end - n_more, begin), end))
-        found += chains_of(growing.extend(experience, block, begin, causes))
+        kinds = growing.extend(experience, rows[begin:end], event[begin:end], begin, causes)
+        for scope, known in found.items():
+            known += chains_of(of_scope(kinds, scope))
         begin = end
-    assert sorted(found) == chains_of(chain_kinds(steps, backups, across_events=across_events))
+    for scope, known in found.items():
+        whole_kinds = chain_kinds(steps, backups, across_events=scope == ACROSS)
+        assert sorted(known) == chains_of(whole_kinds)
 
 
 @given(
@@ -103,7 +112,7 @@ def test_an_index_that_is_read_on_is_that_of_the_whole(texts, cuts):
     for end in sorted(min(cut, len(text)) for cut in [*cuts, len(text)]):
         n_symbols = int(text[:end].max(initial=-1)) + 1
         part = growing.extend(text[:end], begins[:end], n_symbols)
-        whole = suffix_automaton(text[:end], begins[:end], n_symbols)
+        whole = GrowingAutomaton().extend(text[:end], begins[:end], n_symbols)
         for one, other in zip(part, whole, strict=True):
             np.testing.assert_array_equal(one, other)
 
@@ -144,9 +153,10 @@ def test_an_episode_run_back_may_be_the_beginning_of_a_novel_path():
     names = ("event", "step", "state", "next_state", "action", "cause")
     rows = [(0, 1, 1, 2, 0, -1), (1, 2, 0, 1, 0, 0)]
     blocks = [{name: np.array([row[i]]) for i, name in enumerate(names)} for row in rows]
-    chains = GrowingChains(across_events=True)
-    assert len(chains.extend(Experience(steps), blocks[0], 0, np.array([0])).kind) == 0
-    found = chains.extend(Experience(steps), blocks[1], 1)
+    chains, experience = GrowingChains(), Experience(steps)
+    first = chains.extend(experience, *backup_rows(blocks[0]), 0, np.array([0]))
+    assert len(of_scope(first, ACROSS).kind) == 0
+    found = of_scope(chains.extend(experience, *backup_rows(blocks[1]), 1), ACROSS)
     assert chains_of(found) == [(1, 3, KINDS.index("novel_path"))]
 
 
@@ -158,13 +168,6 @@ class Small:
         monkeypatch.setattr(driver, "_BACKUPS_PER_BUFFER", n_backups)
 
 
-def counts_of_whole(run):
-    counts = ReplayCounts(len(run.log.steps), len(run.window_ends))
-    n_backups = len(run.log.backups)
-    counts.add(LogBlock(run.log, n_backups, 0, np.empty(0, dtype=np.int64)))
-    return counts
-
-
 @pytest.mark.parametrize("sizes", [(1 << 18, 1 << 17), (37, 1 << 17), (1000, 300), (1, 1)])
 @pytest.mark.parametrize(("learner", "params"), LEARNERS)
 def test_counts_of_blocks_are_those_of_the_whole(learner, params, sizes, monkeypatch):
@@ -173,7 +176,8 @@ def test_counts_of_blocks_are_those_of_the_whole(learner, params, sizes, monkeyp
     if sizes == (1, 1):
         n_steps = 400
     protocol = Protocol([Phase(MAZE, n_steps // 2, n_rest=2), Phase(OTHER, n_steps // 2)])
-    run = simulate(protocol, learner, params, **options)
+    run, in_one_block = simulate(protocol, learner, params, **options), ReplayCounts(n_steps, 100)
+    simulate(protocol, learner, params, on_block=in_one_block.add, **options)
     Small(monkeypatch, *sizes)
     counts, blocks = ReplayCounts(n_steps, 100), []
 
@@ -189,7 +193,7 @@ def test_counts_of_blocks_are_those_of_the_whole(learner, params, sizes, monkeyp
             parts = np.concatenate([block.log.columns(name)[column] for block in blocks])
             np.testing.assert_array_equal(parts, values, err_msg=column)
     assert (len(blocks) > 1) == (sizes[0] < n_steps)
-    whole = counts_of_whole(run).counts
+    whole = in_one_block.counts
     assert whole.shape == (100, len(CHAINS), len(KINDS))
     np.testing.assert_array_equal(counts.counts, whole)
     for number, chains in enumerate(CHAINS):
@@ -219,19 +223,20 @@ def test_an_index_on_disk_is_that_in_memory(learner, monkeypatch):
 def test_memory_does_not_grow_with_the_run(monkeypatch):
     """Neither what learners may name nor what waits for the next replay."""
     Small(monkeypatch, 64, 64)
+    monkeypatch.setattr(replay_counts, "_MOST_WAITING", 300)
     counts, n_open, n_waiting = ReplayCounts(20_000, 100), [], []
 
     def on_block(block):
         counts.add(block)
-        n_open.append(sum(chains.n_open for chains in counts._chains))
-        n_waiting.append(len(counts._waiting))
+        n_open.append(counts._chains.n_open)
+        n_waiting.append(sum(len(rows) for rows, _ in counts._waiting))
 
     params = {"max_pops": 1}
     simulate(TREE, "prioritized_sweeping_optimistic", params, n_steps=20_000, on_block=on_block)
     assert len(n_open) > 300
     assert 0 < max(n_open) <= TREE.n_states
     assert n_open[-1] == 0
-    assert max(n_waiting) <= 5
+    assert max(n_waiting) <= 300
 
 
 FORGETFUL = """

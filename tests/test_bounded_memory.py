@@ -8,13 +8,14 @@ import pytest
 from test_cli import Terminal
 
 from analyses.cli.terminal import print_frame
+from analyses.jobs.results import Results
 from analyses.plots.bounded_memory import bounded_memory_figure, plot_bounded_memory
 from analyses.studies.bounded_memory import (
     STUDY,
     measure_bounded_memory,
     summarise_bounded_memory,
 )
-from analyses.studies.figures import draw_one
+from analyses.studies.figures import draw_all
 from replay.experiments import EXPERIMENTS
 from replay.simulation import simulate
 
@@ -115,8 +116,10 @@ def test_figure(measured, tmp_path):
     with pytest.raises(ValueError, match="lacks the columns"):
         plot_bounded_memory(pd.DataFrame(), first)
     (tmp_path / "manifest.json").write_text('{"study": "bounded_memory"}')
-    table.to_csv(tmp_path / "bounded_memory.csv", index=False)
-    assert [path.name for path in draw_one("bounded_memory", tmp_path)] == [
+    results = Results(tmp_path)
+    results.write("bounded_memory.csv", table)
+    results.finish("tables")
+    assert [path.name for path in draw_all(tmp_path)] == [
         "bounded_memory.pdf",
         "bounded_memory.png",
     ]

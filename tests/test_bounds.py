@@ -35,7 +35,6 @@ LEARNER = pytest.mark.parametrize(
 CHECKED = bool(numba.config.BOUNDSCHECK)
 OPTIONS = {
     "forgetting": (0.0, 0.3),
-    "surprise_rate": (0.0, 0.3),
     "reversible": (False, True),
     "capacity": (math.inf, 2.5),
     "priority": ("change", "need"),
@@ -90,7 +89,7 @@ def worlds(draw, n_states=None, n_actions=None):
 def experience(draw):
     """Recorded moves: any ends, cuts, starts and bumps; rest; a world, or none."""
     n_states, n_actions = draw(st.integers(1, 5)), draw(st.integers(1, 3))
-    n_rows = draw(st.integers(0, 30))
+    n_rows = draw(st.integers(1, 30))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     often = draw(st.sampled_from([0.1, 0.5]))
     state, rows = int(rng.integers(n_states)), []
@@ -110,7 +109,7 @@ def experience(draw):
         table["start_state"] = rng.integers(n_states, size=n_rows)
     ends = np.flatnonzero(table["terminated"] | table["truncated"]) + 1
     rest = {int(end): int(rng.integers(3)) for end in ends} if draw(st.booleans()) else {}
-    if n_rows and draw(st.booleans()):
+    if draw(st.booleans()):
         rest[0] = 2
     mdp = draw(st.none() | worlds(n_states, n_actions))
     return table, {"n_states": n_states, "n_actions": n_actions, "rest": rest, "mdp": mdp}

@@ -17,7 +17,7 @@ from analyses.studies.changes import (
     summarise_recovery,
     summarise_replay,
 )
-from analyses.studies.figures import draw_one
+from analyses.studies.figures import draw_all
 from replay import simulate
 from replay.worlds.changing_worlds import moving_reward
 
@@ -168,7 +168,7 @@ def test_the_command(tmp_path):
     for file in files:
         assert (folders[0] / file).read_bytes() == (folders[1] / file).read_bytes(), file
     (tmp_path / "one" / "figures" / "changes.png").unlink()
-    assert [path.name for path in draw_one("changes", tmp_path / "one")] == [
+    assert [path.name for path in draw_all(tmp_path / "one")] == [
         "changes.pdf",
         "changes.png",
     ]

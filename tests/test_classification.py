@@ -19,6 +19,7 @@ from strategies import (
 )
 
 from analyses.sequences.classification import classify, classify_paths
+from analyses.sequences.counts import ReplayCounts
 from analyses.sequences.experience import Experience
 from analyses.sequences.growing import chain_kinds
 from analyses.tables import KINDS
@@ -177,12 +178,18 @@ def test_kinds_of_a_learner_are_those_of_its_listed_chains(learner, needs_index,
     log = simulate(maze, learner, n_steps=3000, max_episode_steps=60, seed=2).log
     assert (log.steps["state"] == log.steps["next_state"]).any()
     sequences = classify(log, min_length=2, across_events=across_events)
-    experience = Experience(log.columns("steps"))
-    kinds = chain_kinds(experience, log.columns("backups"), across_events=across_events)
+    kinds = chain_kinds(log.columns("steps"), log.columns("backups"), across_events=across_events)
     assert kinds.step.tolist() == sequences["step"].tolist()
     assert kinds.length.tolist() == sequences["length"].tolist()
     assert [KINDS[kind] for kind in kinds.kind] == sequences["kind"].tolist()
-    assert (experience.n_indexed > 0) == needs_index
+    counts = ReplayCounts(3000, 1)
+    simulate(
+        maze, learner, n_steps=3000, max_episode_steps=60, seed=2, n_windows=1, on_block=counts.add
+    )
+    long = kinds.kind[kinds.length >= 3]
+    counted = counts.counts[0, int(across_events)]
+    assert counted.tolist() == np.bincount(long, minlength=len(KINDS)).tolist()
+    assert (counts.experience.n_indexed > 0) == needs_index
 
 
 @given(logs(), st.sampled_from(HOW), st.permutations(range(6)))

@@ -1,5 +1,6 @@
 """The command line as a newcomer would use it."""
 
+import inspect
 import io
 import json
 import re
@@ -12,11 +13,16 @@ import own_learner
 import pandas as pd
 import pytest
 from commands import replay, replay_in_a_process
+from rich.console import Console
 
-from analyses.cli import main
+from analyses.cli import main, paper, simulations, terminal
 from analyses.cli.terminal import broken, print_table
 from analyses.measures import STATISTICS
 from analyses.studies import written_tables
+from analyses.studies.brea_2018.reproduction import plan_reproduction
+from analyses.studies.changes import plan_change
+from analyses.studies.comparison.plan import plan_comparison
+from analyses.studies.demands import plan_demands
 from replay.learners import LEARNERS, find_learner
 from replay.simulation import simulate
 from replay.tasks.published import TASKS
@@ -187,6 +193,7 @@ WRONG = [
     ("reproduce --steps 250", 1, "multiple of 100"),
     ("reproduce --jobs 0", 1, "The number of jobs must be a whole number from 1"),
     ("reproduce --jobs 2 --cluster tcp://host:1", 1, "exclude each other"),
+    ("reproduce --pieces 4/3", 1, "--pieces must be a part and the number of parts"),
     ("reproduce --nonsense", 2, "No such option"),
     ("reproduce extra", 2, "unexpected extra argument"),
     ("discrepancies nowhere", 1, "nowhere is not a result folder"),
@@ -306,6 +313,35 @@ class Terminal(io.StringIO):
         return re.sub(r"\x1b\[[\d;]*m", "", self.getvalue())
 
 
+@pytest.mark.parametrize(
+    ("command", "plan", "others"),
+    [
+        (paper.reproduce, plan_reproduction, {}),
+        (simulations.compare, plan_comparison, {"n_draws": "draws"}),
+        (simulations.change, plan_change, {}),
+        (simulations.demands, plan_demands, {}),
+    ],
+)
+def test_commands_have_the_defaults_of_their_plans(command, plan, others):
+    options, arguments = (inspect.signature(each).parameters for each in (command, plan))
+    names = {name: others.get(name, name.removeprefix("n_")) for name in arguments}
+    same = {name: option for name, option in names.items() if option in options}
+    assert {"seed"} < set(same)
+    for name, option in same.items():
+        assert options[option].default == arguments[name].default, option
+
+
+def test_only_the_bar_of_all_work_shows_times(monkeypatch):
+    shown = Terminal()
+    monkeypatch.setattr(terminal, "screen", Console(file=shown, width=80, force_terminal=True))
+    with terminal.progress_bars() as progress:
+        for name in ("maze", "tree", "all"):
+            progress.add_task(name, total=2)
+    last = [line for line in shown.text().splitlines() if "%" in line][-3:]
+    assert [line.split()[0].rpartition("K")[2] for line in last] == ["maze", "tree", "all"]
+    assert ["left" in line for line in last] == [False, False, True]
+
+
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_no_word_is_broken_on_a_narrow_screen(width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
@@ -347,7 +383,7 @@ def test_a_row_is_a_line_wherever_it_is_piped_to(width, monkeypatch):
     with redirect_stdout(io.StringIO()) as piped:
         print_table(header, rows)
     lines = [re.split(r" {2,}", line.rstrip()) for line in piped.getvalue().splitlines()]
-    assert lines == [header, [*rows[0][:1], *rows[0][2:]], rows[1]]
+    assert lines == [header, [rows[0][0], "-", *rows[0][2:]], rows[1]]
 
 
 def test_an_error_is_a_sentence_of_a_process_too(tmp_path):

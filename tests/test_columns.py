@@ -3,6 +3,7 @@
 To print it in ``data/README.md`` again: ``python tests/test_columns.py``.
 """
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -103,6 +104,13 @@ def test_tables_are_found_with_and_without_their_ending():
     assert glossary("reward_rate", TABLES) == glossary("reward_rate.csv", TABLES)
     with pytest.raises(ValueError, match="Unknown table 'rewards'"):
         glossary("rewards", TABLES)
+
+
+def test_tables_that_plots_name_are_explained():
+    texts = [path.read_text("utf-8") for path in (ROOT / "analyses" / "plots").glob("*.py")]
+    named = {name for text in texts for name in re.findall(r"``(\w+\.(?:csv|parquet))``", text)}
+    assert len(named) > 10
+    assert named <= set(TABLES)
 
 
 @pytest.mark.parametrize("name", STUDIES)

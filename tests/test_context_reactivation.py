@@ -32,10 +32,10 @@ def fed(moves, seed=0, **params):
 @given(data=st.data())
 def test_drift_and_association_are_those_of_the_equations(data):
     path = data.draw(st.lists(st.integers(0, N - 1), min_size=2, max_size=15))
-    beta, gamma_fc, gamma_cf = (data.draw(st.sampled_from([0.1, 0.5, 1.0])) for _ in range(3))
+    beta, gamma_fc = (data.draw(st.sampled_from([0.1, 0.5, 1.0])) for _ in range(2))
     moves = pd.DataFrame({"state": path[:-1], "action": 0, "next_state": path[1:]})
     moves = moves.assign(reward=np.arange(len(moves)) % 3 - 1.0, terminated=False)
-    params = {"drift": beta, "item_to_context": gamma_fc, "context_to_item": gamma_cf}
+    params = {"drift": beta, "item_to_context": gamma_fc}
     _, memory = fed(moves, salience=2.0, **params)
     M_fc, M_cf, c = np.eye(N), np.eye(N), np.zeros(N)
     number = {place: i for i, place in enumerate(dict.fromkeys(path))}
@@ -48,7 +48,7 @@ def test_drift_and_association_are_those_of_the_equations(data):
         if not np.allclose(c, 0):
             c = c / np.linalg.norm(c)
         M_fc += (1 + 2.0 * abs(reward)) * gamma_fc * np.outer(c, f)
-        M_cf += (1 + 2.0 * abs(reward)) * gamma_cf * np.outer(f, c)
+        M_cf += (1 + 2.0 * abs(reward)) * np.outer(f, c)
     np.testing.assert_allclose(memory.context[0], c, atol=1e-12)
     np.testing.assert_allclose(memory.to_context.T, M_fc, atol=1e-12)
     np.testing.assert_allclose(memory.to_item.T, M_cf, atol=1e-12)

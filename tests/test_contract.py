@@ -11,7 +11,7 @@ import pytest
 
 from replay import LEARNERS, simulate
 from replay.learners import contract, find_learner, q_learning
-from replay.learners.contract import Pause
+from replay.learners.contract import Pause, Sizes
 from replay.log.backups import PHASES, REST, backup_buffer
 from replay.worlds.mazes import from_ascii
 
@@ -80,10 +80,10 @@ def test_no_two_learners_say_the_same():
 
 def test_parameters_tell():
     bounded = {"capacity": 3, "retention": "fading", "priority": "recency"}
-    told = described("full_backups", bounded)
+    told = described("prioritized_sweeping", bounded)
     assert (told.stores, told.priority) == (
         "a model of fading transitions",
-        "latest change of Q",
+        "latest change of V",
     )
     assert described("prioritized_memory_access", {"need": "one"}).priority == "gain"
     indifferent = {"need": "one", "use_gain": False, "replay_at": "step"}
@@ -188,3 +188,84 @@ def test_parameters_within_their_ranges():
 def test_a_hook_that_is_no_function():
     with pytest.raises(TypeError, match="evaluates of the learner 'own' must be a function"):
         find_learner(own(evaluates=True))
+
+
+OWN = """
+from typing import NamedTuple
+import numpy as np
+from replay.log.backups import ONLINE, record
+
+class Params(NamedTuple):
+    discount: float = 0.99
+    epsilon: float = 0.1
+
+class Memory(NamedTuple):
+    action_values: np.ndarray
+
+def init(params, sizes):
+    return Memory(np.zeros((sizes.n_states, sizes.n_actions)))
+
+def most_backups(params, memory):
+    return 1
+
+def learn(params, memory, transition, log):
+    Q, s, a, s_next = memory.action_values, transition.state, transition.action, 0
+    {line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("memory.action_value[s, a] = 1", "line 21 cannot be compiled: Unknown attribute 'action_"),
+        ("Q[s, a] = nothing", "line 21 cannot be compiled: NameError: name 'nothing' is not"),
+        ("Q[s, a] = np.nothing(1)", "line 21 cannot be compiled: module 'numpy' has no attribute"),
+        ("x = 'a' + 1", r"line 21 cannot be compiled: No implementation of .* for add\("),
+        ("Q[10**6, a] = 1", "IndexError: index is out of bounds. With COMPILED = False"),
+        ("raise ValueError('mine')", "line 21: ValueError: mine"),
+        ("record(log, ONLINE, 99, a, s_next, 0.0, 0.0)", "step 0 with the state 99; .* 0 to 5"),
+        ("record(log, ONLINE, s, a, -1, 0.0, 0.0)", "with the next_state -1; .* from 0 to 5"),
+        ("record(log, ONLINE, s, 4, 0, 0.0, 0.0)", "with the action 4; it must be from -1 to 3"),
+        ("record(log, 7, s, a, 0, 0.0, 0.0)", "with the phase 7; it must be from 0 to 5"),
+        ("record(log, ONLINE, s, a, 0, 0.0, 0.0, cause=0)", "with the cause 0; .* from -1 to -1"),
+        ("pass\ndef act(params, memory, state, rng):\n    return 4", "act() must return an action"),
+    ],
+)
+def test_an_error_of_ones_own_learner_tells_its_line(tmp_path, line, message):
+    """Whether it cannot be compiled, is wrong when it runs, or logs what is not in the world."""
+    file = tmp_path / "mine.py"
+    file.write_text(OWN.replace("{line}", line))
+    words = re.escape(str(file)) + ".*" + message.replace("act()", r"act\(\)")
+    with pytest.raises(ValueError, match=words) as raised:
+        simulate(MAZE, str(file), n_steps=50, log="all")
+    assert len(str(raised.value).splitlines()) == 1
+    if "compiled" not in message:
+        file.write_text(OWN.replace("{line}", line) + "\nCOMPILED = False\n")
+        with pytest.raises(ValueError, match=re.escape(str(file))):
+            simulate(MAZE, str(file), n_steps=50, log="all")
+
+
+def as_bytes(memory):
+    """List the contents of all arrays of a memory, also of those within parts of it."""
+    for each in memory:
+        if isinstance(each, np.ndarray):
+            yield each.tobytes()
+        elif isinstance(each, tuple):
+            yield from as_bytes(each)
+
+
+@VARIANT
+def test_equal_runs_begin_with_equal_memories(learner, params, monkeypatch):
+    """What is not used yet is initialised too, whatever the memory of the machine held before."""
+    found = find_learner(learner, params)
+    sizes = Sizes(MAZE.n_states, MAZE.n_actions, MAZE.n_transitions, 10)
+    first = list(as_bytes(found.init(found.params, sizes)))
+    empty = np.empty
+
+    def used(shape, dtype=float):
+        made = empty(shape, dtype)
+        made.view(np.uint8)[...] = 0x5A
+        return made
+
+    monkeypatch.setattr(np, "empty", used)
+    assert list(as_bytes(found.init(found.params, sizes))) == first

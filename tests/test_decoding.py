@@ -11,7 +11,6 @@ from analyses.plots.decoded_event import _MOVEMENT_LOOKS
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.bayesian_decoder import bayesian_posterior
 from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.decoding.place_fields import place_fields
 from analyses.recordings.decoding.state_space_decoder import (
     CONTINUOUS,
     FRAGMENTED,
@@ -20,6 +19,7 @@ from analyses.recordings.decoding.state_space_decoder import (
     decode,
     walk_transitions,
 )
+from analyses.recordings.fields.place_fields import place_fields
 
 
 def w_track():

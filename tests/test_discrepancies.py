@@ -175,6 +175,31 @@ def test_folders_that_cannot_be_compared(folder, tmp_path, monkeypatch):
         plan_variants(folder)
 
 
+@pytest.mark.parametrize("entries", ["files", "learners"])
+def test_a_manifest_does_not_choose_which_files_are_run(tmp_path, entries):
+    """A folder from somebody else may hold a Python file and name it."""
+    theirs = tmp_path / "theirs.py"
+    theirs.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    held = manifest(reproduce.STUDY, SMALL)
+    held |= {"files": {"monte_carlo": str(theirs)}, "learners": [str(theirs)]}
+    del held["files" if entries == "learners" else "learners"]
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest(reproduce.STUDY, SMALL) | held))
+    with pytest.raises(ValueError, match="other learners than those of this toolkit"):
+        plan_variants(tmp_path)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"n_mdps": 5}, {"n_steps": {"maze": 1}}, {"experiments": ["../x"]}, {"n_seeds": {"maze": -1}}],
+)
+def test_a_manifest_of_another_kind_is_refused(tmp_path, wrong):
+    held = manifest(reproduce.STUDY, SMALL) | wrong
+    (tmp_path / "manifest.json").write_text(json.dumps(held))
+    with pytest.raises(ValueError, match="is not that of a reproduction"):
+        plan_variants(tmp_path)
+
+
 def test_a_variant_is_in_the_manifest_and_not_mixed_with_another(folder):
     held = Results(folder / "discrepancies").manifest()
     assert held["changed"]["D3"]["variant"] == "D3"

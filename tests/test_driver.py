@@ -107,18 +107,12 @@ def test_an_error_in_a_thread_is_raised(monkeypatch):
         ),
         ("q_learning", {}, 2**31, "A log holds at most 2147483647 steps, got 2147483648"),
         ("q_learning", {}, 10**18, "n_steps must be a whole number from 1 to 1000000000000000"),
-        (
-            "prioritized_memory_access",
-            {"max_backups": 10**6, "allow_loops": True},
-            100,
-            "no room for a step of 'prioritized_memory_access', which may make 1000001000001",
-        ),
     ],
 )
 def test_what_cannot_be_held_is_refused_with_its_size(
     learner, params, n_steps, message, monkeypatch
 ):
-    monkeypatch.setattr(driver, "_memory_bytes", lambda: 8e9)
+    monkeypatch.setattr("replay.checks.memory._memory_bytes", lambda: 8e9)
     with pytest.raises(ValueError, match=message):
         simulate(MAZE, replace(find_learner(learner, params), compiled=False), n_steps=n_steps)
 
@@ -137,6 +131,12 @@ def test_more_actions_than_a_log_holds():
                           "terminated": True})  # fmt: skip
     with pytest.raises(ValueError, match="A log holds at most 32768 actions, got 40000"):
         feed("q_learning", table, n_states=1, n_actions=40_000)
+
+
+def test_without_a_log_no_bound_of_backups_is_too_large():
+    own = find_learner("q_learning")
+    learner = replace(own, compiled=False, most_backups=lambda params, memory: 2**70)
+    assert simulate(MAZE, learner, n_steps=20, log="none").window_rewards.shape
 
 
 def test_a_bound_that_is_none():

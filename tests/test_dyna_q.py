@@ -1,17 +1,12 @@
 """Dyna-Q and trajectory sampling: their draws by hand, and the values to which they converge."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from strategies import examples
 from test_learners import MAZE, assert_same_run
 from test_textbook import CHAIN, experienced, taught
 
 from replay import feed, simulate
 from replay.worlds.mazes import from_ascii
-from replay.worlds.mdp import MDP
 
 
 def replayed(backups):
@@ -79,52 +74,7 @@ def test_a_trajectory_begins_anew_at_an_untried_pair():
     assert (rows["state"][continued].to_numpy() == rows["next_state"][continued - 1]).all()
 
 
-@pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
-@given(seed=st.integers(0, 2**32 - 1))
-@examples(50)
-def test_they_solve_worlds_without_chance(learner, seed):
-    rng = np.random.default_rng(seed)
-    n_states, n_actions = 6, 2
-    successors = rng.integers(n_states, size=(n_states, n_actions))
-    successors[:, 0] = np.roll(np.arange(n_states), -1)  # so that all can be reached
-    world = MDP.from_tables(successors, rng.normal(size=successors.shape))
-    run = simulate(
-        world,
-        learner,
-        {"discount": 0.8, "epsilon": 1.0, "learning_rate": 1.0, "n_replays": 50},
-        n_steps=2000,
-        log="none",
-    )
-    exact = world.solve(0.8).action_values
-    np.testing.assert_allclose(run.memory.action_values, exact, rtol=0, atol=1e-10)
-
-
-@pytest.mark.usefixtures("plain")
-@pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
-def test_a_model_that_overwrites_replays_the_last_outcome_only(learner):
-    """One pair that led to state 1 first, and leads to state 2 now."""
-    steps = pd.DataFrame(
-        {
-            "state": [0, 0, 0],
-            "action": 0,
-            "reward": [0.0, 1.0, 1.0],
-            "next_state": [1, 2, 2],
-            "terminated": True,
-        }
-    )
-    params = {"n_replays": 50, "learning_rate": 0.5}
-    ends = {}
-    for forgetting in (0.0, 1.0):
-        log = feed(
-            learner, steps, n_states=3, n_actions=1, params=params | {"forgetting": forgetting}
-        )
-        replayed = log.backups[(log.backups["event"] >= 0) & (log.backups["step"] > 0)]
-        ends[forgetting] = set(replayed["next_state"])
-    assert ends == {0.0: {1, 2}, 1.0: {2}}
-
-
 # -- ways back ----------------------------------------------------------------------------
-
 
 CORRIDOR = from_ascii("S...G")
 RIGHT = int(np.flatnonzero([CORRIDOR.successors(1, a).tolist() == [2] for a in range(4)])[0])
@@ -174,7 +124,7 @@ def test_what_was_assumed_is_replaced_by_what_is_found():
 
 @pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
 def test_ways_back_compiled(learner, request):
-    params = {"reversible": True, "forgetting": 0.5}
+    params = {"reversible": True}
     compiled = simulate(MAZE, learner, params, n_steps=200, log="all")
     request.getfixturevalue("plain")
     assert_same_run(compiled, simulate(MAZE, learner, params, n_steps=200, log="all"))

@@ -1,4 +1,4 @@
-"""Gain, need and their product: by hand, and by slow formulas at every choice of a run."""
+"""Need in prioritized sweeping, by slow formulas at every choice of a run."""
 
 from dataclasses import replace
 
@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 from test_learners import worlds
 
 from replay import simulate
-from replay.learners import full_backups, prioritized_sweeping
+from replay.learners import prioritized_sweeping
+from replay.learners.prioritized_sweeping import evaluation, options
+from replay.learners.prioritized_sweeping.evaluation import greedy_gain
 from replay.log.backups import EPISODE_END, REST, START, STEP
-from replay.parts import sweeping
-from replay.parts.gain import greedy_gain
 from replay.simulation import driver
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 from replay.worlds.trees import stochastic_tree
 
 DISCOUNT, EPSILON = 0.8, 0.3
-MODULES = {"prioritized_sweeping": prioritized_sweeping, "full_backups": full_backups}
 
 
 # -- slow formulas --------------------------------------------------------------------------
@@ -76,56 +75,35 @@ def check_need(need, model, action_values, starts, pause):
         np.testing.assert_allclose(need, expected, rtol=1e-9, atol=1e-10)
 
 
-def worth_of_state(memory, rule, need, s_next):
-    Q, model = memory.action_values, memory.model
-    change = memory.values[s_next] - memory.known_values[s_next]
-    if rule == "need":
-        return need[s_next] * abs(change)
-    told = Q + DISCOUNT * change * probabilities(model)[:, :, s_next]
-    gains = [policy_gain(before, after) for before, after in zip(Q, told, strict=True)]
-    return np.dot(gains, need[: len(Q)] if rule == "expected_value" else np.ones(len(Q)))
+def worth_of(memory, need, state):
+    return need[state] * abs(memory.values[state] - memory.known_values[state])
 
 
-def worth_of_pair(memory, rule, need, pair):
-    Q = memory.action_values
-    s, a = divmod(pair, Q.shape[1])
-    if memory.model.visits[s, a] == 0:
-        return 0.0
-    after = Q[s].copy()
-    after[a] = memory.rewards[s, a]
-    after[a] += DISCOUNT * probabilities(memory.model)[s, a] @ memory.values
-    if rule == "need":
-        return need[s] * abs(after[a] - Q[s, a])
-    return policy_gain(Q[s], after) * (need[s] if rule == "expected_value" else 1.0)
-
-
-WORTH = {"prioritized_sweeping": worth_of_state, "full_backups": worth_of_pair}
-COMMON = {"discount": DISCOUNT, "epsilon": EPSILON, "max_pops": 1}
+COMMON = {"discount": DISCOUNT, "epsilon": EPSILON, "max_pops": 1, "priority": "need"}
 OPTIONS = [
     {},
     {"initial_value": np.inf, "replay_at": "start_and_end"},
     {"retention": "recent_transitions", "capacity": 4, "forgetting": 0.3},
     {"replay_at": "rest"},
-    {"reversible": True, "surprise_rate": 0.5, "max_pops": 9},
+    {"reversible": True, "max_pops": 9},
 ]
 
 
 class Checked:
     """Compares need at every pause, and worth at every choice, with the slow formulas."""
 
-    def __init__(self, learner, rule, monkeypatch):
-        module = MODULES[learner]
-        self.rule, self.worth = rule, WORTH[learner]
-        self.originals = (module.learn, sweeping.look_ahead, sweeping._first)
+    def __init__(self, monkeypatch):
+        learn, look_ahead = prioritized_sweeping.learn, evaluation.look_ahead
+        self.originals = (learn, look_ahead, options._first)
         self.starts, self.begins = {}, True
         self.phases, self.n_choices = set(), 0
         kernel_of = driver.kernel_of
         monkeypatch.setattr(
             driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False))
         )
-        monkeypatch.setattr(module, "learn", self.learn)
-        monkeypatch.setattr(sweeping, "look_ahead", self.look_ahead)
-        monkeypatch.setattr(sweeping, "_first", self.first)
+        monkeypatch.setattr(prioritized_sweeping, "learn", self.learn)
+        monkeypatch.setattr(evaluation, "look_ahead", self.look_ahead)
+        monkeypatch.setattr(options, "_first", self.first)
 
     def learn(self, params, memory, transition, log):
         if self.begins:
@@ -133,64 +111,50 @@ class Checked:
         self.begins = transition.terminated or transition.truncated
         self.originals[0](params, memory, transition, log)
 
-    def look_ahead(self, evaluation, params, model, action_values, pause):
-        self.originals[1](evaluation, params, model, action_values, pause)
+    def look_ahead(self, evaluation, model, action_values, discount, epsilon, pause):
+        self.originals[1](evaluation, model, action_values, discount, epsilon, pause)
         self.phases.add(pause.phase)
-        if self.rule != "gain":
-            need = evaluation.need.expected
-            check_need(need, model, action_values, self.starts, pause)
+        check_need(evaluation.need.expected, model, action_values, self.starts, pause)
 
-    def first(self, evaluation, worth, params, memory):
+    def first(self, evaluation, params, memory):
         waiting = memory.queue.state[: memory.queue.size[0]].tolist()
-        need = evaluation.need.expected
-        values = {each: self.worth(memory, self.rule, need, each) for each in waiting}
-        chosen, priority = self.originals[2](evaluation, worth, params, memory)
+        values = {each: worth_of(memory, evaluation.need.expected, each) for each in waiting}
+        chosen, priority = self.originals[2](evaluation, params, memory)
         assert priority == pytest.approx(values[chosen], rel=1e-9, abs=1e-12)
         assert priority == pytest.approx(max(values.values()), rel=1e-9, abs=1e-12)
         self.n_choices += len(waiting) > 1
         return chosen, priority
 
 
-@pytest.mark.parametrize("rule", ["need", "gain", "expected_value"])
-@pytest.mark.parametrize("learner", MODULES)
 @given(world=worlds(), options=st.sampled_from(OPTIONS), seed=st.integers(0, 99))
-@settings(max_examples=12)
-def test_the_most_valuable_is_chosen_and_valued_right(learner, rule, world, options, seed):
-    params = COMMON | {"priority": rule} | options
+@settings(max_examples=24)
+def test_the_most_valuable_is_chosen_and_valued_right(world, options, seed):
     protocol = Protocol([Phase(world, 20, n_rest=2)] * 2)
     with pytest.MonkeyPatch.context() as monkeypatch:
-        Checked(learner, rule, monkeypatch)
-        simulate(protocol, learner, params, seed=seed, max_episode_steps=7)
+        Checked(monkeypatch)
+        params = COMMON | options
+        simulate(protocol, "prioritized_sweeping", params, seed=seed, max_episode_steps=7)
 
 
-@pytest.mark.parametrize("learner", MODULES)
-def test_choices_are_checked_at_all_pauses(learner, monkeypatch):
+def test_choices_are_checked_at_all_pauses(monkeypatch):
     """So that the test above can fail."""
-    for options, phases in [({}, {STEP, EPISODE_END}), (OPTIONS[1], {EPISODE_END, START})]:
+    for options_, phases in [({}, {STEP, EPISODE_END}), (OPTIONS[1], {EPISODE_END, START})]:
         with monkeypatch.context() as patch:
-            checked = Checked(learner, "expected_value", patch)
-            params = COMMON | {"priority": "expected_value"} | options
-            simulate(stochastic_tree(seed=1), learner, params, n_steps=300)
+            checked = Checked(patch)
+            world = stochastic_tree(seed=1)
+            simulate(world, "prioritized_sweeping", COMMON | options_, n_steps=300)
             assert checked.phases == phases
             assert checked.n_choices > 10
 
 
-@pytest.mark.parametrize("rule", ["need", "gain", "expected_value"])
-@pytest.mark.parametrize("learner", MODULES)
-def test_gain_and_need_are_logged(learner, rule, request):
-    """Their product is the priority of full backups; a state's gain sums over its predecessors."""
-    request.getfixturevalue("plain")
-    params = COMMON | {"priority": rule, "max_pops": 9}
-    log = simulate(stochastic_tree(seed=1), learner, params, n_steps=400, log="all").log
+@pytest.mark.usefixtures("plain")
+def test_gain_and_need_are_logged():
+    params, tree = COMMON | {"max_pops": 9}, stochastic_tree(seed=1)
+    log = simulate(tree, "prioritized_sweeping", params, n_steps=400, log="all").log
     replayed = log.backups["event"] >= 0
     assert log.backups.loc[~replayed, ["gain", "need"]].isna().all(axis=None)
-    rows = log.backups[replayed]
-    assert rows["gain"].max() > 0.0
-    assert rows["need"].isna().all() if rule == "gain" else rows["need"].max() > 0.0
-    if learner == "full_backups" and rule != "need":
-        value = rows["gain"] * (1.0 if rule == "gain" else rows["need"])
-        np.testing.assert_allclose(rows["priority"], value, rtol=0, atol=1e-14)
-    plain = simulate(stochastic_tree(seed=1), learner, n_steps=400).log
+    assert (log.backups.loc[replayed, ["gain", "need"]].max() > 0.0).all()
+    plain = simulate(tree, "prioritized_sweeping", n_steps=400).log
     assert plain.backups[["gain", "need"]].isna().all(axis=None)
 
 
@@ -213,7 +177,5 @@ def test_gain_is_the_difference_of_two_policies(before, after):
 @pytest.mark.usefixtures("plain")
 def test_need_without_a_discount_has_no_bound():
     chain = MDP.from_tables([[1], [1]], reward=[1, 0], terminal=[1])
-    for learner in MODULES:
-        with pytest.raises(ValueError, match="a priority with need asks for a discount below 1"):
-            simulate(chain, learner, {"priority": "need", "discount": 1.0}, n_steps=1)
-        simulate(chain, learner, {"priority": "gain", "discount": 1.0}, n_steps=1)
+    with pytest.raises(ValueError, match="a priority with need asks for a discount below 1"):
+        simulate(chain, "prioritized_sweeping", {"priority": "need", "discount": 1.0}, n_steps=1)

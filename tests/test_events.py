@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.recordings.events import Criteria, find_events, multiunit_rate, ripple_power
+from analyses.recordings.events.detection import find_events, multiunit_rate, ripple_power
+from analyses.recordings.settings import Criteria
 
 LOOSE = Criteria(2.0, 0.0, np.inf, 0.0, 4.0)
 

@@ -13,19 +13,20 @@ from scipy.stats import betabinom, ttest_1samp
 from analyses.findings.accounts import ACCOUNTS, draw_settings, find_account
 from analyses.findings.controls import CONTROLS, replay_of_control
 from analyses.findings.evidence import (
-    Published,
+    Count,
+    Direction,
+    Null,
     Studies,
+    Value,
     evidence,
-    likelihoods,
     outcomes,
     statistic_range,
-    synthetic,
 )
 from analyses.findings.priors import LogUniform, OneOf, Uniform, WholeNumber, draw_parameters
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 
-COUNT = Published("count", 0.0, 1.0, 7.0, 20.0)
+COUNT = Count(0.0, 1.0, 7.0, 20.0)
 
 
 def studies(values, sd=0.1, trials=40.0):
@@ -35,7 +36,7 @@ def studies(values, sd=0.1, trials=40.0):
 
 
 def test_counts_are_beta_binomial():
-    found = likelihoods(COUNT, studies([0.25, 0.5]), between_studies=0.0)
+    found = COUNT.likelihood(studies([0.25, 0.5]), between_studies=0.0)
     expected = 21 * betabinom.pmf(7, 20, [10.5, 20.5], [30.5, 20.5])
     assert found == pytest.approx(expected)
 
@@ -44,7 +45,7 @@ def test_counts_are_beta_binomial():
 def test_who_knows_nothing_neither_wins_nor_loses(share, n):
     """Over all counts, taken for equally probable, the ratio of probabilities is 1 on average."""
     found = [
-        likelihoods(COUNT._replace(first=float(k), second=float(n)), studies([share]), 0.0)[0]
+        Count(0.0, 1.0, float(k), float(n)).likelihood(studies([share]), 0.0)[0]
         for k in range(n + 1)
     ]
     assert np.mean(found) == pytest.approx(1.0)
@@ -53,10 +54,7 @@ def test_who_knows_nothing_neither_wins_nor_loses(share, n):
 @given(st.floats(-2, 2), st.floats(0.01, 2))
 def test_one_of_three_directions_is_found(mean, sd):
     made = studies([mean], sd)
-    found = [
-        likelihoods(Published("direction", -2, 2, float(sign), 0.01), made)[0]
-        for sign in (-1, 0, 1)
-    ]
+    found = [Direction(-2, 2, float(sign), 0.01).likelihood(made)[0] for sign in (-1, 0, 1)]
     assert sorted(found) == [0.0, 0.0, 3.0]
 
 
@@ -92,37 +90,36 @@ def test_few_sequences_that_agree_are_no_finding():
 
 
 def test_null_results_have_an_interval():
-    null = Published("null", -2.0, 2.0, -0.5, 0.5)
-    assert likelihoods(null, studies([0.0, 0.4, 0.6])).tolist() == [4.0, 4.0, 0.0]
+    null = Null(-2.0, 2.0, -0.5, 0.5)
+    assert null.likelihood(studies([0.0, 0.4, 0.6])).tolist() == [4.0, 4.0, 0.0]
 
 
 def test_values_are_normal():
-    value = Published("value", -1.0, 1.0, 0.2, 0.05)
-    found = likelihoods(value, studies([0.2, 0.3]), between_studies=0.0)
+    value = Value(-1.0, 1.0, 0.2, 0.05)
+    found = value.likelihood(studies([0.2, 0.3]), between_studies=0.0)
     assert found[0] == pytest.approx(2 / (0.05 * np.sqrt(2 * np.pi)))
     assert found[1] == pytest.approx(found[0] * np.exp(-2))
 
 
 def test_a_result_that_is_not_significant_is_a_sign():
-    foster = Published("direction", -2.0, 2.0, -1.0, 0.17)
-    assert likelihoods(foster, studies([-0.1, 0.1])).tolist() == [2.0, 0.0]
+    foster = Direction(-2.0, 2.0, -1.0, 0.17)
+    assert foster.likelihood(studies([-0.1, 0.1])).tolist() == [2.0, 0.0]
 
 
 @pytest.mark.parametrize(
     "result",
     [
         COUNT,
-        Published("value", -1.0, 1.0, 0.2, 0.05),
-        Published("direction", -2.0, 2.0, 1.0, 0.01),
-        Published("direction", -2.0, 2.0, 1.0, 0.2),
+        Value(-1.0, 1.0, 0.2, 0.05),
+        Direction(-2.0, 2.0, 1.0, 0.01),
+        Direction(-2.0, 2.0, 1.0, 0.2),
     ],
 )
 def test_who_replays_nothing_predicts_nothing(result):
     nothing = Studies(
         np.zeros(2), np.zeros(2), *(np.full(2, np.nan) for _ in range(3)), np.zeros(2)
     )
-    assert evidence(likelihoods(result, nothing)) == pytest.approx(np.log2(0.05))
-    assert synthetic(result, nothing, 0) is None
+    assert evidence(result.likelihood(nothing)) == pytest.approx(np.log2(0.05))
 
 
 def test_no_result_costs_more_than_surprise():
@@ -136,9 +133,8 @@ def test_the_right_account_is_found():
     one, other = studies(rng.beta(2, 8, size=60)), studies(rng.beta(8, 2, size=60))
     gain = []
     for draw in range(60):
-        told = synthetic(COUNT, one, draw)
-        assert told is not None
-        gain.append(evidence(likelihoods(told, one)) - evidence(likelihoods(told, other)))
+        told = COUNT.as_found(one, draw)
+        gain.append(evidence(told.likelihood(one)) - evidence(told.likelihood(other)))
     assert np.mean(gain) > 1
 
 

@@ -19,7 +19,7 @@ from strategies import (
 )
 
 from analyses.sequences.experience import Experience, PathPiece
-from analyses.sequences.suffix_automaton import latest_ends, suffix_automaton
+from analyses.sequences.suffix_automaton import GrowingAutomaton, LatestEnds
 
 COLUMNS = ("episode", "step", "state", "action", "next_state")
 
@@ -106,7 +106,7 @@ def test_experience_that_goes_on_is_that_of_the_whole(query, by, cuts):
 def test_automaton_holds_each_substring_with_its_places(texts):
     text = np.array([symbol for one in texts for symbol in one], dtype=np.int32)
     begins = np.array([i == 0 for one in texts for i in range(len(one))])
-    automaton = suffix_automaton(text, begins, n_symbols=3)
+    automaton = GrowingAutomaton().extend(text, begins, n_symbols=3)
     places, start = {}, 0
     for one in texts:
         for end in range(1, len(one) + 1):
@@ -125,8 +125,7 @@ def test_automaton_holds_each_substring_with_its_places(texts):
     sets = {tuple(ends) for ends in places.values()}
     assert len(automaton.nodes) == len(sets) + 1, "a node for each set of ends, and the root"
     for limit in range(len(text) + 1):
-        found = latest_ends(
-            automaton,
+        found = LatestEnds(automaton).find(
             np.array(list(node_of.values()), dtype=np.int32),
             np.full(len(node_of), limit),
         )
@@ -142,7 +141,7 @@ def test_index_is_linear_in_the_experience():
     rng = np.random.default_rng(0)
     n = 3000
     text = rng.integers(0, 2, n).astype(np.int32)
-    automaton = suffix_automaton(text, rng.random(n) < 0.05, n_symbols=2)
+    automaton = GrowingAutomaton().extend(text, rng.random(n) < 0.05, n_symbols=2)
     assert len(automaton.nodes) <= 2 * n
     assert len(automaton.edges) <= 3 * n
 

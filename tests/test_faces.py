@@ -11,6 +11,7 @@ import pytest
 import analyses
 import replay
 from analyses import STATISTICS, plots
+from analyses.page import write_page
 from replay import LEARNERS, MDP, TASKS, feed, from_ascii, random_maze, run_task, simulate, sweep
 from replay.experiments import EXPERIMENTS
 from replay.learners import find_learner
@@ -29,7 +30,7 @@ def plus_maze():
     return task_of_routes("plus_maze", maze, routes, blocks, home="south")
 
 
-@pytest.mark.parametrize("package", [replay, analyses])
+@pytest.mark.parametrize("package", [replay, analyses, plots])
 def test_a_package_shows_what_it_offers_and_nothing_else(package):
     assert dir(package) == sorted(package.__all__)
     assert all(getattr(package, name) is not None for name in package.__all__)
@@ -131,9 +132,9 @@ def test_what_is_looked_for_in_vain_is_told(name, attribute, message):
 def test_runs_are_drawn_as_their_logs_are(tmp_path):
     run = simulate(MAZE, "episodic_control", n_steps=100)
     assert plots.plot_event(run).get_title(loc="left")
-    assert plots.write_page(run, tmp_path / "page.html").exists()
+    assert write_page(run, tmp_path / "page.html").exists()
     with pytest.raises(TypeError, match=r"got 'my_log': EventLog\.load\(folder\) reads one"):
-        plots.write_page("my_log", tmp_path / "page.html")
+        write_page("my_log", tmp_path / "page.html")
 
 
 def test_mistakes_with_figures_are_told(tmp_path):
@@ -173,7 +174,7 @@ def test_a_log_is_no_file(tmp_path, name):
             lambda: analyses.find_replay("session.nwb"),
             r"read_recording\(path\) returns it; got 'session.nwb'",
         ),
-        (lambda: plots.plot_mdp(None), "log.mdp"),
+        (lambda: plots.plot_mdp(None), "mdp of plot_mdp must be"),
         (lambda: simulate("FrozenLake-v1", "q_learning", n_steps=9), "MDP.from_gymnasium"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.findings.answers import as_share, published_ranges, questions
+from analyses.findings.answers import as_share, questions
 from analyses.findings.detections import detection_of
 from analyses.findings.rows import EVIDENCE, LIKELIHOODS, UNITS_OF_N
 from analyses.findings.table import findings
@@ -136,6 +136,21 @@ def test_what_forward_replay_excludes_follows_from_z(table):
         half = 1.96 * effect / row["value"]
         assert row["excluded_low"] == pytest.approx(effect - half, abs=0.01)
         assert row["excluded_high"] == pytest.approx(effect + half, abs=0.01)
+
+
+def published_ranges(table):
+    """Give the range of each quantity that at least two studies measured first-hand."""
+    is_number = table["likelihood"].isin(["count", "value"]) & ~table["second_hand"]
+    rows = table[is_number & (table["quantity_class"] != "")]
+    rows = rows.assign(value=as_share(rows)).sort_values("value", kind="stable")
+    ranges = rows.groupby("quantity_class", sort=True).agg(
+        low=("value", "min"),
+        high=("value", "max"),
+        n_values=("value", "size"),
+        n_studies=("study", "nunique"),
+        sources=("source", lambda sources: ", ".join(dict.fromkeys(sources))),
+    )
+    return ranges[ranges["n_studies"] > 1].reset_index()
 
 
 def test_ranges_are_of_equal_quantities_of_several_studies(table):
@@ -405,9 +420,10 @@ ROW = b'mine,"Mine M (2026) My track.",2026,share,S1,linear_track,count,60,100'
         (HEADER + b",id\n" + ROW + b",x", "has the column 'id' more than once: keep one"),
         (
             HEADER + b"\n" + ROW + b"\n" + ROW + b",x",
-            "must have 9 fields in each row.* row 1 has 10",
+            "must have 9 fields in each row.* row 3 has 10",
         ),
         (HEADER + b"\n" + ROW[:-4], "must have 9 fields in each row"),
+        (HEADER + b"\n\n" + ROW[:-1] + b"x", "mine.csv, row 3, finding .* must be a finite number"),
         (b"\x00\x01", "lacks the columns"),
     ],
 )
@@ -419,7 +435,7 @@ def test_broken_files_are_explained(tmp_path, content, message):
 
 
 def test_what_is_no_table_and_no_file_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"must be a readable CSV file, got: .*No such file"):
+    with pytest.raises(ValueError, match=r"must be a readable CSV file, got: There is no file"):
         findings(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="must be a readable CSV file"):
         findings(tmp_path)

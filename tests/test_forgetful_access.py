@@ -13,9 +13,8 @@ MEMORY_ACCESS = Params()._asdict()
 
 
 @pytest.mark.parametrize("mdp", [MAZE, two_way_track(4)], ids=["maze", "track"])
-@pytest.mark.parametrize("forgotten_value", [0.0, 3.0])
-def test_who_forgets_nothing_is_memory_access_bit_by_bit(mdp, forgotten_value):
-    params = MEMORY_ACCESS | {"forgetting": 0.0, "forgotten_value": forgotten_value}
+def test_who_forgets_nothing_is_memory_access_bit_by_bit(mdp):
+    params = MEMORY_ACCESS | {"forgetting": 0.0}
     runs = [
         simulate(mdp, learner, given, n_steps=1500, seed=2, log="all")
         for learner, given in (
@@ -55,12 +54,16 @@ def values_after(moves, n_actions, **params):
 
 def test_values_decay_by_a_share_a_step():
     moves = choices([0, 1, 1, 1], [1.0, -1.0])
-    found = values_after(moves, 2, forgetting=0.1, forgotten_value=0.5)
-    expected = 0.5 + 0.5 * 0.9**4, 0.5 - 1.5 * 0.9
+    found = values_after(moves, 2, forgetting=0.1)
+    expected = 0.9**4, -0.9
     assert found == pytest.approx(expected)
-    assert values_after(choices([0], [1.0]), 3, forgetting=0.1, forgotten_value=0.5)[1:] == (
-        pytest.approx([0.0, 0.0])  # never tried, so nothing is forgotten
-    )
+    found = values_after(moves, 3, forgetting=0.1, forgets_to_mean=True)
+    means = np.cumsum([1.0, -1.0, -1.0, -1.0]) / [1, 2, 3, 4]
+    first = 1.0
+    for mean in means:
+        first += 0.1 * (mean - first)
+    # What was never tried is not forgotten.
+    assert found[[0, 2]] == pytest.approx([first, 0.0])
 
 
 def replayed(forgetting):

@@ -50,7 +50,7 @@ def test_curves_are_those_of_the_papers_code():
 
 
 def test_the_manifest_has_the_papers_sizes_and_parameters():
-    """Parameters that the manifest lacks were added later, and are off."""
+    """Parameters that only one of the two has were added or removed since, and are off."""
     manifest = json.loads((DATA / "manifest.json").read_text(encoding="utf-8"))
     for name, experiment in EXPERIMENTS.items():
         assert manifest["n_mdps"][name] == experiment.n_mdps
@@ -58,9 +58,8 @@ def test_the_manifest_has_the_papers_sizes_and_parameters():
         assert manifest["n_steps"][name] == experiment.n_steps
         for learner, held in manifest["parameters"][name].items():
             ours = experiment.parameters[learner]._asdict()
-            assert {key: float(value) for key, value in held.items()} == {
-                key: float(ours[key]) for key in held
-            }
+            for key, value in held.items():
+                assert float(value) == float(ours.get(key, 0.0)), key
 
 
 def test_what_the_paper_says_of_replay():

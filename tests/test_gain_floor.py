@@ -6,9 +6,10 @@ import pytest
 from test_cli import Terminal
 
 from analyses.cli.terminal import print_frame
-from analyses.jobs.study import Piece
+from analyses.jobs.run import run
+from analyses.jobs.study import Piece, SizedPlan
 from analyses.plots.gain_floor import gain_floor_figure, plot_gain_floor
-from analyses.studies.gain_floor import STUDY, compare_gain_floors, simulate_laps
+from analyses.studies.gain_floor import STUDY, simulate_laps
 from replay.worlds.mazes import two_way_track
 
 
@@ -34,7 +35,7 @@ def test_laps_go_to_and_fro_with_noise():
 
 @pytest.fixture(scope="module")
 def table():
-    return compare_gain_floors(n_animals=5)
+    return run(STUDY, SizedPlan({"animals": 5}, seed=0))["gain_floor.csv"]
 
 
 def test_forward_replay_needs_the_floor(table):

@@ -1,10 +1,12 @@
 """Compiled code is cached, found again, and never older than its sources."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numba
 import pytest
@@ -132,13 +134,72 @@ def test_unwritable_folders_do_no_harm(project, tmp_path):
     assert project.run(**nowhere, HOME=str(blocked), TMPDIR=str(private)) == ["1", "1"]
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have owners on POSIX only")
-def test_a_temporary_folder_that_others_can_write_to_is_not_trusted(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    ours = tmp_path / f"hippocampal-replay-{os.getuid()}"
-    assert ours in replay.jit._roots()
-    ours.chmod(0o777)
-    assert ours not in replay.jit._roots()
+@pytest.fixture
+def roots(tmp_path, monkeypatch):
+    """Take two folders for those that may hold the cache."""
+    if not hasattr(os, "getuid"):
+        pytest.skip("folders have owners on POSIX only")
+    found = [tmp_path / "given" / "hippocampal-replay", tmp_path / "own" / "hippocampal-replay"]
+    monkeypatch.setattr(replay.jit, "_roots", lambda: found)
+    monkeypatch.setattr(replay.jit.atexit, "register", lambda *_: None)
+    return found
+
+
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("mode", [0o777, 0o757, 0o775])
+def test_a_cache_that_others_can_write_to_is_not_used(roots, capsys, level, mode):
+    given, own = roots
+    given.mkdir(parents=True)
+    writable = [given, given.parent][level]
+    writable.chmod(mode)
+    with suppress(PermissionError):  # to be in another group than one's own
+        os.chown(writable, -1, 12345)
+    if mode == 0o775 and writable.stat().st_gid == os.getuid():
+        pytest.skip("this user has no other group")
+    assert replay.jit._root.__wrapped__() == own
+    assert f"Others can write to {given}" in capsys.readouterr().err
+    assert own.stat().st_mode & 0o777 == 0o700
+    writable.chmod(0o755)
+    assert replay.jit._root.__wrapped__() == given
+    assert not capsys.readouterr().err
+
+
+def test_a_folder_of_everybody_may_hold_a_cache_that_nobody_can_rename(roots):
+    given, _ = roots
+    given.mkdir(parents=True)
+    given.parent.chmod(0o1777)  # as /tmp
+    assert replay.jit._root.__wrapped__() == given
+
+
+@pytest.mark.parametrize("whose", ["the folder", "the folder above"])
+def test_a_cache_of_somebody_else_is_not_used(roots, whose, monkeypatch):
+    given, own = roots
+    given.mkdir(parents=True)
+    if os.getuid():  # only the superuser can give folders away
+        monkeypatch.setattr(os, "getuid", lambda: 12345)
+        assert not replay.jit._is_private(given)
+        return
+    os.chown(given if whose == "the folder" else given.parent, 12345, -1)
+    assert replay.jit._root.__wrapped__() == own
+
+
+def test_without_a_private_folder_nothing_is_kept(roots, capsys):
+    for root in roots:
+        root.mkdir(parents=True)
+        root.chmod(0o777)
+    assert replay.jit._root.__wrapped__() is None
+    assert "compiled code is not kept" in capsys.readouterr().err
+
+
+def test_planted_code_is_not_run(project):
+    """Whoever may write to the cache could put a pickle there that runs anything."""
+    project.run()
+    planted = b"cos\nsystem\n(S'touch " + str(project.package / "ran").encode() + b"'\ntR."
+    for path in project.cache.rglob("*.nb[ic]"):
+        path.write_bytes(pickle.dumps(numba.__version__) + planted)
+    project.cache.chmod(0o777)
+    assert project.run()[0] == "1"
+    assert not (project.package / "ran").exists()
 
 
 def test_without_any_folder_nothing_is_kept(monkeypatch):

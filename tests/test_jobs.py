@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.cli.options import read_learners
-from analyses.jobs.results import Results
+from analyses.jobs.results import Part, Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece, SizedPlan, Study
 from analyses.studies import changes, gain_floor
@@ -47,10 +47,7 @@ def summarise(plan, results):
 STUDY = Study(
     "sums",
     "What are the sums?",
-    "replay study sums",
     plan=lambda size, seed: SizedPlan({"numbers": round(3 * size)}, seed),
-    describe=SizedPlan.describe,
-    pieces=SizedPlan.n_pieces,
     make=make,
     summarise=summarise,
     size=lambda plan, piece: -piece.number,
@@ -75,6 +72,36 @@ def content(folder):
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 5])
+def test_parts_are_collected_to_the_same_bytes(n_parts, tmp_path):
+    run(STUDY, PLAN, tmp_path / "whole")
+    parts, made_of_parts = tmp_path / "parts", []
+    for number in reversed(range(1, n_parts + 1)):
+        part = Part(number, n_parts)
+        made.clear()
+        assert run(STUDY, PLAN, parts, part=part) == {}
+        made_of_parts += made
+        run(STUDY, PLAN, parts, part=part)
+        assert made_of_parts[len(made_of_parts) - len(made) :] == made  # nothing twice
+    assert sorted(made_of_parts) == [0, 1, 2]
+    assert Results(parts).status().missing == ["tables", "figures"]
+    made.clear()
+    run(STUDY, PLAN, parts)
+    assert not made
+    assert content(parts) == content(tmp_path / "whole")
+    run(STUDY, PLAN, parts, part=Part(1, n_parts))  # too late, but nothing is lost
+    assert Results(parts).status().missing == []
+
+
+def test_what_a_part_left_is_made_when_they_are_collected(tmp_path):
+    run(STUDY, PLAN, tmp_path, part=Part(2, 2))
+    made.clear()
+    assert len(run(STUDY, PLAN, tmp_path)["sums.csv"])
+    assert sorted(made) == [0, 2]
+    with pytest.raises(ValueError, match="needs a folder"):
+        run(STUDY, PLAN, part=Part(1, 2))
 
 
 def test_only_what_is_missing_or_damaged_is_made(tmp_path):

@@ -23,15 +23,12 @@ MODELS = {
     "counts": {},
     "leaky": {"forgetting": 0.3},
     "overwriting": {"forgetting": 1.0},
-    "volatile": {"surprise_rate": 0.5},
-    "volatile_from_leaky": {"surprise_rate": 0.2, "forgetting": 0.6},
     "reversible": {"reversible": True},
     "recent_episodes": {"retention": "recent_episodes", "capacity": 2},
     "recent_transitions": {"retention": "recent_transitions", "capacity": 4},
     "fading": {"retention": "fading", "capacity": 1.5},
     "all_at_once": {
         "forgetting": 0.2,
-        "surprise_rate": 0.4,
         "reversible": True,
         "retention": "recent_transitions",
         "capacity": 5,
@@ -45,14 +42,13 @@ class SlowModel:
     def __init__(
         self,
         forgetting=0.0,
-        surprise_rate=0.0,
         reversible=False,
         retention="recent_episodes",
         capacity=np.inf,
     ):
-        self.forgetting, self.surprise_rate = forgetting, surprise_rate
+        self.forgetting = forgetting
         self.reversible, self.retention, self.capacity = reversible, retention, capacity
-        self.weights, self.reward, self.kappa = {}, {}, {}
+        self.weights, self.reward = {}, {}
         self.assumed, self.goes, self.time, self.episode = set(), {}, 0, 0
 
     def learn(self, mdp, step):
@@ -75,16 +71,11 @@ class SlowModel:
             del self.weights[pair]
         weights = self.weights.setdefault(pair, {})
         N = sum(weights.values())
-        kappa = self.kappa.setdefault(pair, self.forgetting)
-        if self.surprise_rate:
-            shares = {outcome: weight / N for outcome, weight in weights.items()}
-            average = sum(share**2 for share in shares.values())
-            surprise = max(average - shares.get(next_state, 0.0), 0.0)
-            self.kappa[pair] += self.surprise_rate * (surprise - kappa)
         for outcome in weights:
-            weights[outcome] *= 1 - kappa
+            weights[outcome] *= 1 - self.forgetting
         mean = self.reward.get(pair, 0.0)
-        self.reward[pair] = (mean * N * (1 - kappa) + reward) / (N * (1 - kappa) + 1)
+        kept = N * (1 - self.forgetting)
+        self.reward[pair] = (mean * kept + reward) / (kept + 1)
         weights[next_state] = weights.get(next_state, 0.0) + 1
         self.retain(pair)
 
@@ -120,8 +111,14 @@ class SlowModel:
         return Q
 
 
-@SWEEPING
-@pytest.mark.parametrize("kind", MODELS)
+CASES = [
+    *(("prioritized_sweeping", kind) for kind in MODELS),
+    ("full_backups", "counts"),
+    ("full_backups", "reversible"),
+]
+
+
+@pytest.mark.parametrize(("learner", "kind"), CASES)
 @given(data=st.data())
 @examples(60)
 def test_an_empty_queue_says_that_the_model_is_solved(learner, kind, data):
@@ -148,41 +145,27 @@ def test_an_empty_queue_says_that_the_model_is_solved(learner, kind, data):
     np.testing.assert_allclose(Q[tried], model.solve(world, Q)[tried], rtol=0, atol=1e-10)
 
 
-# What is on decides what is compiled, which takes a while; more is compiled than elsewhere here.
+# What is on decides what is compiled, which takes a while.
 OPTIONS = [
-    {"forgetting": 0.3, "priority": "random", "replay_at": "start_and_end", "max_pops": 9},
-    {
-        "surprise_rate": 0.5,
-        "retention": "fading",
-        "capacity": 3,
-        "priority": "recency",
-        "reversible": True,
-    },
-    {"priority": "expected_value", "replay_at": "start_and_end"},
-    {
-        "retention": "valuable_transitions",
-        "capacity": 5,
-        "forgetting": 1.0,
-        "priority": "first_in",
-    },
-    {
-        "retention": "valuable_transitions",
-        "capacity": 5,
-        "priority": "expected_value",
-        "replay_at": "start_and_end",
-    },
-]
-# The last has the parts of two before it, and compiling these together takes longest; full backups
-# share all parts with sweeping.
-CASES = [
-    *(("prioritized_sweeping", options) for options in OPTIONS[:-1]),
-    ("full_backups", OPTIONS[0]),
-    pytest.param("prioritized_sweeping", OPTIONS[-1], marks=pytest.mark.slow),
-    *(pytest.param("full_backups", each, marks=pytest.mark.slow) for each in OPTIONS[1:]),
+    ("full_backups", {"replay_at": "start_and_end", "reversible": True, "max_pops": 9}),
+    ("prioritized_sweeping", {"forgetting": 0.3, "priority": "random", "max_pops": 9}),
+    (
+        "prioritized_sweeping",
+        {"retention": "fading", "capacity": 3, "priority": "recency", "reversible": True},
+    ),
+    (
+        "prioritized_sweeping",
+        {
+            "retention": "valuable_transitions",
+            "capacity": 5,
+            "priority": "need",
+            "replay_at": "start_and_end",
+        },
+    ),
 ]
 
 
-@pytest.mark.parametrize(("learner", "options"), CASES)
+@pytest.mark.parametrize(("learner", "options"), OPTIONS)
 def test_compiled_code_does_what_the_source_says(learner, options, request):
     mdps = [MAZE, stochastic_tree(seed=1)]
     compiled = [simulate(mdp, learner, options, n_steps=100, log="all") for mdp in mdps]
@@ -209,21 +192,24 @@ def shares(memory, state=0, action=0):
     return found
 
 
-def moved(n, learner="prioritized_sweeping", **params):
-    return taught(learner, experienced(*([row] for row in MOVED[:n]), ends="truncated"), **params)
+def moved(n, **params):
+    return taught(
+        "prioritized_sweeping",
+        experienced(*([row] for row in MOVED[:n]), ends="truncated"),
+        **params,
+    )
 
 
 @pytest.mark.usefixtures("plain")
-@SWEEPING
-def test_three_models_of_a_move(learner):
+def test_three_models_of_a_move():
     """Counts 3 : 2; halved each time 7/8 : 1 : 1/2 ..., and the last outcome only."""
-    assert shares(moved(5, learner)[0]) == pytest.approx({1: 3 / 5, 2: 2 / 5})
+    assert shares(moved(5)[0]) == pytest.approx({1: 3 / 5, 2: 2 / 5})
     leaky = {1: (1 + 1 / 2 + 1 / 4) / 4, 2: 1 + 1 / 2}
     total = sum(leaky.values())
-    assert shares(moved(5, learner, forgetting=0.5)[0]) == pytest.approx(
+    assert shares(moved(5, forgetting=0.5)[0]) == pytest.approx(
         {state: weight / total for state, weight in leaky.items()}
     )
-    assert shares(moved(4, learner, forgetting=1.0)[0]) == {2: 1.0}
+    assert shares(moved(4, forgetting=1.0)[0]) == {2: 1.0}
 
 
 @pytest.mark.usefixtures("plain")
@@ -238,40 +224,10 @@ def test_leaky_integration_is_the_papers_once_a_pair_is_known():
 
 
 @pytest.mark.usefixtures("plain")
-def test_surprise_raises_forgetting():
-    """Never surprised, it counts; each new outcome at (0, 0) is worth less surprise."""
-    memory, _ = moved(3, surprise_rate=0.5)
-    assert memory.model.forgetting[0, 0] == 0.0
-    assert memory.model.visits[0, 0] == 3.0
-    memory, _ = moved(4, surprise_rate=0.5)
-    assert memory.model.forgetting[0, 0] == 0.5  # after that outcome, which was counted as ever
-    assert shares(memory) == {1: 3 / 4, 2: 1 / 4}
-    memory, _ = moved(5, surprise_rate=0.5)
-    # 3 : 1 is halved, then 1 added; the outcome was unlikely by (9 + 1)/16 - 1/4.
-    assert shares(memory) == pytest.approx({1: 1.5 / 3, 2: 1.5 / 3})
-    assert memory.model.forgetting[0, 0] == pytest.approx(0.5 + 0.5 * (3 / 8 - 0.5))
-
-
-@pytest.mark.usefixtures("plain")
-def test_known_chance_is_no_surprise_but_a_move_is():
-    coin = [[(0, 0, 0.0, 1 + i % 2)] for i in range(400)]
-    settled, _ = taught(
-        "prioritized_sweeping", experienced(*coin, ends="truncated"), surprise_rate=0.1
-    )
-    assert settled.model.forgetting[0, 0] < 0.01
-    table = experienced(*coin, *[[(0, 0, 0.0, 3)]] * 20, ends="truncated")
-    counted, _ = taught("prioritized_sweeping", table)
-    assert shares(counted)[3] == pytest.approx(20 / 420)
-    followed, _ = taught("prioritized_sweeping", table, surprise_rate=0.1)
-    assert shares(followed)[3] > 0.6
-
-
-@pytest.mark.usefixtures("plain")
-@SWEEPING
-def test_weight_that_is_lost_altogether_is_not_replayed(learner):
+def test_weight_that_is_lost_altogether_is_not_replayed():
     """Half the weight, a hundred times: the edge is gone, and its place is used again."""
     rows = [[(0, 0, 0.0, 1)], *[[(0, 0, 0.0, 2)]] * 110, [(0, 0, 0.0, 3)]]
-    memory, _ = taught(learner, experienced(*rows, ends="truncated"), forgetting=0.5)
+    memory, _ = taught("prioritized_sweeping", experienced(*rows, ends="truncated"), forgetting=0.5)
     assert set(shares(memory)) == {2, 3}
     assert memory.model.n_edges[0] == memory.model.n_places[0] == 2
     assert memory.model.first_in[1] == -1
@@ -431,16 +387,15 @@ def test_one_episode_is_a_model_reset():
     assert_same_table(one.log.columns("backups"), reset.log.columns("backups"))
 
 
-@SWEEPING
 @pytest.mark.usefixtures("plain")
-def test_at_most_so_many_transitions(learner):
+def test_at_most_so_many_transitions():
     for retention in ("recent_transitions", "valuable_transitions"):
         counts = []
         maze = from_ascii("S..\n.#.\n..G")
         params = {"retention": retention, "capacity": 7, "epsilon": 0.5}
-        steps = simulate(maze, learner, params, n_steps=400).log.steps
+        steps = simulate(maze, "prioritized_sweeping", params, n_steps=400).log.steps
         feed(
-            learner,
+            "prioritized_sweeping",
             steps,
             n_states=maze.n_states,
             n_actions=maze.n_actions,
@@ -458,10 +413,8 @@ def test_at_most_so_many_transitions(learner):
         ({"retention": 4}, "must be one of .* got 4"),
         ({"capacity": 0}, "capacity of .* must be at least 1, got 0"),
         ({"forgetting": 1.5}, "forgetting of .* must be between 0 and 1, got 1.5"),
-        ({"surprise_rate": -1}, "surprise_rate of .* must be between 0 and 1"),
     ],
 )
-@SWEEPING
-def test_unusable_options(learner, params, message):
+def test_unusable_options(params, message):
     with pytest.raises(ValueError, match=message):
-        simulate(MAZE, learner, params, n_steps=10)
+        simulate(MAZE, "prioritized_sweeping", params, n_steps=10)

@@ -1,12 +1,15 @@
 """Every figure is legible in a journal column and on its page, and says what it shows."""
 
+import struct
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 
 from analyses import classify, plots
-from analyses.recordings.predictions import beside_predictions, read_predictions
+from analyses.studies.recorded_replay.predictions import beside_predictions, read_predictions
 from analyses.tables import EXPERIMENT_ORDER, KINDS
 from replay import simulate
 from replay.data import reference_table
@@ -15,6 +18,7 @@ from replay.tasks.published import TASKS
 from replay.worlds.mazes import random_maze
 from replay.worlds.trees import deterministic_tree, stochastic_tree
 
+FOLDER = Path(__file__).parents[1] / "figures"
 SHIPPED = "parity/parity"
 LONG_NAMES = ["prioritized_sweeping_optimistic", "prioritized_sweeping_reset"]
 ELSEWHERE = {  # with the tests of their modules
@@ -154,6 +158,16 @@ def beside_accounts():
     return rows[rows["finding"].isin(rows["finding"].unique()[:6])]
 
 
+def explained():
+    """Accounts of the replay of two animals: probabilities, sequences, and how many there are."""
+    animals = ["rat 1", "rat 2"]
+    rows = table(animal=animals, account=["ceiling", *LONG_NAMES, "walk"])
+    fits = rows.assign(is_control=False, probability=0.25, misfit=0.5, share_of_ceiling=0.4)
+    bits = table(animal=animals, account=["ceiling", *LONG_NAMES, "walk"], sequence=[0, 1, 2])
+    verdicts = pd.DataFrame({"animal": animals, "n_sequences": 80})
+    return fits, bits.assign(lap=bits["sequence"], bits=-5.0 * bits["share"]), verdicts
+
+
 def evidence():
     """All accounts, and the findings with the longest names."""
     rows = reference_table("comparison/evidence")
@@ -181,8 +195,13 @@ FIGURES = {
         rates().assign(discrepancy="D1"),
         differences()[lambda rows: rows["discrepancy"] == "D1"],
     ),
+    "explanation_figure": lambda: explained()[::2],
     "gain_floor_figure": lambda: (gain_floor(),),
+    "headings_figure": lambda: (
+        table(n_cells=[12, 25, 50, 100], other_rate=[0.1, 1.0], outcome=["right", "ambiguous"]),
+    ),
     "learned_graph_figure": graphs,
+    "learners_figure": lambda: (rates()[lambda rows: rows["time_step"] == 250_000],),
     "learning_curves_figure": lambda: (rates(),),
     "mdps_figure": lambda: (mdps(),),
     "parity_experiments_figure": lambda: (parity(),),
@@ -190,14 +209,20 @@ FIGURES = {
     "recorded_kinds_figure": lambda: (
         table(state_size=[5.0, 15.0, 30.0], kind=[*KINDS]).drop(columns="count"),
     ),
-    "recorded_statistics_figure": lambda: (beside_accounts(),),
     "replay_events_figure": replayed,
     "replay_kinds_figure": lambda: (replay_kinds(),),
     "replay_over_time_figure": lambda: (kinds(time_step=[250_000, 1_000_000])[:20],),
     "sweep_figure": lambda: (swept(),),
     "task_figure": lambda: typical("w_track"),
 }
-ON_A_PAGE = {  # of one size, for a page
+ON_A_PAGE = {  # for a page
+    "explained_sequences_figure": lambda: plots.explained_sequences_figure(*explained()[1:]),
+    "identifiability_figure": lambda: plots.identifiability_figure(
+        pd.DataFrame(
+            {"n_sequences": [30, 90], "recovered": 0.9, "sure": 0.5, "right_if_sure": 1.0}
+        ),
+        table(n_sequences=[30, 90], truth=[*PAPER_LEARNERS], found=[*PAPER_LEARNERS]),
+    ),
     "found_accounts_figure": lambda: plots.found_accounts_figure(
         reference_table("comparison/confusion")
     ),
@@ -212,7 +237,8 @@ ON_A_PAGE = {  # of one size, for a page
 
 def test_every_figure_is_looked_at():
     made = {name for name in plots.__all__ if name.endswith(("_figure", "_figures"))}
-    assert {*FIGURES} | {*ON_A_PAGE} | ELSEWHERE == made
+    shown = {*FIGURES} | {*ON_A_PAGE} | {"recorded_statistics_figures"} | ELSEWHERE
+    assert shown == made
 
 
 @pytest.mark.parametrize("width", [8.5, pytest.param(17.5, marks=pytest.mark.slow)])
@@ -220,8 +246,23 @@ def test_every_figure_is_looked_at():
 def test_a_figure_is_legible(name, width, assert_legible):
     figure = getattr(plots, name)(*FIGURES[name](), width_cm=width)
     assert figure.get_size_inches()[0] == pytest.approx(width / 2.54)
-    assert figure.get_size_inches()[1] < 24.7 / 2.54  # the height of a page
+    assert figure.get_size_inches()[1] < (22 if width > 8.5 else 24.7) / 2.54  # 24.7 cm: a page
     assert_legible(figure)
+
+
+@pytest.mark.parametrize("width", [8.5, pytest.param(17.5, marks=pytest.mark.slow)])
+def test_the_figures_of_a_recordings_statistics_are_legible(width, assert_legible):
+    for _, figure in plots.recorded_statistics_figures(beside_accounts(), width_cm=width):
+        assert figure.get_size_inches()[1] < 22 / 2.54
+        assert_legible(figure)
+
+
+def test_shipped_pictures_fit_a_page():
+    """A picture is 17.5 cm wide, or a column's 8.5 cm, and at most 22 cm high."""
+    for path in FOLDER.glob("**/*.png"):
+        width, height = struct.unpack(">II", path.read_bytes()[16:24])
+        is_column = path.stem.startswith("recorded_") or path.parent != FOLDER
+        assert height / width * (8.5 if is_column else 17.5) <= 22, path.name
 
 
 @pytest.mark.parametrize("name", ON_A_PAGE)
@@ -238,4 +279,4 @@ def test_the_page_of_all_findings_fits_a_page():
     sums, confusion = (reference_table(f"comparison/{name}") for name in ("sums", "confusion"))
     own = sums[sums["account"].isin(few)]
     figure = plots.page_figure(rows[rows["account"].isin(few)], own, confusion)
-    assert figure.get_size_inches()[1] < 23.5 / 2.54
+    assert figure.get_size_inches()[1] < 22 / 2.54

@@ -5,7 +5,9 @@ or as many as the environment variable ``MALFORMED_EXAMPLES`` says.
 """
 
 import itertools
+import json
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,21 +18,27 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+import test_readers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from malformed import damage, is_ours, malformed_options, time_limit
 from typer.testing import CliRunner
 
 from analyses.cli import app, paper, simulations, studies
+from analyses.cli.options import read_part
 from analyses.findings import table
+from analyses.jobs.mdp_files import read_mdp, write_mdps
 from analyses.jobs.results import Results
 from analyses.jobs.workers import n_processes
+from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.track_graphs import read_track
 from analyses.reward_rate import normalise
 from analyses.sequences.classification import classify, classify_paths
 from analyses.sequences.experience import Experience
 from analyses.sequences.growing import chain_kinds
 from analyses.sequences.pauses import replayed_moves
 from analyses.sequences.place_sequences import Detection, place_sequences
+from analyses.studies.pages import page_of_folders
 from replay import LEARNERS, MDP, EventLog, feed, simulate, sweep
 from replay.checks import shown
 from replay.data import data_file, reference_table
@@ -536,11 +544,12 @@ def planned(command, **options):
         )
     plans = []
 
-    def plan_only(study, plan, out, jobs, cluster=None):
+    def plan_only(study, plan, out, jobs, cluster=None, pieces=None):
         n_processes(jobs)
+        read_part(pieces)
         Results(out)
         plans.append(study.all_pieces(plan)[:1000])
-        study.describe(plan)
+        plan.describe()
 
     with pytest.MonkeyPatch.context() as patch:
         for module in (paper, simulations, studies):
@@ -579,9 +588,8 @@ COMMAND_ENTRIES = {
         },
         "compare": {
             "task": "linear_track",
-            "learner": "dyna_q n_replays=5",
-            "animals": "2",
-            "behaviour": "own",
+            "account": "dyna_q,blind_walks",
+            "draws": "2",
             "seed": "1",
             "out": "comparison",
         },
@@ -595,7 +603,13 @@ COMMAND_ENTRIES = {
             "out": "changes",
         },
         "demands": {"learner": "q_learning,sfma", "mdps": "2", "visits": "2", "out": "demands"},
-        "study": {"name": "gain_floor", "size": "0.1", "seed": "1", "jobs": "2", "out": "study"},
+        "study": {
+            "name": "gain_floor",
+            "size": "0.1",
+            "seed": "1",
+            "pieces": "2/3",
+            "out": "study",
+        },
     }.items()
 }
 
@@ -645,7 +659,7 @@ def read_damaged(pick):
         world = mazes.from_ascii("S.G") if pick(2) else None
         EventLog(small_log().tables, {"log": "all"}, world).save(folder)
         damage(folder, pick)
-        before = {path: path.stat().st_mtime_ns for path in Path(outside).rglob("*")}
+        before = {path: path.lstat().st_mtime_ns for path in Path(outside).rglob("*")}
         try:
             log = looked_at(EventLog.load(folder))
         except Exception as error:
@@ -653,7 +667,7 @@ def read_damaged(pick):
                 raise AssertionError(f"no error of ours: {error!r}") from error
         else:
             is_log(log)
-        assert before == {path: path.stat().st_mtime_ns for path in Path(outside).rglob("*")}
+        assert before == {path: path.lstat().st_mtime_ns for path in Path(outside).rglob("*")}
 
 
 @settings(
@@ -665,3 +679,125 @@ def read_damaged(pick):
 def test_a_damaged_log_is_read_as_it_was_or_refused(data):
     with time_limit():
         read_damaged(lambda n: data.draw(st.integers(0, n - 1)))
+
+
+# -- files of every format -------------------------------------------------------------------
+
+
+def recording_as(suffix):
+    """Give a function that writes a recording in one format."""
+
+    def write(path):
+        table = pd.DataFrame({"time": test_readers.TIME, "x": test_readers.XY[:, 0], "y": 0.0})
+        if suffix == "npz":
+            np.savez_compressed(path, **test_readers.ARRAYS)
+        elif suffix == "nc":
+            test_readers.dataset().to_netcdf(path, engine="h5netcdf")
+        elif suffix == "nwb":
+            test_readers.TestNWB().write(path)
+        else:
+            getattr(table, f"to_{suffix}")(path, index=False)
+
+    return write
+
+
+def read_as_recording(path):
+    session = test_readers.POSITIONS if path.suffix == ".nc" else None
+    read_recording(path, test_readers.LAID_OUT, session=session)
+
+
+def write_results(path):
+    """Write a folder of results with a finished piece, a log, a table and a figure."""
+    results = Results(path)
+    held = {"study": "mine", "command": "replay mine", "pieces": {"maze": 1}}
+    with results.writing(held):
+        results.keep_piece("maze", 0, {"pieces/maze/0/windows.parquet": b"a piece"})
+        results.write("curves.csv", WINDOWS)
+        results.write("windows.parquet", WINDOWS)
+        results.finish("tables")
+        (path / "figures").mkdir()
+        (path / "figures" / "curves.png").write_bytes(b"a figure")
+        results.finish("figures")
+
+
+def read_results(path):
+    """Look at results, read them, and resume them, each as far as it goes."""
+    results, errors = Results(path), []
+    for use in (
+        results.status,
+        results.check_tables,
+        lambda: results.read("curves.csv"),
+        lambda: results.read("windows.parquet"),
+        lambda: results.read_piece("windows", "maze", 0),
+        lambda: page_of_folders([path], path.parent / "page.html"),
+        lambda: results.writing(results.manifest()).__enter__(),
+    ):
+        try:
+            use()
+        except Exception as error:
+            errors.append(error)
+            if not is_ours(error):
+                raise
+    if errors:
+        raise errors[0]
+
+
+FORMATS = {
+    **{f"session.{suffix}": (recording_as(suffix), read_as_recording)
+       for suffix in ("npz", "nc", "nwb", "csv", "parquet")},
+    "track.json": (lambda path: path.write_text(json.dumps(test_readers.TRACK)), read_track),
+    "maze.json": (lambda path: write_mdps({"maze": make_corridor()}, path.parent), read_mdp),
+    "findings.csv": (lambda path: own_findings().to_csv(path, index=False), table.findings),
+    "results": (write_results, read_results),
+}  # fmt: skip
+"""Name -> how a file or folder of that format is written, and how it is read."""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Write the file of each format once."""
+    folder = tmp_path_factory.mktemp("written")
+
+    def find(name):
+        if not (folder / name).exists():
+            if name.endswith("nwb"):
+                pytest.importorskip("pynwb")
+            FORMATS[name][0](folder / name)
+        return folder / name
+
+    return find
+
+
+@settings(
+    max_examples=N_EXAMPLES,
+    deadline=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
+)
+@pytest.mark.parametrize("name", FORMATS)
+@given(data=st.data())
+def test_a_damaged_file_of_any_format_is_read_or_refused(name, written, data):
+    """Nothing outside its folder is changed, and no link, pipe or device makes it hang."""
+    source = written(name)
+    with tempfile.TemporaryDirectory() as place, time_limit():
+        folder, outside = Path(place) / "given", Path(place) / "outside"
+        outside.mkdir()
+        for other in ("thesis.txt", ".thesis.txt.4242", "notes.csv"):
+            (outside / other).write_text("mine")
+        if source.is_dir():
+            shutil.copytree(source, folder / name)
+        else:
+            folder.mkdir()
+            shutil.copy(source, folder)
+        for _ in range(data.draw(st.integers(1, 2))):
+            if any(path.is_file() for path in folder.rglob("*")):
+                damage(folder / name if source.is_dir() else folder,
+                       lambda n: data.draw(st.integers(0, n - 1)), outside)  # fmt: skip
+        try:
+            FORMATS[name][1](folder / name)
+        except Exception as error:
+            if not is_ours(error):
+                raise AssertionError(f"no error of ours: {error!r}") from error
+        assert sorted(path.name for path in outside.iterdir()) == [
+            ".thesis.txt.4242", "notes.csv", "thesis.txt",
+        ]  # fmt: skip
+        assert {path.read_text() for path in outside.iterdir()} == {"mine"}

@@ -3,8 +3,12 @@
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import examples
 
-from replay.worlds.mazes import from_ascii, layout, random_maze
+from replay import MDP, Phase, Protocol
+from replay.worlds.mazes import barriers, from_ascii, layout, random_maze
 
 # Mean, standard deviation over 300 mazes made by the original code, and last digit given.
 ORIGINAL = {
@@ -210,9 +214,104 @@ def test_drawing_errors(text, message):
 
 
 def test_other_errors():
-    with pytest.raises(ValueError, match="cell_size must be above 0 cm; got 0"):
+    with pytest.raises(ValueError, match=r"cell_size must be at least 0\.5 cm; got 0"):
         from_ascii("SG", cell_size=0)
     from replay.worlds.trees import stochastic_tree
 
     with pytest.raises(ValueError, match="is not a maze: its labels"):
         layout(stochastic_tree())
+
+
+# -- barriers -------------------------------------------------------------------------------
+
+ROOMS = """
+    . . .|. G
+      -+
+    # .|. . .
+    -    |
+    S . .|. .
+"""
+
+
+def pairs_of_cells(maze):
+    return {frozenset(maze.labels[state] for state in pair) for pair in barriers(maze).tolist()}
+
+
+def test_drawn_barriers():
+    maze = from_ascii(ROOMS)
+    assert maze.labels == from_ascii("....G\n#....\nS....").labels
+    expected = {((3, 3), (4, 3)), ((2, 3), (2, 2)), ((2, 2), (3, 2)), ((3, 1), (4, 1))}
+    assert pairs_of_cells(maze) == {frozenset(pair) for pair in expected}
+    built = from_ascii("....G\n#....\nS....")
+    for one, other in expected:
+        built = built.with_barrier(one, other)
+    assert maze == built
+
+
+def test_corners_and_walls_take_any_line():
+    assert from_ascii("S . G\n + |\n. . .") == from_ascii("S.G\n...")
+    assert from_ascii("S|# G\n\n. . .") == from_ascii("S#G\n...")
+    assert from_ascii("S . G|\n- -\n") == from_ascii("S.G")
+
+
+@pytest.mark.parametrize(
+    ("drawing", "message"),
+    [
+        ("|S G|", r"Character 1 of line 1 is a cell, .* got '\|'"),
+        ("S-. G", r"Character 2 of line 1 is between two cells of a line, .* got '-'"),
+        ("S . G\n|\n. . .", r"Character 1 of line 2 is between two lines of cells, .* got '\|'"),
+        ("S . G\n-#\n. . .", r"Character 2 of line 2 is between four cells, .* got '#'"),
+    ],
+)
+def test_barriers_out_of_place_are_refused(drawing, message):
+    with pytest.raises(ValueError, match=message):
+        from_ascii(drawing)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@examples(100)
+def test_a_barrier_closes_one_connection_both_ways(seed):
+    rng = np.random.default_rng(seed)
+    maze = random_maze(8, rng)
+    edges = [pair for pair in maze.to_networkx().to_undirected().edges() if pair[0] != pair[1]]
+    one, other = edges[rng.integers(len(edges))]
+    named = rng.random() < 0.5
+    barred = maze.with_barrier(*((maze.labels[one], maze.labels[other]) if named else (one, other)))
+    graph = maze.to_networkx()
+    graph.remove_edges_from([*graph.subgraph([one, other]).edges(keys=True)])
+    left = {tuple(sorted(pair)) for pair in graph.edges() if pair[0] != pair[1]}
+    kept = {tuple(sorted(pair)) for pair in barred.to_networkx().edges() if pair[0] != pair[1]}
+    assert kept == left - {(min(one, other), max(one, other))}
+    assert barriers(maze).tolist() == []
+    assert pairs_of_cells(barred) == {frozenset((maze.labels[one], maze.labels[other]))}
+    assert Protocol([Phase(maze, 1), Phase(barred, 1)]).n_steps == 2
+    with pytest.raises(ValueError, match="A barrier stands between two neighbouring states"):
+        barred.with_barrier(one, other)
+
+
+def test_what_a_slippery_move_pays_at_a_barrier():
+    ice = MDP.from_tables(
+        [[[0.5, 0.25, 0.25]], [[1, 0, 0]], [[1, 0, 0]]],
+        reward=[[[1, 2, 3]], [[5, 0, 0]], [[0, 0, 0]]],
+        terminal=[2],
+    )
+    barred = ice.with_barrier(0, 1)
+    assert barred.successors(0, 0).tolist() == [0, 2]
+    assert barred.probability.tolist() == [0.75, 0.25, 1]
+    np.testing.assert_allclose(barred.reward, [(0.5 * 1 + 0.25 * 0) / 0.75, 3, 0], rtol=1e-15)
+    assert barred.successors(1, 0).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "message"),
+    [
+        (0, 2, r"no move leads from 0 to 2\. From 0 moves lead to \(2, 1\)"),
+        (0, 0, "no move leads from 0 to 0"),
+        ((1, 1), (1, 4), r"no state with the label \(1, 4\); its labels are like \(1, 1\)"),
+        (0, 3, "state must be"),
+        ([1], 0, r"no state with the label \[1\]"),
+    ],
+)
+def test_barriers_elsewhere_are_refused(one, other, message):
+    with pytest.raises(ValueError, match=message):
+        from_ascii("S.G").with_barrier(one, other)

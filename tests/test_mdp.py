@@ -1,7 +1,10 @@
 """MDPs: checks, exact solutions compared with brute force, conversion to graphs and back."""
 
 import itertools
+import os
 import pickle
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import networkx as nx
@@ -434,3 +437,28 @@ def test_a_graph_of_an_mdp_is_complete():
 
 def test_uniform_policy():
     assert uniform_policy(SimpleNamespace(n_states=2, n_actions=4)).tolist() == [[0.25] * 4] * 2
+
+
+RATES = """
+import numpy as np
+from replay.experiments import EXPERIMENTS
+from replay.worlds.mdp import uniform_policy
+for name in ("stochastic_tree", "maze"):
+    mdp = EXPERIMENTS[name].mdp(0)
+    policy = mdp.solve(0.99).policy
+    print(mdp.reward_rate(uniform_policy(mdp)).hex(), mdp.reward_rate(policy, 0.1).hex())
+"""
+
+
+def test_reward_rates_have_the_same_bits_on_any_processor():
+    """Linear algebra is told to work as on other processors (on x86; elsewhere it ignores this)."""
+    found = set()
+    for processor in ("Prescott", "SkylakeX", "Haswell"):
+        environment = os.environ | {"OPENBLAS_CORETYPE": processor}
+        command = [sys.executable, "-c", RATES]
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True, timeout=100
+        )
+        found.add(done.stdout)
+    assert len(found) == 1
+    assert min(found).count("0x") == 4

@@ -11,12 +11,11 @@ from test_learners import assert_same_run, module
 from replay import feed, simulate
 from replay.learners import find_learner, prioritized_memory_access
 from replay.learners.contract import Pause, Sizes
+from replay.learners.prioritized_memory_access.paths import draw_extension
+from replay.learners.prioritized_memory_access.priority_table import refresh
 from replay.log.backups import REST
-from replay.parts.memory_access.paths import draw_extension
-from replay.parts.memory_access.priority_table import refresh
-from replay.parts.memory_access.values import state_value
 from replay.parts.numbering import meet
-from replay.parts.policies import softmax
+from replay.parts.policies import best_value, softmax
 from replay.worlds.mazes import from_ascii, open_maze, two_way_track
 from replay.worlds.trees import stochastic_tree
 
@@ -113,8 +112,6 @@ def test_nothing_is_replayed_before_a_reward():
 def test_an_end_that_is_no_goal_is_not_linked():
     memory, _ = taught(LAP.assign(terminated=False, truncated=[False, False, True]))
     assert memory.need.chain.first_out[3] == -1
-    memory, _ = taught(LAP, link_starts=False)
-    assert memory.need.chain.first_out[3] == -1
     memory, _ = taught(LAP)
     assert memory.need.chain.edges["next_state"][memory.need.chain.first_out[3]] == 0
 
@@ -123,13 +120,6 @@ def test_without_need_gain_alone_decides():
     _, backups = taught(LAP, **HALVES, need="one")
     assert (backups["need"] == 1.0).all()
     np.testing.assert_array_equal(backups["priority"], backups["gain"])
-
-
-def test_on_policy_values_are_those_of_the_softmax():
-    memory, _ = taught(LAP, **HALVES, on_policy=True, n_step=False)
-    # In state 2, a difference of 1 makes one of two actions nine times as likely.
-    assert memory.values[2] == pytest.approx(0.9)  # noqa: PD011
-    assert memory.action_values[1, 0] == pytest.approx(0.45)
 
 
 def test_what_is_worth_too_little_is_not_replayed():
@@ -145,43 +135,27 @@ def test_need_at_rest_is_the_share_of_time():
     np.testing.assert_allclose(memory.need.expected, 1 / 4, atol=1e-11)
 
 
-def test_a_path_is_extended_greedily_or_by_the_policy(rng):
+def test_a_path_is_extended_greedily(rng):
     memory, _ = taught(LAP)
     memory.action_values[1] = 0.0, 0.5
     memory.path.state[0] = memory.path.action[0] = 0  # from state 0 to state 1
     draw = draw_extension
-    params = prioritized_memory_access.Params(inverse_temperature=2 * math.log(3))
+    params = prioritized_memory_access.Params()
     assert draw(params, memory, 0, rng) == -1
     assert {draw(params, memory, 1, rng) for _ in range(50)} == {1}
-    for policy, share in enumerate([3 / 4, 0.975]):
-        on_policy = params._replace(on_policy=True, plan_policy=policy)
-        drawn = [draw(on_policy, memory, 1, rng) for _ in range(4000)]
-        assert np.mean(drawn) == pytest.approx(share, abs=0.03)  # over four standard errors
     memory.action_values[1] = 0.5
     assert np.mean([draw(params, memory, 1, rng) for _ in range(4000)]) == pytest.approx(
         1 / 2, abs=0.035
     )
 
 
-def test_traces_reach_back_to_the_start():
-    memory, _ = taught(LAP, trace_decay=0.5, discount=0.8, max_backups=0)
-    assert memory.action_values[:3, 0] == pytest.approx([0.16, 0.4, 1.0])
-    table = pd.concat([LAP, LAP.assign(action=1)], ignore_index=True)
-    memory, _ = taught(table, trace_decay=1.0, discount=1 / 2, max_backups=0, learning_rate=1 / 2)
-    # The second lap takes the other action, and leaves the values of the first as they are.
-    assert memory.action_values[:3, 0] == pytest.approx([1 / 8, 1 / 4, 1 / 2])
-
-
 SETTINGS = [
     {},
     {"pre_explored": True, "one_step_late": True},
-    {"on_policy": True, "learning_rate": 0.3},
-    {"n_step": False, "need": "one", "gain_floor": 0.0},
-    {"link_starts": False, "transition_rate": 0.2, "max_backups": 50},
-    {"act_policy": "epsilon_greedy", "plan_policy": "epsilon_greedy", "trace_decay": 0.9},
-    {"allow_loops": True, "replay_bumps": True, "on_policy": True, "tie_break": "random"},
-    {"replay_at": "step", "need": "current_state", "copy_targets": True, "learning_rate": 0.3},
-    {"use_gain": False, "need": "stationary_distribution", "opportunity_cost": True},
+    {"n_step": False, "need": "one", "gain_floor": 0.0, "learning_rate": 0.3},
+    {"act_policy": "epsilon_greedy", "transition_rate": 0.2, "max_backups": 50},
+    {"replay_at": "step", "need": "current_state", "forgetting": 0.01},
+    {"use_gain": False, "need": "stationary_distribution"},
 ]
 
 
@@ -203,7 +177,7 @@ def test_only_what_changed_is_computed_anew_and_nothing_is_missed(params):
     refresh(full, memory)
     gain, priority, highest = table.gain.copy(), table.priority.copy(), table.highest.copy()
     for state in range(len(memory.values)):
-        value = state_value(full, memory, state, full.plan_policy)
+        value = best_value(memory.action_values, state)
         assert memory.values[state] == value  # noqa: PD011
         meet(table.stale, state)
     refresh(full, memory)
@@ -212,8 +186,7 @@ def test_only_what_changed_is_computed_anew_and_nothing_is_missed(params):
     np.testing.assert_array_equal(table.highest, highest)
     np.testing.assert_array_equal(highest, priority.max(axis=1))
     moved = memory.next_state != np.arange(len(memory.values))[:, None]
-    expected = (moved | full.replay_bumps) & (memory.next_state >= 0)
-    assert ((priority >= 0) == expected).all()
+    assert ((priority >= 0) == (moved & (memory.next_state >= 0))).all()
 
 
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
@@ -225,13 +198,11 @@ def test_the_value_of_a_backup_is_need_times_the_gains_of_its_steps(params):
     gain = pops["gain"].sum() if run.learner.params.use_gain else 1.0
     np.testing.assert_allclose(gain * pops["need"].first(), pops["priority"].first())
     assert (pops["priority"].max() == pops["priority"].min()).all()
-    # The steps of one backup join forward, without a loop unless these are allowed.
+    # The steps of one backup join forward, without a loop.
     within = backups.duplicated(["event", "pop"])
     assert (backups["state"][within] == backups["next_state"].shift()[within]).all()
-    simple = pops["state"].nunique() == pops.size()
-    assert simple.all() != run.learner.params.allow_loops
-    bumps = backups["state"] == backups["next_state"]
-    assert bumps.any() == run.learner.params.replay_bumps
+    assert (pops["state"].nunique() == pops.size()).all()
+    assert (backups["state"] != backups["next_state"]).all()
     everywhere = params.get("need", "one") == "one" and run.learner.params.use_gain
     assert within.any() == (run.learner.params.n_step and everywhere)
 
@@ -366,13 +337,12 @@ def links(mdp, **params):
 def test_an_end_is_linked_to_every_start_alike(pre_explored):
     """As in the published code: before the first episode, Tgoal2start is uniform over all starts.
 
-    (`replay/parts/memory_access/whereabouts.py` then learns it, with the transition rate.)
+    (`whereabouts.link_episodes` then learns it, with the transition rate.)
     """
     random_starts = from_ascii("...G")
     third = pytest.approx(1 / 3)
     assert links(random_starts, pre_explored=pre_explored) == {0: third, 1: third, 2: third}
     assert links(from_ascii("S..G"), pre_explored=pre_explored) == {0: 1.0}
-    assert links(random_starts, pre_explored=pre_explored, link_starts=False) == {}
 
 
 def test_an_end_in_an_unknown_world_is_linked_to_its_own_start():

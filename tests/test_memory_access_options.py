@@ -17,30 +17,16 @@ OPTIONS = {
     "published": {},
     "own_timing": {"one_step_late": False},
     "slow_learning": {"learning_rate": 0.3},
-    "copy_targets": {"learning_rate": 0.3, "copy_targets": True},
-    "trace_decay": {"trace_decay": 0.8, "learning_rate": 0.5},
-    "long_traces": {"trace_decay": 1.0, "discount": 0.99},
     "act_policy": {"act_policy": "epsilon_greedy", "epsilon": 0.3},
-    "plan_policy": {"plan_policy": "epsilon_greedy", "epsilon": 0.2},
-    "on_policy": {"on_policy": True, "learning_rate": 0.5},
-    "two_policies": {"on_policy": True, "plan_policy": "epsilon_greedy", "epsilon": 0.4},
     "every_step": {"replay_at": "step", "max_backups": 6},
     "every_step_at_once": {"replay_at": "step", "max_backups": 6, "one_step_late": False},
     "episode_end": {"replay_at": "episode_end"},
-    "loops": {"allow_loops": True, "learning_rate": 0.5},
-    "loops_on_policy": {"allow_loops": True, "on_policy": True, "learning_rate": 0.5},
-    "bumps": {"replay_bumps": True},
-    "bumps_and_loops": {"replay_bumps": True, "allow_loops": True, "on_policy": True},
-    "longest": {"tie_break": "longest", "use_gain": False, "need": "one"},
-    "random_tie": {"tie_break": "random", "use_gain": False, "need": "one"},
     "gain_of_one": {"use_gain": False},
     "need_of_one": {"need": "one"},
     "need_here": {"need": "current_state"},
     "long_run": {"need": "stationary_distribution", "transition_rate": 0.3},
     "no_floor": {"gain_floor": 0.0, "min_priority": 1e-12},
-    "opportunity_cost": {"opportunity_cost": True, "min_priority": np.inf},
     "single_steps": {"n_step": False},
-    "unlinked": {"link_starts": False},
     "unexplored": {"pre_explored": False},
 }
 """What differs from the published parameters."""
@@ -104,7 +90,6 @@ def test_every_backup_is_that_of_the_readable_version(world, option):
 CERTAIN = {
     "floor of 0": {"gain_floor": 0.0, "min_priority": 1e-12},
     "worth little": {"gain_floor": 0.0, "min_priority": 0.02},
-    "worth a step": {"gain_floor": 0.0, "min_priority": np.inf, "opportunity_cost": True},
 }
 
 

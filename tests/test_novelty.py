@@ -13,6 +13,7 @@ from replay_tables import (
     compute,
     eight,
     make_task,
+    null_test,
     random_pairs,
     replays,
     sequence,
@@ -21,7 +22,6 @@ from replay_tables import (
 
 from analyses.measures import STATISTICS
 from analyses.measures.novelty import opposite_pairs
-from analyses.measures.nulls import null_test
 from analyses.sequences.classification import classify
 from analyses.sequences.place_sequences import Detection
 from replay import simulate

@@ -11,12 +11,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from replay_tables import make_task, permutation_test, random_pairs, replays, sequence
+from replay_tables import make_task, null_test, permutation_test, random_pairs, replays, sequence
 
 from analyses.measures import STATISTICS
 from analyses.measures.nulls import (
     distinct,
-    null_test,
     padded,
     random_edges,
     random_walks,
@@ -165,15 +164,6 @@ def test_same_seed_same_p():
         null_test(joined, reactivated(), shuffled_order, n_draws=50, seed=4) for _ in "ab"
     )
     assert first == second
-
-
-def test_errors_say_what_is_wrong():
-    with pytest.raises(ValueError, match=r"Unknown alternative 'more'\. Choose from: greater"):
-        null_test(joined, reactivated(), shuffled_order, alternative="more")
-    with pytest.raises(ValueError, match="n_draws must be a whole number of at least 1, got 0"):
-        null_test(joined, reactivated(), shuffled_order, n_draws=0)
-    with pytest.raises(ValueError, match="seed must be a whole number of at least 0, got -1"):
-        null_test(joined, reactivated(), shuffled_order, seed=-1)
 
 
 def test_sequences_per_pause_and_by_chance():

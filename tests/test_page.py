@@ -1,7 +1,9 @@
 """The page equals the tables, accesses no network, and works."""
 
+import base64
 import json
 import re
+import zlib
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,11 +15,10 @@ from typer.testing import CliRunner
 
 from analyses import classify, place_sequences
 from analyses.cli import app
-from analyses.plots import write_page
-from analyses.plots.page import writing
-from analyses.plots.page.packing import pack, unpack
-from analyses.plots.page.worlds import describe_world
-from analyses.recordings.event_kinds import sequence_kinds
+from analyses.page import write_page, writing
+from analyses.page.packing import pack
+from analyses.page.worlds import describe_world
+from analyses.recordings.kinds.event_kinds import sequence_kinds
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.sequences.pauses import replayed_moves
 from analyses.studies.pages import DecodedResults, page_of_folders
@@ -29,6 +30,16 @@ from replay.worlds.mazes import from_ascii, random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.tracks import make_wtrack
 from replay.worlds.trees import deterministic_tree
+
+
+def unpack(packed):
+    """Unpack columns as the page does."""
+    content = zlib.decompress(base64.b64decode(packed["data"]))
+    columns = {}
+    for name, (kind, begin, n) in packed["columns"].items():
+        values = np.frombuffer(content, f"<{kind.lstrip('+')}", n, begin)
+        columns[name] = np.cumsum(values.astype(np.int64)) if kind.startswith("+") else values
+    return columns
 
 
 def data_of(path):
@@ -312,6 +323,9 @@ def test_how_worlds_are_drawn():
     maze = describe_world(from_ascii("S.G", cell_size=5))
     assert (maze["style"], maze["unit"]) == ("maze", 5.0)
     assert len(unpack(maze)["wall_x"]) == 12
+    barred = from_ascii("S.G\n...").with_barrier((1, 2), (2, 2)).with_barrier((1, 1), (2, 1))
+    later = unpack(describe_world(barred, {0: [(0, 1), (1, 0)], 10: []}))
+    assert (later["barrier_one"].tolist(), later["barrier_other"].tolist()) == ([3], [4])
     tree = describe_world(deterministic_tree(3, 2))
     assert tree["style"] == "graph"
     track = MDP.from_networkx(make_wtrack(), bin_size=15.0)

@@ -9,10 +9,10 @@ import statistics
 import pytest
 
 from analyses import classify
-from analyses.plots import write_page
+from analyses.page import write_page
 from replay.simulation import feed, simulate
 from replay.worlds.changing_worlds import moving_wall
-from replay.worlds.mazes import random_maze
+from replay.worlds.mazes import from_ascii, random_maze
 
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: pip install --group browser"
@@ -157,6 +157,90 @@ def test_an_address_leads_to_one_event(opened, logs):
     assert page.evaluate("location.hash") == f"#run=0&event={novel['event']}"
 
 
+def test_filters_are_in_the_address(opened):
+    page = opened("#run=0&beside=1&step=0&kinds=novel_path&pauses=step,rest&from=4")
+    assert page.get_by_role("checkbox", name="Novel path").is_checked()
+    assert not page.get_by_role("checkbox", name="Episode, reverse").is_checked()
+    assert page.locator("#shortest").input_value() == "4"
+    page.get_by_role("checkbox", name="Episode, reverse").check()
+    before = page.locator("#matching").inner_text()
+    page.locator("#shortest").fill("3")  # at once, without leaving the field
+    assert page.locator("#matching").inner_text() != before
+    page.get_by_role("button", name="Copy link").click()
+    assert page.evaluate("location.hash") == (
+        "#run=0&beside=1&step=0&kinds=reverse_episode,novel_path&pauses=step,rest"
+    )
+
+
+def test_an_address_that_is_not_on_the_page_is_told(opened):
+    page = opened("#run=7&event=99999999&kinds=novel_path,melody")
+    told = page.get_by_role("status").filter(has_text="not on this page").inner_text()
+    assert all(asked in told for asked in ("kinds melody", "run 7", "event 99999999"))
+    page.keyboard.press("n")
+    assert page.locator("#notice").inner_text() == ""
+
+
+def test_chains_across_pauses_are_those_of_the_table(opened, logs):
+    page = opened("#run=0&beside=1&step=0")
+    page.get_by_role("radio", name="continued in later pauses").check()
+    across = [classify(log, min_length=3, across_events=True) for log in logs]
+    assert table_of(page)["All that match"] == [len(table) for table in across]
+    assert "across replay events" in page.locator("#counted").inner_text()
+    assert page.locator("#longest").input_value() == str(max(t["length"].max() for t in across))
+    page.locator("#shortest").fill("5")
+    page.keyboard.press("Escape")
+    page.locator("#next").click()
+    assert "It continues in the pauses of the next" in page.locator("#event").inner_text()
+
+
+def test_all_letters_on_badges_have_contrast(opened):
+    for scheme in ("light", "dark"):
+        page = opened("#run=0&beside=1", scheme=scheme)
+        least = page.evaluate(
+            """() => Math.min(...page.theme.kinds.concat(PIECE_COLOURS)
+                .map((colour) => contrast(colour, inkOn(colour))))"""
+        )
+        assert least >= 4.5
+
+
+def test_barriers_are_drawn(browser, tmp_path):
+    maze = from_ascii("S....\n.....\n....G").with_barrier((2, 2), (3, 2))
+    log = simulate(maze, "episodic_control", n_steps=200, seed=1).log
+    page = browser.new_context(offline=True).new_page()
+    page.goto(write_page(log, tmp_path / "page.html").as_uri())
+    page.locator("body[data-ready]").wait_for()
+    colour, wall = page.evaluate(
+        """() => {
+            const view = page.views[0], world = worldOf(view.run), still = view.still;
+            const [a, b] = [world.barrier_one[0], world.barrier_other[0]];
+            const scale = still.width / view.canvas.clientWidth;
+            const at = [(view.px[a] + view.px[b]) / 2, (view.py[a] + view.py[b]) / 2];
+            const pixel = still.getContext("2d").getImageData(at[0] * scale, at[1] * scale, 1, 1);
+            return [[...pixel.data].slice(0, 3), page.theme.wall];
+        }"""
+    )
+    assert colour == [int(wall[k : k + 2], 16) for k in (1, 3, 5)]
+    page.context.close()
+
+
+def test_large_mazes_are_shown_around_the_event(browser, tmp_path):
+    run = simulate(random_maze(40, seed=1), "episodic_control", n_steps=3000, seed=1)
+    page = browser.new_context(offline=True).new_page()
+    page.goto(write_page(run, tmp_path / "page.html").as_uri())
+    page.locator("body[data-ready]").wait_for()
+    assert page.get_by_role("checkbox", name="Only around the event").is_checked()
+    page.context.close()
+
+
+def test_without_scripts_there_are_no_controls(browser, place):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(place.as_uri())
+    assert "needs JavaScript" in page.locator("body").inner_text()
+    assert not [each for each in page.locator("button, input, select").all() if each.is_visible()]
+    context.close()
+
+
 def test_a_replay_runs_move_by_move(opened):
     page = opened("#run=0&step=0", motion="no-preference")
     page.keyboard.press("n")
@@ -167,12 +251,12 @@ def test_a_replay_runs_move_by_move(opened):
 
 def test_two_learners_side_by_side(opened):
     page = opened()
-    assert page.locator("canvas[role=img]").count() == 2
+    assert page.locator(".view canvas").count() == 2
     assert "Both have the same experience" in page.locator("#summary").inner_text()
     page.get_by_role("button", name="Remove").click()
-    assert page.locator("canvas[role=img]").count() == 1
+    assert page.locator(".view canvas").count() == 1
     page.get_by_label("Beside it").select_option("Episodic control")
-    assert page.locator("canvas[role=img]").count() == 2
+    assert page.locator(".view canvas").count() == 2
 
 
 @pytest.mark.parametrize("size", [_PHONE, _DESK])

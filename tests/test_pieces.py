@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analyses import place_sequences
-from analyses.recordings.pieces import experienced_pieces
+from analyses.recordings.kinds.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
 from analyses.sequences.track import graph_of_log
 from replay import MDP
@@ -54,3 +54,11 @@ def test_pieces_are_those_that_a_place_sequence_counts(ran):
     across = experienced_pieces(way(2, 1, 4), experience)
     assert [(piece.episode, piece.backward) for piece in across] == [(0, True), (1, False)]
     assert experienced_pieces([0, 2], experience) == []
+
+
+def test_a_heading_rules_out_one_reading():
+    steps = {"state": [0, 1, 2, 1], "next_state": [1, 2, 1, 0], "terminated": [False, True] * 2}
+    ran = Experience(EventLog({"steps": steps}).columns("steps"))
+    for moves, backward in ((["forward"] * 2, False), (["backward"] * 2, True)):
+        (piece,) = experienced_pieces([0, 1, 2], ran, moves=moves)
+        assert piece.backward == backward

@@ -30,7 +30,7 @@ from replay.tasks.published import TASKS
 from replay.worlds.mazes import from_ascii
 
 ROW = ["states", "moves", "direction", "novelty", "composition_order", "splice_states"]
-ROW += ["n_episodes", "episode_matched"]
+ROW += ["n_episodes", "episode_matched", "first", "last", "length", "n_distinct"]
 
 
 def merged(places):
@@ -119,6 +119,10 @@ def sequences_by_definition(steps, step, places, neighbours, min_length):
                 "splice_states": cuts[:-1],
                 "n_episodes": len(set(held)) if order else None,
                 "episode_matched": held[0] if order == 1 else None,
+                "first": run[0],
+                "last": run[-1],
+                "length": len(run),
+                "n_distinct": len(set(run)),
             }
         )
     return found
@@ -516,3 +520,35 @@ def test_a_graph_of_other_states_is_told():
     log = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2]}})
     with pytest.warns(UserWarning, match="2 of the 2 different moves in the log are not between"):
         place_sequences(log, graph=nx.Graph([(10, 11), (11, 12)]))
+
+
+def test_a_heading_decides_where_a_track_was_run_both_ways():
+    """Travel in the heading represented is forward, travel against it reverse, in each place."""
+    steps = {"state": [0, 1, 2, 3, 2, 1], "next_state": [1, 2, 3, 2, 1, 0],
+             "terminated": [False, False, True, False, False, True]}  # fmt: skip
+    log = EventLog({"steps": steps})
+    one_way = EventLog({"steps": {name: values[:3] for name, values in steps.items()}})
+    there, back, turning = [0, 1, 1, 2, 3], [3, 2, 1, 0], [0, 1, 2, 1, 0]
+    for own, states, along, direction, novelty in (
+        (log, there, [0] * 5, "both", "experienced"),
+        (log, there, [1] * 5, "forward", "experienced"),
+        (log, there, [-1] * 5, "reverse", "experienced"),
+        (log, back, [1] * 4, "forward", "experienced"),
+        (log, turning, [1, 1, 1, -1, -1], "mixed", "composed_mixed"),
+        (one_way, back, [0] * 4, "reverse", "experienced"),
+        (one_way, back, [-1] * 4, "reverse", "experienced"),
+        (one_way, back, [1] * 4, "neither", "unexperienced"),
+    ):
+        paths = pd.DataFrame({"step": [5], "states": [states], "along": [along]})
+        found = place_sequences(own, paths).iloc[0]
+        assert (found["direction"], found["novelty"]) == (direction, novelty), (states, along)
+    with pytest.raises(ValueError, match="a number for each of the states"):
+        place_sequences(log, paths.assign(along=[[1]]))
+
+
+def test_places_that_are_jumped_over_have_the_heading_that_follows():
+    steps = {"state": [0, 1, 2, 3, 2, 1], "next_state": [1, 2, 3, 2, 1, 0]}
+    paths = pd.DataFrame({"step": [5], "states": [[0, 2, 3]], "along": [[1, -1, 1]]})
+    jumps = Detection(largest_jump=2)
+    found = place_sequences(EventLog({"steps": steps}), paths, detection=jumps).iloc[0]
+    assert found["moves"].tolist() == ["backward", "backward", "forward"]

@@ -31,6 +31,7 @@ from analyses.plots.gain_floor import plot_gain_floor
 from analyses.plots.grids import grid, keep_outer_labels
 from analyses.plots.layers import draw_curves
 from analyses.plots.learned_graph import growth_moments, learned_graph_figure, plot_learned_graph
+from analyses.plots.learners import learners_figure, plot_learners
 from analyses.plots.learning_curves import learning_curves_figure, plot_learning_curves
 from analyses.plots.mdps import mark_cut_edges, maze_cell_size, mdps_figure, plot_mdp
 from analyses.plots.recovery import _SETTING_LOOKS
@@ -191,7 +192,6 @@ def test_learners_look_different_and_always_the_same():
     assert family.keys() - looks.keys() == {*ALL_LEARNERS, "mine"} - {*LEARNERS}
     assert len(different(family)) == len(family)
     assert all(learner_looks([name])[name] == family[name] for name in ALL_LEARNERS)
-    assert all(label(name) != name.replace("_", " ") for name in ALL_LEARNERS)
 
 
 def grey(colour):
@@ -542,9 +542,37 @@ def test_demands_are_means_over_worlds(ax):
     )
     plot_demands(table, ax)
     drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
-    assert drawn == {"Dyna-Q": [[6, 10], [16, 30]], "Q-learning": [[6, 5]]}
+    assert drawn == {"Q-learning": [[5, 0]], "Dyna-Q": [[10, 1], [30, 1]]}
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["Q-learning", "Dyna-Q"]
     operations = plot_demands(table, what="operations")
-    assert operations.lines[1].get_ydata().tolist() == [4.0, 5.5]
+    assert operations.lines[1].get_xdata().tolist() == [4.0, 5.5]
+
+
+def test_learners_by_conditions_of_your_own():
+    table = pd.DataFrame(
+        {
+            "learner": ["mine", "mine", "q_learning", "mine"],
+            "room": ["red", "red", "red", "blue"],
+            "score": [1.0, 3.0, 5.0, 7.0],
+        }
+    )
+    blue, red = learners_figure(table, "score", by="room").axes
+    assert {line.get_label(): line.get_xydata().tolist() for line in red.lines} == {
+        "Q-learning": [[5, 0]],
+        "mine": [[2, 1]],
+    }
+    assert [line.get_xydata().tolist() for line in blue.lines] == [[[7, 1]]]
+    low, high = sorted(red.collections[0].get_segments()[0][:, 0])
+    assert (low, high) == pytest.approx((2 - 12.706, 2 + 12.706), abs=1e-3)
+    given = table[1:].assign(ci_low=0.5, ci_high=9.5)
+    (line,) = plot_learners(given[given["room"] == "blue"], value="score").collections
+    assert line.get_segments()[0].tolist() == [[0.5, 0], [9.5, 0]]
+    with pytest.raises(ValueError, match="several rows for room 'red', learner 'mine'"):
+        learners_figure(table.assign(ci_low=0.5, ci_high=9.5), "score", by="room")
+    with pytest.raises(ValueError, match="lacks the column"):
+        learners_figure(table, by="room")
+    with pytest.raises(ValueError, match="empty"):
+        learners_figure(table[:0], "score", by="room")
 
 
 def test_memory_is_drawn_against_what_was_held(ax):
@@ -865,7 +893,7 @@ def test_a_script_draws_its_figures(script, made, tmp_path, monkeypatch):
 
 def test_each_script_says_what_is_missing(tmp_path, monkeypatch):
     scripts = sorted(path.stem for path in FIGURES.glob("*.py"))
-    assert len(scripts) == 16
+    assert len(scripts) == 17
     for script in set(scripts) - {"mdps", "replay_events", "learned_graph"}:
         with pytest.raises(FileNotFoundError, match=r"(csv|parquet) is missing"):
             run_script(script, tmp_path, monkeypatch)

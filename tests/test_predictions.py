@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.plots.recorded_statistics import recorded_statistics_figure
-from analyses.recordings.predictions import beside_predictions, read_predictions
-from analyses.recordings.report import accounts_table, statistics_table
+from analyses.plots.recorded_statistics import recorded_statistics_figures
+from analyses.studies.recorded_replay.predictions import beside_predictions, read_predictions
+from analyses.studies.recorded_replay.report import accounts_table, statistics_table
 
 OWN = pd.DataFrame(
     {
@@ -66,10 +66,11 @@ def test_the_report_counts_who_holds_the_value():
     assert "0.45 (0.30 to 0.60)" in statistics_table(OWN)
 
 
-def test_the_figure_has_a_panel_a_finding():
+def test_each_question_has_a_figure_with_a_panel_for_each_finding():
     table = beside_predictions(OWN, read_predictions())
-    figure = recorded_statistics_figure(table)
-    assert len(figure.axes) == table["finding"].nunique()
+    figures = dict(recorded_statistics_figures(table))
+    assert [*figures] == [*dict.fromkeys(name.split("_")[0] for name in table["statistic"])]
+    assert sum(len(figure.axes) for figure in figures.values()) == table["finding"].nunique()
 
 
 def test_a_folder_without_comparison_is_refused(tmp_path):

@@ -11,11 +11,11 @@ from test_textbook import experienced, taught
 from replay import feed, simulate
 from replay.learners import find_learner
 from replay.learners.contract import Pause
-from replay.log.backups import EPISODE_END, REST, START, STEP, backup_buffer
-from replay.parts.priorities import MOMENTS, is_due
+from replay.log.backups import EPISODE_END, REST, START, STEP
+from replay.parts.moments import MOMENTS, is_due
 from replay.worlds.mazes import from_ascii
 
-NO_LOG = backup_buffer(0, "none")
+NO_LOG = None
 SWEEPING = pytest.mark.parametrize("learner", ["prioritized_sweeping", "full_backups"])
 PAID = [(0, 0, 1.0, 1), (1, 0, 3.0, 2), (2, 0, 2.0, 3)]
 """A chain that pays on the way; when it ends the values are 1, 3, 2, and nobody knows."""
@@ -43,8 +43,6 @@ def swept(learner, *episodes, **params):
         ("need", [[0, 1, 0, 0.75], [2, 2, 1, 0.25]]),
         # The last change was that of 2, then 2 changes 1, and 1 changes 0.
         ("recency", [[0, 2, 1, 3.0], [1, 1, 0, 4.0]]),
-        # 0 was the first, and is told again later.
-        ("first_in", [[1, 1, 0, -2.0], [2, 2, 1, -3.0]]),
     ],
 )
 def test_small_backups(priority, expected):
@@ -64,47 +62,12 @@ def test_need_is_how_often_the_agent_will_be_there():
     assert priority == pytest.approx(2.0 * 0.5 * (0.75 + from_0), rel=1e-12)
 
 
-def test_gain_of_a_state_is_that_of_all_whom_it_tells():
-    """From 0 and 4 an action leads to 1, whose value rises to 2; in 4 it becomes the best."""
-    paid = experienced(
-        [(1, 0, 1.0, 3)],
-        [(0, 0, 0.0, 1)],
-        [(4, 0, 0.0, 1)],
-        [(4, 1, 0.75, 3)],
-        [(1, 1, 2.0, 3)],
-        ends="truncated",
-    )
-    paid["terminated"] = paid["next_state"] == 3
-    paid["truncated"] = ~paid["terminated"]
-    params = END | {"epsilon": 0.2, "n_states": 5}
-    for priority, expected in [
-        ("gain", 0.8 * 0.25),
-        # Of five episodes two began in 4, where the agent stays for one step.
-        ("expected_value", 0.5 * 2 / 5 * 0.8 * 0.25),
-    ]:
-        _, backups = taught("prioritized_sweeping", paid, priority=priority, **params)
-        rows = backups[backups["step"] == 4].query("event >= 0")
-        assert rows[["next_state", "state", "action"]].to_numpy().tolist() == [[1, 0, 0], [1, 4, 0]]
-        assert rows["priority"].tolist() == pytest.approx([expected, expected], rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("priority", "expected"),
-    [
-        # 2 would tell 1 a change of 1, 1 would tell 0 one of 1.5; then 1 changes 0 again.
-        ("change", [[0, 1, 0, 1.5], [1, 2, 1, 1.0], [2, 1, 0, 0.5]]),
-        # Of three episodes two began in 1 and one in 0, from where it takes a step to 1.
-        ("need", [[0, 2, 1, 0.5 * (2 + 0.5) / 3], [1, 1, 0, 0.5 / 3 * 2.0]]),
-        ("first_in", [[0, 1, 0, -1.0], [1, 2, 1, -2.0], [2, 1, 0, -3.0]]),
-        ("recency", [[0, 2, 1, 2.0], [1, 1, 0, 3.0]]),
-    ],
-)
-def test_full_backups(priority, expected):
-    params = END | {"priority": priority, "max_pops": 9, "epsilon": 0.0}
-    _, backups = taught("full_backups", TOLD_LATER, **params)
+def test_full_backups():
+    """State 2 would tell 1 a change of 1, 1 would tell 0 one of 1.5; then 1 changes 0 again."""
+    _, backups = taught("full_backups", TOLD_LATER, **END, max_pops=9, epsilon=0.0)
     rows = backups[backups["event"] >= 0]
     found = rows[["pop", "next_state", "state", "priority"]].to_numpy()
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(found, [[0, 1, 0, 1.5], [1, 2, 1, 1.0], [2, 1, 0, 0.5]], rtol=1e-12)
 
 
 def test_full_backups_by_hand():
@@ -134,43 +97,18 @@ def test_full_backups_know_what_an_end_is_worth():
     assert memory.action_values[0].tolist() == [1.0, 5.0]
 
 
-def test_gain_is_what_the_policy_earns_more():
-    """State 0 has a good action that gets better, state 4 a bad one that becomes the best."""
-    table = experienced(
-        [(0, 0, 5.0, 1)],
-        [(4, 0, 1.0, 3)],
-        [(4, 1, 0.0, 1)],
-        [(1, 0, 4.0, 3)],
-        ends="truncated",
-    )
-    table["terminated"] = table["next_state"] == 3
-    table["truncated"] = ~table["terminated"]
-    params = END | {"epsilon": 0.2, "max_pops": 9, "n_states": 5}
-    by_change, by_gain = (
-        taught("full_backups", table, priority=priority, **params)[1].query("event >= 0")
-        for priority in ("change", "gain")
-    )
-    assert by_change[["state", "action", "priority"]].to_numpy().tolist() == [
-        [0, 0, 2.0],
-        [4, 1, 2.0],
-    ]
-    # In 4 the best was 1 and is 2 thereafter; exploration takes a fifth of that.
-    assert by_gain[["state", "action", "priority"]].to_numpy().tolist() == [
-        [4, 1, 0.8],
-        [0, 0, 0.0],
-    ]
-    with pytest.raises(ValueError, match="random, gain, expected_value; got 'gains'"):
+def test_an_unknown_order_is_refused():
+    with pytest.raises(ValueError, match="need, recency, random; got 'gains'"):
         simulate(MAZE, "prioritized_sweeping", {"priority": "gains"}, n_steps=10)
 
 
-@SWEEPING
-def test_random_order(learner):
+def test_random_order():
     """Each of the queued comes first now and then; the seed says when."""
     firsts = set()
     for seed in range(20):
         logs = [
             feed(
-                learner,
+                "prioritized_sweeping",
                 TOLD_LATER,
                 n_states=4,
                 n_actions=1,
@@ -187,13 +125,12 @@ def test_random_order(learner):
     assert firsts == {1, 2}
 
 
-@SWEEPING
-def test_every_order_comes_to_the_same_values(learner):
+def test_every_order_comes_to_the_same_values():
     maze = from_ascii("S..\n.#.\n..G")
     exact = maze.solve(0.8).action_values[~maze.terminal]
-    for priority in find_learner(learner).choices["priority"]:
+    for priority in find_learner("prioritized_sweeping").choices["priority"]:
         params = {"discount": 0.8, "epsilon": 1.0, "priority": priority}
-        run = simulate(maze, learner, params, n_steps=5_000)
+        run = simulate(maze, "prioritized_sweeping", params, n_steps=5_000)
         learned = run.memory.action_values[~maze.terminal]
         np.testing.assert_allclose(learned, exact, rtol=0, atol=1e-6)
 

@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from replay.parts.memory_access.priority_table import (
-    LONGEST,
-    RANDOM_LENGTH,
-    SHORTEST,
+from replay.learners.prioritized_memory_access.priority_table import (
     best_pair,
     leave_out,
     priority_table,
@@ -23,39 +20,35 @@ def table_of(priorities):
     return table
 
 
-def counts(table, rival, tie_break, rng, n=3000):
-    drawn = [best_pair(table, rival, tie_break, rng) for _ in range(n)]
+def counts(table, rival, rng, n=3000):
+    drawn = [best_pair(table, rival, rng) for _ in range(n)]
     return {pair: drawn.count(pair) / n for pair in set(drawn)}
 
 
 def test_the_highest_comes_first(rng):
     table = table_of([[0.1, 0.2], [0.5, 0.3], [-1.0, 0.4]])
     assert table.highest.tolist() == [0.2, 0.5, 0.4]
-    for tie_break in (SHORTEST, LONGEST, RANDOM_LENGTH):
-        assert best_pair(table, 0.4, tie_break, rng) == (1, 0)
-        assert best_pair(table, 0.6, tie_break, rng) == RIVAL
+    assert best_pair(table, 0.4, rng) == (1, 0)
+    assert best_pair(table, 0.6, rng) == RIVAL
     leave_out(table, 1)
-    assert best_pair(table, -1.0, SHORTEST, rng) == (2, 1)
+    assert best_pair(table, -1.0, rng) == (2, 1)
 
 
 def test_one_of_several_equals_is_drawn(rng):
     table = table_of([[0.5, 0.2], [0.5, 0.5], [0.1, 0.4]])
-    shares = counts(table, -1.0, SHORTEST, rng)
+    shares = counts(table, -1.0, rng)
     assert set(shares) == {(0, 0), (1, 0), (1, 1)}
     assert list(shares.values()) == pytest.approx([1 / 3] * 3, abs=0.04)  # over 4 standard errors
 
 
-@pytest.mark.parametrize(
-    ("tie_break", "share"), [(SHORTEST, 0.0), (LONGEST, 1.0), (RANDOM_LENGTH, 1 / 3)], ids=str
-)
-def test_a_longer_backup_of_the_same_priority(rng, tie_break, share):
-    table = table_of([[0.5, 0.2], [0.1, 0.5]])
-    shares = counts(table, 0.5, tie_break, rng)
-    assert shares.get(RIVAL, 0.0) == pytest.approx(share, abs=0.04)
-    for pair in {(0, 0), (1, 1)}:
-        assert shares.get(pair, 0.0) == pytest.approx((1 - share) / 2, abs=0.04)
+def test_of_a_longer_and_a_shorter_backup_of_the_same_priority_the_shorter_is_made(rng):
+    shares = counts(table_of([[0.5, 0.2], [0.1, 0.5]]), 0.5, rng)
+    assert shares == {
+        (0, 0): pytest.approx(1 / 2, abs=0.04),
+        (1, 1): pytest.approx(1 / 2, abs=0.04),
+    }
 
 
 def test_nothing_to_choose(rng):
-    assert best_pair(priority_table(3, 2), -1.0, RANDOM_LENGTH, rng) == RIVAL
-    assert best_pair(priority_table(3, 2), 0.0, SHORTEST, rng) == RIVAL
+    assert best_pair(priority_table(3, 2), -1.0, rng) == RIVAL
+    assert best_pair(priority_table(3, 2), 0.0, rng) == RIVAL

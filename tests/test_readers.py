@@ -1,7 +1,10 @@
 """Readers: every format gives the same recording, and each malformed file a clear message."""
 
+import io
 import json
+import os
 import pickle
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,9 +13,11 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from malformed import time_limit
 
 from analyses.recordings.readers import read_recording
-from analyses.recordings.readers.table_files import read_events
+from analyses.recordings.readers.hdf5_files import check_hdf5
+from analyses.recordings.readers.table_files import open_table, read_events
 from analyses.recordings.readers.track_graphs import linear_to_plane, read_track
 from analyses.recordings.readers.units import to_cm
 
@@ -44,6 +49,99 @@ def same(one, other):
 @pytest.fixture
 def whole():
     return read_recording(ARRAYS, TRACK)
+
+
+def small_memory(monkeypatch):
+    monkeypatch.setattr("replay.checks.memory._memory_bytes", lambda: 1e6)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet", "nwb", "nc", "json"])
+def test_pipes_devices_and_folders_are_not_read(tmp_path, suffix):
+    """A pipe would block for ever, and a device never end."""
+    folder, pipe, device = (tmp_path / f"{name}.{suffix}" for name in ("folder", "pipe", "device"))
+    folder.mkdir()
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+    for path in (folder, pipe, device):
+        with time_limit(20), pytest.raises((OSError, ValueError), match="must be a file, but it"):
+            (read_track if suffix == "json" else read_recording)(path)
+
+
+def test_arrays_that_memory_cannot_hold_are_refused_before_they_are_read(tmp_path):
+    header = io.BytesIO()
+    about = {"descr": "<f8", "fortran_order": False, "shape": (10**13,)}
+    np.lib.format.write_array_header_1_0(header, about)
+    path = tmp_path / "session.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("position_time.npy", header.getvalue() + bytes(80))
+    with pytest.raises(ValueError, match=r"no room for the arrays of session\.npz: .* 80,000"):
+        read_recording(path, TRACK)
+
+
+def test_a_table_of_few_bytes_may_claim_any_number_of_rows(tmp_path, monkeypatch):
+    path = tmp_path / "session.parquet"
+    table = pd.DataFrame({"time": np.zeros(100_000), "x": 0.0, "y": 0.0})
+    table.to_parquet(path)
+    assert path.stat().st_size < 50_000
+    assert len(open_table(path)) == 100_000
+    small_memory(monkeypatch)
+    with pytest.raises(ValueError, match=r"no room for the contents of .*session\.parquet"):
+        read_recording(path, TRACK)
+
+
+class TestHdf5:
+    """NWB and NetCDF files."""
+
+    def make(self, path, fill):
+        h5py = pytest.importorskip("h5py")
+        with h5py.File(path, "w") as file:
+            fill(h5py, file)
+
+    def refused(self, path):
+        with pytest.raises((OSError, ValueError)) as caught:
+            check_hdf5(path)
+        return str(caught.value)
+
+    def test_data_that_were_never_written(self, tmp_path):
+        path = tmp_path / "session.nwb"
+        self.make(
+            path,
+            lambda h5py, file: file.create_dataset("raw", (10**13,), "f8", chunks=(1000,)),
+        )
+        assert "no room for 'raw' of session.nwb" in self.refused(path)
+
+    def test_data_that_were_written_may_be_large(self, tmp_path, monkeypatch):
+        path = tmp_path / "session.nwb"
+        self.make(
+            path,
+            lambda h5py, file: file.create_dataset("a/b", data=np.zeros(10**6), compression="gzip"),
+        )
+        small_memory(monkeypatch)  # a part of it may be all that is read
+        check_hdf5(path)
+
+    @pytest.mark.parametrize("how", ["link", "external", "virtual"])
+    @pytest.mark.parametrize("other", ["../outside.h5", "/dev/zero", "pipe.h5"])
+    def test_other_files_are_beside_it(self, tmp_path, how, other):
+        def fill(h5py, file):
+            if how == "link":
+                file["raw"] = h5py.ExternalLink(other, "/raw")
+            elif how == "external":
+                file.create_dataset("raw", (3,), "f8", external=[(other, 0, 24)])
+            else:
+                layout = h5py.VirtualLayout((3,), "f8")
+                layout[:] = h5py.VirtualSource(other, "raw", (3,))
+                file.create_virtual_dataset("raw", layout)
+
+        folder = tmp_path / "data"
+        folder.mkdir()
+        if hasattr(os, "mkfifo"):
+            os.mkfifo(folder / "pipe.h5")
+        self.make(tmp_path / "outside.h5", lambda h5py, file: file.update(raw=[1.0, 2.0, 3.0]))
+        self.make(folder / "session.nwb", fill)
+        with time_limit(20):
+            message = self.refused(folder / "session.nwb")
+        assert "must be a file" in message or "must lie inside" in message
 
 
 class TestTracks:
@@ -469,6 +567,15 @@ class TestTables:
     def test_tables_that_make_no_sense(self, change, message):
         with pytest.raises(ValueError, match=message):
             read_recording(change(self.TABLE), TRACK, session=POSITIONS)
+
+    def test_rows_of_a_file_are_numbered_as_in_the_file(self, tmp_path):
+        path = tmp_path / "decoded.csv"
+        self.TABLE.assign(x=["a", "b", "c"]).to_csv(path, index=False)
+        with pytest.raises(ValueError, match="must hold finite numbers; row 2 has 'a'"):
+            read_recording(path, TRACK, session=POSITIONS)
+        self.TABLE.iloc[::-1].to_csv(path, index=False)
+        with pytest.raises(ValueError, match="row 3 is out of order"):
+            read_recording(path, TRACK, session=POSITIONS)
 
     def test_events_by_any_of_their_names(self, tmp_path):
         for start, end in (

@@ -52,8 +52,13 @@ def test_laps_since_the_other_side():
     assert compute("S5_lag", tables)[::2] == (3, 3)
     assert compute("S5_lag", replace(tables, laps=tables.laps[::-1]))[::2] == (3, 3)
     assert compute("S5_lag", replays(eight(), sequences[2:], laps=laps_of(*names)))[::2] == (1, 1)
-    value, _, n = compute("S5_run_before", tables)
-    assert (value, n) == (np.median([1 / 4, 1 / 4, 3 / 5]), 3)
+    expected = (np.median([1 / 4, 1 / 4, 3 / 5]), 3)
+    assert compute("S5_run_before", tables)[::2] == expected
+    # Neither before the first lap, nor of both loops at once, is there such a share.
+    sequences[3:] = [sequence(*LEFT[:5], place=E["m0"], episode=0, phase="start")]
+    sequences += [sequence(*LEFT[4::-1], *RIGHT[:5], place=E["m0"], episode=4)] * 2
+    tables = replays(eight(), sequences, laps=laps_of(*names))
+    assert compute("S5_run_before", tables)[::2] == expected
 
 
 def test_laps_of_another_animal_are_none_of_its_own():

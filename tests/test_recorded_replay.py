@@ -14,9 +14,9 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track
-from analyses.recordings.report import LOW_POWER
 from analyses.studies.recorded_replay.one_animal import STUDY
 from analyses.studies.recorded_replay.plan import plan_recording
+from analyses.studies.recorded_replay.report import LOW_POWER
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
 JUDGEMENT = Judgement(n_shuffles=19, other_sizes=(30.0,))

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from analyses import place_sequences
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece
+from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.observation.cells import Cells
 from analyses.recordings.observation.known_replay import draw_session
 from analyses.recordings.observation.observe import observe
-from analyses.recordings.recorded_experience import experience_of
 from analyses.recordings.recovery.confusion import FOUND_KINDS, confusion_matrix
 from analyses.recordings.recovery.known_paths import known_paths
 from analyses.recordings.recovery.recover import recover, recovery

@@ -4,7 +4,6 @@ import errno
 import hashlib
 import json
 import shutil
-import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -12,13 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
+import pandas as pd
 import pytest
+import typer
 from commands import replay
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
-from analyses.jobs.results import Results
+from analyses.cli import folders
+from analyses.cli.terminal import print_table, print_text, say
+from analyses.jobs.results import Part, Results
 from analyses.jobs.run import manifest, run
+from analyses.studies import figures
 from analyses.studies.brea_2018.reproduce import STUDY
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 from replay import sources
@@ -206,10 +211,11 @@ def test_others_can_check_it(folder):
 
 
 @contextmanager
-def another_process_writing(folder):
+def another_process_writing(folder, part=None):
     code = (
-        "import sys; from analyses.jobs.results import Results\n"
-        f"with Results({str(folder)!r}).writing({MANIFEST!r}): print('in', flush=True); input()"
+        "import sys; from analyses.jobs.results import Part, Results\n"
+        f"with Results({str(folder)!r}).writing({MANIFEST!r}, part={part!r}):\n"
+        "    print('in', flush=True); input()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
@@ -227,10 +233,38 @@ def test_one_process_writes_at_a_time(tmp_path):
             results.writing(MANIFEST).__enter__()
         assert unfinished.exists()
         assert results.status().missing[-2:] == ["tables", "figures"]
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait()
         with results.writing(MANIFEST):
             assert not unfinished.exists()
+
+
+def test_parts_are_made_at_the_same_time_and_nothing_else_is(tmp_path):
+    results = Results(tmp_path / "results")
+    with another_process_writing(results.folder, Part(1, 2)) as process:
+        unfinished = results.folder / f".note.txt.{process.pid}"
+        unfinished.touch()
+        for part in (None, Part(1, 2)):
+            with pytest.raises(BlockingIOError, match="Another command is writing"):
+                results.writing(MANIFEST, part=part).__enter__()
+        with pytest.raises(FileExistsError, match="seed is 0 there and 1 here"):
+            results.writing(MANIFEST | {"seed": 1}, part=Part(2, 2)).__enter__()
+        with results.writing(MANIFEST, part=Part(2, 2)):
+            assert unfinished.exists()
+        process.kill()
+        process.wait()
+        with results.writing(MANIFEST, part=Part(1, 2)):
+            assert not unfinished.exists()
+        with results.writing(MANIFEST):
+            assert [path.name for path in results.folder.glob(".lock*")] == [".lock"]
+
+
+def test_a_part_waits_while_another_begins(tmp_path, monkeypatch):
+    results = Results(tmp_path / "results")
+    with another_process_writing(results.folder) as process:
+        monkeypatch.setattr("analyses.jobs.results.sleep", lambda seconds: process.kill())
+        with results.writing(MANIFEST, part=Part(1, 2)):
+            pass
 
 
 def test_the_lock_is_free_after_an_error(tmp_path):
@@ -270,7 +304,7 @@ def test_a_process_killed_at_the_very_start_leaves_nothing_in_the_way(tmp_path, 
 
 @pytest.mark.parametrize("name", ["a\udcffb", "a\nb", ""])
 def test_a_folder_has_a_name_that_can_be_written(name):
-    with pytest.raises(ValueError, match="The result folder must be"):
+    with pytest.raises((TypeError, ValueError), match="The result folder must be"):
         Results(name)
 
 
@@ -337,6 +371,56 @@ def test_a_symbolic_link_is_damage_and_its_target_stays(made, folder, tmp_path, 
     assert is_whole(folder)
 
 
+def forge(listing, *names):
+    """Write a list of checksums that none of these files has."""
+    lines = "".join(f"{'0' * 64}  {name}\n" for name in names)
+    listing.write_text(f"# {len(names)} files\n{lines}")
+
+
+def test_resuming_removes_and_reads_nothing_outside_the_folder(tmp_path):
+    folder, outside = tmp_path / "results", tmp_path / "thesis.txt"
+    inner = folder / "notes"
+    with Results(folder).writing(MANIFEST):
+        keep_a_piece(folder)
+    inner.mkdir()
+    (inner / "mine.txt").write_text("mine")
+    (inner / "out").symlink_to(tmp_path)
+    outside.write_text("mine")
+    (folder / "pieces" / "maze" / "out").symlink_to(tmp_path)
+    (tmp_path / f".thesis.txt.{'0' * 32}").write_text("mine")
+    theirs = tmp_path / "link"
+    theirs.symlink_to(outside)
+    before = digests(tmp_path)
+    for names in (["../thesis.txt", str(outside)], ["notes/mine.txt", "notes/out/thesis.txt"]):
+        for listing in ("tables", "figures"):
+            forge(folder / f"{listing}.sha256", *names)
+        told = []
+        assert Results(folder).status().damaged
+        with Results(folder).writing(MANIFEST, told.append):
+            pass
+        assert told
+        assert digests(tmp_path) == {
+            name: digest for name, digest in before.items() if "maze/out" not in name
+        }
+        assert theirs.is_symlink()
+
+
+@pytest.mark.parametrize("group", ["../../elsewhere", "/tmp", "a\\b", ".."])
+def test_a_manifest_names_no_pieces_outside_the_folder(tmp_path, group):
+    with Results(tmp_path / "results").writing(MANIFEST | {"pieces": {group: 1}}):
+        pass
+    with pytest.raises(ValueError, match="must lie inside it"):
+        Results(tmp_path / "results").status()
+
+
+@pytest.mark.parametrize("n_pieces", [10**12, -1, 1.5, "2", None])
+def test_a_manifest_claims_a_sensible_number_of_pieces(tmp_path, n_pieces):
+    with Results(tmp_path).writing(MANIFEST | {"pieces": {"maze": n_pieces}}):
+        pass
+    with pytest.raises(ValueError, match="number of pieces of 'maze' must be a whole number"):
+        Results(tmp_path).status()
+
+
 def test_a_file_in_place_of_the_folder(tmp_path):
     (tmp_path / "results").write_text("mine")
     with pytest.raises(FileExistsError, match="results is a file"):
@@ -390,6 +474,53 @@ def test_a_damaged_table_that_nobody_makes_again_is_not_taken_for_whole(tmp_path
     assert not table.exists()
 
 
+def drawn_by(monkeypatch, folder, experiment="maze"):
+    """Draw one figure, which is named after the contents of a table, as ``replay figures`` does."""
+
+    def draw(results):
+        for name in results.read("replay_kinds.csv")["experiment"]:
+            yield f"kinds_{name}", Figure((1, 1))
+
+    monkeypatch.setattr(figures, "_study_of", lambda folder: replace(STUDY, figures={"one": draw}))
+    with Results(folder).writing(MANIFEST):
+        Results(folder).write("replay_kinds.csv", pd.DataFrame({"experiment": [experiment]}))
+        Results(folder).finish("tables")
+
+
+def test_figures_are_written_inside_the_folder_however_they_are_named(tmp_path, monkeypatch):
+    folder = tmp_path / "a" / "b" / "results"
+    drawn_by(monkeypatch, folder, "maze/../../../../x")
+    drawn = figures.draw_all(folder)
+    assert [path.parent for path in drawn] == 2 * [folder / "figures"]
+    assert drawn[0].name.startswith("kinds_maze_.._.._.._.._x-")
+    assert {path.name for path in tmp_path.rglob("*.p*")} == {path.name for path in drawn}
+    shutil.rmtree(folder / "figures")
+    (folder / "figures").symlink_to(tmp_path)
+    with pytest.raises(ValueError, match="must lie inside it"):
+        figures.draw_all(folder)
+    assert not list(tmp_path.glob("*.p*"))
+
+
+def test_changed_or_unfinished_tables_are_not_drawn(tmp_path, monkeypatch):
+    drawn_by(monkeypatch, tmp_path)
+    figures.draw_all(tmp_path)
+    flip(tmp_path / "replay_kinds.csv")
+    with pytest.raises(ValueError, match=r"replay_kinds\.csv is damaged or missing"):
+        figures.draw_all(tmp_path)
+    (tmp_path / "tables.sha256").unlink()
+    with pytest.raises(ValueError, match="is not finished"):
+        figures.draw_all(tmp_path)
+
+
+def test_tables_that_cannot_be_drawn_are_named(tmp_path, monkeypatch):
+    drawn_by(monkeypatch, tmp_path)
+    with Results(tmp_path).writing(MANIFEST):
+        Results(tmp_path).write("replay_kinds.csv", pd.DataFrame({"other": [1]}))
+        Results(tmp_path).finish("tables")
+    with pytest.raises(ValueError, match="holds tables that this version cannot draw"):
+        figures.draw_all(tmp_path)
+
+
 def test_status_command(folder, tmp_path):
     done = replay("status", folder)
     assert (done.returncode, "Complete and undamaged" in done.stdout) == (0, True), done.stderr
@@ -409,6 +540,25 @@ def test_status_command(folder, tmp_path):
     done = replay("status", tmp_path / "nowhere")
     assert done.returncode == 1
     assert "not a result folder" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_terminal_codes_of_a_manifest_do_not_reach_the_screen(
+    tmp_path, capsys, monkeypatch, is_shown
+):
+    rewrite = "\x1b[2J\x9b31m\rmine"
+    with Results(tmp_path).writing(MANIFEST | {"pieces": {"maze": 1}, "command": rewrite}):
+        keep_a_piece(tmp_path)
+    forge(tmp_path / "pieces" / "maze" / "0.sha256", f"pieces/{rewrite}".replace("\r", ""))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_shown)
+    print_table(("group", rewrite), [("maze", rewrite)])
+    print_text(rewrite)
+    say(f"Error: {rewrite}")
+    with pytest.raises(typer.Exit):
+        folders.status(tmp_path)
+    printed = "".join(capsys.readouterr())
+    assert "maze" in printed
+    assert not [code for code in ("\x1b[2J", "\x9b", "\r") if code in printed], printed
 
 
 def test_two_commands_on_one_folder(tmp_path):

@@ -12,7 +12,7 @@ from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers import read_recording
-from analyses.recordings.results_nwb import write_nwb
+from analyses.studies.recorded_replay.results_nwb import write_nwb
 
 pynwb = pytest.importorskip("pynwb", reason="pynwb is not installed")
 
@@ -80,8 +80,8 @@ def test_pynapple_opens_it(path, found):
 
 def test_its_events_can_be_read_again(path):
     """What was found can be the candidate events of another analysis."""
-    arrays = {"position_time": [0.0, 1e3], "position_xy": [[0, 0], [9, 0]]}
-    track = {"node_positions": [[0, 0], [9, 0]], "edges": [[0, 1]]}
+    arrays = {"position_time": [0.0, 1e3], "position_xy": [[0, 0], [90, 0]]}
+    track = {"node_positions": [[0, 0], [90, 0]], "edges": [[0, 1]]}
     read = read_recording(arrays, track, session=path)
     assert len(read.events) > 5
 
@@ -90,7 +90,7 @@ def test_without_pynwb_it_says_what_to_install(tmp_path):
     (tmp_path / "x.nwb").touch()
     code = (
         "import sys; sys.modules['pynwb'] = None\n"
-        "from analyses.recordings.results_nwb import write_nwb\n"
+        "from analyses.studies.recorded_replay.results_nwb import write_nwb\n"
         "from analyses.recordings.readers import read_recording\n"
         "for call in (lambda: write_nwb('x.nwb', None, {}, ''), lambda: read_recording('x.nwb')):\n"
         "    try: call()\n"

@@ -7,13 +7,12 @@ import pandas as pd
 import pytest
 
 from analyses.recordings.decoding.spike_counts import count_spikes
-from analyses.recordings.events import RIPPLES, Criteria
+from analyses.recordings.experience.recorded_experience import experience_of
+from analyses.recordings.fields.running import running
 from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.recorded_experience import experience_of
 from analyses.recordings.recording import FieldPotential, Recording
-from analyses.recordings.running import running
 from analyses.recordings.session import prepare
-from analyses.recordings.settings import Settings
+from analyses.recordings.settings import RIPPLES, Criteria, Settings
 from replay.worlds.tracks import make_linear_track
 
 TRACK = make_linear_track(100.0)
@@ -106,7 +105,7 @@ def test_events_are_found_in_the_ripple_band(recording):
     )
     assert len(session.events) == len(middle)
     assert np.allclose(session.events[["start_time", "end_time"]].mean(axis=1), middle, atol=0.04)
-    assert "the power in the ripple band" in session.notes[-1]
+    assert "the power in the ripple band" in session.notes[-2]
 
 
 def test_no_event_is_a_sentence(recording):

@@ -3,13 +3,12 @@
 import pytest
 
 from analyses.jobs.results import Results
-from analyses.jobs.run import run
+from analyses.jobs.run import draw_figures, run
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.report import BESIDE_ACCOUNTS, LOW_POWER
-from analyses.studies.figures import draw_one
 from analyses.studies.recorded_replay import one_animal, several_animals
 from analyses.studies.recorded_replay.plan import plan_recording
+from analyses.studies.recorded_replay.report import BESIDE_ACCOUNTS, LOW_POWER
 from analyses.studies.recorded_replay.several_animals import plan_animals
 
 JUDGEMENT = Judgement(n_shuffles=9, level=0.2, other_sizes=())
@@ -79,16 +78,16 @@ def test_the_report_says_what_a_reader_must_know(folder):
 
 
 def test_figures_are_drawn_of_each(folder):
-    names = {path.name for path in draw_one("kinds", folder)}
+    names = {path.name for path in draw_figures(several_animals.STUDY, ["kinds"], folder)}
     assert {"one_kinds.png", "other_kinds.png"} <= names
-    assert (folder / "figures" / "statistics.png").exists()
+    assert (folder / "figures" / "statistics_S1.png").exists()
 
 
 def test_animals_that_do_not_belong_together_are_refused(plans):
     one, other = plans.values()
     far = one._replace(session=one.session._replace(track=one.session.track._replace(
         node_position=one.session.track.node_position + 1.0)))  # fmt: skip
-    moved = far._replace(recording=other.recording)
+    moved = far._replace(session=far.session._replace(recording=other.session.recording))
     for animals, message in (
         ({}, "There is no animal"),
         ({"a": one, "b": one}, "are the same recording"),

@@ -14,7 +14,7 @@ from replay.log.backups import EPISODE_END, REST, backup_buffer, renew
 from replay.worlds.mazes import from_ascii
 
 PARAMS = LEARNERS["sfma"][1]
-NO_LOG = backup_buffer(0, "none")
+NO_LOG = None
 STRICT = {"inverse_temperature": 700.0}
 
 
@@ -84,14 +84,14 @@ def test_in_an_explored_grid_it_is_the_originals_representation():
 # -- strength -----------------------------------------------------------------------------
 
 
-def test_strength_counts_decays_and_grows_near_reward():
+def test_strength_counts_and_grows_near_reward():
     table = experienced([(0, 0, 0.0, 1), (0, 0, 0.0, 1), (1, 1, -2.0, 3)])
     table.loc[0, "truncated"] = True
     table.loc[1, "next_state"] = 1
-    params = {"strength_decay": 0.5, "reward_modulation": 3.0, "similarity_discount": 0.4}
+    params = {"reward_modulation": 3.0, "similarity_discount": 0.4}
     memory, _ = taught("sfma", table, **params)
     D = default_representation(4, 2, [(0, 1), (1, 3)], 0.4)
-    expected = {(0, 0): (1.0 * 0.5 + 1.0) * 0.5 + 3.0 * 2.0 * D[1, 0], (1, 1): 6.0 * D[1, 1] + 1.0}
+    expected = {(0, 0): 2.0 + 3.0 * 2.0 * D[1, 0], (1, 1): 6.0 * D[1, 1] + 1.0}
     assert strengths(memory) == pytest.approx(expected, abs=1e-12)
 
 

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from analyses.recordings.binned_track import cut_track
+from analyses.recordings.checks import check_state_size
 from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement, check_state_size
+from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.observe import observe
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.recovery.shares import recorded_shares
@@ -24,8 +25,7 @@ THREE = ["reverse_episode", "forward_episode", "novel_path"]
 
 def shares_of(recording, **given):
     found = find_replay(recording, judgement=JUDGEMENT)
-    own = prepare(recording)
-    return recorded_shares(recording, own, found, judgement=JUDGEMENT, **given)
+    return recorded_shares(prepare(recording, judgement=JUDGEMENT), found, **given)
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +100,8 @@ def test_a_low_gain_is_refused_in_a_sentence(recording):
     """Where cells hardly fire in events, too little would be found."""
     found = find_replay(recording, judgement=JUDGEMENT)
     quiet = found.events.assign(n_spikes=found.events["n_spikes"] // 20)
-    refused = recorded_shares(
-        recording, prepare(recording), found._replace(events=quiet), judgement=JUDGEMENT,
-        n_sessions=2,
-    )  # fmt: skip
+    own = prepare(recording, judgement=JUDGEMENT)
+    refused = recorded_shares(own, found._replace(events=quiet), n_sessions=2)
     assert refused.note.startswith("Shares are not corrected. Recall is too low")
     assert refused.table["corrected"].isna().all()
     assert refused.table["found"].notna().all()
@@ -120,9 +118,10 @@ def test_a_low_gain_is_refused_in_a_sentence(recording):
     ],
 )  # fmt: skip
 def test_what_cannot_be_corrected_says_why(change, reason, recording):
-    found, own = change(find_replay(recording, judgement=JUDGEMENT), prepare(recording))
+    own = prepare(recording, judgement=JUDGEMENT)
+    found, own = change(find_replay(recording, judgement=JUDGEMENT), own)
     n_sessions = 0 if reason.startswith("No session") else 2
-    refused = recorded_shares(recording, own, found, judgement=JUDGEMENT, n_sessions=n_sessions)
+    refused = recorded_shares(own, found, n_sessions=n_sessions)
     assert refused.note.startswith("Shares are not corrected. ")
     assert reason in refused.note
     assert refused.table["kind"].tolist() == THREE
@@ -132,7 +131,7 @@ def test_what_cannot_be_corrected_says_why(change, reason, recording):
 def test_numbers_are_checked(recording):
     found = find_replay(recording, judgement=JUDGEMENT)
     with pytest.raises(ValueError, match="n_sessions must be a whole number"):
-        recorded_shares(recording, prepare(recording), found, n_sessions=-1)
+        recorded_shares(prepare(recording), found, n_sessions=-1)
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from scipy.linalg import expm
 
 from replay import feed, simulate
 from replay.learners import find_learner
-from replay.parts.least_autocorrelation import least_autocorrelated
-from replay.parts.propagator import propagate, propagator_of
+from replay.learners.spectral_generator.least_autocorrelation import least_autocorrelated
+from replay.learners.spectral_generator.propagator import propagate, propagator_of
 from replay.worlds.mazes import from_ascii
 
 REFERENCE = Path(__file__).parent / "reference" / "spectral_propagators.csv"

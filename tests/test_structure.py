@@ -1,6 +1,8 @@
-"""The folders: how many of them import from how many others."""
+"""The folders: which import from which; and the recipe, which needs what the project needs."""
 
 import ast
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -29,7 +31,23 @@ def arrows(package):
     return {(here, there) for here, there in found if here != there}
 
 
-@pytest.mark.parametrize(("package", "most"), [("analyses", 30), ("replay", 35)])
+@pytest.mark.parametrize(("package", "most"), [("analyses", 38), ("replay", 36)])
 def test_few_folders_import_from_few_others(package, most):
     """The import contracts say which may; that they stay few is said here."""
     assert 20 < len(arrows(package)) <= most
+
+
+def test_the_recipe_for_conda_needs_what_the_project_needs():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    recipe = (ROOT / ".ci" / "recipe.yaml").read_text("utf-8")
+    _, host, run = re.split(r"^  (?:host|run):$", recipe.split("tests:")[0], flags=re.M)
+
+    def needs(text):
+        return {
+            line.replace(" ", "") for line in re.findall(r"^ +- (\S+ >=\S+)$", text, flags=re.M)
+        }
+
+    python = "python" + project["project"]["requires-python"]
+    listed = project["project"]["dependencies"]
+    assert needs(run) == {python, *(each.replace("plotlib>", "plotlib-base>") for each in listed)}
+    assert needs(host) == {python, *project["build-system"]["requires"]}

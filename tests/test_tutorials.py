@@ -39,6 +39,12 @@ FACTS = {
         "predicted": "evidence.set_index('account')['predicted'].dropna().to_dict()",
         "highest": "evidence.set_index('account')['predicted_high'].dropna().to_dict()",
     },
+    "explained_replay": {
+        "found": "[*answer.verdicts.iloc[0][['verdict', 'account']], int(told.n_silent)]",
+        "share": "answer.probabilities.set_index('account')['share_of_ceiling'].to_dict()",
+        "lost": "[*lost.verdicts.iloc[0][['verdict', 'account']]]",
+        "misfits": "lost.misfits['feature'].tolist()",
+    },
     "decoded_recording": {
         "is_replay": "found.events['is_replay'].tolist()",
         "n_active": "found.events['n_active'].min().item()",
@@ -50,10 +56,14 @@ FACTS = {
     },
 }
 SMALL = {
+    "explained_replay": {
+        '"episodic_control", "dyna_q", ': "",
+        "N_DRAWS = 40": "N_DRAWS = 20",
+    },
     "own_finding": {
         "ACCOUNTS = None": "ACCOUNTS = ['sfma', 'episodic_control', 'trajectory_sampling']",
         "N_DRAWS = 4": "N_DRAWS = 2",
-    }
+    },
 }
 DRIVER = """
 import json, sys
@@ -162,6 +172,24 @@ def test_animal_moves(told):
     assert n_novel < 0.02 * n_all
     for name in ("spectral_diffusion", "context_reactivation", "sfma_published"):
         assert counts[name]["unexperienced"] > 0
+
+
+def test_explained_replay(told):
+    """In small; the whole is a slow test."""
+    facts = told["explained_replay"]
+    assert facts["found"] == ["account", "sfma", 1]
+    assert facts["share"]["sfma"] > facts["share"]["trajectory_sampling"]
+    assert facts["lost"][0] in ("none", "undecided")
+    assert any("from_animal" in name for name in facts["misfits"])
+
+
+@pytest.mark.slow
+def test_explained_replay_by_all_accounts_of_the_tutorial(tmp_path):
+    facts = run(["explained_replay"], tmp_path, {})["explained_replay"]
+    assert facts["found"] == ["account", "sfma", 1]
+    assert max(facts["share"], key=facts["share"].get) == "sfma"
+    assert facts["share"]["sfma"] < 0.5
+    assert facts["lost"] == ["none", "trajectory_sampling"]
 
 
 def test_own_finding(told):

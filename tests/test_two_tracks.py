@@ -11,8 +11,11 @@ import pytest
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.recordings.binned_track import cut_track, project
+from analyses.recordings.decoding.decoding_error import decoding_error
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import state_posterior, walk_transitions
+from analyses.recordings.experience.recorded_experience import experience_of
+from analyses.recordings.fields.running import running
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.linearised_track import linearise
@@ -20,11 +23,8 @@ from analyses.recordings.observation.cells import draw_cells
 from analyses.recordings.observation.simulated_recording import simulated_two_tracks
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track, read_track
-from analyses.recordings.recorded_experience import experience_of
-from analyses.recordings.recorded_fields import decoding_error
 from analyses.recordings.recording import Posterior, Recording
 from analyses.recordings.recovery.recover import recover
-from analyses.recordings.running import running
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Settings
 from analyses.recordings.significance import scores

@@ -62,3 +62,12 @@ def test_gain_is_what_changes_the_choice():
     assert compute("S12", tables) == (0.75, 0.5, 4)
     backwards = replace(tables, laps=tables.laps[::-1])
     assert compute("S12", backwards) == (0.75, 0.5, 4)
+
+
+def test_what_is_needed_but_known_has_no_utility():
+    """Start b comes often and already values X highly: nothing is gained there."""
+    laps = runs(*[("b", "X", 1.0)] * 6, ("c", "Y", 0.1), ("a", "X", 1.0))
+    sequences = [back(start, "X", episode=7) for start in "bcc"]
+    tables = replays(tree(), sequences, laps=laps)
+    assert compute("S12_need", tables)[0] == pytest.approx(1 / 3)
+    assert compute("S12", tables) == (pytest.approx(2 / 3), 0.5, 3)

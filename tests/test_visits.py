@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from analyses import classify_paths
-from analyses.recordings.visits import experience, find_visits
+from analyses.recordings.experience.visits import experience, find_visits
 from replay import MDP
 from replay.worlds.tracks import make_track_graph, make_wtrack
 
@@ -96,6 +96,12 @@ def test_gaps_are_bridged_or_cut():
 def test_positions_that_make_no_sense(change, message):
     with pytest.raises(ValueError, match=message):
         find_visits(*change(*walk(OUT)), TRACK, WORLD)
+
+
+def test_a_path_that_comes_near_no_centre_visits_nothing():
+    visits = find_visits([0.0, 1.0], [(5.0, 0.0), (5.2, 0.0)], TRACK, WORLD, radius=1.0)
+    assert visits.columns.tolist() == ["state", "start_time", "end_time"]
+    assert visits.empty
 
 
 def test_worlds_and_radii_that_make_no_sense():

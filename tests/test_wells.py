@@ -81,3 +81,8 @@ def test_congruence_is_told_at_wells_only():
     sequences = [sequence(*OUT_LEFT, direction="forward", place=W["X"])]
     assert np.isnan(compute("S2_forward_given_future", replays(w_track(), sequences))[0])
     assert np.isnan(compute("S2_forward_given_future", replays(track(), sequences))[0])
+
+
+def test_labels_name_the_well():
+    for name, where in (("", "at a well"), ("_side", "at a side well")):
+        assert STATISTICS[f"S2_reverse_given_past{name}"].label.endswith(where)

@@ -7,9 +7,7 @@ import pytest
 from replay import feed
 from replay.learners.contract import Pause
 from replay.learners.prioritized_memory_access import Params
-from replay.log.backups import EPISODE_END, REST, START, STEP
-from replay.parts.markov_chain import markov_chain
-from replay.parts.memory_access.whereabouts import (
+from replay.learners.prioritized_memory_access.whereabouts import (
     link_episodes,
     mean_reward,
     need_origin,
@@ -17,7 +15,9 @@ from replay.parts.memory_access.whereabouts import (
     note_tries,
     whereabouts,
 )
-from replay.parts.priorities import MOMENTS
+from replay.log.backups import EPISODE_END, REST, START, STEP
+from replay.parts.markov_chain import markov_chain
+from replay.parts.moments import MOMENTS
 
 # A lap 0, 1, 2 that ends in 3, rest there, a start in 0, and the first two steps of another.
 PAUSES = [

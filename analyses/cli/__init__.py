@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli import folders, lists, logs, paper, recordings, simulations, studies
+from analyses.cli import folders, inference, lists, logs, paper, recordings, simulations, studies
 from analyses.cli.terminal import INTERRUPTED, say
 from replay.version import __version__
 
@@ -52,6 +52,8 @@ for _command in (
     simulations.change,
     simulations.demands,
     recordings.recording,
+    inference.explain,
+    inference.identifiability,
     studies.study,
     folders.status,
     folders.figures,

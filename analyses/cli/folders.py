@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from analyses.cli.options import check_out
-from analyses.cli.terminal import print_table
+from analyses.cli.terminal import print_table, print_text
 
 __all__ = ["figures", "gallery", "status"]
 
@@ -68,7 +68,7 @@ def status(
     products = [name for name in found.missing if "/" not in name]
     for what, names in (("Not made yet:", products), ("Damaged or missing:", found.damaged)):
         for name in names:
-            print(what, name)
+            print_text(f"{what} {name}")
     if found.missing or found.damaged:
         print("To resume, run the command that made it again with the same options.")
         raise typer.Exit(1)

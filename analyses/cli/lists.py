@@ -141,9 +141,10 @@ def _settings(builder: Callable[..., object]) -> str:
 def _print_parameters(learner: str) -> None:
     """Print the first sentence on a learner, and its parameters."""
     from replay.learners import find_learner
+    from replay.learners.ranges import SHARED
 
     found = find_learner(learner)
-    meanings = _described(found.module.Params.__doc__ or "")
+    meanings = SHARED | _described(found.module.Params.__doc__ or "")
     rows = []
     for key, value in found.parameters.items():
         rows.append((key, _plain(value), f"{_range(found.ranges.get(key))}{meanings.get(key, '')}"))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-__all__ = ["Cluster", "Jobs", "Seed", "check_out", "is_all", "read_learners", "read_steps", "split"]
+if TYPE_CHECKING:
+    from analyses.jobs.results import Part
+
+__all__ = ["Cluster", "Jobs", "Pieces", "Seed", "check_out", "is_all", "read_learners"]
+__all__ += ["read_part", "read_steps", "split"]
 
 Jobs = Annotated[
     int | None, typer.Option(metavar="N", help="Number of processes.", show_default="one per core")
@@ -23,32 +26,23 @@ Cluster = Annotated[
         help="Address of a Dask scheduler whose workers do the work: tcp://host:port.",
     ),
 ]
+Pieces = Annotated[
+    str | None,
+    typer.Option(
+        metavar="I/N",
+        help="Make only the I-th of N parts of the work, such as 3/8, in a folder that several "
+        "jobs of a scheduler share. The same command without it then collects them.",
+        show_default="all",
+    ),
+]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all random numbers.")]
 
+_PART = re.compile(r"(\d{1,9})/(\d{1,9})")
 _WHOLE = re.compile(r"-?[\d_]{1,30}")
 
 
 def check_out(path: Path, ending: str) -> Path:
     """Check, before the work begins, that its result can be written.
-
-    Parameters
-    ----------
-    path : Path
-        The file to write.
-    ending : str
-        The required suffix, with its dot.
-
-    Returns
-    -------
-    Path
-        The same path; no file is created.
-
-    Raises
-    ------
-    OSError
-        If no file can be written there.
-    ValueError
-        If the name has another suffix.
 
     Examples
     --------
@@ -57,6 +51,7 @@ def check_out(path: Path, ending: str) -> Path:
     ValueError: The name of the output file must end with .parquet, got 'table.csv'.
     """
     from replay.checks import shown
+    from replay.files import name_beside
 
     if path.suffix != ending:
         raise ValueError(
@@ -65,9 +60,10 @@ def check_out(path: Path, ending: str) -> Path:
     try:
         if path.is_dir():
             raise IsADirectoryError(None, "a folder of that name exists")
+        _is_there(path)  # also if the name is too long
         folder = next(each for each in path.parents if _is_there(each))
-        beside = folder / f".{path.name}.{os.getpid()}"
-        beside.touch()
+        beside = name_beside(folder / path.name)
+        beside.touch(exist_ok=False)
         beside.unlink()
     except OSError as error:
         raise type(error)(
@@ -87,16 +83,6 @@ def _is_there(path: Path) -> bool:
 def split(names: Sequence[str]) -> list[str]:
     """Split repeated or comma-separated names, and drop the word `all`.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The values of the option.
-
-    Returns
-    -------
-    list of str
-        Each name once.
-
     Examples
     --------
     >>> split(["maze,tree", "all", "tree"])
@@ -109,16 +95,6 @@ def split(names: Sequence[str]) -> list[str]:
 def is_all(names: Sequence[str]) -> bool:
     """Whether one of the names is `all`.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The values of the option.
-
-    Returns
-    -------
-    bool
-        True if `all` is among them, alone or between commas.
-
     Examples
     --------
     >>> is_all(["maze,all"])
@@ -127,24 +103,30 @@ def is_all(names: Sequence[str]) -> bool:
     return any(name.strip() == "all" for text in names for name in text.split(","))
 
 
+def read_part(text: str | None) -> Part | None:
+    """Read the option ``--pieces``.
+
+    Examples
+    --------
+    >>> read_part("3/8")
+    Part(number=3, n_parts=8)
+    """
+    from analyses.jobs.results import Part
+    from replay.checks import shown
+
+    if text is None:
+        return None
+    found = _PART.fullmatch(text)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise ValueError(
+            "--pieces must be a part and the number of parts, such as 3/8, counted from 1; got "
+            f"{shown(text)}."
+        )
+    return Part(int(found[1]), int(found[2]))
+
+
 def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]:
     """Read learners and their parameters from the command line.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Each is the name of a learner or a Python file, followed by parameters ``name=value``
-        separated by spaces.
-
-    Returns
-    -------
-    dict
-        Label (name and parameters as one text) -> name in ``LEARNERS`` or file, and parameters.
-
-    Raises
-    ------
-    ValueError
-        If a learner or a parameter is unknown, or no learner is given.
 
     Examples
     --------
@@ -182,21 +164,6 @@ def _value(text: str) -> Any:
 
 def read_steps(text: str | None) -> int | dict[str, int] | None:
     """Read the option ``--steps``: one number, or a number for each experiment.
-
-    Parameters
-    ----------
-    text : str, optional
-        The value of the option.
-
-    Returns
-    -------
-    int, dict of str to int, or None
-        The number, or numbers by experiment; None if the option was not given.
-
-    Raises
-    ------
-    ValueError
-        If the text has neither form.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli.options import Cluster, Jobs, Seed, read_steps, split
+from analyses.cli.options import Cluster, Jobs, Pieces, Seed, read_steps, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say
 
@@ -47,6 +47,7 @@ def reproduce(
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
+    pieces: Pieces = None,
     log: Annotated[
         str,
         typer.Option(
@@ -90,8 +91,8 @@ def reproduce(
         keep_logs=keep_logs,
         variant=variant,
     )
-    do_study(STUDY, plan, out, jobs, cluster)
-    if not full:
+    do_study(STUDY, plan, out, jobs, cluster, pieces)
+    if not (full or pieces):
         say("For the paper at its full size: replay reproduce --full --out full")
 
 
@@ -109,6 +110,7 @@ def discrepancies(
     ] = None,
     jobs: Jobs = None,
     cluster: Cluster = None,
+    pieces: Pieces = None,
 ) -> None:
     """Show how each disagreement between the paper's text and code changes the learning curves.
 
@@ -116,5 +118,7 @@ def discrepancies(
     same worlds. Run the same command again to resume after an interruption.
     """
     from analyses.studies.discrepancies import STUDY, plan_variants
+    from replay.files import inside
 
-    do_study(STUDY, plan_variants(folder), out or folder / "discrepancies", jobs, cluster)
+    plan = plan_variants(folder)
+    do_study(STUDY, plan, out or inside(folder, "discrepancies"), jobs, cluster, pieces)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from analyses.cli.options import Jobs, Seed, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say, screen
-
-if TYPE_CHECKING:
-    from analyses.studies.recorded_replay.plan import RecordingPlan
+from analyses.recordings.judgement import LEAST_SCORES, Judgement
+from analyses.recordings.settings import (
+    MOST_UNKNOWN,
+    N_SESSIONS,
+    RIPPLES,
+    Criteria,
+    Settings,
+)
 
 __all__ = ["recording"]
+
+_JUDGEMENT = Judgement()
 
 
 def recording(
@@ -57,7 +63,7 @@ def recording(
         typer.Option(
             metavar="SD",
             help="Detection threshold for candidate events, in standard deviations.",
-            show_default="3; for ripples 2",
+            show_default=f"{Criteria().threshold:g}; for ripples {RIPPLES.threshold:g}",
         ),
     ] = None,
     speed: Annotated[
@@ -65,7 +71,7 @@ def recording(
         typer.Option(
             metavar="CM/S",
             help="Largest running speed during a detected event, in cm/s.",
-            show_default="5; for ripples 4",
+            show_default=f"{Criteria().largest_speed:g}; for ripples {RIPPLES.largest_speed:g}",
         ),
     ] = None,
     score: Annotated[
@@ -75,13 +81,13 @@ def recording(
             help="The score of an event that is tested: continuous (the mean probability of "
             "continuous movement), weighted_correlation or line_fit.",
         ),
-    ] = "continuous",
+    ] = _JUDGEMENT.score,
     least_score: Annotated[
         float | None,
         typer.Option(
             metavar="SCORE",
             help="The smallest score that counts as replay.",
-            show_default="0.5 if continuous, else 0",
+            show_default=f"{_JUDGEMENT.least_score:g} if continuous, else 0",
         ),
     ] = None,
     shuffle: Annotated[
@@ -91,10 +97,10 @@ def recording(
             help="The shuffles, each of which an event must pass: cell_identity, circular_fields, "
             "time_bins, circular_posterior; at least one of the first two.",
         ),
-    ] = "cell_identity,circular_fields",
+    ] = ",".join(_JUDGEMENT.shuffles),
     shuffles: Annotated[
         int, typer.Option(metavar="N", help="Number of repetitions of each shuffle.")
-    ] = 200,
+    ] = _JUDGEMENT.n_shuffles,
     tracks: Annotated[
         list[str],
         typer.Option(
@@ -106,7 +112,7 @@ def recording(
     ] = [],  # noqa: B006
     state_size: Annotated[
         float, typer.Option(metavar="CM", help="Distance between neighbouring states, in cm.")
-    ] = 15.0,
+    ] = _JUDGEMENT.state_size,
     lap_end: Annotated[
         list[str],
         typer.Option(
@@ -117,11 +123,11 @@ def recording(
     ] = [],  # noqa: B006
     time_bin: Annotated[
         float, typer.Option(metavar="S", help="Length of the time bins for decoding events, in s.")
-    ] = 0.005,
+    ] = Settings().time_bin,
     unknown: Annotated[
         float,
         typer.Option(metavar="SHARE", help="The largest share of positions that may be missing."),
-    ] = 0.2,
+    ] = MOST_UNKNOWN,
     recovery: Annotated[
         int,
         typer.Option(
@@ -130,7 +136,7 @@ def recording(
             "missed and misclassified replay; each takes a second or less for 100 laps. 0: no "
             "correction.",
         ),
-    ] = 20,
+    ] = N_SESSIONS,
     comparison: Annotated[
         Path | None,
         typer.Option(
@@ -152,71 +158,46 @@ def recording(
     interruption.
     """
     from analyses.jobs.results import Results
-    from analyses.recordings.events import RIPPLES, Criteria
-    from analyses.recordings.judgement import LEAST_SCORES, Judgement
-    from analyses.recordings.predictions import read_predictions
-    from analyses.recordings.readers import read_recording
-    from analyses.recordings.settings import Settings
-    from analyses.recordings.significance.shuffles import check_shuffles
-    from analyses.recordings.significance.track_log_odds import find_tracks
+    from analyses.recordings.checks import check_judgement
     from analyses.studies.recorded_replay import one_animal, several_animals
-    from analyses.studies.recorded_replay.plan import plan_recording
-    from replay.checks import check_choice
+    from analyses.studies.recorded_replay.plan import Files, plan_recording
+    from analyses.studies.recorded_replay.predictions import read_predictions
+    from replay.files import safe_name
 
     study = one_animal.STUDY if len(file) == 1 else several_animals.STUDY
     Results(out).check_place(study.name, study.command)
-    check_choice("score", score, LEAST_SCORES)
-    names = check_shuffles(split([shuffle]))
-    predictions = read_predictions(comparison)
-    sessions = _one_each(session, file)
-    if len(file) > 1 and events is not None and Path(events).suffix:
-        raise ValueError(
-            "One table of events cannot serve several recordings. Store the events in each file or "
-            "its --session file, or detect them with --events find."
-        )
     criteria = RIPPLES if events == "find_ripples" else Criteria()
-    if threshold is not None:
-        criteria = criteria._replace(threshold=threshold)
-    if speed is not None:
-        criteria = criteria._replace(largest_speed=speed)
-    settings = Settings(time_bin=time_bin, criteria=criteria)
+    settings = Settings(
+        time_bin=time_bin,
+        criteria=criteria._replace(
+            threshold=criteria.threshold if threshold is None else threshold,
+            largest_speed=criteria.largest_speed if speed is None else speed,
+        ),
+    )
     judgement = Judgement(
         score=score,
-        least_score=LEAST_SCORES[score] if least_score is None else least_score,
-        shuffles=tuple(names),
+        least_score=LEAST_SCORES.get(score, 0.0) if least_score is None else least_score,
+        shuffles=tuple(split([shuffle])),
         n_shuffles=shuffles,
         state_size=state_size,
         lap_ends=tuple(split(lap_end)),
     )
-    plans: dict[str, RecordingPlan] = {}
-    for path, complement in zip(file, sessions, strict=True):
+    check_judgement(judgement)
+    files = Files(file, session, track, bins, events, split(tracks), unknown)
+    files.check()
+    predictions = read_predictions(comparison)
+    plans = {}
+    for number, path in enumerate(file):
         with screen.status(f"Reading {path}"):
-            found = read_recording(
-                path, track, session=complement, events=events, bins=bins, most_unknown=unknown
-            )
-            own = judgement._replace(tracks=find_tracks(found.graph, split(tracks)))
+            found, compared = files.read(number)
+            own = judgement._replace(tracks=compared)
             plan = plan_recording(
                 found, settings, own, seed, n_sessions=recovery, predictions=predictions
             )
         for sentence in (*found.notes, *plan.session.notes):
             say(sentence)
-        if path.stem in plans:
-            raise ValueError(
-                f"Two files are named {path.stem}, and results are named after the files. Rename "
-                "one of them."
-            )
-        plans[path.stem] = plan
+        plans[safe_name(path.stem)] = plan
     if len(file) == 1:
-        do_study(one_animal.STUDY, plans[file[0].stem], out, jobs)
+        do_study(one_animal.STUDY, plan, out, jobs)
     else:
         do_study(several_animals.STUDY, several_animals.plan_animals(plans), out, jobs)
-
-
-def _one_each(sessions: Sequence[Path], files: Sequence[Path]) -> list[Path | None]:
-    """Match each recording with the file that completes it, if there is one."""
-    if sessions and len(sessions) != len(files):
-        raise ValueError(
-            f"--session must be given once for each of the {len(files)} recordings, in the same "
-            f"order, got {len(sessions)}."
-        )
-    return list(sessions) or [None] * len(files)

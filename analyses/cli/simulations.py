@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli.options import Cluster, Jobs, Seed, is_all, read_learners, split
+from analyses.cli.options import Cluster, Jobs, Pieces, Seed, is_all, read_learners, split
 from analyses.cli.studies import do_study
 
 __all__ = ["change", "compare", "demands"]
@@ -19,7 +19,7 @@ def compare(
         typer.Option(
             metavar="NAMES",
             help="A task, or several separated by commas (replay tasks lists them); or your own "
-            "Python file that defines TASK.",
+            "Python file that defines TASK; its name in tables is that of the file.",
         ),
     ] = ["all"],  # noqa: B006
     account: Annotated[
@@ -47,6 +47,7 @@ def compare(
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
+    pieces: Pieces = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path(
         "comparison"
     ),
@@ -69,7 +70,7 @@ def compare(
         seed=seed,
         findings=findings,
     )
-    do_study(STUDY, plan, out, jobs, cluster)
+    do_study(STUDY, plan, out, jobs, cluster, pieces)
 
 
 def change(
@@ -100,6 +101,7 @@ def change(
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
+    pieces: Pieces = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path("changes"),
 ) -> None:
     """Run learners in a changing world: reward rate, time to recover, and replay.
@@ -117,7 +119,7 @@ def change(
         n_rest=rest,
         seed=seed,
     )
-    do_study(STUDY, plan, out, jobs, cluster)
+    do_study(STUDY, plan, out, jobs, cluster, pieces)
 
 
 def demands(
@@ -138,6 +140,7 @@ def demands(
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
+    pieces: Pieces = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path("demands"),
 ) -> None:
     """Count the words of memory and the operations per step that learners need as worlds grow.
@@ -150,4 +153,4 @@ def demands(
 
     names = [*(LEARNERS if is_all(learner) else ()), *split(learner)]
     plan = plan_demands(names, n_mdps=mdps, visits=visits, seed=seed)
-    do_study(STUDY, plan, out, jobs, cluster)
+    do_study(STUDY, plan, out, jobs, cluster, pieces)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analyses.cli.options import Cluster, Jobs, Seed
+from analyses.cli.options import Cluster, Jobs, Pieces, Seed, read_part
 from analyses.cli.terminal import (
     broken,
     print_frame,
@@ -42,6 +42,7 @@ def study(
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
+    pieces: Pieces = None,
 ) -> None:
     """Run a study: simulate what its question needs, write its tables and draw its figures.
 
@@ -57,56 +58,46 @@ def study(
         print_table(("study", "question"), rows)
         return
     found = find_study(name)
-    do_study(found, found.usual_plan(size, seed), out or Path(name), jobs, cluster)
+    do_study(found, found.usual_plan(size, seed), out or Path(name), jobs, cluster, pieces)
 
 
 def do_study(
-    study: Study[PlanT], plan: PlanT, out: Path, jobs: int | None, cluster: str | None = None
+    study: Study[PlanT],
+    plan: PlanT,
+    out: Path,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    pieces: str | None = None,
 ) -> None:
-    """Run what remains of a study, show its progress, and print its results.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    plan : object
-        A plan of this study.
-    out : Path
-        The result folder.
-    jobs : int, optional
-        Number of processes; by default one per core.
-    cluster : str, optional
-        Address of a Dask scheduler whose workers make the pieces.
-
-    Raises
-    ------
-    ValueError
-        If both `jobs` and `cluster` are given, and for the reasons of `analyses.jobs.run.run`.
-    """
+    """Run what remains of a study, show its progress, and print its results."""
     from analyses.jobs import workers
-    from analyses.jobs.run import run
+    from analyses.jobs.run import pieces_of, run
 
     if jobs is not None and cluster is not None:
         raise ValueError(
             "--jobs and --cluster exclude each other: a cluster uses all of its workers."
         )
     n_jobs = workers.n_processes(jobs)
-    pieces = study.all_pieces(plan)
+    part = read_part(pieces)
+    to_make = pieces_of(study, plan, part)
     totals: dict[str, float] = {}
-    for piece in pieces:
+    for piece in to_make:
         totals[piece.group] = totals.get(piece.group, 0.0) + study.size(plan, piece)
     with progress_bars() as progress:
         bars = {group: progress.add_task(group, total=total) for group, total in totals.items()}
+        of_all = progress.add_task("all", total=sum(totals.values())) if len(bars) > 1 else None
 
         def tell(text: str) -> None:
             progress.console.print(broken(text, screen.width), markup=False, soft_wrap=True)
 
         def on_cost(cost: WorkCost) -> None:
-            at_work = None if cluster else min(n_jobs, len(pieces))
+            at_work = None if cluster else min(n_jobs, len(to_make))
             tell(_estimate(cost, at_work))
 
         def on_piece(piece: Piece) -> None:
-            progress.advance(bars[piece.group], study.size(plan, piece))
+            for bar in (bars[piece.group], of_all):
+                if bar is not None:
+                    progress.advance(bar, study.size(plan, piece))
 
         tables = run(
             study,
@@ -114,10 +105,17 @@ def do_study(
             out,
             jobs=n_jobs,
             cluster=cluster,
+            part=part,
             on_cost=on_cost,
             on_piece=on_piece,
             tell=tell,
         )
+    if part is not None:
+        say(
+            f"Part {part.number} of {part.n_parts} is in {out}. When all are made, the same "
+            "command without --pieces makes tables and figures."
+        )
+        return
     for shown in study.show(plan, tables):
         if shown.title:
             say(f"\n{shown.title}")

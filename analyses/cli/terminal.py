@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import textwrap
@@ -23,6 +24,8 @@ __all__ += ["say", "screen"]
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
 screen = Console(stderr=True, highlight=False)
 
 
@@ -38,30 +41,24 @@ def say(text: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print a text on standard output; in a terminal, lines are wrapped between words.
+    """Print a text on standard output; in a terminal, lines are wrapped between words."""
+    is_shown = sys.stdout.isatty()
+    print(broken(text, shutil.get_terminal_size().columns) if is_shown else plain(text))
 
-    Parameters
-    ----------
-    text : str
-        The text.
+
+def plain(text: str) -> str:
+    r"""Replace control characters, by which a text from a file could rewrite the screen.
+
+    Examples
+    --------
+    >>> plain("\x1b[2Jmaze")
+    '?[2Jmaze'
     """
-    print(broken(text, shutil.get_terminal_size().columns) if sys.stdout.isatty() else text)
+    return _CONTROLS.sub("?", text)
 
 
 def broken(text: str, width: int) -> str:
     """Wrap the lines of a text between words.
-
-    Parameters
-    ----------
-    text : str
-        The text; its own line breaks are kept.
-    width : int
-        Width of the terminal in columns.
-
-    Returns
-    -------
-    str
-        The same text, with no line wider than `width` unless a single word is.
 
     Examples
     --------
@@ -69,30 +66,38 @@ def broken(text: str, width: int) -> str:
     ['Replay is in', '/a/long/path']
     """
     wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
-    lines = (wrapper.wrap(line) or [""] for line in text.splitlines())
+    lines = (wrapper.wrap(line) or [""] for line in plain(text).splitlines())
     return "\n".join(part for parts in lines for part in parts)
 
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Show progress bars; Ctrl-C ends the command with a message."""
+    """Show progress bars; Ctrl-C ends the command with a message.
+
+    Groups are worked on at the same time, so only the last bar, that of all work, shows times.
+    """
     from rich.progress import (
         BarColumn,
         Progress,
+        ProgressColumn,
+        Task,
         TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.text import Text
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
+    class Times(ProgressColumn):
+        elapsed, remaining = TimeElapsedColumn(), TimeRemainingColumn()
+
+        def render(self, task: Task) -> Text:
+            if task.id != progress.task_ids[-1]:
+                return Text()
+            return Text.assemble(self.elapsed.render(task), " left ", self.remaining.render(task))
+
+    description = TextColumn("{task.description}", markup=False)
+    columns = (description, BarColumn(), TaskProgressColumn(), Times())
     try:
         with Progress(*columns, console=screen) as progress:
             yield progress
@@ -102,13 +107,7 @@ def progress_bars() -> Iterator[Progress]:
 
 
 def print_frame(table: pd.DataFrame) -> None:
-    """Print a data frame on standard output, numbers with three significant digits.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table.
-    """
+    """Print a data frame on standard output, numbers with three significant digits."""
     rows = [tuple(map(_text, row)) for row in table.itertuples(index=False)]
     print_table(tuple(map(str, table.columns)), rows)
 
@@ -122,25 +121,16 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     In a terminal, long cells are wrapped, except those of the first column; if the terminal is too
     narrow for the longest words of all columns, rows are printed as paragraphs. In a pipe or file,
-    each row is one line.
-
-    Parameters
-    ----------
-    header : sequence of str
-        The names of the columns.
-    rows : sequence of sequence of str
-        The cells.
+    each row is one line; columns are separated by two blanks, and an empty cell is a dash.
     """
     from rich.table import Table
     from rich.text import Text
 
-    columns = [[name, *(row[place] for row in rows)] for place, name in enumerate(header)]
+    header, rows = [plain(name) for name in header], [[*map(plain, row)] for row in rows]
     if not sys.stdout.isatty():
-        widths = [max(map(cell_len, cells)) for cells in columns]
-        for row in (header, *rows):
-            cells = (set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True))
-            print("  ".join(cells).rstrip())
+        _print_lines([[cell or "-" for cell in row] for row in (header, *rows)])
         return
+    columns = [[name, *(row[place] for row in rows)] for place, name in enumerate(header)]
     gaps = 2 * (len(header) - 1)
     console = Console(highlight=False)
     room = _widths(columns, console.width - gaps)
@@ -153,6 +143,13 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for row in rows:
         table.add_row(*map(Text, row))
     console.print(table)
+
+
+def _print_lines(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:

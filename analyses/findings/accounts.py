@@ -466,20 +466,6 @@ as episodic control: the last episode backwards."""
 def find_account(name: str) -> Account:
     """Look up an account.
 
-    Parameters
-    ----------
-    name : str
-        A name in ``ACCOUNTS``.
-
-    Returns
-    -------
-    Account
-
-    Raises
-    ------
-    ValueError
-        If there is no account of that name; the message lists the choices.
-
     Examples
     --------
     >>> find_account("sfma").source
@@ -495,19 +481,7 @@ def draw_settings(
 ) -> Iterator[dict[str, Parameter]]:
     """Draw all parameters of an account from their priors.
 
-    Parameters
-    ----------
-    account : Account
-        The account.
-    n_draws : int
-        Number of parameter sets.
-    rng : numpy.random.Generator
-        Source of randomness, which scrambles the space-filling sequence.
-
-    Yields
-    ------
-    dict
-        Parameter -> value, including fixed parameters; all others keep the learner's defaults.
+    One dict per draw, with the fixed parameters; all others keep the learner's defaults.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ranges of quantities that several studies measured, and which studies answer which question."""
+"""Which studies answer which question, and their values as shares."""
 
 from __future__ import annotations
 
@@ -6,51 +6,7 @@ import pandas as pd
 
 from replay.checks import check_table
 
-__all__ = ["as_share", "published_ranges", "questions"]
-
-
-def published_ranges(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the range of each quantity that at least two studies measured.
-
-    Values from tasks without a graph count, too; second-hand values don't.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table of `findings`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `quantity_class, low, high, n_values, n_studies`, and `sources`, the studies in
-        order of value.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
-
-    Examples
-    --------
-    >>> from analyses.findings.table import findings
-    >>> ranges = published_ranges(findings())
-    >>> ranges[["quantity_class", "low", "high", "n_studies"]].to_numpy().tolist()
-    [['reverse of directional', 0.3908, 0.543, 5]]
-    """
-    columns = ["quantity_class", "likelihood", "second_hand", "value", "unit", "source", "study"]
-    check_table(table, columns, "the table of findings")
-    is_number = table["likelihood"].isin(["count", "value"]) & ~table["second_hand"]
-    rows = table[is_number & (table["quantity_class"] != "")]
-    rows = rows.assign(value=as_share(rows)).sort_values("value", kind="stable")
-    groups = rows.groupby("quantity_class", sort=True)
-    ranges = groups.agg(
-        low=("value", "min"),
-        high=("value", "max"),
-        n_values=("value", "size"),
-        n_studies=("study", "nunique"),
-        sources=("source", lambda sources: ", ".join(dict.fromkeys(sources))),
-    ).reset_index()
-    return ranges[ranges["n_studies"] > 1].reset_index(drop=True)
+__all__ = ["as_share", "questions"]
 
 
 def questions(table: pd.DataFrame) -> pd.DataFrame:
@@ -100,16 +56,6 @@ def questions(table: pd.DataFrame) -> pd.DataFrame:
 
 def as_share(table: pd.DataFrame) -> pd.Series[float]:
     """Return the values of findings, with percentages converted to shares.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Columns `value, unit`.
-
-    Returns
-    -------
-    pandas.Series of float, shape (n_findings,)
-        The values; NaN for findings without a value.
 
     Examples
     --------

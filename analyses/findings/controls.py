@@ -136,26 +136,9 @@ def replay_of_control(
 ) -> pd.DataFrame:
     """Draw the replay of a control in the pauses of an animal.
 
-    Parameters
-    ----------
-    control : Control
-        The control.
-    params : mapping of str to float, int, bool or str
-        ``most_places`` and ``share_of_pauses``.
-    log : EventLog
-        The animal's steps.
-    pauses : DataFrame
-        One row per pause, in order: `step` (the last completed step, -1 before the first) and
-        `phase`.
-    graph : networkx.Graph
-        The places, numbered from 0; edges may be `impossible`.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    DataFrame
-        One row per event: `step, phase, states`, the form of paths in `analyses.place_sequences`.
+    `pauses` has `step` (the last completed one, -1 before the first) and `phase`, in order; `graph`
+    has the places, numbered from 0, whose edges may be `impossible`. One row per event is returned:
+    `step, phase, states`, the form of paths in `analyses.place_sequences`.
 
     Examples
     --------

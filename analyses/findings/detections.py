@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.sequences.place_sequences import Detection
-from replay.checks import check_number
+from replay.checks import check_number, shown, typed
 
 __all__ = ["detection_of"]
 
@@ -22,6 +22,7 @@ _DETECTION = {
 }
 
 
+@typed
 def detection_of(
     finding: Mapping[Hashable, Any] | pd.Series[Any],
     spacing: float,
@@ -56,6 +57,8 @@ def detection_of(
     >>> detection_of(table.loc["mallory2025.rev_fraction"], spacing=20.0)
     Detection(min_length=3, min_distance=0.0, largest_jump=3, min_extent=36.0, min_correlation=0.6)
     """
+    if not isinstance(finding, Mapping | pd.Series):
+        raise TypeError(f"finding must be a row of findings, got {shown(finding)}.")
     check_number("spacing", spacing, at_least=1e-12)
     criteria: dict[str, Any] = {
         field: float(finding[column])

@@ -34,8 +34,10 @@ of each comparison shows the effect of both settings.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +46,12 @@ from scipy.stats import norm
 from scipy.stats import t as student_t
 
 from analyses.measures import STATISTICS
+from replay.checks import check_number, typed
 
-__all__ = ["BETWEEN_STUDIES", "SURPRISE", "Published", "Studies", "evidence", "likelihoods"]
-__all__ = [*__all__, "independent_trials", "outcomes", "published", "statistic_range", "synthetic"]
+__all__ = ["BETWEEN_STUDIES", "SURPRISE", "Count", "Direction", "Null", "Published", "Studies"]
+__all__ += ["Value", "evidence", "outcomes", "published", "statistic_range"]
+
+Floats = NDArray[np.float64]
 
 BETWEEN_STUDIES = 0.06
 """Standard deviation between studies of a share of one half, beyond their counting error; for any
@@ -57,8 +62,6 @@ SURPRISE = 0.05
 
 _LEVEL = 0.05
 _HALF = 0.5
-_RANGES = {"S4": (-2.0, 2.0), "S10": (-2.0, 2.0), "S10_before": (0.0, 1.0)}
-_BELOW, _NONE, _ABOVE = -1, 0, 1
 
 
 class Studies(NamedTuple):
@@ -90,100 +93,24 @@ class Studies(NamedTuple):
         return Studies(*(column[draws] for column in self))
 
 
-class Published(NamedTuple):
-    """The numbers of a published result.
-
-    Attributes
-    ----------
-    likelihood : {"count", "value", "direction", "null"}
-        The kind of result.
-    low, high : float
-        The range of the statistic, as from `statistic_range`.
-    first, second : float
-        Successes and trials; value and standard error; sign (0: no difference) and p; or the limits
-        of the interval that a null result allows.
-    """
-
-    likelihood: str
-    low: float
-    high: float
-    first: float
-    second: float
-
-
 def statistic_range(statistic: str) -> tuple[float, float]:
     """Return the range of a statistic, in which all values are equally probable a priori.
-
-    Parameters
-    ----------
-    statistic : str
-        A name in ``analyses.measures.STATISTICS``.
-
-    Returns
-    -------
-    low, high : float
-        0 and 1 for shares, -2 and 2 for log ratios of rates, -1 and 1 for all others.
 
     Examples
     --------
     >>> statistic_range("S1"), statistic_range("S4_reverse")
     ((0.0, 1.0), (-2.0, 2.0))
     """
-    if statistic in _RANGES:
-        return _RANGES[statistic]
-    if STATISTICS[statistic].is_share:
-        return 0.0, 1.0
-    return _RANGES.get(statistic.split("_")[0], (-1.0, 1.0))
-
-
-def published(finding: Mapping[Hashable, Any]) -> Published:
-    """Read the numbers of a finding.
-
-    Parameters
-    ----------
-    finding : mapping of str to object
-        A tested row of :func:`analyses.findings.table.findings`.
-
-    Returns
-    -------
-    Published
-
-    Examples
-    --------
-    >>> from analyses.findings.table import findings
-    >>> row = findings().set_index("id", drop=False).loc["gupta2010.bwd_fraction"]
-    >>> tuple(published(row.to_dict()))
-    ('count', 0.0, 1.0, 842.0, 1719.0)
-    """
-    kind = finding["likelihood"]
-    pairs = {
-        "count": ("successes", "trials"),
-        "value": ("value", "standard_error"),
-        "direction": ("sign", "p_value"),
-        "null": ("excluded_low", "excluded_high"),
-    }
-    first, second = (float(finding[name]) for name in pairs[kind])
-    return Published(kind, *statistic_range(finding["statistic"]), first, second)
+    found = STATISTICS[statistic]
+    return (0.0, 1.0) if found.is_share else found.span
 
 
 def outcomes(studies: Studies, *, are_shares: bool = False) -> NDArray[np.int64]:
     """Test each simulated study for a difference from its null, by a t test over its animals.
 
-    The standard error of a share is at least its binomial error, because a few animals with a
-    sequence or two each may agree by chance.
-
-    Parameters
-    ----------
-    studies : Studies
-        The simulated studies.
-    are_shares : bool, default False
-        Whether the statistic is a share of `trials`.
-
-    Returns
-    -------
-    ndarray of int, shape (n_draws,)
-        -1 for below, 1 for above, 0 for no difference at the level of 0.05 or fewer than two
-        animals.
+    Returns, by draw, 1 for above, -1 for below, and 0 for no difference at the level of 0.05. The
+    standard error of a share is at least its binomial error, because a few animals with a sequence
+    or two each may agree by chance.
 
     Examples
     --------
@@ -202,103 +129,202 @@ def outcomes(studies: Studies, *, are_shares: bool = False) -> NDArray[np.int64]
     return np.where(differs, np.sign(np.nan_to_num(studies.mean)), 0).astype(np.int64)
 
 
-def likelihoods(
-    result: Published, studies: Studies, between_studies: float = BETWEEN_STUDIES
-) -> NDArray[np.float64]:
-    """Compute the relative probability of a published result under each simulated study.
+@dataclass(frozen=True)
+class Published(ABC):
+    """A published result of a statistic that lies between `low` and `high`.
 
-    Parameters
-    ----------
-    result : Published
-        The result.
-    studies : Studies
-        The simulated studies.
-    between_studies : float, default ``BETWEEN_STUDIES``
-        Standard deviation between studies of a share of one half, beyond their counting error.
-
-    Returns
-    -------
-    ndarray of float, shape (n_draws,)
-        The probability, or density, divided by that under a uniform distribution over the range of
-        the statistic.
+    Each kind of likelihood has its own record, whose further fields are columns of findings.
     """
-    if result.likelihood == "count":
-        return _of_count(result, studies, between_studies)
-    width = result.high - result.low
-    if result.likelihood == "value":
-        error = np.hypot(result.second, between_studies)
-        found = np.nan_to_num(norm.pdf(result.first, studies.value, error)) * width
-    elif result.likelihood == "null":
-        inside = (studies.mean >= result.first) & (studies.mean <= result.second)
-        allowed = min(result.second, result.high) - max(result.first, result.low)
-        found = inside * width / max(allowed, 1e-9)
-    elif result.second > _LEVEL:
-        found = (np.sign(np.nan_to_num(studies.mean)) == result.first) / _HALF
-    else:
-        found = 3.0 * (_outcomes(result, studies) == result.first)
-    return np.asarray(found, dtype=np.float64)
+
+    kind: ClassVar[str]
+    low: float
+    high: float
+
+    @abstractmethod
+    def likelihood(self, studies: Studies, between_studies: float = BETWEEN_STUDIES) -> Floats:
+        """Compute its probability in each simulated study, relative to a uniform prediction."""
+
+    @abstractmethod
+    def as_found(self, studies: Studies, draw: int) -> Self:
+        """Return the result that would have been published if this study were the real one."""
+
+    @abstractmethod
+    def interval(self) -> tuple[float, float, float]:
+        """Return the published value, and its 95 % interval if it is a number."""
+
+    def predicted(self, studies: Studies) -> Floats:
+        """Return what simulated studies find on the scale of the result: by default differences."""
+        return studies.mean
 
 
-def _outcomes(result: Published, studies: Studies) -> NDArray[np.int64]:
-    return outcomes(studies, are_shares=(result.low, result.high) == (0.0, 1.0))
+@dataclass(frozen=True)
+class Count(Published):
+    """So many `successes` of `trials`."""
+
+    kind = "count"
+    successes: float
+    trials: float
+
+    def likelihood(self, studies: Studies, between_studies: float = BETWEEN_STUDIES) -> Floats:
+        """Compute the beta-binomial probability with the number of independent trials."""
+        n = _independent_trials(self.trials, between_studies)
+        k = self.successes * n / self.trials
+        a, b = studies.successes + _HALF, studies.trials - studies.successes + _HALF
+        ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        density = np.exp(ways + betaln(k + a, n - k + b) - betaln(a, b)) * (n + 1)
+        return np.where(studies.trials > 0, density, 0.0)
+
+    def as_found(self, studies: Studies, draw: int) -> Self:
+        """Return the simulated share of the same number of trials."""
+        share = studies.successes[draw] / max(studies.trials[draw], 1)
+        return replace(self, successes=float(round(share * self.trials)))
+
+    def interval(self) -> tuple[float, float, float]:
+        """Return the share, with the binomial error of the independent trials."""
+        share = self.successes / self.trials
+        error = float(np.sqrt(share * (1 - share) / _independent_trials(self.trials)))
+        return _within(share, error, self)
+
+    def predicted(self, studies: Studies) -> Floats:
+        """Return the simulated shares."""
+        return studies.value
 
 
-def independent_trials(trials: float, between_studies: float = BETWEEN_STUDIES) -> float:
-    """Return the number of independent events whose share is known as well as that of a study.
+@dataclass(frozen=True)
+class Value(Published):
+    """A `value` with its `standard_error`, on the scale of the statistic."""
 
-    Parameters
-    ----------
-    trials : float
-        Number of events that the study counted.
-    between_studies : float, default ``BETWEEN_STUDIES``
-        Standard deviation between studies of a share of one half, beyond their counting error.
+    kind = "value"
+    value: float
+    standard_error: float
 
-    Returns
-    -------
-    float
-        A number below `trials`; equal to it if studies do not differ.
+    def likelihood(self, studies: Studies, between_studies: float = BETWEEN_STUDIES) -> Floats:
+        """Compute the normal density around the mean of each simulated study."""
+        error = np.hypot(self.standard_error, between_studies)
+        density = np.nan_to_num(norm.pdf(self.value, studies.value, error))
+        return np.asarray(density * (self.high - self.low), dtype=np.float64)
+
+    def as_found(self, studies: Studies, draw: int) -> Self:
+        """Return the simulated mean, with the published error."""
+        return replace(self, value=float(studies.value[draw]))
+
+    def interval(self) -> tuple[float, float, float]:
+        """Return the value, with its error and the variability between studies."""
+        return _within(self.value, float(np.hypot(self.standard_error, BETWEEN_STUDIES)), self)
+
+    def predicted(self, studies: Studies) -> Floats:
+        """Return the simulated means."""
+        return studies.value
+
+
+@dataclass(frozen=True)
+class Direction(Published):
+    """A difference from the null of a `sign`, 1 or -1 (0: none was found), with its `p_value`."""
+
+    kind = "direction"
+    sign: float
+    p_value: float
+
+    def likelihood(self, studies: Studies, between_studies: float = BETWEEN_STUDIES) -> Floats:
+        """Compare with the outcome of each study; without significance, with the sign of its mean.
+
+        There are three outcomes, or two signs, which a uniform prediction has equally often.
+        """
+        if self.p_value > _LEVEL:
+            found = (np.sign(np.nan_to_num(studies.mean)) == self.sign) / _HALF
+        else:
+            found = 3.0 * (self._outcomes(studies) == self.sign)
+        return np.asarray(found, dtype=np.float64)
+
+    def as_found(self, studies: Studies, draw: int) -> Self:
+        """Return the outcome of the simulated study."""
+        if self.p_value > _LEVEL:
+            return replace(self, sign=float(np.sign(studies.mean[draw])))
+        one = studies.take(np.array([draw]))
+        return replace(self, sign=float(self._outcomes(one)[0]))
+
+    def interval(self) -> tuple[float, float, float]:
+        """Return the sign alone."""
+        return self.sign, np.nan, np.nan
+
+    def _outcomes(self, studies: Studies) -> NDArray[np.int64]:
+        return outcomes(studies, are_shares=(self.low, self.high) == (0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Null(Published):
+    """No difference: effects below `excluded_low` and above `excluded_high` are excluded."""
+
+    kind = "null"
+    excluded_low: float
+    excluded_high: float
+
+    def likelihood(self, studies: Studies, between_studies: float = BETWEEN_STUDIES) -> Floats:
+        """Ask whether the difference lies in the interval, relative to its part of the range."""
+        inside = (studies.mean >= self.excluded_low) & (studies.mean <= self.excluded_high)
+        allowed = min(self.excluded_high, self.high) - max(self.excluded_low, self.low)
+        found = inside * (self.high - self.low) / max(allowed, 1e-9)
+        return np.asarray(found, dtype=np.float64)
+
+    def as_found(self, studies: Studies, draw: int) -> Self:
+        """Return an interval of the same width around the simulated difference."""
+        half = (self.excluded_high - self.excluded_low) / 2
+        mean = float(studies.mean[draw])
+        return replace(self, excluded_low=mean - half, excluded_high=mean + half)
+
+    def interval(self) -> tuple[float, float, float]:
+        """Return 0 and the limits of the interval."""
+        return 0.0, self.excluded_low, self.excluded_high
+
+
+_RECORDS: dict[str, type[Published]] = {each.kind: each for each in (Count, Value, Direction, Null)}
+
+
+def published(finding: Mapping[Hashable, Any]) -> Published:
+    """Read the published result of a finding, a tested row of `analyses.findings.table.findings`.
 
     Examples
     --------
-    >>> round(independent_trials(1719)), round(independent_trials(20)), independent_trials(20, 0.0)
-    (67, 16, 20.0)
+    >>> from analyses.findings.table import findings
+    >>> row = findings().set_index("id", drop=False).loc["gupta2010.bwd_fraction"]
+    >>> published(row.to_dict())
+    Count(low=0.0, high=1.0, successes=842.0, trials=1719.0)
+    """
+    record = _RECORDS[finding["likelihood"]]
+    numbers = (float(finding[each.name]) for each in fields(record)[2:])
+    return record(*statistic_range(finding["statistic"]), *numbers)
+
+
+def _independent_trials(trials: float, between_studies: float = BETWEEN_STUDIES) -> float:
+    """Return the number of independent events whose share is known as well as that of a study.
+
+    Examples
+    --------
+    >>> [round(_independent_trials(n)) for n in (20, 1719)], _independent_trials(20, 0.0)
+    ([16, 67], 20.0)
     """
     return 1 / (1 / trials + between_studies**2 / _HALF**2)
 
 
-def _of_count(result: Published, studies: Studies, between_studies: float) -> NDArray[np.float64]:
-    """Beta-binomial probability with the number of independent trials."""
-    n = independent_trials(result.second, between_studies)
-    k = result.first * n / result.second
-    a, b = studies.successes + _HALF, studies.trials - studies.successes + _HALF
-    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    density = np.exp(ways + betaln(k + a, n - k + b) - betaln(a, b)) * (n + 1)
-    return np.where(studies.trials > 0, density, 0.0)
+def _within(middle: float, error: float, result: Published) -> tuple[float, float, float]:
+    """Return a number with its 95 % interval, as far as the range of the statistic goes."""
+    low, high = middle - 1.96 * error, middle + 1.96 * error
+    return middle, max(low, result.low), min(high, result.high)
 
 
+@typed
 def evidence(likelihood: NDArray[np.float64], surprise: float = SURPRISE) -> NDArray[np.float64]:
-    """Compute the evidence for an account, in bits.
+    """Compute the evidence for an account from likelihoods of shape (..., n_draws), in bits.
 
     The logarithm of a mean over few draws is too small on average; a jackknife corrects this, so
     that evidence does not grow with the number of draws.
-
-    Parameters
-    ----------
-    likelihood : ndarray of float, shape (..., n_draws)
-        The result of `likelihoods`.
-    surprise : float, default ``SURPRISE``
-        The probability that the result is unrelated to the account.
-
-    Returns
-    -------
-    ndarray of float, shape (...)
-        The binary logarithm of the mean relative probability.
 
     Examples
     --------
     >>> float(evidence(np.full(2, 8.0), surprise=0.0)), float(evidence(np.zeros(2)).round(1))
     (3.0, -4.3)
     """
+    surprise = check_number("surprise", surprise, at_least=0, at_most=1)
     mixed = (1 - surprise) * likelihood + surprise
     n, total = mixed.shape[-1], mixed.sum(axis=-1)
     bits: NDArray[np.float64] = np.log2(total / n)
@@ -306,37 +332,3 @@ def evidence(likelihood: NDArray[np.float64], surprise: float = SURPRISE) -> NDA
         without = np.log2((total[..., None] - mixed) / (n - 1)).mean(axis=-1)
         bits = np.minimum(n * bits - (n - 1) * without, np.log2(mixed.max(axis=-1)))
     return bits
-
-
-def synthetic(result: Published, studies: Studies, draw: int) -> Published | None:
-    """Return the result that would have been published if a simulated study were the real one.
-
-    Parameters
-    ----------
-    result : Published
-        The published result, whose numbers of events and errors are kept.
-    studies : Studies
-        The simulated studies.
-    draw : int
-        The number of the study that takes the place of the real one.
-
-    Returns
-    -------
-    Published or None
-        The result; None if the simulated study has no value.
-    """
-    if not studies.n_animals[draw] > 0:
-        return None
-    if result.likelihood == "count":
-        share = studies.successes[draw] / max(studies.trials[draw], 1)
-        return result._replace(first=float(round(share * result.second)))
-    if result.likelihood == "value":
-        return result._replace(first=float(studies.value[draw]))
-    if result.likelihood == "null":
-        half = (result.second - result.first) / 2
-        mean = float(studies.mean[draw])
-        return result._replace(first=mean - half, second=mean + half)
-    if result.second > _LEVEL:
-        return result._replace(first=float(np.sign(studies.mean[draw])))
-    one = studies.take(np.array([draw]))
-    return result._replace(first=float(_outcomes(result, one)[0]))

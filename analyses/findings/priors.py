@@ -28,18 +28,7 @@ class Prior(Protocol):
         ...
 
     def quantile(self, share: float) -> Parameter | None:
-        """Return the value below which a share of the distribution lies.
-
-        Parameters
-        ----------
-        share : float
-            At least 0, below 1.
-
-        Returns
-        -------
-        float, int, bool, str or None
-            The value; None keeps the learner's default.
-        """
+        """Return the value below which a share of the distribution lies."""
         ...
 
     def _asdict(self) -> dict[str, object]: ...
@@ -177,24 +166,7 @@ def draw_parameters(
 ) -> list[dict[str, Parameter]]:
     """Draw sets of parameters that fill the space of their priors evenly.
 
-    Parameters
-    ----------
-    priors : mapping of str to Prior
-        Parameter -> its prior.
-    n_draws : int
-        Number of parameter sets.
-    rng : numpy.random.Generator
-        Source of randomness, which scrambles a sequence of :class:`scipy.stats.qmc.Halton`.
-
-    Returns
-    -------
-    list of dict, of length n_draws
-        Parameter -> value; parameters that keep the learner's default are left out.
-
-    Raises
-    ------
-    ValueError
-        If `n_draws` is not a whole number of at least 1.
+    A scrambled Halton sequence. Parameters that keep the learner's default are left out of a set.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from analyses.measures import STATISTICS
 from replay.checks import check_table, shown, unknown_name
+from replay.files import read_file
 
 __all__ = [
     "EVIDENCE",
@@ -101,75 +102,50 @@ _ROUNDED = 0.0051
 
 
 def read_rows(path: str | Path) -> pd.DataFrame:
-    """Read findings from a CSV file.
+    """Read findings from a CSV file in UTF-8 whose first line names the columns.
 
-    Parameters
-    ----------
-    path : str or path
-        The file, in UTF-8; its first line names the columns.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of the file, unchanged.
-
-    Raises
-    ------
-    TypeError
-        If `path` is not a path.
-    ValueError
-        If the file can't be read, or is not a table.
+    Rows are numbered as in the file, for messages: the first finding is in row 2.
     """
     if not isinstance(path, str | Path):
         raise TypeError(f"Findings must be a DataFrame or the path of a file, got {shown(path)}.")
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        text = read_file(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise ValueError(
             f"{path} must be text in UTF-8, but line {line} is not: save the file as CSV (UTF-8)."
         ) from None
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} must be a readable CSV file, got: {error}.") from None
+        raise ValueError(
+            f"{path} must be a readable CSV file, got: {str(error).rstrip('.')}."
+        ) from None
     try:
-        header, *rows = [row for row in csv.reader(io.StringIO(text), strict=True) if row] or [[]]
+        records = enumerate(csv.reader(io.StringIO(text), strict=True), start=1)
+        rows = {number: row for number, row in records if row}
     except csv.Error as error:
         raise ValueError(
             f"{path} must be a CSV table with all quotes closed, got {error}: it may be cut short."
         ) from None
+    header = rows.pop(min(rows, default=0), [])
     if not "".join(header).strip():
         raise ValueError(f"{path} is empty: its first line must name the columns.")
     twice = [column for column in header if header.count(column) > 1]
     if twice:
         raise ValueError(f"{path} has the column {twice[0]!r} more than once: keep one.")
-    for number, row in enumerate(rows):
+    for number, row in rows.items():
         if len(row) != len(header):
             raise ValueError(
                 f"{path} must have {len(header)} fields in each row, like its first line; row "
                 f"{number} has {len(row)}."
             )
-    return pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""])
+    table = pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""])
+    return table.set_axis(pd.Index(list(rows)) if len(rows) == len(table) else table.index + 2)
 
 
 def typed_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
     """Check the rows one by one, and return all columns in order.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Some columns of findings.
-    name : str
-        The name of the table in messages.
-
-    Returns
-    -------
-    pandas.DataFrame
-        All ``FINDING_COLUMNS``; missing texts are empty, and missing numbers NaN.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing or unknown, or a row is invalid; the message names it.
+    Missing texts become empty, and missing numbers NaN; `name` is that of the table in messages.
     """
     check_table(table, _NEEDED, name)
     unknown = [column for column in table if column not in FINDING_COLUMNS]
@@ -183,7 +159,7 @@ def typed_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
     numbers = {column: _numbers(table, column, name) for column in _LIMITS}
     typed = pd.DataFrame({**texts, **numbers}, index=range(len(table)))[list(FINDING_COLUMNS)]
     typed = _filled(typed)
-    for number, row in enumerate(typed.itertuples(index=False)):
+    for number, row in zip(table.index.tolist(), typed.itertuples(index=False), strict=True):
         problem = _problem(row)
         if problem:
             raise ValueError(f"{name}, row {number}, finding {row.id!r}: {problem}")
@@ -209,7 +185,7 @@ def _texts(table: pd.DataFrame, column: str, name: str) -> list[str] | str:
     if column not in table:
         return ""
     texts = []
-    for row, value in enumerate(table[column]):
+    for row, value in table[column].items():
         if not pd.api.types.is_scalar(value):
             raise ValueError(f"{name}, row {row}: {column} must be text, got {shown(value)}.")
         texts.append("" if pd.isna(value) else str(value).strip())
@@ -221,18 +197,18 @@ def _numbers(table: pd.DataFrame, column: str, name: str) -> NDArray[np.float64]
     if column not in table:
         return np.nan
     numbers = np.full(len(table), np.nan)
-    for row, value in enumerate(table[column]):
+    for place, (row, value) in enumerate(table[column].items()):
         try:
             if isinstance(value, bool | np.bool_):
                 raise TypeError
             is_empty = pd.api.types.is_scalar(value) and pd.isna(value)
-            numbers[row] = np.nan if is_empty else float(value)
-            if not (is_empty or np.isfinite(numbers[row])):
+            numbers[place] = np.nan if is_empty else float(value)
+            if not (is_empty or np.isfinite(numbers[place])):
                 raise ValueError
         except (TypeError, ValueError, OverflowError):
             raise ValueError(
-                f"{name}, row {row}, finding {table['id'].iloc[row]!r}: {column} must be a finite "
-                f"number, or empty; got {shown(value)}."
+                f"{name}, row {row}, finding {table['id'].iloc[place]!r}: {column} must be a "
+                f"finite number, or empty; got {shown(value)}."
             ) from None
     return numbers
 
@@ -249,6 +225,8 @@ def _problem(row: Any) -> str | None:
             f"doi must look like 10.1016/j.neuron.2010.01.034, or be empty if there is none; got "
             f"{row.doi!r}."
         )
+    if re.fullmatch(r"-.*|0+(\.0*)?", row.n):
+        return f"n must be a number above 0, with its unit if you like; got {row.n!r}."
     choices: dict[str, tuple[str, ...]] = {
         "evidence": EVIDENCE,
         "likelihood": tuple(LIKELIHOODS),
@@ -324,18 +302,7 @@ def _misfit(row: Any) -> str | None:
 
 
 def check_together(table: pd.DataFrame) -> None:
-    """Check that ids are unique, and that contradicted findings exist.
-
-    Parameters
-    ----------
-    table : DataFrame
-        All findings, with the columns `id, contradicts`.
-
-    Raises
-    ------
-    ValueError
-        If an id occurs twice, or a finding contradicts an unknown id.
-    """
+    """Check that ids are unique, and that contradicted findings exist."""
     repeated = table.loc[table["id"].duplicated(), "id"]
     if len(repeated):
         raise ValueError(f"Two findings have the id {repeated.iloc[0]!r}: ids must differ.")

@@ -56,41 +56,10 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per number or direction. Numbers that were not published, or not read, are NaN, and
-        such texts are empty. Columns:
-
-        ``id, source, citation, doi, year, species, task, maze``
-            The origin of the finding: `source` is the first author and the year.
-        ``quantity, definition, direction, note``
-            What was measured and found, as text.
-        ``value, unit, error, n, p``
-            The number; NaN if only a direction is known. The others are text, as published.
-        ``evidence, second_hand, unpublished``
-            How it was read; whether in a paper other than its own; and whether it has no DOI.
-        ``study``
-            The study whose data it describes: all findings of one study, including analyses of its
-            data by others, have one vote.
-        ``question``
-            The question that it answers. Findings with the same question, or that exclude each
-            other, share one.
-        ``quantity_class``
-            Findings of one class measure equal quantities; see `analyses.findings.answers`.
-        ``statistic, task_name``
-            The statistic and the task that test it: names in ``STATISTICS`` and ``TASKS``.
-        ``likelihood``
-            See the module's table; ``LIKELIHOODS`` has the columns that each needs.
-        ``successes, trials, standard_error, sign, p_value, excluded_low, excluded_high, chance``
-            Its numbers. Shares are fractions. `p_value` is a bound where the paper gives one, and
-            0.05 where the paper only says that there is a difference.
-        ``n_animals, n_units, unit_of_n, n_events``
-            The animals that a simulated study must have; the number and kind of units in the
-            published error or test (`animal, session, pause` or `event`); the replay events.
-        ``min_length, min_distance_cm, largest_jump_cm, min_extent_cm, min_correlation``
-            The criteria for replay; see `analyses.findings.detections`.
-        ``contradicts``
-            The ids of findings that it excludes, separated by spaces.
-        ``why_not``
-            The reason why it is not tested; empty if it is.
+        One row per number or direction; ``replay columns findings`` explains the columns. Besides
+        those of the file, there are `source` (first author and year), `second_hand` (read in a
+        paper other than its own) and `unpublished` (without a DOI). Numbers that were not
+        published, or not read, are NaN, and such texts are empty; shares are fractions.
 
     Raises
     ------

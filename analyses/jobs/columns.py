@@ -255,24 +255,7 @@ LOG_TABLES = {
 
 
 def glossary(name: str, tables: Mapping[str, Table]) -> list[tuple[str, str, str, str]]:
-    """List the columns of a table.
-
-    Parameters
-    ----------
-    name : str
-        A name in `tables`, with or without its ending.
-    tables : mapping of str to Table
-        File -> description, as :func:`analyses.studies.written_tables` returns them.
-
-    Returns
-    -------
-    list of (str, str, str, str)
-        Column, meaning, unit, and when it is empty.
-
-    Raises
-    ------
-    ValueError
-        If there is no such table; the message lists the choices.
+    """List the columns of a table, whose ending may be left out: name, meaning, unit, when empty.
 
     Examples
     --------
@@ -289,17 +272,6 @@ def glossary(name: str, tables: Mapping[str, Table]) -> list[tuple[str, str, str
 
 def as_markdown(tables: Mapping[str, Table]) -> str:
     """Write the whole glossary as it stands in ``data/README.md``.
-
-    Parameters
-    ----------
-    tables : mapping of str to Table
-        File -> description.
-
-    Returns
-    -------
-    str
-        A table of the columns that mean the same everywhere, and one of the files, with the columns
-        that are particular to each.
 
     Examples
     --------

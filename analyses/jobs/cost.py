@@ -43,17 +43,7 @@ _SECONDS_OF_FIGURE = 1.1
 def seconds_of_figures(n_figures: int, n_processes: int) -> float:
     """Estimate the time for tables and figures on an idle machine.
 
-    Parameters
-    ----------
-    n_figures : int
-        Number of figures.
-    n_processes : int
-        Number of processes among which they are divided.
-
-    Returns
-    -------
-    float
-        The time, in seconds.
+    They are divided among processes.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from replay.files import replacing
+from replay.files import read_file, replacing
 from replay.worlds.mdp import MDP
 from replay.worlds.node_link import mdp_from_json, mdp_to_json
 
@@ -17,41 +17,14 @@ __all__ = ["read_mdp", "read_mdps", "write_mdps"]
 
 
 def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:
-    """Write MDPs into a folder.
-
-    Parameters
-    ----------
-    mdps : mapping of str to MDP
-        The MDPs by name; labels of states are numbers, strings or tuples of them.
-    folder : str or pathlib.Path
-        The folder to write to, which is created if it is missing.
-
-    See Also
-    --------
-    read_mdps : Reads them.
-    """
+    """Write MDPs into a folder, each as JSON under its name."""
     for name, mdp in mdps.items():
         with replacing(Path(folder) / f"{name}.json") as beside:
             beside.write_text(mdp_to_json(mdp), encoding="utf-8")
 
 
 def read_mdps(folder: str | Path) -> dict[str, MDP]:
-    """Read the MDPs that `write_mdps` wrote.
-
-    Parameters
-    ----------
-    folder : str or pathlib.Path
-        The folder to read.
-
-    Returns
-    -------
-    dict of str to MDP
-        The MDPs by name, in alphabetical order.
-
-    Raises
-    ------
-    ValueError
-        If a file does not hold an MDP.
+    """Read the MDPs that `write_mdps` wrote: name -> MDP, in alphabetical order.
 
     Examples
     --------
@@ -67,24 +40,8 @@ def read_mdps(folder: str | Path) -> dict[str, MDP]:
 
 
 def read_mdp(path: str | Path) -> MDP:
-    """Read one MDP.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        A file that `write_mdps` wrote.
-
-    Returns
-    -------
-    MDP
-        The MDP.
-
-    Raises
-    ------
-    ValueError
-        If the file does not hold an MDP.
-    """
+    """Read one MDP."""
     try:
-        return mdp_from_json(Path(path).read_bytes())
+        return mdp_from_json(read_file(path))
     except ValueError as error:
         raise ValueError(f"{path} holds no MDP. {error}") from error

@@ -13,6 +13,7 @@
 ``figures/``                   the figures made from these tables
 ``*.sha256``                   checksums of the manifest, the tables and the figures
 ``.lock``                      held by the process that writes
+``.lock-I-of-N``               held by each process that makes the pieces of one part only
 =============================  =============================================================
 
 Each file is written under a temporary name and then renamed, and its checksum is written last. A
@@ -32,31 +33,56 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from replay.checks import shown
+from replay.checks import check_whole, shown
 from replay.files import (
     check_path,
     damaged_files,
     exclusive,
+    inside,
     is_leftover,
+    read_file,
+    read_table,
     remove_leftovers,
     replacing,
     write_checksums,
 )
 
-__all__ = ["Results", "Status", "write_parts", "write_table"]
+__all__ = ["Part", "Results", "Status", "write_parts", "write_table"]
 
+_BEGIN_SECONDS = 60.0
+_LOOK_SECONDS = 0.1
 _TABLES = ("*.csv", "*.parquet", "*.md", "*.nwb", "track.json")
 _PRODUCTS = {"tables": (*_TABLES, "mdps/[!.]*"), "figures": ("figures/[!.]*",)}
 _WRITTEN = ("pieces", "logs", "mdps", "figures")
+_MOST_PIECES = 10_000_000
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NO_PLACE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+class Part(NamedTuple):
+    """One of several parts of a study's pieces, which separate commands make.
+
+    Attributes
+    ----------
+    number, n_parts : int
+        Which part, from 1, of how many.
+    """
+
+    number: int
+    n_parts: int
+
+    @property
+    def lock(self) -> str:
+        """The name of the file that its process locks."""
+        return f".lock-{self.number}-of-{self.n_parts}"
 
 
 class Status(NamedTuple):
@@ -108,70 +134,79 @@ class Results:
 
     @contextmanager
     def writing(
-        self, manifest: dict[str, Any], on_damage: Callable[[str], None] = lambda name: None
+        self,
+        manifest: dict[str, Any],
+        on_damage: Callable[[str], None] = lambda name: None,
+        part: Part | None = None,
     ) -> Iterator[None]:
         """Lock the folder, in order to write to it or to resume what it holds.
 
-        Parameters
-        ----------
-        manifest : dict
-            The manifest of the run, to be stored as JSON.
-        on_damage : callable, optional
-            Called with the name of each damaged file that was restored or will be made again;
-            pieces are not checked yet.
+        With a part, other processes may make other parts at the same time: the whole folder is
+        locked at the beginning only, and the first process at work puts it in order.
 
-        Yields
-        ------
-        None
-            While the folder is locked.
-
-        Raises
-        ------
-        FileExistsError
-            If the folder holds something else.
-        BlockingIOError
-            If another process is writing to it.
-        OSError
-            If it is read-only, or its file system does not support locks.
-        ValueError
-            If the manifest is damaged, and is not that of this run.
+        `on_damage` is called with the name of each damaged file that is restored or will be made
+        again; pieces are not checked yet.
         """
         with ExitStack() as stack:
             try:
                 self._refuse_other_things()
                 self.folder.mkdir(parents=True, exist_ok=True)
-                stack.enter_context(exclusive(self.folder / ".lock"))
-                self._keep_manifest(manifest, on_damage)
-                remove_leftovers(self.folder.glob(".*"))
-                for name in _WRITTEN:
-                    remove_leftovers(self.folder.glob(f"{name}/**/.*"))
-                for link in self._links():
-                    if link.is_dir():  # links to files are found by their checksums
-                        on_damage(link.relative_to(self.folder).as_posix())
-                    link.unlink()
-                self._forget_products(on_damage)
+                beginning = stack.enter_context(ExitStack())
+                self._lock_folder(beginning, _BEGIN_SECONDS if part else 0.0)
+                is_alone = not self._parts_at_work()
+                if part:
+                    stack.enter_context(exclusive(self.folder / part.lock))
+                elif not is_alone:
+                    raise BlockingIOError
+                self._keep_manifest(manifest, on_damage, is_alone)
+                if is_alone:
+                    self._put_in_order(on_damage)
+                if part:
+                    beginning.close()
+                else:
+                    self._forget_products(on_damage)
             except OSError as error:
                 if message := self._explain(error):
                     raise type(error)(message) from error
                 raise
             yield
 
+    def _lock_folder(self, stack: ExitStack, seconds: float) -> None:
+        """Lock the folder, or wait some seconds for those who only begin their part."""
+        end = monotonic() + seconds
+        while True:
+            try:
+                stack.enter_context(exclusive(self.folder / ".lock"))
+                return
+            except BlockingIOError:
+                if monotonic() >= end:
+                    raise
+                sleep(_LOOK_SECONDS)
+
+    def _parts_at_work(self) -> bool:
+        """Whether processes are making parts; the locks of those that have ended are removed."""
+        is_at_work = False
+        for path in self.folder.glob(".lock-*-of-*"):
+            try:
+                with exclusive(path):
+                    pass
+                path.unlink()
+            except BlockingIOError:
+                is_at_work = True
+        return is_at_work
+
+    def _put_in_order(self, on_damage: Callable[[str], None]) -> None:
+        """Remove what killed processes left, and symbolic links."""
+        for link in self._links():
+            if link.is_dir():  # links to files are found by their checksums
+                on_damage(link.relative_to(self.folder).as_posix())
+            link.unlink()
+        remove_leftovers(self._entries())
+
     def check_place(self, study: str, command: str) -> None:
         """Refuse a folder that cannot hold the results of a study, before any work is done.
 
         Nothing is written. Whether the folder holds this very run is checked by `writing`.
-
-        Parameters
-        ----------
-        study, command : str
-            The names of the study and of its command.
-
-        Raises
-        ------
-        FileExistsError
-            If the folder holds something else.
-        OSError
-            If it cannot be created or written to.
         """
         folder = self.folder.absolute()
         try:
@@ -190,18 +225,30 @@ class Results:
             if held.get("study") != study and self._is_anything_done():
                 self._refuse(held, {"study": study, "command": command})
 
+    def _entries(self) -> list[Path]:
+        """List what the folder and the folders written here hold; no link is followed."""
+        found = list(self.folder.iterdir())
+        for folder in [path for path in found if path.name in _WRITTEN and not path.is_symlink()]:
+            for root, folders, files in os.walk(folder):
+                found += [Path(root, name) for name in (*folders, *files)]
+        return sorted(found)
+
     def _links(self) -> list[Path]:
         """Find symbolic links in place of files and folders that were written here."""
-        patterns = [*_WRITTEN, *(f"{name}/**/*" for name in _WRITTEN), *_TABLES]
-        found = [path for pattern in patterns for path in self.folder.glob(pattern)]
-        return sorted(path for path in found if path.is_symlink())
+        return [
+            path
+            for path in self._entries()
+            if path.is_symlink()
+            and (path.parent != self.folder or any(map(path.match, (*_WRITTEN, *_TABLES))))
+        ]
 
     def _refuse_other_things(self) -> None:
         if not self.folder.exists():
             return
         if not self.folder.is_dir():
             raise FileExistsError(f"{self.folder} is a file. Choose a folder with --out.")
-        names = {path.name for path in self.folder.iterdir() if not is_leftover(path)} - {".lock"}
+        paths = [path for path in self.folder.iterdir() if not is_leftover(path)]
+        names = {path.name for path in paths if not path.name.startswith(".lock")}
         if names and names.isdisjoint({"manifest.json", "manifest.sha256"}):
             raise FileExistsError(
                 f"{self.folder} already exists but holds no results. Choose another folder with "
@@ -214,6 +261,8 @@ class Results:
                 f"Another command is writing to {self.folder}. Wait until it has finished, or "
                 "choose another folder with --out."
             )
+        if error.errno in (errno.EISDIR, errno.ENOTEMPTY):
+            return f"{error.filename} is a folder, where a file belongs. Move it elsewhere."
         if error.errno in _READ_ONLY:
             return f"{self.folder} is not writable ({error}). Choose another folder with --out."
         if error.errno in _NO_PLACE:
@@ -231,14 +280,16 @@ class Results:
             )
         return None
 
-    def _keep_manifest(self, manifest: Mapping[str, Any], on_damage: Callable[[str], None]) -> None:
+    def _keep_manifest(
+        self, manifest: Mapping[str, Any], on_damage: Callable[[str], None], is_alone: bool
+    ) -> None:
         content = (json.dumps(manifest, indent=1) + "\n").encode()
         path, listing = self.folder / "manifest.json", self.folder / "manifest.sha256"
         digest = hashlib.sha256(content).hexdigest()
-        if path.is_symlink() or not path.exists() or path.read_bytes() != content:
-            if listing.exists() and digest in listing.read_text(errors="replace"):
+        if path.is_symlink() or not path.exists() or self._content(path) != content:
+            if digest.encode() in self._content(listing):
                 on_damage(path.name)
-            elif path.exists() and not self._is_anything_done():
+            elif path.exists() and is_alone and not self._is_anything_done():
                 for name in ("pieces", "logs"):  # left by a run that ended before its first piece
                     shutil.rmtree(self.folder / name, ignore_errors=True)
             elif path.exists() and (held := self.manifest()) != (wanted := json.loads(content)):
@@ -246,6 +297,14 @@ class Results:
             with replacing(path) as beside:
                 beside.write_bytes(content)
         write_checksums(listing, [path], self.folder)
+
+    @staticmethod
+    def _content(path: Path) -> bytes:
+        """Read a file; what is missing, or no file, has no content."""
+        try:
+            return b"" if path.is_symlink() else read_file(path)
+        except (OSError, ValueError):
+            return b""
 
     def _refuse(self, held: dict[str, Any], wanted: dict[str, Any]) -> NoReturn:
         """Explain why the run in the folder cannot be resumed."""
@@ -275,42 +334,27 @@ class Results:
         """Remove the checksums of tables and figures, which are made again from all pieces."""
         for name in _PRODUCTS:
             listing = self.folder / f"{name}.sha256"
+            # A listing may name any file, and only products are removed.
+            products = {path.relative_to(self.folder).as_posix() for path in self._products(name)}
             for damaged in self._damaged(listing):
                 on_damage(damaged)
-                (self.folder / damaged).unlink(missing_ok=True)
-            listing.unlink(missing_ok=True)
+                if damaged in products:
+                    _remove(self.folder / damaged)
+            _remove(listing)
+
+    def _products(self, products: str) -> list[Path]:
+        found = (path for each in _PRODUCTS[products] for path in self.folder.glob(each))
+        return [path for path in found if path.is_file() or path.is_symlink()]
 
     def _damaged(self, listing: Path) -> list[str]:
         """List the files of a listing that are damaged, missing, or replaced by a link."""
-        name = listing.relative_to(self.folder).as_posix()
-        if self._is_linked(name):
-            return [name]
         try:
-            damaged = damaged_files(listing, self.folder)
+            return damaged_files(listing, self.folder)
         except FileNotFoundError:
             return []
-        listed = (
-            line.partition("  ")[2] for line in listing.read_text(errors="replace").split("\n")
-        )
-        linked = [name for name in listed if name and self._is_linked(name)]
-        return sorted({*damaged, *linked})
-
-    def _is_linked(self, name: str) -> bool:
-        """Whether a file of the folder, or a folder that contains it, is a symbolic link."""
-        path = self.folder / name
-        parents = [each for each in path.parents if each.is_relative_to(self.folder)]
-        return any(each.is_symlink() for each in (path, *parents) if each != self.folder)
 
     def manifest(self) -> dict[str, Any]:
-        """Read the manifest.
-
-        Raises
-        ------
-        FileNotFoundError
-            If this is not a result folder.
-        ValueError
-            If the manifest is damaged.
-        """
+        """Read the manifest."""
         path = self.folder / "manifest.json"
         if not path.is_file():
             raise FileNotFoundError(
@@ -319,7 +363,7 @@ class Results:
             )
         try:
             if not self._damaged(self.folder / "manifest.sha256"):
-                found = json.loads(path.read_bytes())
+                found = json.loads(read_file(inside(self.folder, path.name)))
                 if isinstance(found, dict):
                     return found
         except (ValueError, RecursionError):
@@ -332,17 +376,10 @@ class Results:
     def keep_piece(self, group: str, index: int, files: Mapping[str, bytes | Path]) -> None:
         """Write the files of a piece and their checksums, which mark it as finished.
 
-        Parameters
-        ----------
-        group : str
-            The group that it belongs to.
-        index : int
-            Its number in the group.
-        files : mapping of str to bytes or Path
-            Place in the folder -> content, or a file to be moved there.
+        `files` maps places in the folder to contents, or to files that are moved there.
         """
         for name, content in files.items():
-            with replacing(self.folder / name) as beside:
+            with replacing(inside(self.folder, name)) as beside:
                 if isinstance(content, bytes):
                     beside.write_bytes(content)
                 else:
@@ -352,37 +389,11 @@ class Results:
         )
 
     def is_finished(self, group: str, index: int) -> bool:
-        """Whether a piece was finished, even if it has been damaged since.
-
-        Parameters
-        ----------
-        group : str
-            The group that it belongs to.
-        index : int
-            Its number in the group.
-
-        Returns
-        -------
-        bool
-            Whether its checksums were written.
-        """
+        """Whether a piece was finished, even if it has been damaged since."""
         return self._listing(group, index).exists()
 
     def damaged(self, group: str, index: int) -> list[str]:
-        """List the files of a finished piece that are damaged or missing.
-
-        Parameters
-        ----------
-        group : str
-            The group that it belongs to.
-        index : int
-            Its number in the group.
-
-        Returns
-        -------
-        list of str
-            Their places in the folder.
-        """
+        """List the files of a finished piece that are damaged or missing."""
         return self._damaged(self._listing(group, index))
 
     def _listing(self, group: str, index: int) -> Path:
@@ -390,19 +401,11 @@ class Results:
 
     def finish(self, products: str) -> None:
         """Write the checksums of all ``"tables"`` or all ``"figures"``, which mark them as made."""
-        files = [path for each in _PRODUCTS[products] for path in self.folder.glob(each)]
-        write_checksums(self.folder / f"{products}.sha256", files, self.folder)
+        listing = self.folder / f"{products}.sha256"
+        write_checksums(listing, self._products(products), self.folder)
 
     def status(self) -> Status:
-        """Check all files of the folder, even while another process writes to it.
-
-        Raises
-        ------
-        FileNotFoundError
-            If this is not a result folder.
-        ValueError
-            If the manifest is damaged.
-        """
+        """Check all files of the folder, even while another process writes to it."""
         rows, missing, damaged = [], [], []
         for group, n_pieces in self._groups().items():
             folder = f"pieces/{group}"
@@ -428,28 +431,13 @@ class Results:
                 f"{self.folder} was made by an older version of this toolkit and can no longer be "
                 "read. Make the results again in another folder."
             )
+        for group, n_pieces in found.items():
+            inside(self.folder, f"pieces/{group}")
+            check_whole(f"The number of pieces of {shown(group)}", n_pieces, at_most=_MOST_PIECES)
         return found
 
     def read_pieces(self, table: str, group: str | None = None) -> pd.DataFrame:
-        """Read one table of all pieces, joined in order.
-
-        Parameters
-        ----------
-        table : str
-            The name of the table.
-        group : str, optional
-            Only the pieces of this group.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The rows of all pieces, in order.
-
-        Raises
-        ------
-        ValueError
-            If a file is missing or damaged.
-        """
+        """Read one table of all pieces, joined in order."""
         wanted = {name: n for name, n in self._groups().items() if group in (None, name)}
         tables = [
             self.read_piece(table, name, index) for name, n in wanted.items() for index in range(n)
@@ -457,78 +445,54 @@ class Results:
         return pd.concat(tables, ignore_index=True)
 
     def read_piece(self, table: str, group: str, index: int) -> pd.DataFrame:
-        """Read one table of one piece.
-
-        Parameters
-        ----------
-        table : str
-            The name of the table.
-        group : str
-            The group that the piece belongs to.
-        index : int
-            Its number in the group.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The table.
-
-        Raises
-        ------
-        ValueError
-            If the file is missing or damaged.
-        """
-        path = self.folder / "pieces" / group / str(index) / f"{table}.parquet"
+        """Read one table of one piece."""
+        path = inside(self.folder, f"pieces/{group}/{index}/{table}.parquet")
         try:
-            return pd.read_parquet(path)
+            return read_table(path)
         except (OSError, ValueError) as error:
             raise ValueError(
-                f"{path} is missing or damaged ({error}). Run the command that made the folder "
+                f"{path} is missing or damaged ({error}) Run the command that made the folder "
                 "again with the same options: only this piece is made again."
             ) from error
 
-    def write(self, name: str, table: pd.DataFrame) -> None:
-        """Write a table as CSV or Parquet.
+    def check_tables(self) -> None:
+        """Refuse tables that were changed since they were made, or that are not complete."""
+        listing = self.folder / "tables.sha256"
+        damaged = self._damaged(listing)
+        if not damaged and listing.exists():
+            return
+        what = f"{', '.join(damaged[:3])} is damaged or missing" if damaged else "is not finished"
+        raise ValueError(
+            f"{self.folder}: {what}. Run the command that made the folder again with the same "
+            "options, which makes its tables and figures again."
+        )
 
-        Parameters
-        ----------
-        name : str
-            The name of the file; its suffix, .csv or .parquet, is the format.
-        table : pandas.DataFrame
-            The table.
-        """
+    def write(self, name: str, table: pd.DataFrame) -> None:
+        """Write a table as CSV or Parquet."""
         with replacing(self.folder / name) as beside:
             write_table(table, beside, csv=name.endswith(".csv"))
 
     def read(self, name: str) -> pd.DataFrame:
-        """Read a table.
-
-        Raises
-        ------
-        FileNotFoundError
-            If it has not been made.
-        """
-        path = self.folder / name
-        if not path.is_file():
+        """Read a table."""
+        path = inside(self.folder, name)
+        if not path.exists():
             raise FileNotFoundError(
                 f"{path} is missing: the command that makes it was interrupted, or stored no log. "
                 "To resume, run it again with the same options."
             )
-        return pd.read_csv(path) if name.endswith(".csv") else pd.read_parquet(path)
+        return read_table(path)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, or an empty folder in its place."""
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_table(table: pd.DataFrame, path: Path | BinaryIO, csv: bool = False) -> None:
-    """Write a table so that the same table gives the same bytes.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table.
-    path : path or binary file
-        Where to write it.
-    csv : bool, default False
-        Whether to write CSV, with twelve significant digits, instead of Parquet.
-    """
+    """Write a table as Parquet, or as CSV with twelve digits; equal tables give equal bytes."""
     if csv:
         table.to_csv(path, index=False, float_format="%.12g", lineterminator="\n")
     else:
@@ -536,15 +500,7 @@ def write_table(table: pd.DataFrame, path: Path | BinaryIO, csv: bool = False) -
 
 
 def write_parts(parts: Iterable[pd.DataFrame], path: Path) -> None:
-    """Write a table that is produced in parts as one Parquet file.
-
-    Parameters
-    ----------
-    parts : iterable of pandas.DataFrame
-        At least one part; all have the same columns.
-    path : path
-        The file.
-    """
+    """Write a table that is produced in parts as one Parquet file."""
     writer = None
     try:
         for part in parts:

@@ -11,7 +11,7 @@ import inspect
 import io
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
@@ -21,12 +21,13 @@ import pandas as pd
 
 from analyses.jobs import workers
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost, seconds_of_figures
-from analyses.jobs.results import Results, write_table
+from analyses.jobs.results import Part, Results, write_table
 from analyses.jobs.study import Figures, Piece, PlanT, Study
+from replay.files import inside, safe_name
 from replay.jit import compiling_seconds
 from replay.sources import sources_digest
 
-__all__ = ["draw_figures", "manifest", "run"]
+__all__ = ["draw_figures", "manifest", "pieces_of", "run"]
 
 Result = TypeVar("Result")
 
@@ -38,6 +39,7 @@ def run(
     *,
     jobs: int = 1,
     cluster: str | None = None,
+    part: Part | None = None,
     on_cost: Callable[[WorkCost], None] | None = None,
     on_piece: Callable[[Piece], None] = lambda piece: None,
     tell: Callable[[str], None] = print,
@@ -56,6 +58,9 @@ def run(
         Number of processes; with 1, all work is done in the calling process.
     cluster : str, optional
         Address of a Dask scheduler whose workers make the pieces; the rest is done here.
+    part : Part, optional
+        Make only the pieces of this part, but no tables and figures; other processes may make
+        other parts in the same folder at the same time. By default everything is made.
     on_cost : callable, optional
         Called with a `WorkCost` before the first piece; if the study has no `estimate`, after two
         pieces per process and at least one of each group, unless no piece is left then.
@@ -67,7 +72,7 @@ def run(
     Returns
     -------
     dict of str to pandas.DataFrame
-        The final tables by file name.
+        The final tables by file name; none of a part.
 
     Raises
     ------
@@ -76,8 +81,11 @@ def run(
     OSError
         If another process is writing to the folder, or it is read-only.
     ValueError
-        If the number of processes is out of range, or the manifest is damaged.
+        If the number of processes is out of range, the manifest is damaged, or a part has no
+        folder.
     """
+    if part is not None and out is None:
+        raise ValueError("A part of a study needs a folder: give out.")
     jobs = workers.n_processes(jobs)
     scratch = TemporaryDirectory(prefix="hippocampal-replay-") if out is None else nullcontext(out)
     with scratch as folder:
@@ -86,9 +94,9 @@ def run(
         def tell_damage(name: str) -> None:
             tell(f"{name} is damaged or missing, and is made again.")
 
-        with results.writing(manifest(study, plan), tell_damage):
+        with results.writing(manifest(study, plan), tell_damage, part):
             left = []
-            for piece in study.all_pieces(plan):
+            for piece in pieces_of(study, plan, part):
                 damaged = results.damaged(*piece)
                 for name in damaged:
                     tell_damage(name)
@@ -118,6 +126,8 @@ def run(
                     made = _make_pieces(study, plan, left, results, timed, tell_cost)
                 for piece in made:
                     on_piece(piece)
+            if part is not None:
+                return {}
             tables = dict(study.summarise(plan, results))
             for name, table in tables.items():
                 results.write(name, table)
@@ -131,28 +141,27 @@ def run(
     return tables
 
 
+def pieces_of(study: Study[PlanT], plan: PlanT, part: Part | None = None) -> list[Piece]:
+    """List the pieces of a plan, or those of one part: every n-th piece in order of size."""
+    pieces = study.all_pieces(plan)
+    if part is None:
+        return pieces
+    pieces.sort(key=lambda piece: -study.size(plan, piece))
+    return pieces[part.number - 1 :: part.n_parts]
+
+
 def manifest(study: Study[PlanT], plan: PlanT) -> dict[str, Any]:
     """Collect everything that is needed to make the results of a study again.
 
-    Parameters
-    ----------
-    study : Study
-        The study.
-    plan : object
-        A plan of this study.
-
-    Returns
-    -------
-    dict
-        The study and its command, the versions of the software, the digest of the sources on which
-        the results depend, the number of pieces by group, and the description of the plan.
+    These are its command, the versions of the software, the digest of the sources on which the
+    results depend, the number of pieces by group, and the description of the plan.
     """
     return {
         "study": study.name,
-        "command": study.command,
+        "command": study.command or f"replay study {study.name}",
         "versions": workers.versions(),
-        **study.describe(plan),
-        "pieces": dict(study.pieces(plan)),
+        **plan.describe(),
+        "pieces": dict(plan.n_pieces()),
         "sources": _sources(study),
     }
 
@@ -268,34 +277,22 @@ def _make(
         elif sends:
             files[name] = content.read_bytes()
             content.unlink()
+            with suppress(OSError):  # other files are still in the temporary folder
+                content.parent.rmdir()
         else:
             files[name] = content
     return piece, files, process_time() - start - (compiling_seconds() - compiling)
 
 
 def draw_figures(study: Study[Any], names: Iterable[str], folder: str | Path) -> list[Path]:
-    """Draw figures from the tables of a result folder.
-
-    Parameters
-    ----------
-    study : Study
-        The study that made the folder.
-    names : iterable of str
-        Keys of its ``figures``.
-    folder : path
-        The result folder.
-
-    Returns
-    -------
-    list of Path
-        The PDF and PNG files, in the subfolder ``figures``.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a table is missing.
-    """
-    return [path for name in names for path in _draw(study.figures[name], Path(folder))]
+    """Draw figures of a study, PDF and PNG, from the tables of its result folder."""
+    try:
+        return [path for name in names for path in _draw(study.figures[name], Path(folder))]
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        raise ValueError(
+            f"{folder} holds tables that this version cannot draw ({error!r}). Run the study again "
+            "in another folder."
+        ) from error
 
 
 def _draw(drawing: Figures, folder: Path) -> list[Path]:
@@ -304,5 +301,5 @@ def _draw(drawing: Figures, folder: Path) -> list[Path]:
     return [
         path
         for name, figure in drawing(Results(folder))
-        for path in save(figure, folder / "figures" / name)
+        for path in save(figure, inside(folder, f"figures/{safe_name(name)}"))
     ]

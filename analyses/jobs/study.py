@@ -28,6 +28,7 @@ __all__ = [
     "MOST_STEPS",
     "Figures",
     "Piece",
+    "Plan",
     "PlanT",
     "Runner",
     "Shown",
@@ -44,7 +45,6 @@ MOST_STEPS = 10**12
 
 _LARGEST_SIZE = 10_000
 
-PlanT = TypeVar("PlanT")
 Result = TypeVar("Result")
 
 
@@ -61,6 +61,21 @@ class Piece(NamedTuple):
 
     group: str
     number: int
+
+
+class Plan(Protocol):
+    """What a study is to do; it can be sent to other processes."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return all that the results depend on besides the pieces and the program's sources."""
+        ...
+
+    def n_pieces(self) -> Mapping[str, int]:
+        """Return the number of pieces in each group."""
+        ...
+
+
+PlanT = TypeVar("PlanT", bound=Plan)
 
 
 class SizedPlan(NamedTuple):
@@ -110,36 +125,15 @@ class Runner(Protocol):
     def __call__(
         self, function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]]
     ) -> Iterator[Result]:
-        """Call the function with the arguments of each piece.
+        """Call the function, of a module that workers can import, with the arguments of each piece.
 
-        Parameters
-        ----------
-        function : callable
-            A function of a module that workers can import.
-        pieces : iterable of tuple
-            The arguments of each call.
-
-        Returns
-        -------
-        iterator
-            What the function returns, in any order.
+        Results come in any order.
         """
         ...
 
 
 def digests(files: Mapping[str, str]) -> dict[str, str]:
-    """Compute the digests of the user's own files, for the manifest.
-
-    Parameters
-    ----------
-    files : mapping of str to str
-        Name -> path.
-
-    Returns
-    -------
-    dict of str to str
-        Name -> SHA-256 digest of the file.
-    """
+    """Compute the SHA-256 digests of the user's own files, for the manifest: name -> digest."""
     return {
         name: hashlib.sha256(Path(file).read_bytes()).hexdigest() for name, file in files.items()
     }
@@ -161,8 +155,8 @@ def _nothing(plan: object, tables: Mapping[str, pd.DataFrame]) -> Iterable[Shown
 class Study(Generic[PlanT]):
     """A question, and the functions that answer it.
 
-    A plan says what is to be done, and can be sent to other processes. Modules that only figures
-    need are imported within the functions that draw, so that workers do not load them.
+    Its functions take a `Plan`. Modules that only figures need are imported within the functions
+    that draw, so that workers do not load them.
 
     Attributes
     ----------
@@ -170,17 +164,10 @@ class Study(Generic[PlanT]):
         Its name in ``analyses.studies.STUDIES``.
     question : str
         The question that it answers.
-    command : str
-        The command that runs it, for messages.
     plan : callable or None
         ``plan(size, seed)`` returns the usual plan with `size` times the usual number of animals or
         worlds. Commands with more options make their own plans. None if the study cannot be planned
         without these options; `needs` then says what it needs.
-    describe : callable
-        ``describe(plan)`` returns, for the manifest, everything that the results depend on besides
-        the sources of the program.
-    pieces : callable
-        ``pieces(plan)`` returns the number of pieces in each group.
     make : callable
         ``make(plan, piece)`` returns the tables of a piece by name, and other files, which it wrote
         to temporary folders, by their place in the result folder. The same plan and piece give the
@@ -194,6 +181,8 @@ class Study(Generic[PlanT]):
         Name of the file of a final table -> what its rows and columns mean, for ``replay columns``.
     needs : str
         What the study needs besides size and seed; nothing, if this is empty.
+    command : str
+        The command that runs it, for messages; empty: ``replay study NAME``.
     n_figures : callable, optional
         ``n_figures(plan)`` returns the number of figures that these draw; by default one each.
     show : callable, optional
@@ -209,55 +198,34 @@ class Study(Generic[PlanT]):
 
     Examples
     --------
-    >>> def make(n_numbers, piece):
+    >>> def plan(size, seed):
+    ...     return SizedPlan({"numbers": round(3 * size)}, seed)
+    >>> def make(plan, piece):
     ...     return {"squares": pd.DataFrame({"square": [piece.number**2]})}
-    >>> def summarise(n_numbers, results):
+    >>> def summarise(plan, results):
     ...     return {"squares.csv": results.read_pieces("squares")}
-    >>> study = Study(
-    ...     "squares", "What are the squares?", "replay study squares",
-    ...     plan=lambda size, seed: round(3 * size), describe=lambda plan: {"n_numbers": plan},
-    ...     pieces=lambda plan: {"numbers": plan}, make=make, summarise=summarise, figures={})
+    >>> study = Study("squares", "What are the squares?", plan, make, summarise)
     >>> from analyses.jobs.run import run
-    >>> run(study, study.plan(1, 0))["squares.csv"]["square"].tolist()
+    >>> run(study, study.usual_plan())["squares.csv"]["square"].tolist()
     [0, 1, 4]
     """
 
     name: str
     question: str
-    command: str
     plan: Callable[[float, int], PlanT] | None
-    describe: Callable[[PlanT], Mapping[str, Any]]
-    pieces: Callable[[PlanT], Mapping[str, int]]
     make: Callable[[PlanT, Piece], Mapping[str, pd.DataFrame | Path]]
     summarise: Callable[[PlanT, Results], Mapping[str, pd.DataFrame]]
     figures: Mapping[str, Figures] = field(default_factory=dict)
     columns: Mapping[str, Table] = field(default_factory=dict)
     needs: str = ""
+    command: str = ""
     n_figures: Callable[[PlanT], int] | None = None
     show: Callable[[PlanT, Mapping[str, pd.DataFrame]], Iterable[Shown]] = _nothing
     size: Callable[[PlanT, Piece], float] = _one
     estimate: Callable[[PlanT, Sequence[Piece], Runner], WorkCost] | None = None
 
     def usual_plan(self, size: float = 1.0, seed: int = 0) -> PlanT:
-        """Plan the study at its usual size, or at a multiple of it.
-
-        Parameters
-        ----------
-        size : float, default 1
-            Number of animals or worlds, as a multiple of the usual number; at most 10,000.
-        seed : int, default 0
-            Seed of all random numbers.
-
-        Returns
-        -------
-        object
-            The plan.
-
-        Raises
-        ------
-        ValueError
-            If a number is out of range, or the study needs more than these.
-        """
+        """Plan the study at its usual size, or at a multiple of it, at most 10,000."""
         if self.plan is None:
             raise ValueError(f"The study {self.name} needs {self.needs}.")
         check_number("The size of a study", size, at_least=0, at_most=_LARGEST_SIZE)
@@ -266,16 +234,5 @@ class Study(Generic[PlanT]):
         return self.plan(size, check_whole("The seed", seed))
 
     def all_pieces(self, plan: PlanT) -> list[Piece]:
-        """List all pieces of a plan, group by group.
-
-        Parameters
-        ----------
-        plan : object
-            A plan of this study.
-
-        Returns
-        -------
-        list of Piece
-            The pieces.
-        """
-        return [Piece(group, index) for group, n in self.pieces(plan).items() for index in range(n)]
+        """List all pieces of a plan, group by group."""
+        return [Piece(group, index) for group, n in plan.n_pieces().items() for index in range(n)]

@@ -42,26 +42,20 @@ _MOST_PROCESSES = 10_000
 _ANSWER_SECONDS = 10
 _LOOK_SECONDS = 10
 _PARENT_SECONDS = 0.5
-_REMOVE = "import shutil, sys; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
+_REMOVE = """
+import glob, os, shutil, sys
+is_killed = not sys.stdin.read()
+shutil.rmtree(sys.argv[1], ignore_errors=True)
+for path in glob.glob(f"/dev/shm/sem.loky-{sys.argv[2]}-*") if is_killed else ():
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+"""
 
 
 def n_processes(jobs: int | None) -> int:
-    """Check a number of processes.
-
-    Parameters
-    ----------
-    jobs : int, optional
-        The number; by default one per core.
-
-    Returns
-    -------
-    int
-        The number of processes to use.
-
-    Raises
-    ------
-    ValueError
-        If it is out of range.
+    """Check a number of processes; None is one per core.
 
     Examples
     --------
@@ -74,12 +68,7 @@ def n_processes(jobs: int | None) -> int:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the software.
-
-    Returns
-    -------
-    dict of str to str
-        Versions of Python, of this toolkit and of the packages that it builds on.
+    """Return the versions of Python, of this toolkit and of the packages that it builds on.
 
     Examples
     --------
@@ -94,13 +83,7 @@ def versions() -> dict[str, str]:
 
 
 def software() -> dict[str, str]:
-    """Return what two processes must agree on to make the same bytes.
-
-    Returns
-    -------
-    dict of str to str
-        The `versions`, and a digest of all source files of this toolkit.
-    """
+    """Return what two processes must agree on to make the same bytes: versions and sources."""
     return versions() | {"source files": sources_digest()}
 
 
@@ -127,18 +110,8 @@ class Call(NamedTuple):
     ) -> Generator[Result, None, None]:
         """Call a function with each piece.
 
-        Parameters
-        ----------
-        function : callable
-            A function of a module that workers can import.
-        pieces : iterable of tuple
-            The arguments of each call.
-
-        Returns
-        -------
-        generator
-            What the function returns, in any order. Close it to stop early: calls that have not
-            begun are cancelled.
+        Functions are those of modules that workers can import; results come in any order. Close the
+        generator to stop early: calls that have not begun are cancelled.
         """
         return self.run(function, pieces)
 
@@ -149,30 +122,8 @@ def pool(
 ) -> Iterator[Call]:
     """Keep processes ready to call functions, and end them afterwards, however the work ends.
 
-    Parameters
-    ----------
-    jobs : int, default 1
-        Number of processes on this machine; with 1 or less, functions are called in this process.
-    cluster : str, optional
-        Address of the scheduler of a Dask cluster, which is used instead.
-    tell : callable, default print
-        Called with a message if the cluster has no workers.
-
-    Yields
-    ------
-    Call
-        The object that calls functions.
-
-    Raises
-    ------
-    ChildProcessError
-        If a process on this machine was killed, or workers of the cluster died.
-    ConnectionError
-        If no scheduler answers, or the connection is lost.
-    ImportError
-        If `cluster` is given and `distributed` is not installed, or if a worker lacks a package.
-    ValueError
-        If the software of a worker differs from that of this process.
+    With one job or fewer, functions are called in this process. `cluster` is the address of a Dask
+    scheduler, which is used instead. If a process dies, the error says how to go on.
 
     Examples
     --------
@@ -209,11 +160,13 @@ def _removed_if_killed(folder: str) -> Iterator[None]:
     """Have a folder removed when this process ends, even if it is killed.
 
     A killed process cannot clean up, nor can workers that are still starting. A small process
-    therefore waits for the end of its input, which comes at the latest when this process ends.
+    therefore waits for the end of its input, which comes at the latest when this process ends. The
+    semaphores of loky are removed too, since the process that does so may have been killed as well.
     """
     with subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _REMOVE, folder],
+        [sys.executable, "-I", "-S", "-c", _REMOVE, folder, str(os.getpid())],
         stdin=subprocess.PIPE,
+        text=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # so that Ctrl-C does not reach it
@@ -221,7 +174,7 @@ def _removed_if_killed(folder: str) -> Iterator[None]:
         try:
             yield
         finally:
-            remover.communicate()  # waits for it, also after Ctrl-C
+            remover.communicate("not killed")  # waits for it, also after Ctrl-C
 
 
 @contextmanager

@@ -110,22 +110,7 @@ def replays_by_jump(
 ) -> dict[int, Replays]:
     """Make the tables of some animals for several largest jumps.
 
-    Parameters
-    ----------
-    task, runs, counts
-        As for `replays_of`.
-    largest_jumps : iterable of int
-        Values of the parameter `largest_jump` of `replays_of`.
-
-    Returns
-    -------
-    dict of int to Replays
-        The result of `replays_of` for each.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `replays_of`.
+    As `replays_of`; the keys are the largest jumps.
 
     Examples
     --------

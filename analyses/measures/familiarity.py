@@ -57,16 +57,8 @@ _LOOK = "look"
 def sequences_by_lap(replays: Replays) -> pd.DataFrame:
     """Count sequences per pause, by the number of completed laps.
 
-    Parameters
-    ----------
-    replays : Replays
-        The tables.
-
-    Returns
-    -------
-    DataFrame
-        One row per animal and number of laps: `animal, laps, n_sequences, n_pauses, per_pause`;
-        awake pauses, and those at rest before all laps.
+    One row per animal and number of laps: `animal, laps, n_sequences, n_pauses, per_pause`, of
+    awake pauses and of those at rest before all laps.
     """
     every = (*AWAKE, *AT_REST)
     sequences = chosen(replays, ["episode", "phase"], every)
@@ -174,11 +166,19 @@ def _unvisited(label: str, arm: str, *, seen: bool = True) -> Statistic:
     return Statistic(label, partial(_arm_share, arm=arm, seen=seen), is_share=True)
 
 
+_SPAN = (-2.0, 2.0)  # of logarithms of ratios
+
 FAMILIARITY_STATISTICS: dict[str, Statistic] = {
-    "S10": Statistic("sequences per pause, late to early laps", _late_to_early),
-    "S10_before": Statistic("sequences per pause before the first lap", partial(_after, laps=0)),
-    "S10_one_lap": Statistic("sequences per pause after one lap", partial(_after, laps=1)),
-    "S10_sessions": Statistic("sequences per pause, last to first session", _last_to_first_session),
+    "S10": Statistic("sequences per pause, late to early laps", _late_to_early, span=_SPAN),
+    "S10_before": Statistic(
+        "sequences per pause before the first lap", partial(_after, laps=0), span=(0.0, 1.0)
+    ),
+    "S10_one_lap": Statistic(
+        "sequences per pause after one lap", partial(_after, laps=1), span=_SPAN
+    ),
+    "S10_sessions": Statistic(
+        "sequences per pause, last to first session", _last_to_first_session, span=_SPAN
+    ),
     "S11": Statistic("sequences on the cued minus the uncued arm, neither run", _cued_to_uncued),
     "S11_cued": _unvisited("sequences on the cued arm, not run yet", "cued_arm"),
     "S11_uncued": _unvisited("sequences on the uncued arm, not run yet", "uncued_arm"),

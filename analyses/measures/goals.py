@@ -38,18 +38,6 @@ def _goals(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.int64]:
 
     The goal is the landmark `goal` or, in a task with wells, the well at which the laps named
     ``home`` of the current block are rewarded.
-
-    Parameters
-    ----------
-    replays : Replays
-        The tables; the column `goal` of laps is the rewarded place.
-    sequences : DataFrame
-        With the columns `animal, block`.
-
-    Returns
-    -------
-    ndarray of int, shape (n_sequences,)
-        The goals.
     """
     task, laps = replays.task, replays.laps
     fixed = np.flatnonzero(landmark(task, "goal"))

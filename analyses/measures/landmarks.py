@@ -19,36 +19,15 @@ __all__ = ["between_nodes", "covered", "landmark"]
 
 
 def landmark(task: Task, *names: str) -> NDArray[np.bool_]:
-    """Return which analysed states lie in any of some landmarks.
-
-    Parameters
-    ----------
-    task : Task
-        The task with its landmarks.
-    *names : str
-        Names of landmarks; a landmark that the task lacks is empty.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_places,)
-        Whether each state lies in one of them.
-    """
+    """Return which analysed states lie in any of some landmarks; unknown ones are empty."""
     nodes = {node for name in names for node in task.landmarks.get(name, ())}
     return np.array([node in nodes for node in task.node], dtype=bool)
 
 
 def between_nodes(task: Task) -> NDArray[np.float64]:
-    """Count the steps between places on the task's undirected graph.
+    """Count the steps between places on the task's undirected graph, shape (n_places, n_places).
 
-    Parameters
-    ----------
-    task : Task
-        Its graph, and the node of each analysed state.
-
-    Returns
-    -------
-    ndarray of float, shape (n_places, n_places)
-        Steps between the nodes of analysed states; infinite where no path exists.
+    Infinite where no path exists.
     """
     number = {node: i for i, node in enumerate(task.graph.nodes)}
     edges = nx.to_scipy_sparse_array(task.graph, nodelist=list(number), weight=None)
@@ -60,17 +39,7 @@ def between_nodes(task: Task) -> NDArray[np.float64]:
 def covered(walked: Lists, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Count how many different places of a set each sequence visits.
 
-    Parameters
-    ----------
-    walked : Lists
-        The places of sequences.
-    inside : ndarray of bool, shape (n_places,)
-        The set.
-
-    Returns
-    -------
-    ndarray of int, shape (n_sequences,)
-        The number of different places of the set in each sequence.
+    `inside` flags the places of the set, shape (n_places,).
     """
     n_visited: NDArray[np.int64] = np.zeros(len(walked.begin) - 1, dtype=np.int64)
     _cover(walked.flat, walked.begin, inside, n_visited)
@@ -84,7 +53,7 @@ def _cover(
     inside: NDArray[np.bool_],
     n_visited: NDArray[np.int64],
 ) -> None:
-    last_in = np.full(len(inside), -1)
+    last_in = np.full(len(inside), -1)  # the last sequence that visited each place
     for sequence in range(len(n_visited)):
         for i in range(begin[sequence], begin[sequence + 1]):
             if inside[place[i]] and last_in[place[i]] != sequence:

@@ -49,24 +49,7 @@ class LapArrays(NamedTuple):
 
     @classmethod
     def of(cls, laps: pd.DataFrame, n_places: int) -> LapArrays:
-        """Check the laps of one animal.
-
-        Parameters
-        ----------
-        laps : DataFrame
-            As for `analyses.measures.animals.replays_of`.
-        n_places : int
-            The number of places.
-
-        Returns
-        -------
-        LapArrays
-
-        Raises
-        ------
-        ValueError
-            If columns are missing or have invalid values.
-        """
+        """Check the laps of one animal."""
         check_table(laps, list(_COLUMNS), "laps")
         whole = {
             place: check_column(laps, place, "laps", kind="whole", at_least=0, at_most=n_places - 1)
@@ -97,21 +80,8 @@ class LapArrays(NamedTuple):
     def concat(cls, parts: list[LapArrays], second: list[NDArray[np.int64]]) -> LapArrays:
         """Concatenate the laps of several animals.
 
-        Parameters
-        ----------
-        parts : list of LapArrays
-            The laps of each animal.
-        second : list of ndarray of int64
-            For each animal, the place entered first in each lap.
-
-        Returns
-        -------
-        LapArrays
-
-        Raises
-        ------
-        ValueError
-            If the animals' laps have different columns.
+        `second` holds, for each animal, the place entered first in each lap. All laps must have the
+        same columns.
         """
         for part in parts[1:]:
             if part.others.keys() != parts[0].others.keys():
@@ -135,20 +105,7 @@ def _concatenated(parts: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any
 
 
 def second_places(steps: Columns, episode: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place entered first in each lap.
-
-    Parameters
-    ----------
-    steps : dict of ndarray, each of shape (n_steps,)
-        The columns `episode, next_state` of a log's steps.
-    episode : ndarray of int64, shape (n_laps,)
-        The episodes of the laps.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_laps,)
-        The places; -1 for a lap without steps in the log.
-    """
+    """Return the place entered first in each lap; -1 for a lap without steps in the log."""
     begins = np.flatnonzero(np.diff(steps["episode"], prepend=-1))
     if not len(begins):
         return np.full(len(episode), -1)

@@ -15,18 +15,7 @@ __all__ = ["laps_around", "laps_done", "laps_in_order"]
 
 
 def laps_in_order(replays: Replays) -> Replays:
-    """Sort laps by animal and episode.
-
-    Parameters
-    ----------
-    replays : Replays
-        The tables.
-
-    Returns
-    -------
-    Replays
-        The same tables with sorted laps.
-    """
+    """Sort laps by animal and episode."""
     laps = replays.laps
     animal, episode = laps["animal"].to_numpy(), laps["episode"].to_numpy()
     if (np.lexsort((episode, animal)) == np.arange(len(laps))).all():
@@ -35,18 +24,7 @@ def laps_in_order(replays: Replays) -> Replays:
 
 
 def laps_done(pauses: pd.DataFrame) -> NDArray[np.int64]:
-    """Count the laps completed by the time of each pause (or sequence).
-
-    Parameters
-    ----------
-    pauses : DataFrame
-        With the columns `episode` and `phase`.
-
-    Returns
-    -------
-    ndarray of int, shape (n_rows,)
-        The number of laps; 0 at the rest before all laps.
-    """
+    """Count the laps completed by the time of each pause (or sequence); 0 before all laps."""
     return pauses["episode"].to_numpy() + ~is_one_of(pauses["phase"], AWAKE[:1])
 
 
@@ -55,17 +33,7 @@ def laps_around(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find the lap before each pause (or sequence), and the lap after it.
 
-    Parameters
-    ----------
-    replays : Replays
-        The tables.
-    pauses : DataFrame
-        With the columns `animal, episode, phase`.
-
-    Returns
-    -------
-    before, after : ndarray of int, shape (n_rows,)
-        Positions of rows in ``replays.laps``; -1 if there is no such lap.
+    Returns positions of rows in ``replays.laps``; -1 if there is no such lap.
     """
     animals, laps = replays.animals, replays.laps
     n_laps = int(laps["episode"].max()) + 2 if len(laps) else 2

@@ -158,16 +158,8 @@ def opposite_pairs(replays: Replays) -> pd.DataFrame:
     of a corner is a stretch of a sequence with one direction, or a whole sequence, that visits only
     one corner, apart from places on no side.
 
-    Parameters
-    ----------
-    replays : Replays
-        Replays in a task with designated connections (landmarks that begin with ``shortcut``).
-
-    Returns
-    -------
-    DataFrame
-        One row per pair within a pause: `animal`, `forward_first`, and how the `forward` and the
-        `reverse` replay run to or from the connections, as codes that `shortcuts` reads.
+    One row per pair within a pause: `animal`, `forward_first`, and how the `forward` and the
+    `reverse` replay run to or from the connections, as codes that `shortcuts` reads.
     """
     sequences = chosen(replays, ["direction", "event"])
     owner, forward, walked = _stretches(replays, sequences)
@@ -231,16 +223,8 @@ def _makes_shortcut(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDAr
 def shortcuts(pairs: Mapping[str, npt.ArrayLike] | pd.DataFrame) -> NDArray[np.bool_]:
     """Return which pairs form a shortcut.
 
-    Parameters
-    ----------
-    pairs : DataFrame or mapping of ndarray
-        `forward, reverse, forward_first`, as from `opposite_pairs`.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_pairs,)
-        Whether the first replay runs to a connection on one side, and the second leaves it on the
-        other side.
+    In a shortcut, the first replay runs to a connection on one side, and the second leaves it on
+    the other side.
     """
     forward, reverse, forward_first = (
         np.asarray(pairs[name]) for name in ("forward", "reverse", "forward_first")

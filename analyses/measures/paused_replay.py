@@ -27,18 +27,8 @@ _CAUSED = ("event", "pop", "state", "next_state", "cause", "phase")
 def reactivated_in_pauses(log: EventLog, paths: pd.DataFrame | None) -> Columns:
     """List the places that one animal reactivated in pauses.
 
-    Parameters
-    ----------
-    log : EventLog
-        The log of the animal's only run.
-    paths : DataFrame or None
-        Decoded or generated replay, which then counts instead of the log's backups: a table of
-        paths as in :func:`analyses.place_sequences`.
-
-    Returns
-    -------
-    dict of ndarray, each of shape (n_reactivations,)
-        The columns of `analyses.sequences.reactivations`.
+    `paths`, decoded or generated replay as in :func:`analyses.place_sequences`, counts instead of
+    the log's backups. The columns are those of `analyses.sequences.reactivations`.
     """
     if paths is None:
         return reactivated_by(backups_in_pauses(log.columns("backups")))
@@ -52,15 +42,7 @@ def backups_in_pauses(backups: Columns) -> dict[str, NDArray[Any]]:
 
     Chains do not continue from one pause to the next.
 
-    Parameters
-    ----------
-    backups : dict of ndarray, each of shape (n_backups,)
-        The columns of a log's backups.
-
-    Returns
-    -------
-    dict of ndarray, each of shape (n_kept,)
-        The same columns of the backups that count; `cause` is a row among these.
+    In the columns that are returned, `cause` is a row among the backups that are kept.
     """
     n = len(backups["event"])
     rows, cause = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -94,6 +76,8 @@ def _keep(
         end = begin + 1
         while end < len(event) and event[end] == event[begin] and pop[end] == pop[begin]:
             end += 1
+        # Rows begin:end are a pop, and before:begin the previous one, whose moves it must repeat
+        # one by one, before a last move that is new.
         grows = before >= 0 and end - begin == begin - before + 1
         for row in range(begin, end):
             if grows and row < end - 1:

@@ -19,22 +19,9 @@ def count_in_cells(
 ) -> NDArray[np.int64]:
     """Count each animal's sequences (or pauses) in cells, separately before and after laps.
 
-    Parameters
-    ----------
-    replays : Replays
-        The tables.
-    table : DataFrame
-        With the columns `animal, phase`.
-    cells : ndarray of int, shape (n_rows,) or (n_rows, n_arms)
-        The cell of each row (or of each arm at each row), such as the end of the track and the
-        block, counted from 0; -1 for none.
-    n_cells : int
-        The number of cells.
-
-    Returns
-    -------
-    ndarray of int, shape (n_animals, n_cells, 2)
-        The number of rows in pauses before a lap, and after one.
+    A cell is, for example, an end of the track in a block. `cells` has the number of each row's
+    cell, or of each arm's at each row, -1 for none. The counts have the shape (n_animals, n_cells,
+    2): pauses before a lap, and after one.
     """
     animals = replays.animals
     code, phase = own_code(animals, table), (~is_one_of(table["phase"], AWAKE[:1])).astype(int)
@@ -52,16 +39,9 @@ def log_rates(n_sequences: NDArray[np.int64], n_pauses: NDArray[np.int64]) -> ND
     has no pause before it). The rate of half a sequence in an average cell is added to each rate,
     so that a rate of zero has a logarithm, too.
 
-    Parameters
-    ----------
-    n_sequences, n_pauses : ndarray of int, shape (n_animals, n_cells, 2)
-        The counts, as returned by `count_in_cells`.
-
-    Returns
-    -------
-    ndarray of float, shape (n_animals, n_cells)
-        The log rates. NaN for a cell without pauses of a kind that the animal's other cells have,
-        and for animals without any sequence.
+    Takes counts as `count_in_cells` returns them; the shape is (n_animals, n_cells). NaN for a cell
+    without pauses of a kind that the animal's other cells have, and for animals without any
+    sequence.
 
     Examples
     --------

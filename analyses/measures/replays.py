@@ -164,27 +164,18 @@ class Statistic(NamedTuple):
     is_share : bool, default False
         Whether it is a share of sequences: between 0 and 1, and tested as a binomial count. Other
         statistics are numbers, or differences and log ratios of either sign.
+    span : tuple of float, default (-1, 1)
+        The range within which the value of any other statistic is expected before it is measured.
     """
 
     label: str
     compute: Compute
     is_share: bool = False
+    span: tuple[float, float] = (-1.0, 1.0)
 
 
 def is_one_of(column: pd.Series, names: Iterable[object]) -> NDArray[np.bool_]:
-    """Return which rows of a column hold one of some names.
-
-    Parameters
-    ----------
-    column : Series
-        A column of names; categories are looked up, not compared row by row.
-    names : iterable of str
-        The names.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_rows,)
-        Whether each row holds one of them.
+    """Return which rows of a column hold one of some names; categories are looked up only once.
 
     Examples
     --------
@@ -199,19 +190,7 @@ def is_one_of(column: pd.Series, names: Iterable[object]) -> NDArray[np.bool_]:
 
 
 def name_codes(column: pd.Series, names: Sequence[str]) -> NDArray[np.int64]:
-    """Return the position in a list of the name in each row of a column.
-
-    Parameters
-    ----------
-    column : Series
-        A column of names; categories are looked up, not compared row by row.
-    names : sequence of str
-        The list.
-
-    Returns
-    -------
-    ndarray of int, shape (n_rows,)
-        Positions in the list, counted from 0; -1 for a name that it lacks.
+    """Return the position in a list of the name in each row of a column, -1 for other names.
 
     Examples
     --------
@@ -228,26 +207,9 @@ def name_codes(column: pd.Series, names: Sequence[str]) -> NDArray[np.int64]:
 def chosen(
     replays: Replays, columns: Sequence[str] = (), phases: Sequence[str] = AWAKE
 ) -> pd.DataFrame:
-    """Choose the sequences that a statistic counts.
+    """Choose the sequences that a statistic counts: those of some phases.
 
-    Parameters
-    ----------
-    replays : Replays
-        The tables.
-    columns : sequence of str, optional
-        Columns of the sequences that are needed besides `animal`.
-    phases : sequence of str, default ``AWAKE``
-        Phases of the pauses that count.
-
-    Returns
-    -------
-    DataFrame
-        The columns `animal` and `columns`; the index is the row in `replays.sequences`.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing.
+    Returns `animal` and the asked columns; the index is the row in ``replays.sequences``.
     """
     asked = list(dict.fromkeys(["animal", *columns]))
     table = check_table(replays.sequences, ["phase", *asked], "sequences")
@@ -260,33 +222,10 @@ def directional(sequences: pd.DataFrame) -> pd.DataFrame:
 
     Sequences without a direction, mixed ones, and those along moves made in both directions are
     dropped.
-
-    Parameters
-    ----------
-    sequences : DataFrame
-        With a column `direction`.
-
-    Returns
-    -------
-    DataFrame
-        The forward and the reverse sequences.
     """
     return sequences[is_one_of(sequences["direction"], ["forward", "reverse"])]
 
 
 def paths(replays: Replays, sequences: pd.DataFrame) -> Lists:
-    """Return the places of some sequences.
-
-    Parameters
-    ----------
-    replays : Replays
-        The tables.
-    sequences : DataFrame
-        Sequences as returned by `chosen`: the index is the row in ``replays.sequences``.
-
-    Returns
-    -------
-    Lists
-        The places of each sequence.
-    """
+    """Return the places of sequences as `chosen` returns them."""
     return replays.states.take(sequences.index.to_numpy())

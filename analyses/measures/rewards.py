@@ -61,19 +61,9 @@ __all__ = ["REWARD_STATISTICS", "changed_ends"]
 def changed_ends(task: Task) -> tuple[str | None, set[str], set[str], set[str]]:
     """Find the end of a track whose reward changes, and the other one.
 
-    Parameters
-    ----------
-    task : Task
-        A task with rewards in its blocks.
-
-    Returns
-    -------
-    changed : str or None
-        The node whose mean reward differs between blocks; None unless there is exactly one.
-    unchanged : set of str
-        The other rewarded nodes.
-    equal, unequal : set of str
-        Names of the blocks in which all these nodes have the same reward, and of the others.
+    Returns the node whose mean reward differs between blocks (None unless there is exactly one),
+    the other rewarded nodes, and the names of the blocks in which all these nodes have the same
+    reward, and of the others.
     """
     blocks = [block for block in task.blocks if block.n_laps]
     ends = sorted({node for block in blocks for node in block.rewards})
@@ -190,7 +180,7 @@ def _change(label: str, direction: str | None) -> Statistic:
     )
 
 
-REWARD_STATISTICS: dict[str, Statistic] = {
+_STATISTICS = {
     "S4": _change("all sequences", None),
     "S4_reverse": _change("reverse sequences", "reverse"),
     "S4_forward": _change("forward sequences", "forward"),
@@ -204,4 +194,8 @@ REWARD_STATISTICS: dict[str, Statistic] = {
     "S4_rewarded": Statistic("sequences after laps with reward, to those without", _rewarded),
     "S4_paid_sequence": _sequence("before it paid", "before"),
     "S4_paid_to_neutral": _sequence("of the other sequence", "neutral"),
+}
+
+REWARD_STATISTICS: dict[str, Statistic] = {
+    name: each._replace(span=(-2.0, 2.0)) for name, each in _STATISTICS.items()
 }

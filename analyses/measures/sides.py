@@ -27,17 +27,8 @@ def sides(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.str_]:
     The animal's side is where it is or, where the sides meet, that of the lap it has just run. A
     sequence is on a side if it covers more than 10 % of it and less than 5 % of the other [1]_.
 
-    Parameters
-    ----------
-    replays : Replays
-        Replays in a task with the landmarks `left_loop` and `right_loop`.
-    sequences : DataFrame
-        Sequences as returned by `chosen`, with `animal, place, episode, phase`.
-
-    Returns
-    -------
-    ndarray of str, shape (n_sequences,)
-        ``same``, ``opposite``, or empty.
+    The task must have the landmarks `left_loop` and `right_loop`; each sequence is ``same``,
+    ``opposite``, or empty.
 
     References
     ----------
@@ -55,17 +46,8 @@ def sides(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.str_]:
 def runs_on(left: NDArray[np.bool_], right: NDArray[np.bool_], walked: Lists) -> NDArray[np.int64]:
     """Return on which side sequences run, by the rule of `sides`.
 
-    Parameters
-    ----------
-    left, right : ndarray of bool, shape (n_places,)
-        The places on each side, as returned by `own_sides`.
-    walked : Lists
-        The places of sequences.
-
-    Returns
-    -------
-    ndarray of int, shape (n_sequences,)
-        -1 for left, 1 for right, 0 for neither.
+    -1 for left, 1 for right, 0 for neither; `left` and `right` are flags of places, as `own_sides`
+    returns them.
 
     Examples
     --------
@@ -85,15 +67,7 @@ def runs_on(left: NDArray[np.bool_], right: NDArray[np.bool_], walked: Lists) ->
 def own_sides(replays: Replays) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which analysed states lie only on the left, and which only on the right.
 
-    Parameters
-    ----------
-    replays : Replays
-        Replays in a task with the landmarks `left_loop, right_loop` or `left_arm, right_arm`.
-
-    Returns
-    -------
-    left, right : ndarray of bool, shape (n_places,)
-        Whether each state lies there.
+    The landmarks are `left_loop, right_loop` or `left_arm, right_arm`.
     """
     left, right = (landmark(replays.task, *names) for names in (_LEFT, _RIGHT))
     return left & ~right, right & ~left
@@ -102,15 +76,7 @@ def own_sides(replays: Replays) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 def lap_side(replays: Replays) -> NDArray[np.int64]:
     """Return the side of each lap, by its name.
 
-    Parameters
-    ----------
-    replays : Replays
-        Replays whose laps have a column `lap`.
-
-    Returns
-    -------
-    ndarray of int, shape (n_laps,)
-        -1 for laps named ``left``, 1 for laps named ``right``, 0 for all others.
+    -1 for laps named ``left``, 1 for laps named ``right``, 0 for all others.
     """
     name = replays.laps["lap"]
     return is_one_of(name, ["right"]).astype(int) - is_one_of(name, ["left"])
@@ -124,15 +90,7 @@ def _side_at(replays: Replays) -> NDArray[np.int64]:
 def side_run(replays: Replays) -> NDArray[np.int64]:
     """Return the side on which each lap began or, if it began on neither, on which it ended.
 
-    Parameters
-    ----------
-    replays : Replays
-        The tables; laps have `start, end`.
-
-    Returns
-    -------
-    ndarray of int, shape (n_laps,)
-        -1 for left, 1 for right, 0 for neither.
+    -1 for left, 1 for right, 0 for neither.
     """
     side = _side_at(replays)
     start, end = (side[replays.laps[name].to_numpy(int)] for name in ("start", "end"))
@@ -141,17 +99,9 @@ def side_run(replays: Replays) -> NDArray[np.int64]:
 
 
 def arms(replays: Replays) -> NDArray[np.int64]:
-    """Return the number of the arm in which each analysed state lies.
+    """Return the arm of each analysed state; -1 for no arm.
 
-    Parameters
-    ----------
-    replays : Replays
-        Replays in a task whose arms are landmarks such as ``arm1`` or ``arm_a``.
-
-    Returns
-    -------
-    ndarray of int, shape (n_places,)
-        Arms are numbered from 0 in the order of the landmarks; -1 for no arm.
+    Arms are landmarks such as ``arm1`` or ``arm_a``, numbered from 0 in their order.
     """
     number = np.full(len(replays.task.node), -1)
     names = [name for name in replays.task.landmarks if _ARM.fullmatch(name)]
@@ -161,20 +111,7 @@ def arms(replays: Replays) -> NDArray[np.int64]:
 
 
 def main_arm(arm: NDArray[np.int64], walked: Lists) -> NDArray[np.int64]:
-    """Return the arm in which each sequence visits most states.
-
-    Parameters
-    ----------
-    arm : ndarray of int, shape (n_places,)
-        The arm of each analysed state, as returned by `arms`.
-    walked : Lists
-        The places of sequences.
-
-    Returns
-    -------
-    ndarray of int, shape (n_sequences,)
-        The arm; -1 for a sequence that visits no arm.
-    """
+    """Return the arm, a number of `arms`, where each sequence visits most states; -1 for none."""
     n_arms = int(arm.max(initial=-1)) + 1
     n_sequences = len(walked.begin) - 1
     if not n_arms or not n_sequences:

@@ -26,19 +26,9 @@ _EQUAL = 1e-12
 
 
 def chance_above(null: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the probability that a share lies above its null, given that the two differ.
+    """Return the probability that a share of `n` sequences lies above its null, if the two differ.
 
-    Parameters
-    ----------
-    null : ndarray of float, shape (n_animals,)
-        The shares expected by chance.
-    n : ndarray of int, shape (n_animals,)
-        The number of sequences of which each is a share.
-
-    Returns
-    -------
-    ndarray of float, shape (n_animals,)
-        The probabilities; a half where the null is 0 or 1.
+    A half where the null is 0 or 1.
 
     Examples
     --------

@@ -56,18 +56,7 @@ class Nodes(NamedTuple):
 
 
 def nodes_of(task: Task) -> Nodes:
-    """Assign numbers to the nodes of a task's graph.
-
-    Parameters
-    ----------
-    task : Task
-        A task whose graph has nodes with `pos`.
-
-    Returns
-    -------
-    Nodes
-        Their numbers, distances and edges.
-    """
+    """Assign numbers to the nodes of a task's graph."""
     number = {node: i for i, node in enumerate(task.graph.nodes)}
     position = np.array([task.graph.nodes[node]["pos"] for node in number], dtype=float)
     distance = np.linalg.norm(position[:, None] - position, axis=-1)
@@ -85,19 +74,8 @@ def walks_like(
     Each walk has at least as many different nodes as a sequence must have. At most 1,000 sequences
     of each animal are used, evenly spaced in time; the seed is always the same.
 
-    Parameters
-    ----------
-    replays : Replays
-        The tables.
-    sequences : DataFrame
-        Sequences as returned by `chosen`.
-
-    Returns
-    -------
-    row : ndarray of int, shape (n_walks,)
-        The sequence to which each walk corresponds.
-    walks : ndarray of int, shape (n_walks, longest)
-        Numbers of nodes, one walk per row, padded with -1.
+    Returns the sequence to which each walk corresponds, and the numbers of its nodes, one walk per
+    row, padded with -1.
     """
     nodes = nodes_of(replays.task)
     row = _some_of_each(own_code(replays.animals, sequences), _N_WALKS)

@@ -128,20 +128,9 @@ def symmetric_layouts(
 ) -> NDArray[np.bool_]:
     """Rotate and reflect a layout of walls.
 
-    Parameters
-    ----------
-    slots : sequence of (str, str)
-        Slots for walls: pairs of nodes, each in alphabetical order.
-    layout : ndarray of bool, shape (n_slots,)
-        Whether a wall stands in each slot.
-    position : mapping of str to (float, float)
-        Node -> (x, y) in cm.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_layouts, n_slots)
-        The layouts that differ from this one, at most seven, without repetition; only rotations and
-        reflections that map slots to slots are used.
+    A layout flags the slots, pairs of nodes in alphabetical order, that have a wall; `position` is
+    in cm. The layouts that differ from this one are returned, at most seven, each once; only
+    rotations and reflections that map slots to slots are used.
 
     Examples
     --------
@@ -174,17 +163,7 @@ def symmetric_layouts(
 
 
 def other_layouts(layout: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """List all other layouts of equally many walls.
-
-    Parameters
-    ----------
-    layout : ndarray of bool, shape (n_slots,)
-        Whether a wall stands in each slot.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_layouts, n_slots)
-        All other layouts; none if there are more than 10,000.
+    """List all other layouts of equally many walls; none if there are more than 10,000.
 
     Examples
     --------

@@ -47,22 +47,6 @@ def _at_well(
     A path is read in the direction in which it was run. It is outward if it leads away from the
     centre well, and inward if it leads towards it. At the centre well all inward paths are possible
     past paths; at a side well, all outward paths are.
-
-    Parameters
-    ----------
-    replays : Replays
-        Replays in a task with the landmarks `centre_well`, `left_well` and `right_well`.
-    sequences : DataFrame
-        Forward and reverse sequences: `direction, first, last, place`.
-    path : {"past", "future"}
-        The kind of path.
-    well : {"centre", "side"}, optional
-        The kind of well; by default all wells.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_sequences,)
-        Whether each sequence runs along such a path while the animal is at such a well.
     """
     centre = landmark(replays.task, "centre_well")
     wells = centre | landmark(replays.task, "left_well", "right_well")

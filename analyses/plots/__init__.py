@@ -12,7 +12,7 @@ Examples
 >>> from analyses.plots import figure_style, plot_learning_curves
 >>> from replay.data import reference_table
 >>> curves = reference_table("brea_2018/reward_rate")
->>> with figure_style(colours={"q_lambda": "black"}, labels={"q_lambda": "Watkins"}):
+>>> with figure_style(colours={"q_lambda": "firebrick"}, labels={"q_lambda": "Watkins"}):
 ...     ax = plot_learning_curves(curves.query("experiment == 'maze'"), width_cm=12)
 >>> round(float(ax.figure.get_size_inches()[0]) * 2.54)
 12
@@ -23,156 +23,74 @@ from typing import TYPE_CHECKING
 from replay.lazy import offered
 
 if TYPE_CHECKING:
-    from analyses.figure_files import save
-    from analyses.plots.attribution import (
-        attribution_figure,
-        attribution_length_figure,
-        plot_attribution,
+    from analyses.figure_files import save as save
+    from analyses.plots.attribution import attribution_figure as attribution_figure
+    from analyses.plots.attribution import attribution_length_figure as attribution_length_figure
+    from analyses.plots.attribution import plot_attribution as plot_attribution
+    from analyses.plots.bounded_memory import bounded_memory_figure as bounded_memory_figure
+    from analyses.plots.bounded_memory import plot_bounded_memory as plot_bounded_memory
+    from analyses.plots.changes import changes_figure as changes_figure
+    from analyses.plots.changes import plot_change_rates as plot_change_rates
+    from analyses.plots.changes import plot_change_replay as plot_change_replay
+    from analyses.plots.decoded_event import plot_movements as plot_movements
+    from analyses.plots.decoded_event import plot_posterior as plot_posterior
+    from analyses.plots.decoded_event import plot_spikes as plot_spikes
+    from analyses.plots.decoded_event import posterior_figure as posterior_figure
+    from analyses.plots.decoded_path import decoded_path_figure as decoded_path_figure
+    from analyses.plots.decoded_path import plot_decoded_path as plot_decoded_path
+    from analyses.plots.demands import demands_figure as demands_figure
+    from analyses.plots.demands import plot_demands as plot_demands
+    from analyses.plots.discrepancies import discrepancies_figure as discrepancies_figure
+    from analyses.plots.discrepancies import discrepancy_curves_figure as discrepancy_curves_figure
+    from analyses.plots.discrepancies import plot_differences as plot_differences
+    from analyses.plots.discrepancies import plot_discrepancy_curves as plot_discrepancy_curves
+    from analyses.plots.events import plot_event as plot_event
+    from analyses.plots.explanation import explained_sequences_figure as explained_sequences_figure
+    from analyses.plots.explanation import explanation_figure as explanation_figure
+    from analyses.plots.explanation import identifiability_figure as identifiability_figure
+    from analyses.plots.findings import page_figure as page_figure
+    from analyses.plots.findings import study_figures as study_figures
+    from analyses.plots.found_accounts import found_accounts_figure as found_accounts_figure
+    from analyses.plots.found_accounts import plot_found_accounts as plot_found_accounts
+    from analyses.plots.gain_floor import gain_floor_figure as gain_floor_figure
+    from analyses.plots.gain_floor import plot_gain_floor as plot_gain_floor
+    from analyses.plots.gallery import gallery_figure as gallery_figure
+    from analyses.plots.gallery import plot_experience as plot_experience
+    from analyses.plots.gallery import plot_next_replay as plot_next_replay
+    from analyses.plots.headings import headings_figure as headings_figure
+    from analyses.plots.learned_graph import learned_graph_figure as learned_graph_figure
+    from analyses.plots.learned_graph import plot_learned_graph as plot_learned_graph
+    from analyses.plots.learners import learners_figure as learners_figure
+    from analyses.plots.learners import plot_learners as plot_learners
+    from analyses.plots.learning_curves import learning_curves_figure as learning_curves_figure
+    from analyses.plots.learning_curves import plot_learning_curves as plot_learning_curves
+    from analyses.plots.mdps import mdps_figure as mdps_figure
+    from analyses.plots.mdps import plot_mdp as plot_mdp
+    from analyses.plots.parity import parity_experiments_figure as parity_experiments_figure
+    from analyses.plots.parity import parity_figure as parity_figure
+    from analyses.plots.parity import plot_contrast as plot_contrast
+    from analyses.plots.parity import plot_parity as plot_parity
+    from analyses.plots.pause import animate_pause as animate_pause
+    from analyses.plots.recorded_kinds import plot_recorded_kinds as plot_recorded_kinds
+    from analyses.plots.recorded_kinds import recorded_kinds_figure as recorded_kinds_figure
+    from analyses.plots.recorded_statistics import plot_beside_accounts as plot_beside_accounts
+    from analyses.plots.recorded_statistics import (
+        recorded_statistics_figures as recorded_statistics_figures,
     )
-    from analyses.plots.bounded_memory import bounded_memory_figure, plot_bounded_memory
-    from analyses.plots.changes import changes_figure, plot_change_rates, plot_change_replay
-    from analyses.plots.decoded_event import (
-        plot_movements,
-        plot_posterior,
-        plot_spikes,
-        posterior_figure,
-    )
-    from analyses.plots.decoded_path import decoded_path_figure, plot_decoded_path
-    from analyses.plots.demands import demands_figure, plot_demands
-    from analyses.plots.discrepancies import (
-        discrepancies_figure,
-        discrepancy_curves_figure,
-        plot_differences,
-        plot_discrepancy_curves,
-    )
-    from analyses.plots.events import plot_event
-    from analyses.plots.findings import page_figure, study_figures
-    from analyses.plots.found_accounts import found_accounts_figure, plot_found_accounts
-    from analyses.plots.gain_floor import gain_floor_figure, plot_gain_floor
-    from analyses.plots.gallery import gallery_figure, plot_experience, plot_next_replay
-    from analyses.plots.learned_graph import learned_graph_figure, plot_learned_graph
-    from analyses.plots.learning_curves import learning_curves_figure, plot_learning_curves
-    from analyses.plots.mdps import mdps_figure, plot_mdp
-    from analyses.plots.page.writing import write_page
-    from analyses.plots.parity import (
-        parity_experiments_figure,
-        parity_figure,
-        plot_contrast,
-        plot_parity,
-    )
-    from analyses.plots.pause import animate_pause
-    from analyses.plots.recorded_kinds import plot_recorded_kinds, recorded_kinds_figure
-    from analyses.plots.recorded_statistics import plot_beside_accounts, recorded_statistics_figure
-    from analyses.plots.recovery import plot_confusion, plot_shares, recovery_figure
-    from analyses.plots.replay_events import plot_replay, replay_events_figure
-    from analyses.plots.replay_kinds import (
-        plot_replay_kinds,
-        plot_replay_over_time,
-        replay_kinds_figure,
-        replay_over_time_figure,
-    )
-    from analyses.plots.style import figure_style
-    from analyses.plots.sweep import plot_sweep, sweep_figure
-    from analyses.plots.task_mazes import plot_task
-    from analyses.plots.tasks import plot_typical_replay, task_figure
+    from analyses.plots.recovery import plot_confusion as plot_confusion
+    from analyses.plots.recovery import plot_shares as plot_shares
+    from analyses.plots.recovery import recovery_figure as recovery_figure
+    from analyses.plots.replay_events import plot_replay as plot_replay
+    from analyses.plots.replay_events import replay_events_figure as replay_events_figure
+    from analyses.plots.replay_kinds import plot_replay_kinds as plot_replay_kinds
+    from analyses.plots.replay_kinds import plot_replay_over_time as plot_replay_over_time
+    from analyses.plots.replay_kinds import replay_kinds_figure as replay_kinds_figure
+    from analyses.plots.replay_kinds import replay_over_time_figure as replay_over_time_figure
+    from analyses.plots.style import figure_style as figure_style
+    from analyses.plots.sweep import plot_sweep as plot_sweep
+    from analyses.plots.sweep import sweep_figure as sweep_figure
+    from analyses.plots.task_mazes import plot_task as plot_task
+    from analyses.plots.tasks import plot_typical_replay as plot_typical_replay
+    from analyses.plots.tasks import task_figure as task_figure
 
-__all__ = [
-    "animate_pause",
-    "attribution_figure",
-    "attribution_length_figure",
-    "bounded_memory_figure",
-    "changes_figure",
-    "decoded_path_figure",
-    "demands_figure",
-    "discrepancies_figure",
-    "discrepancy_curves_figure",
-    "figure_style",
-    "found_accounts_figure",
-    "gain_floor_figure",
-    "gallery_figure",
-    "learned_graph_figure",
-    "learning_curves_figure",
-    "mdps_figure",
-    "page_figure",
-    "parity_experiments_figure",
-    "parity_figure",
-    "plot_attribution",
-    "plot_beside_accounts",
-    "plot_bounded_memory",
-    "plot_change_rates",
-    "plot_change_replay",
-    "plot_confusion",
-    "plot_contrast",
-    "plot_decoded_path",
-    "plot_demands",
-    "plot_differences",
-    "plot_discrepancy_curves",
-    "plot_event",
-    "plot_experience",
-    "plot_found_accounts",
-    "plot_gain_floor",
-    "plot_learned_graph",
-    "plot_learning_curves",
-    "plot_mdp",
-    "plot_movements",
-    "plot_next_replay",
-    "plot_parity",
-    "plot_posterior",
-    "plot_recorded_kinds",
-    "plot_replay",
-    "plot_replay_kinds",
-    "plot_replay_over_time",
-    "plot_shares",
-    "plot_spikes",
-    "plot_sweep",
-    "plot_task",
-    "plot_typical_replay",
-    "posterior_figure",
-    "recorded_kinds_figure",
-    "recorded_statistics_figure",
-    "recovery_figure",
-    "replay_events_figure",
-    "replay_kinds_figure",
-    "replay_over_time_figure",
-    "save",
-    "study_figures",
-    "sweep_figure",
-    "task_figure",
-    "write_page",
-]
-
-_ROOMS = {
-    ".figure_files": "save",
-    "attribution": "attribution_figure attribution_length_figure plot_attribution",
-    "bounded_memory": "bounded_memory_figure plot_bounded_memory",
-    "changes": "changes_figure plot_change_rates plot_change_replay",
-    "decoded_event": "plot_movements plot_posterior plot_spikes posterior_figure",
-    "decoded_path": "decoded_path_figure plot_decoded_path",
-    "demands": "demands_figure plot_demands",
-    "discrepancies": (
-        "discrepancies_figure discrepancy_curves_figure plot_differences plot_discrepancy_curves"
-    ),
-    "events": "plot_event",
-    "findings": "page_figure study_figures",
-    "found_accounts": "found_accounts_figure plot_found_accounts",
-    "gain_floor": "gain_floor_figure plot_gain_floor",
-    "gallery": "gallery_figure plot_experience plot_next_replay",
-    "learned_graph": "learned_graph_figure plot_learned_graph",
-    "learning_curves": "learning_curves_figure plot_learning_curves",
-    "mdps": "mdps_figure plot_mdp",
-    "page.writing": "write_page",
-    "parity": "parity_experiments_figure parity_figure plot_contrast plot_parity",
-    "pause": "animate_pause",
-    "recorded_kinds": "plot_recorded_kinds recorded_kinds_figure",
-    "recorded_statistics": "plot_beside_accounts recorded_statistics_figure",
-    "recovery": "plot_confusion plot_shares recovery_figure",
-    "replay_events": "plot_replay replay_events_figure",
-    "replay_kinds": (
-        "plot_replay_kinds plot_replay_over_time replay_kinds_figure replay_over_time_figure"
-    ),
-    "style": "figure_style",
-    "sweep": "plot_sweep sweep_figure",
-    "task_mazes": "plot_task",
-    "tasks": "plot_typical_replay task_figure",
-}
-__getattr__, __dir__ = offered(__name__, _ROOMS)
+__getattr__, __dir__, __all__ = offered(__name__)

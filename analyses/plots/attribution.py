@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from textwrap import wrap
 
 import pandas as pd
@@ -41,7 +42,10 @@ _LOOKS: dict[str, Look] = {
         "linestyle": (0, (1, 1)),
     },
 }
+_HATCHES: dict[str, Look] = {"several": {"hatch": "/////"}, "none": {"hatch": "....."}}
 _SHORT = 8
+_BAR = 1.08  # a bar reaches from the length divided by this to the length times this
+_WHISKER: Look = {"color": "black", "linewidth": 0.7}
 _LINE = 16
 _NARROW = 3.0  # cm, of a panel that has no room for a tick at each power of ten
 _COLUMNS = ["of", "over", "up_to", "attribution", "count", "share", "ci_low", "ci_high"]
@@ -51,14 +55,17 @@ _COLUMNS = ["of", "over", "up_to", "attribution", "count", "share", "ci_low", "c
 def plot_attribution(
     table: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw the shares of one learner in one world, with intervals.
+    """Draw the shares of one learner in one world: curves over episodes, stacked bars by length.
+
+    Whiskers are intervals; in a stack, those of the lowest share and of the highest one, which
+    hangs from 1.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns `of, over, up_to, attribution, count, share, ci_low, ci_high`; all rows are over
-        episodes or all over lengths, and each share occurs once. Over episodes, a dotted line is
-        the share of single moves that were made in one episode; other moves were made in several.
+        Rows of ``attribution.csv``, all over episodes or all over lengths, with each share once.
+        Over episodes, a dotted line is the share of single moves that were made in one episode;
+        other moves were made in several.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -92,12 +99,30 @@ def plot_attribution(
     ax = new_axes(width_cm) if ax is None else ax
     looks = own_looks(_LOOKS)
     of_sequences = {name: looks[name] for name in ("one", "several", "none")}
-    by_length = bool((table["over"] == "length").any())
     known = table.dropna(subset=["share"]).sort_values("up_to")
     known = known.assign(up_to=known["up_to"].astype(int))
-    of_moves = (known["of"] == "moves") & (not by_length)
+    by_length = bool((table["over"] == "length").any())
+    if by_length:
+        looks = _areas(of_sequences)
+        _stack(known[known["of"] == "sequences"], ax, looks)
+    else:
+        _draw_curves(known, ax, of_sequences, looks["moves"])
+    ax.set(xscale="log", ylim=(-0.04, 1.04), yticks=[0, 0.5, 1])
+    is_short = by_length and known["up_to"].max() <= _SHORT
+    ticks = FixedLocator(range(2, _SHORT + 1)) if is_short else LogLocator(2 if by_length else 10)
+    ax.xaxis.set_major_locator(ticks)
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    add_own_legend(ax, is_new, looks.values())
+    return ax
+
+
+def _draw_curves(
+    known: pd.DataFrame, ax: Axes, of_sequences: Mapping[str, Look], of_moves: Look
+) -> None:
+    is_move = known["of"] == "moves"
     draw_curves(
-        known[~of_moves],
+        known[~is_move],
         ax,
         "up_to",
         "share",
@@ -107,20 +132,32 @@ def plot_attribution(
         linewidth=1,
         pointsize=1.5,
     )
-    moves = known[of_moves & (known["attribution"] == "one")].assign(attribution="moves")
+    moves = known[is_move & (known["attribution"] == "one")].assign(attribution="moves")
     moves = moves.drop(columns=["ci_low", "ci_high"])
     if len(moves):
-        draw_curves(
-            moves, ax, "up_to", "share", "attribution", {"moves": looks["moves"]}, linewidth=1
-        )
-    ax.set(xscale="log", ylim=(-0.04, 1.04), yticks=[0, 0.5, 1])
-    is_short = by_length and known["up_to"].max() <= _SHORT
-    ticks = FixedLocator(range(2, _SHORT + 1)) if is_short else LogLocator(2 if by_length else 10)
-    ax.xaxis.set_major_locator(ticks)
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    add_own_legend(ax, is_new, looks.values())
-    return ax
+        draw_curves(moves, ax, "up_to", "share", "attribution", {"moves": of_moves}, linewidth=1)
+
+
+def _areas(looks: Mapping[str, Look]) -> dict[str, Look]:
+    kept = ("label", "color")
+    return {
+        name: {key: look[key] for key in kept} | _HATCHES.get(name, {})
+        for name, look in looks.items()
+        if name != "moves"
+    }
+
+
+def _stack(known: pd.DataFrame, ax: Axes, looks: Mapping[str, Look]) -> None:
+    base = pd.Series(0.0, index=sorted(known["up_to"].unique()))
+    left, right = base.index / _BAR, base.index * _BAR
+    for name, look in looks.items():
+        own = known[known["attribution"] == name].set_index("up_to")
+        high = own["share"].reindex(base.index, fill_value=0.0)
+        ax.bar(left, high, right - left, base, align="edge", edgecolor="white", linewidth=0, **look)
+        base = base + high
+        ends = own[["ci_low", "ci_high"]]
+        if name != "several":
+            ax.vlines(own.index, *(1 - ends if name == "none" else ends).to_numpy().T, **_WHISKER)
 
 
 @styled
@@ -180,7 +217,7 @@ def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:
     learners = in_order(table["learner"], LEARNER_ORDER)
     learners.sort(key=lambda name: name != "episodic_control")
     has_moves = over == "episode" and (table["of"] == "moves").any()
-    looks = own_looks(_LOOKS)
+    looks = own_looks(_LOOKS) if over == "episode" else _areas(own_looks(_LOOKS))
     figure, axes = grid(
         [label(name) for name in experiments] + [""] * (len(learners) - 1) * len(experiments),
         len(experiments),
@@ -196,11 +233,11 @@ def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:
     panels = [(learner, experiment) for learner in learners for experiment in experiments]
     for ax, (learner, experiment) in zip(axes, panels, strict=True):
         rows = table[(table["learner"] == learner) & (table["experiment"] == experiment)]
-        if rows["count"].sum():
+        if rows.loc[rows["of"] == "sequences", "count"].sum():
             plot_attribution(rows, ax)
         else:
-            write_empty(ax, "no replay")
-        if over == "episode" and width_cm < _NARROW * len(experiments):
+            write_empty(ax, "no sequence")
+        if width_cm < _NARROW * len(experiments):
             ax.xaxis.set_major_locator(LogLocator(100))
         ax.set(xlabel=what, ylabel="\n".join(wrap(label(learner), _LINE)))
     keep_outer_labels(axes)
@@ -213,5 +250,5 @@ def _note(table: pd.DataFrame) -> str:
     return (
         f"{many} of three or more states"
         + (f" in {n} per experiment" if n else "")
-        + ". Bars: 95 % intervals over worlds. No point: nothing was replayed."
+        + ". Thin lines: 95 % intervals over worlds. A gap: no such sequence."
     )

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from analyses.plots.grids import (
     add_own_legend,
@@ -48,8 +49,7 @@ def plot_bounded_memory(
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns `retention, capacity, n_transitions, mean, ci_low, ci_high`. Rows of infinite
-        capacity are drawn as the dashed line.
+        Rows of ``bounded_memory.csv``; those of infinite capacity are drawn as the dashed line.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -85,14 +85,17 @@ def plot_bounded_memory(
         "mean",
         "retention",
         {name: looks[name] for name in in_order(table["retention"], looks)},
-        shade=0.12,
-        linewidth=0.9,
-        pointsize=2.5,
+        shade=0.1,
+        linewidth=0.8,
+        pointsize=3,
+        fillcolor="white",
     )
     unbounded = table[np.isinf(table["capacity"])]
     if len(unbounded):
         ax.axhline(unbounded["mean"].iloc[0], linewidth=0.8, zorder=1, **looks["everything"])
-    ax.set(xscale="log", xlabel="Transitions held at most", ylim=(-0.02, 1.05))
+    ax.set(xscale="log", xlabel="Transitions held at most")
+    ax.margins(y=0.08)
+    ax.yaxis.set_major_locator(MaxNLocator(4))
     add_own_legend(
         ax, is_new, [looks[name] for name in [*in_order(table["retention"], looks), "everything"]]
     )
@@ -135,7 +138,6 @@ def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
         legend=[*shown, looks["everything"]],
         note=_note(table),
         ylabel="Normalised reward rate",
-        sharey=True,
     )
     for ax, experiment in zip(axes, experiments, strict=True):
         plot_bounded_memory(table[table["experiment"] == experiment], ax)
@@ -146,6 +148,6 @@ def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
 def _note(table: pd.DataFrame) -> str:
     n = count_range(table.get("n_mdps", ()), "world")
     return (
-        "Means over a whole run; 0 is the random policy, 1 the optimal one. Bands: 95 % intervals"
-        + (f" over {n} per experiment." if n else " over worlds.")
+        "Means over a whole run; 0 is the random policy, 1 the optimal one. Each panel has its own "
+        "scale. Bands: 95 % intervals" + (f" over {n} per experiment." if n else " over worlds.")
     )

@@ -46,7 +46,7 @@ def plot_change_rates(
     Parameters
     ----------
     rates : pandas.DataFrame
-        Rows of one world: `learner, phase, time_step, mean, ci_low, ci_high`.
+        Rows of ``change_rates.csv`` of one world.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -97,7 +97,7 @@ def plot_change_replay(
     Parameters
     ----------
     replay : pandas.DataFrame
-        Rows of one world: `learner, phase, period, kind, per_step`. Changes are averaged.
+        Rows of ``change_replay.csv`` of one world. Changes are averaged.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5

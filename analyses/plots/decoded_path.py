@@ -20,7 +20,7 @@ from analyses.plots.style import (
     styled,
 )
 from analyses.recordings.binned_track import BinnedTrack
-from analyses.recordings.pieces import experienced_pieces
+from analyses.recordings.kinds.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
 from replay.checks import check_table
 from replay.worlds.mdp import MDP
@@ -82,7 +82,9 @@ def plot_decoded_path(
     )
     states = [int(state) for state in sequence["states"]]
     columns = {name: steps[name].to_numpy() for name in ("episode", "step", "state", "next_state")}
-    pieces = experienced_pieces(states, Experience(columns), int(sequence["step"]))
+    pieces = experienced_pieces(
+        states, Experience(columns), int(sequence["step"]), list(sequence.get("moves", ()))
+    )
     place = np.asarray(world.position)[states]
     if not pieces:
         ax.plot(*place.T, color="0.4", linewidth=2, label="Never run")

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from analyses.plots.grids import (
-    add_own_legend,
-    grid,
-    keep_outer_labels,
-)
-from analyses.plots.layers import draw_curves
+from analyses.plots.grids import grid
+from analyses.plots.learners import NAMES_CM, ROW, rows_of_learners
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
+    INCH,
     Look,
     count_range,
     label,
@@ -39,8 +38,9 @@ _WORLDS = {
 }
 _OPERATIONS = ["backups", "queue_operations", "comparisons"]
 _DEMANDS = {"words": "Words held, at most", "operations": "Operations per step"}
-_PAIRS = "State-action pairs"
-_LEAST_CM = 3.0
+_LEAST_CM = 2.5
+_DOTS = (2.0, 14.0)  # square points, of the smallest and the largest world
+_AXES = 0.65  # inches, of what is above and below the rows
 
 
 @styled
@@ -52,13 +52,14 @@ def plot_demands(
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
-    """Draw the demands of learners against the number of state-action pairs of the world.
+    """Draw the demands of learners in worlds of growing size, one learner per row.
+
+    A dot is a size of the world, the larger the dot the larger the world.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Rows of one kind of world: `learner, size, n_states, n_actions`, and `words` or the three
-        operations. Worlds of one size are averaged.
+        Rows of ``demands.csv`` of one kind of world. Worlds of one size are averaged.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -89,26 +90,29 @@ def plot_demands(
         raise ValueError(f"what must be one of {', '.join(_DEMANDS)}; got {what!r}.")
     needed = ["words"] if what == "words" else _OPERATIONS
     check_table(table, ["learner", "size", "n_states", "n_actions", *needed], "demands")
-    is_new = ax is None
-    ax = new_axes(width_cm) if ax is None else ax
     looks = learner_looks(table["learner"]) if looks is None else looks
-    table = table.assign(
-        pairs=table["n_states"] * table["n_actions"], drawn=table[needed].sum(axis=1)
-    )
-    curves = table.groupby(["learner", "size"], observed=True)[["pairs", "drawn"]].mean()
-    draw_curves(curves.reset_index(), ax, "pairs", "drawn", "learner", looks, linewidth=0.9)
-    ax.set(xscale="log", yscale="log")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1.0, 3.0) if axis is ax.xaxis else (1.0,)))
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
-    add_own_legend(ax, is_new, looks.values())
+    if ax is None:
+        ax = new_axes(width_cm)
+        cast(Figure, ax.figure).set_size_inches(width_cm / INCH, ROW * len(looks) + _AXES)
+    table = table.assign(drawn=table[needed].sum(axis=1))
+    grown = table.groupby(["learner", "size"], observed=True)["drawn"].mean()
+    for name, row in rows_of_learners(ax, looks).items():
+        if name not in grown.index:
+            continue
+        words, colour = grown[name].to_numpy(), looks[name]["color"]
+        ax.plot(words, [row] * len(words), color=colour, linewidth=0.6, label=looks[name]["label"])
+        dots = np.linspace(*_DOTS, len(words)) if len(words) > 1 else _DOTS[-1:]
+        ax.scatter(words, [row] * len(words), s=dots, color=colour, linewidths=0, zorder=3)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(numticks=4))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
     return ax
 
 
 @styled
 def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of demands: one column per kind of world, words above operations.
+    """Make the figure of demands: a column for each kind of world, words above operations.
 
     In a narrow figure each kind of world has a row instead.
 
@@ -134,7 +138,7 @@ def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
     if not worlds:
         raise ValueError("demands is empty: there is nothing to draw.")
     looks = learner_looks(table["learner"])
-    is_wide = width_cm >= _LEAST_CM * len(worlds)
+    is_wide = width_cm >= NAMES_CM + _LEAST_CM * len(worlds)
     if is_wide:
         panels = [(what, world) for what in _DEMANDS for world in worlds]
     else:
@@ -142,29 +146,30 @@ def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
     figure, axes = grid(
         [_WORLDS.get(world, label(world)) if what == "words" else "" for what, world in panels],
         len(worlds) if is_wide else len(_DEMANDS),
-        1.85 if is_wide else 1.2,
+        ROW * len(looks) + _AXES,
         width_cm=width_cm,
-        legend=looks.values(),
-        legend_columns=4,
+        labels_cm=NAMES_CM,
+        letters=False,
         note=_note(table),
-        sharex=True,
-        sharey="row" if is_wide else "col",
+        sharex="row" if is_wide else "col",
+        sharey=True,
     )
-    for ax, (what, world) in zip(axes, panels, strict=True):
+    for k, (ax, (what, world)) in enumerate(zip(axes, panels, strict=True)):
         plot_demands(table[table["world"] == world], ax, what, looks)
-        ax.set(xlabel=_PAIRS, ylabel=_DEMANDS[what])
-    keep_outer_labels(axes)
-    if is_wide:
-        for k, ax in enumerate(axes[len(worlds) :]):
-            ax.set_xlabel(_PAIRS if k == len(worlds) // 2 else "")
-    else:
-        for ax, (what, _) in zip(axes, panels, strict=True):
-            ax.set_ylabel(_DEMANDS[what])
+        is_named = k % len(worlds) == len(worlds) // 2 if is_wide else k >= len(axes) - 2
+        ax.set_xlabel(_DEMANDS[what] if is_named else "")
     return figure
+
+
+def _short(number: float) -> str:
+    return f"{number:g}" if number < 1000 else f"{number / 1000:g}k"
 
 
 def _note(table: pd.DataFrame) -> str:
     n = count_range([table["mdp"].nunique()], "world") if "mdp" in table else ""
-    return "Operations: backups, queue operations and comparisons. Both axes are logarithmic." + (
-        f" Means over {n} of each size." if n else ""
+    pairs = count_range(table["n_states"] * table["n_actions"], "pair")
+    return (
+        f"Dots: worlds of growing size, of {pairs} of state and action; the larger the dot, the "
+        "larger the world; k: thousand. Operations: backups, queue operations and comparisons. "
+        "Logarithmic axes." + (f" Means over {n} of each size." if n else "")
     )

@@ -27,7 +27,7 @@ from analyses.plots.style import (
     styled,
 )
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
-from replay.checks import check_table
+from replay.checks import check_column, check_table
 
 __all__ = [
     "differing",
@@ -74,8 +74,7 @@ def plot_differences(
     Parameters
     ----------
     differences : pandas.DataFrame
-        Columns `discrepancy, learner, period, difference, ci_low, ci_high`, as in
-        `discrepancies.csv`. Rows without a difference are left empty.
+        Rows of ``discrepancies.csv`` of one experiment; those without a difference are left empty.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -143,8 +142,7 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
     Parameters
     ----------
     differences : pandas.DataFrame
-        The table `discrepancies.csv`: `discrepancy, experiment, learner, period, difference,
-        ci_low, ci_high`.
+        The table ``discrepancies.csv``.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -232,17 +230,8 @@ def _curves_note(differences: pd.DataFrame) -> str:
 def differing(differences: pd.DataFrame) -> pd.DataFrame:
     """Find curves that differ visibly: by more than 0.02, with an interval that excludes 0.
 
-    Each discrepancy is judged separately; all of them together (`text`) are excluded.
-
-    Parameters
-    ----------
-    differences : pandas.DataFrame
-        As in `discrepancies.csv`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `discrepancy, experiment, learner`, one row per curve.
+    One row per curve: `discrepancy, experiment, learner`. Each discrepancy is judged separately;
+    all of them together (`text`) are excluded.
 
     Examples
     --------
@@ -302,6 +291,8 @@ def plot_discrepancy_curves(
     ax = new_axes(width_cm) if ax is None else ax
     for name, table, line in (("published", published, "--"), ("changed", changed, "-")):
         check_table(table, columns, name)
+        for column in columns[1:]:
+            check_column(table, column, name, kind="number", missing=True)
         looks = {
             learner: look | {"linestyle": line}
             for learner, look in learner_looks(table["learner"]).items()

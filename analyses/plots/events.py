@@ -189,20 +189,8 @@ def draw_walk(
 ) -> None:
     """Draw the agent, the path by which it came, where episodes end, and the last reward.
 
-    Parameters
-    ----------
-    steps : pandas.DataFrame
-        Steps of the run: `step, reward, next_state`.
-    first : pandas.Series
-        The first move of an event, from `replayed_moves`.
-    path : list of int
-        States by which the agent came.
-    position : ndarray of float64, shape (n_states, 2)
-        Positions of states.
-    mdp : MDP
-        The world.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    `first` is the first move of the event, from `replayed_moves`; `path` are the states by which
+    the agent came, and `position` has the shape (n_states, 2).
     """
     paid = steps.loc[(steps["step"] <= first["step"]) & (steps["reward"] > 0), "next_state"].tail(1)
     ends = np.union1d(np.flatnonzero(mdp.terminal), paid)
@@ -218,42 +206,14 @@ def _colour(kind: str) -> str:
 
 
 def colours_of(moves: pd.DataFrame) -> list[str]:
-    """Return the colour of each replayed move: that of its kind, or grey for a single move.
-
-    Parameters
-    ----------
-    moves : pandas.DataFrame
-        Moves with the column `kind`, from :func:`analyses.sequences.pauses.replayed_moves`.
-
-    Returns
-    -------
-    list of str
-        A colour of matplotlib for each move.
-    """
+    """Return the colour of each replayed move: that of its kind, or grey for a single move."""
     return [_colour(str(kind)) for kind in moves["kind"].astype(object).fillna(_SINGLE)]
 
 
 def drawn_world(log: EventLog, mdp: MDP | None, steps: pd.DataFrame) -> MDP:
     """Return the world in which a log is drawn.
 
-    Parameters
-    ----------
-    log : EventLog
-        The log.
-    mdp : MDP or None
-        The world given by the user.
-    steps : pandas.DataFrame
-        Steps of the run that is drawn: `state, next_state`.
-
-    Returns
-    -------
-    MDP
-        `mdp` if it is given, else the world of the log.
-
-    Raises
-    ------
-    ValueError
-        If there is no world, or the log is not from `mdp`.
+    That is `mdp`, if the user gave one and the log is from it, or else the world of the log.
     """
     if mdp is not None:
         _check_world(steps, mdp)
@@ -279,17 +239,7 @@ def _check_world(steps: pd.DataFrame, mdp: MDP) -> None:
 def path_so_far(steps: pd.DataFrame, first: pd.Series) -> list[int]:
     """List the last states of the current episode; none before it has begun.
 
-    Parameters
-    ----------
-    steps : pandas.DataFrame
-        Steps of the run: `episode, step, state, next_state`.
-    first : pandas.Series
-        The first move of an event, from `replayed_moves`.
-
-    Returns
-    -------
-    list of int
-        At most 31 states, in the order of the walk.
+    At most 31 states, in the order of the walk.
     """
     if first["phase"] == "start":
         return []
@@ -303,23 +253,10 @@ def shown_part(
 ) -> tuple[NDArray[np.float64], float, bool]:
     """Choose the part of a world that is shown.
 
-    Parameters
-    ----------
-    place : ndarray of float64, shape (n_places, 2)
-        Positions that must be visible.
-    mdp : MDP
-        The world; if it is not a maze, all of it is shown.
-    width : float
-        Width of the drawing, in inches.
-
-    Returns
-    -------
-    limits : ndarray of float64, shape (2, 2)
-        Limits of the x and of the y axis.
-    height : float
-        Height of the drawing, in inches.
-    to_scale : bool
-        Whether it is drawn to scale; worlds much wider than tall, such as trees, are stretched.
+    `place` are positions that must be visible, shape (n_places, 2), and `width` is in inches.
+    Returns the limits of both axes, shape (2, 2), the height in inches, and whether the drawing is
+    to scale: worlds much wider than tall, such as trees, are stretched. All of a world that is no
+    maze is shown.
     """
     cell_size = maze_cell_size(mdp)
     if cell_size is None:
@@ -342,19 +279,8 @@ def shown_part(
 def draw_arrows(pairs: NDArray[np.int64], position: NDArray[np.float64], ax: Axes) -> Quiver:
     """Draw moves as arrows; opposite moves between the same states are drawn side by side.
 
-    Parameters
-    ----------
-    pairs : ndarray of int64, shape (n_moves, 2)
-        The first and the last state of each move.
-    position : ndarray of float64, shape (n_states, 2)
-        Positions of states.
-    ax : matplotlib.axes.Axes
-        Where to draw; its limits are final.
-
-    Returns
-    -------
-    matplotlib.quiver.Quiver
-        The arrows, in the order of `pairs`.
+    `pairs` has the first and the last state of each move; the limits of the axes must be final,
+    since the offset of opposite moves is in points.
     """
     n_states = len(position)
     to_and_fro = np.isin(pairs @ [n_states, 1], pairs @ [1, n_states])

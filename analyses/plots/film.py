@@ -24,26 +24,7 @@ Frames = Iterator[tuple[Figure, float]]
 
 
 def write_film(frames: Frames, path: str | Path) -> Path:
-    """Write a film.
-
-    Parameters
-    ----------
-    frames : iterator of (matplotlib.figure.Figure, float)
-        Figures, each with the time it is shown (s).
-    path : path
-        The file to write, `.gif` or `.mp4`; MP4 needs the program ffmpeg.
-
-    Returns
-    -------
-    pathlib.Path
-        The file.
-
-    Raises
-    ------
-    ValueError
-        If the name has another suffix.
-    FileNotFoundError
-        If ffmpeg is needed but not installed.
+    """Write figures, each with the time that it is shown in s, as a film; MP4 needs ffmpeg.
 
     Examples
     --------
@@ -62,24 +43,7 @@ def write_film(frames: Frames, path: str | Path) -> Path:
 
 
 def check_film(path: str | Path) -> str:
-    """Check that a film can be written in the format given by its name.
-
-    Parameters
-    ----------
-    path : path
-        The file to write.
-
-    Returns
-    -------
-    {".gif", ".mp4"}
-        The format.
-
-    Raises
-    ------
-    ValueError
-        If the name has another suffix.
-    FileNotFoundError
-        If ffmpeg is needed but not installed.
+    """Check that a film can be written in the format of its name, .gif or .mp4, and return that.
 
     Examples
     --------

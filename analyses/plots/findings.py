@@ -28,9 +28,9 @@ _LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
 # Of the page, in inches:
 _ROW, _MORE_LINE = 0.102, 0.083  # the height of a row, and of each further line of its name
 _FEWEST_ROWS = 8  # of a study's panels: their texts need space
-_SOURCES, _LABELS = 1.36, 2.36
-_TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.22, 1.22, 0.6, 0.2, 0.06
-_LETTER = 0.0475  # of 6 pt, on average
+_SOURCES, _LABELS = 1.42, 2.6
+_TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.2, 1.22, 0.57, 0.2, 0.06
+_LETTER = 0.047  # of 6 pt, on average
 _COLUMNS = 5  # of a study's figure
 _WIDEST = 0.3
 _PARTS = ("", "_of_all")
@@ -62,22 +62,7 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
     probable than a uniform prediction does; orange: less. Pale rows are not diagnostic: controls
     predict them equally well.
 
-    Parameters
-    ----------
-    evidence : DataFrame
-        The table ``evidence`` of a comparison.
-    ax : matplotlib.axes.Axes
-        Where to draw; the height of a row, in inches, is that of its name.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
+    The height of a row, in inches, is that of its name.
     """
     check_table(evidence, _NEEDED, "evidence")
     accounts = list(dict.fromkeys(evidence["account"]))
@@ -257,7 +242,7 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     matplotlib.figure.Figure
         Findings by accounts as drawn by `draw_evidence`; at the foot, the sums over all and over
         the diagnostic findings, with 95 % intervals over studies, and how often each account would
-        be identified if it were true. It is 17.5 cm wide and, with all findings, 23 cm tall. The
+        be identified if it were true. It is 17.5 cm wide and, with all findings, 22 cm tall. The
         published parameters of accounts have a row in `study_figures`, but no column here.
 
     Raises

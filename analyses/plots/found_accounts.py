@@ -39,7 +39,7 @@ def plot_found_accounts(
     Parameters
     ----------
     confusion : DataFrame
-        The table ``confusion`` of a comparison: `truth, found, share`.
+        The table ``confusion.csv`` of a comparison.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5

@@ -47,7 +47,7 @@ def plot_gain_floor(
     Parameters
     ----------
     gain_floor : pandas.DataFrame
-        Rows of one task: `setting, place, direction, mean, ci_low, ci_high`.
+        Rows of ``gain_floor.csv`` of one task.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -110,7 +110,7 @@ def gain_floor_figure(gain_floor: pd.DataFrame, *, width_cm: float = FULL_WIDTH)
     Parameters
     ----------
     gain_floor : pandas.DataFrame
-        The table of :func:`analyses.studies.gain_floor.compare_gain_floors`.
+        The table ``gain_floor.csv`` of ``replay study gain_floor``.
     width_cm : float, default 17.5
         Width of the figure.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
@@ -35,7 +36,9 @@ from replay.worlds.mdp import MDP
 
 __all__ = ["gallery_figure", "plot_experience", "plot_next_replay"]
 
-_N_COLUMNS = 4
+_N_COLUMNS, _LEAST_CM = 5, 3.4
+_ROW = 1.27  # inches
+_TITLE_LINE = 21  # letters
 _ORDER_COLOURS = mpl.colormaps["plasma"]
 _LIGHTEST = 0.88
 _THIN, _THICK = 0.8, 1.8
@@ -210,7 +213,7 @@ def gallery_figure(
     Returns
     -------
     matplotlib.figure.Figure
-        The figure. Learners that replay nothing come last.
+        The figure. The note below it names learners that replay nothing; they have no panel.
 
     Raises
     ------
@@ -220,12 +223,13 @@ def gallery_figure(
     check_table(replays, _COLUMNS, "replays")
     if replays.empty:
         raise ValueError("replays is empty: there is nothing to draw.")
-    silent = replays.groupby("learner", sort=False)["order"].max() < 0
-    learners = sorted(in_order(replays["learner"], LEARNER_ORDER), key=lambda name: silent[name])
-    n_columns = fitting_columns(_N_COLUMNS, width_cm, 4.0)
+    is_silent = replays.groupby("learner", sort=False)["order"].max() < 0
+    every = in_order(replays["learner"], LEARNER_ORDER)
+    learners = [name for name in every if not is_silent[name]]
+    n_columns = fitting_columns(_N_COLUMNS, width_cm, _LEAST_CM)
     n_rows = -(-(len(learners) + 2) // n_columns)
-    figure = new_figure(width_cm / INCH, 1.4 * n_rows)
-    figure.set_layout_engine("constrained", h_pad=0.13, w_pad=0.05)
+    figure = new_figure(width_cm / INCH, _ROW * n_rows)
+    figure.set_layout_engine("constrained", h_pad=0.11, w_pad=0.04)
     axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for ax in axes[len(learners) + 1 : -1]:
         ax.set_axis_off()
@@ -236,10 +240,12 @@ def gallery_figure(
         plot_next_replay(own, steps, mdp, ax)
         _title(ax, label(learner), *_summary(own))
     _draw_key(axes[-1])
+    silent = [label(name) for name in every if is_silent[name]]
     add_note(
         figure,
         "Arrows: moves in the direction of replay; repeated moves are drawn once. A title in the "
-        "colour of a kind: all sequences are of this kind. Numbers: how often a path was run.",
+        "colour of a kind: all sequences are of this kind. Numbers: how often a path was run."
+        + (f" No replay: {'; '.join(silent)}." if silent else ""),
     )
     return figure
 
@@ -251,10 +257,10 @@ def _path(steps: pd.DataFrame, episode: int) -> list[int]:
 
 def _summary(replay: pd.DataFrame) -> tuple[str, str]:
     """Describe the replay of a learner; return the text and its colour."""
-    if (replay["order"] < 0).all():
-        return "replays nothing", "0.55"
     kinds = replay["kind"].dropna().value_counts().index.tolist()
     text = " + ".join(kind.replace("_", " ") for kind in kinds) or "single moves"
+    if len(kinds) == 2 and all(kind.endswith("_episode") for kind in kinds):
+        text = text.replace(" episode", "", 1)  # so that it fits above a panel
     if replay["phase"].iloc[0] == "start":
         text += " (next start)"
     return text, kind_colour(kinds[0]) if len(kinds) == 1 else "0.2"
@@ -262,7 +268,8 @@ def _summary(replay: pd.DataFrame) -> tuple[str, str]:
 
 def _title(ax: Axes, name: str, text: str, colour: str) -> None:
     """Write a learner's name and below it a description; neither widens the column."""
-    ax.set_title(name, fontsize=7, fontweight="bold", pad=10).set_in_layout(False)
+    name = fill(name, _TITLE_LINE, break_long_words=False)
+    ax.set_title(name, fontsize=SMALL, fontweight="bold", pad=9).set_in_layout(False)
     ax.annotate(
         text,
         (0, 1),

@@ -54,44 +54,9 @@ def grid(
 ) -> tuple[Figure, list[Axes]]:
     """Make a figure of panels in rows, with a legend and a note below them.
 
-    Parameters
-    ----------
-    titles : sequence of str
-        The title of each panel, row by row; it may be empty. Long titles are wrapped.
-    n_columns : int
-        The largest number of panels in a row.
-    panel_height : float or sequence of float
-        Height of all rows, or of each row, in inches.
-    width_cm : float, default 17.5
-        Width of the figure.
-    legend : collection of dict, optional
-        Looks, as in `add_legend`.
-    legend_columns : int, default 5
-        The largest number of names in a row of the legend; fewer in a narrow figure.
-    legend_title : str, optional
-        A title above the legend.
-    labels_cm : float, default 0
-        Width of the row labels left of the first panel, which titles cannot use.
-    letters : bool, default True
-        Whether panels have letters, if there are several.
-    note : str, default ""
-        A note about all panels, as in `add_note`.
-    ylabel : str, default ""
-        A common label of the y axes of all panels, wrapped to their height.
-    sharex, sharey : bool or {"row", "col"}, default False
-        Which panels share an axis.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-        The figure.
-    axes : list of matplotlib.axes.Axes
-        One panel per title.
-
-    Raises
-    ------
-    ValueError
-        If the width is below 4 cm.
+    There is a panel for each title, row by row; `panel_height` is in inches, of all rows or of
+    each; `labels_cm` is the width of row labels, which titles cannot use. Legends and notes are as
+    in `add_legend` and `add_note`; `ylabel` is common to all panels.
 
     Examples
     --------
@@ -138,21 +103,7 @@ def grid(
 
 
 def fitting_columns(n_columns: int, width_cm: float, panel_cm: float) -> int:
-    """Return how many panels fit side by side, at least one.
-
-    Parameters
-    ----------
-    n_columns : int
-        The largest number of panels.
-    width_cm : float
-        Width of the figure.
-    panel_cm : float
-        The smallest width of a panel.
-
-    Returns
-    -------
-    int
-        The number of columns.
+    """Return how many panels of at least `panel_cm` fit side by side, from 1 to `n_columns`.
 
     Examples
     --------
@@ -167,17 +118,8 @@ def add_legend(
 ) -> None:
     """Add a legend below the panels of a figure, which becomes taller.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        The figure.
-    looks : collection of dict
-        The entries, in order: `label`, `color` and so on. A look with a line style or a marker is
-        shown as a line, any other as an area.
-    n_columns : int
-        The largest number of names in a row; fewer in a narrow figure.
-    title : str, optional
-        A title.
+    A look with a line style or a marker is shown as a line, any other as an area. `n_columns` is
+    the largest number of names in a row; there are fewer in a narrow figure.
     """
     width = figure.get_size_inches()[0]
     is_narrow = width < COLUMN_WIDTH / INCH + _MARGIN
@@ -203,17 +145,7 @@ def add_legend(
 
 
 def add_own_legend(ax: Axes, is_new: bool, looks: Collection[Look]) -> None:
-    """Add a legend below a panel that has its own figure; panels of a grid share the grid's legend.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        The panel.
-    is_new : bool
-        Whether its figure was made for it.
-    looks : collection of dict
-        The entries, as in `add_legend`.
-    """
+    """Add a legend below a panel with its own figure; panels of a grid share the grid's legend."""
     if is_new and looks:
         add_legend(cast(Figure, ax.figure), looks, _OWN_COLUMNS)
 
@@ -228,12 +160,7 @@ def _row_width(names: list[float], n_columns: int) -> float:
 def add_note(figure: Figure, text: str) -> None:
     """Write a note about all panels at the foot of a figure, which becomes taller.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        The figure; its legend is added later, above the note.
-    text : str
-        What is counted, what bands and gaps mean, and the like. It is wrapped.
+    A legend, which comes above it, must be added later.
     """
     lines = fill(text, int((figure.get_size_inches()[0] - 0.2) / _NOTE_LETTER))
     bottom = _add_room_below(figure, _NOTE_LINE * (lines.count("\n") + 1) + 0.05)
@@ -269,13 +196,7 @@ def _handle(look: Look) -> Artist:
 
 
 def letter_panels(axes: Sequence[Axes]) -> None:
-    """Write the letters A, B, C, ... at the upper left of panels.
-
-    Parameters
-    ----------
-    axes : sequence of matplotlib.axes.Axes
-        The panels, in order.
-    """
+    """Write the letters A, B, C, ... at the upper left of panels."""
     for ax, letter in zip(axes, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", strict=False):
         ax.annotate(
             letter,
@@ -291,13 +212,7 @@ def letter_panels(axes: Sequence[Axes]) -> None:
 
 
 def keep_outer_labels(axes: Sequence[Axes]) -> None:
-    """Remove the x labels of panels above another panel, and the y labels of those right of one.
-
-    Parameters
-    ----------
-    axes : sequence of matplotlib.axes.Axes
-        The panels of a grid, row by row.
-    """
+    """Remove the x labels of panels above another panel, and the y labels of those right of one."""
     spec = axes[0].get_subplotspec()
     n_columns = 1 if spec is None else spec.get_gridspec().ncols
     for k, ax in enumerate(axes):

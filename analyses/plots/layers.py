@@ -14,25 +14,13 @@ from matplotlib.collections import PatchCollection, PathCollection
 from matplotlib.colors import to_rgba
 
 from analyses.plots.style import Look
+from replay.checks import check_column
 
 __all__ = ["draw", "draw_curves", "hatch", "nominal", "whiskers"]
 
 
 def draw(plot: so.Plot, ax: Axes) -> Axes:
     """Draw layers of marks on an Axes, which keeps its title and labels.
-
-    Parameters
-    ----------
-    plot : seaborn.objects.Plot
-        Data, marks and scales.
-    ax : matplotlib.axes.Axes
-        Where to draw. Its scales become linear; set other scales afterwards, so that the numbers
-        drawn are those of the table, not those of a transformation and its inverse.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
 
     Examples
     --------
@@ -56,32 +44,12 @@ def draw(plot: so.Plot, ax: Axes) -> Axes:
 
 
 def nominal(looks: Mapping[str, Look], what: str = "color") -> so.Nominal:
-    """Make the scale that maps names to their colours, or to another property of their looks.
-
-    Parameters
-    ----------
-    looks : mapping of str to dict
-        Looks by name, in order.
-    what : str, default "color"
-        The property, such as `marker`.
-
-    Returns
-    -------
-    seaborn.objects.Nominal
-        The scale, for `seaborn.objects.Plot.scale`.
-    """
+    """Make seaborn's scale that maps names to their colours, or to another property of looks."""
     return so.Nominal({name: look[what] for name, look in looks.items()}, list(looks))
 
 
 def hatch(ax: Axes, looks: Iterable[Look]) -> None:
     """Hatch in white the bars on an Axes whose look has a hatching.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        The axes with bars in the colours of the looks.
-    looks : iterable of dict
-        The looks, with `color` and optionally `hatch`.
 
     Examples
     --------
@@ -119,27 +87,9 @@ def draw_curves(
 ) -> Axes:
     """Draw a curve for each name, and behind all curves their intervals as bands.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row per point of a curve. Intervals are drawn where it has `ci_low` and `ci_high`; a
-        band ends where points have no interval.
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    x, y, by : str
-        The columns with the coordinates of the points and the name of the curve.
-    looks : mapping of str to dict
-        The look of each curve by name, in order: arguments of `matplotlib.lines.Line2D`, including
-        `color`.
-    shade : float or None, default 0.15
-        The opacity of bands; None draws a bar at each point instead.
-    **line
-        Properties of all curves, as in `seaborn.objects.Path`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
+    There is a row per point; `looks` are arguments of `matplotlib.lines.Line2D` by name, in order.
+    Bands, of opacity `shade` (None: bars at the points), are drawn where `ci_low` and `ci_high` are
+    known, and `line` are properties of all curves.
 
     Examples
     --------
@@ -151,6 +101,12 @@ def draw_curves(
     >>> ax.lines[0].get_ydata().tolist(), len(ax.patches)
     ([0.1, 0.4], 1)
     """
+    numbers = {
+        column: check_column(table, column, "the table", kind="number", missing=True)
+        for column in (x, y, "ci_low", "ci_high")
+        if column in table
+    }
+    table = table.assign(**numbers)
     table = table[table[by].isin(looks)].reset_index(drop=True)
     others = len(ax.lines)
     plot = so.Plot(table, x=x, color=by)
@@ -175,21 +131,8 @@ def whiskers(
 ) -> so.Plot:
     """Add intervals as thin black lines with caps.
 
-    Parameters
-    ----------
-    plot : seaborn.objects.Plot
-        A plot of bars.
-    data : pandas.DataFrame
-        One row per interval, with its ends `ci_low` and `ci_high`.
-    along : {"x", "y"}
-        The axis along which intervals run.
-    *moves : seaborn.objects.Move
-        The moves that place them on their bars.
-
-    Returns
-    -------
-    seaborn.objects.Plot
-        The plot with three more layers.
+    `data` has one row per interval with its ends `ci_low` and `ci_high`; `moves` place them on
+    their bars.
     """
     line = so.Range(color="#000000", linewidth=0.7)
     cap = so.Dot(color="#000000", marker="|" if along == "x" else "_", pointsize=3, stroke=0.7)

@@ -218,22 +218,8 @@ def growth_moments(
 ) -> list[int]:
     """Find when an agent had visited given shares of all states that it ever visited.
 
-    Parameters
-    ----------
-    steps : pandas.DataFrame
-        Steps of one run, in order: columns `step, next_state`.
-    shares : sequence of float, default (0.05, 0.3, 0.7, 1.0)
-        Shares of states, above 0 and at most 1.
-
-    Returns
-    -------
-    list of int
-        The first step at which each share was reached, without repetition.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, the table is empty, or a share is out of range.
+    Returns the first step at which each share, above 0 and at most 1, was reached, without
+    repetition.
 
     Examples
     --------

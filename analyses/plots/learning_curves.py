@@ -113,10 +113,9 @@ def learning_curves_figure(
     Parameters
     ----------
     reward_rate : pandas.DataFrame
-        The table `reward_rate.csv`: `experiment, learner, time_step, mean, sem, ci_low, ci_high,
-        n_mdps, n_seeds`.
+        The table ``reward_rate.csv``.
     single_runs : pandas.DataFrame, optional
-        Normalised windows of a few runs: `experiment, learner, mdp, seed, time_step, reward_rate`.
+        The table ``single_runs.parquet``.
     width_cm : float, default 17.5
         Width of the figure.
 

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -29,7 +29,7 @@ from analyses.plots.style import (
 )
 from analyses.tables import EXPERIMENT_ORDER, in_order
 from replay.checks import shown
-from replay.worlds.mazes import layout
+from replay.worlds.mazes import barriers, layout
 from replay.worlds.mdp import MDP
 
 __all__ = [
@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 _WALL, _PALE_WALL = "0.55", "0.85"
+_CORRIDOR: Look = {"linewidths": 7, "color": "0.9", "capstyle": "round"}
+_BARRIER = 0.2  # thickness, in cells
 _START_COLOUR = "#d55e00"
 _MARKS: tuple[Look, ...] = (
     {"label": "Start", "marker": "o", "markersize": 4, "color": "white",
@@ -53,24 +55,7 @@ _MARKS: tuple[Look, ...] = (
 
 
 def draw_ends(places: NDArray[np.float64], ax: Axes, size: float = 45, zorder: float = 5) -> Axes:
-    """Mark where episodes end with stars.
-
-    Parameters
-    ----------
-    places : ndarray of float64, shape (n_ends, 2)
-        Positions of terminal states.
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    size : float, default 45
-        Area of a star in square points.
-    zorder : float, default 5
-        The drawing order: stars are above what has a lower one.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-    """
+    """Mark where episodes end with stars, whose size is their area in square points."""
     ax.scatter(
         places[:, 0],
         places[:, 1],
@@ -152,20 +137,7 @@ def plot_mdp(
 
 
 def draw_scale_bar(ax: Axes, length: float) -> Axes:
-    """Draw a scale bar below the lower left corner of the axes.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw; its units are cm.
-    length : float
-        Length in cm.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-    """
+    """Draw a scale bar of some cm below the lower left corner of axes whose unit is cm."""
     name = f"{length / 100:g} m" if length >= 100 else f"{length:g} cm"
     ax.add_artist(
         AnchoredSizeBar(
@@ -189,17 +161,7 @@ def draw_scale_bar(ax: Axes, length: float) -> Axes:
 def mark_cut_edges(mdp: MDP, ax: Axes) -> list[Line2D]:
     """Draw dashed lines along the sides of a picture beyond which a maze continues.
 
-    Parameters
-    ----------
-    mdp : MDP
-        A maze.
-    ax : matplotlib.axes.Axes
-        The axes on which a part of it is drawn; their limits must be final.
-
-    Returns
-    -------
-    list of matplotlib.lines.Line2D
-        The dashed lines; none if the whole maze is drawn.
+    The limits of the axes must be final.
     """
     height, width = np.array(layout(mdp).shape) * (maze_cell_size(mdp) or 0.0)
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
@@ -230,15 +192,7 @@ def mark_cut_edges(mdp: MDP, ax: Axes) -> list[Line2D]:
 def maze_cell_size(mdp: MDP) -> float | None:
     """Return the width of a maze's cells in cm, or None for an MDP that is not a maze.
 
-    Parameters
-    ----------
-    mdp : MDP
-        Any MDP.
-
-    Returns
-    -------
-    float or None
-        The width, if labels are cells (x, y) and positions are the centres of the cells.
+    In a maze, labels are cells (x, y) and positions are their centres.
 
     Examples
     --------
@@ -258,18 +212,7 @@ def maze_cell_size(mdp: MDP) -> float | None:
 
 
 def state_positions(mdp: MDP) -> NDArray[np.float64]:
-    """Return where to draw each state: its position, or a place in a spring layout.
-
-    Parameters
-    ----------
-    mdp : MDP
-        Any MDP.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_states, 2)
-        Positions in cm (arbitrary units in a spring layout).
-    """
+    """Return where to draw each state: its position in cm, or a place in a spring layout."""
     if mdp.position is not None:
         return mdp.position
     edges = _edges(mdp)
@@ -354,6 +297,7 @@ def _edges(mdp: MDP) -> pd.DataFrame:
 def _draw_graph(mdp: MDP, position: NDArray[np.float64], ax: Axes, rewards: bool) -> None:
     edges = _edges(mdp)
     start, end = position[edges["state"]], position[edges["next_state"]]
+    is_track = mdp.position is not None and (mdp.way_back >= 0).any()
     if rewards:
         lines = LineCollection(
             list(_curves(edges, start, end)),
@@ -372,13 +316,13 @@ def _draw_graph(mdp: MDP, position: NDArray[np.float64], ax: Axes, rewards: bool
             lines.set_color("0.7")
     else:
         once = ~edges.duplicated(["state", "next_state"]).to_numpy()
-        lines = LineCollection(
-            list(np.stack((start, end), axis=1)[once]), linewidths=0.3, color="0.8", zorder=0
-        )
+        look = _CORRIDOR if is_track else {"linewidths": 0.3, "color": "0.8"}
+        lines = LineCollection(list(np.stack((start, end), axis=1)[once]), zorder=0, **look)
     ax.add_collection(lines)
-    size = np.clip(600 / mdp.n_states, 1, 14)
-    colour = "0.25" if rewards else "0.8"
-    ax.scatter(position[:, 0], position[:, 1], s=size, color=colour, linewidths=0, zorder=2)
+    if rewards or not is_track:
+        size = np.clip(600 / mdp.n_states, 1, 14)
+        colour = "0.25" if rewards else "0.8"
+        ax.scatter(position[:, 0], position[:, 1], s=size, color=colour, linewidths=0, zorder=2)
     ax.autoscale_view()
     ax.margins(0.04)
 
@@ -395,6 +339,15 @@ def _draw_walls(mdp: MDP, cell_size: float, colour: str, ax: Axes) -> None:
         linewidth=0.1,
         zorder=0,
     )
+    pairs = state_positions(mdp)[barriers(mdp)]
+    if len(pairs):
+        along = 0.5 * (pairs[:, 1] - pairs[:, 0])
+        across = along[:, ::-1] * (-1, 1)
+        corners = [
+            a * across + b * _BARRIER * along for a, b in ((-1, -1), (-1, 1), (1, 1), (1, -1))
+        ]
+        thin = pairs.mean(axis=1)[:, None] + np.stack(corners, axis=1)
+        ax.add_collection(PolyCollection(list(thin), facecolor=colour, linewidth=0.1, zorder=0))
     ax.set_aspect("equal")
     ax.set(xlim=(0, cell_size * width), ylim=(0, cell_size * height))
 

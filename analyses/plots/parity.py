@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 
 from analyses.plots.grids import add_legend, fitting_columns, grid
 from analyses.plots.style import (
@@ -59,8 +60,7 @@ def plot_parity(
     Parameters
     ----------
     panel : pandas.DataFrame
-        Rows of ``parity.csv`` with a published value: `value, sem, ours, ci_low, ci_high, agrees`.
-        Intervals are 95 %.
+        Rows of ``parity.csv`` with a published value. Intervals are 95 %.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -131,16 +131,20 @@ def parity_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
     titles = [f"{_name(rows)}: {rows['panel'].iloc[0]}" for _, rows in panels]
     figure, axes = grid(
         titles,
-        fitting_columns(4, width_cm, 4.0),
-        1.55,
+        fitting_columns(6, width_cm, 2.8),
+        1.08,
         width_cm=width_cm,
         legend=_LOOKS,
         letters=False,
+        note="Each panel is a published figure: across, its values; up, those found here.",
         ylabel="Here",
     )
     for ax, (_, rows) in zip(axes, panels, strict=True):
         plot_parity(rows, ax)
-        ax.set_xlabel("Published")
+        ax.set_title(ax.get_title(loc="left"), fontsize=SMALL)
+        ax.tick_params(labelsize=SMALL)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator(2))
     return figure
 
 

@@ -31,6 +31,7 @@ from analyses.plots.style import figure_style, label
 from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.sequences.runs import Logged, log_of
 from analyses.tables import KINDS, in_order
+from replay.checks import typed
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
@@ -60,6 +61,7 @@ class _Film(NamedTuple):
     what: Text
 
 
+@typed
 def animate_pause(
     log: EventLog | Logged,
     event: int | None = None,
@@ -121,20 +123,7 @@ def pause_frames(
 ) -> Frames:
     """Draw a replay event frame by frame.
 
-    Parameters
-    ----------
-    log, event, run, mdp
-        As in `animate_pause`.
-
-    Returns
-    -------
-    iterator of (matplotlib.figure.Figure, float)
-        The same figure each time, as it changes, and the time it is shown (s).
-
-    Raises
-    ------
-    ValueError
-        If there is no such event, if there is no world, or if the log is not from this world.
+    Yields the same figure each time, as it changes, and the time that it is shown, in s.
     """
     log = log_of(log)
     event = longest_event(log, run) if event is None else event

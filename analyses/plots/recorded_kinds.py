@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from analyses.plots.grids import add_note
 from analyses.plots.style import COLUMN_WIDTH, INCH, label, new_axes, new_figure, styled
 from analyses.tables import KINDS
-from replay.checks import check_table
+from replay.checks import check_table, shown
 
 __all__ = ["plot_recorded_kinds", "recorded_kinds_figure"]
 
@@ -28,8 +28,7 @@ def plot_recorded_kinds(
     Parameters
     ----------
     kinds : pandas.DataFrame
-        Table of :func:`analyses.recordings.find_replay.find_replay`: `state_size, kind, share,
-        ci_low, ci_high`.
+        The table ``kinds.csv`` of :func:`analyses.recordings.find_replay.find_replay`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -53,6 +52,11 @@ def plot_recorded_kinds(
     ['15 cm']
     """
     table = check_table(kinds, ["state_size", "kind", "share", "ci_low", "ci_high"], "kinds")
+    twice = table[table.duplicated(["state_size", "kind"])]
+    if len(twice):
+        raise ValueError(
+            f"kinds has the kind {shown(twice['kind'].iloc[0])} twice for one state_size."
+        )
     ax = new_axes(width_cm) if ax is None else ax
     sizes = sorted(table["state_size"].unique())
     for number, size in enumerate(sizes):

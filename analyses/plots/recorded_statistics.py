@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from textwrap import fill
 
 import numpy as np
@@ -14,7 +15,7 @@ from analyses.plots.grids import fitting_columns, grid
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, SMALL, Look, label, new_axes, styled
 from replay.checks import check_table
 
-__all__ = ["plot_beside_accounts", "recorded_statistics_figure"]
+__all__ = ["plot_beside_accounts", "recorded_statistics_figures"]
 
 _COLUMNS = ["statistic", "label", "value", "ci_low", "ci_high", "finding", "source", "task"]
 _COLUMNS += ["published", "published_low", "published_high", "account", "is_control"]
@@ -34,7 +35,7 @@ def plot_beside_accounts(
     ----------
     table : pandas.DataFrame
         The rows of one finding in the table of
-        :func:`analyses.recordings.predictions.beside_predictions`.
+        :func:`analyses.studies.recorded_replay.predictions.beside_predictions`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -78,21 +79,23 @@ def plot_beside_accounts(
     return ax
 
 
-@styled
-def recorded_statistics_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of the statistics of a recording beside accounts of replay.
+def recorded_statistics_figures(
+    table: pd.DataFrame, *, width_cm: float = FULL_WIDTH
+) -> Iterator[tuple[str, Figure]]:
+    """Make a figure for each question about a recording, with a panel for each published finding.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        The table of :func:`analyses.recordings.predictions.beside_predictions`; each finding has a
-        panel.
+        The table of :func:`analyses.studies.recorded_replay.predictions.beside_predictions`.
     width_cm : float, default 17.5
-        Width of the figure; with few panels it is narrower.
+        Width of the figures; with few panels they are narrower.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
+    Yields
+    ------
+    question : str
+        The code of its statistics, such as S4 for direction where rewards change.
+    figure : matplotlib.figure.Figure
         The figure.
 
     Raises
@@ -103,6 +106,13 @@ def recorded_statistics_figure(table: pd.DataFrame, *, width_cm: float = FULL_WI
     rows = check_table(table, _COLUMNS, "table")
     if not len(rows):
         raise ValueError("table has no rows: no statistic of the recording has predictions.")
+    code = rows["statistic"].astype(str).str.split("_").str[0]
+    for question, own in rows.groupby(code, sort=False):
+        yield str(question), _figure(own, width_cm)
+
+
+@styled
+def _figure(rows: pd.DataFrame, width_cm: float) -> Figure:
     findings = list(dict.fromkeys(rows["finding"]))
     published: list[Look] = [{"label": "Published", "color": _PUBLISHED, "linestyle": "--"}]
     looks: list[Look] = [

@@ -53,7 +53,7 @@ def plot_confusion(
     Parameters
     ----------
     confusion : pandas.DataFrame
-        Rows of one setting: `truth, found, probability`.
+        Rows of ``recovery_matrix.csv`` of one setting.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -126,8 +126,8 @@ def plot_shares(
     Parameters
     ----------
     shares : pandas.DataFrame
-        Rows of one kind and one true share: `n_cells, gain, speed, true, found, corrected, ci_low,
-        ci_high`; `corrected` is NaN where too little replay is found.
+        Rows of ``recovery_shares.csv`` of one kind and one true share; `corrected` is NaN where too
+        little replay is found.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -175,25 +175,7 @@ def plot_corrected(
 ) -> Axes:
     """Draw the share of a kind as found and as corrected, by its true share.
 
-    Parameters
-    ----------
-    shares : pandas.DataFrame
-        Rows of one kind: `n_cells, gain, speed, true, found, corrected, ci_low, ci_high`. Settings
-        without a corrected share are omitted.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or nothing is corrected.
+    Settings without a corrected share are omitted.
     """
     check_table(shares, _SHARE_COLUMNS, "shares")
     known = shares[shares["corrected"].notna()].sort_values("true")
@@ -231,10 +213,9 @@ def recovery_figure(
     Parameters
     ----------
     confusion : pandas.DataFrame
-        Table of the study `recovery`: `n_cells, gain, speed, truth, found, probability`.
+        The table ``recovery_matrix.csv``.
     shares : pandas.DataFrame
-        Table of the same study: `n_cells, gain, speed, kind, true, found, corrected, ci_low,
-        ci_high`.
+        The table ``recovery_shares.csv``.
     width_cm : float, default 8.5
         Width of the figure. If it is wider than a column, matrices and shares are side by side.
 

@@ -40,7 +40,7 @@ from analyses.plots.style import (
     styled,
 )
 from analyses.sequences.experience import Experience
-from replay.checks import check_table
+from replay.checks import check_cells, check_column, check_table
 from replay.worlds.mdp import MDP
 
 __all__ = ["Stretch", "pick_examples", "plot_replay", "replay_events_figure", "stretches"]
@@ -86,17 +86,8 @@ class Stretch(NamedTuple):
 def stretches(path: Sequence[int], steps: pd.DataFrame) -> list[Stretch]:
     """Find the stretches of episodes of which a path can be composed.
 
-    Parameters
-    ----------
-    path : sequence of int
-        States in the order in which they would be experienced.
-    steps : pandas.DataFrame
-        The experience, in order: columns `episode, step, state, next_state`.
-
-    Returns
-    -------
-    list of Stretch
-        One for each piece of :meth:`analyses.sequences.experience.Experience.pieces`.
+    There is one for each piece of :meth:`analyses.sequences.experience.Experience.pieces`; `steps`
+    are in order.
 
     Examples
     --------
@@ -211,6 +202,10 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
     """
     check_table(sequences, _CHOSEN_BY, "sequences")
     check_table(steps, ["run", "state", "next_state"], "steps")
+    for column in ("length", "n_distinct", "location"):
+        check_column(sequences, column, "sequences", kind="whole")
+    for table, name in ((sequences, "sequences"), (steps, "steps")):
+        check_cells(table, name)
     legible = sequences[sequences["length"].between(3, _LONGEST_SHOWN)]
     legible = legible.assign(
         at_agent=_begin_at_agent(legible, steps),

@@ -209,8 +209,7 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WI
     Parameters
     ----------
     replay_kinds : pandas.DataFrame
-        The table `replay_kinds.csv`: `experiment, learner, chains, kind, count, share`, and
-        `ci_low, ci_high` if there are intervals. The rows of a learner without replay have count 0.
+        The table ``replay_kinds.csv``. The rows of a learner without replay have count 0.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -318,7 +317,7 @@ def replay_over_time_figure(
     Parameters
     ----------
     replay_over_time : pandas.DataFrame
-        Rows of one experiment of `replay_over_time.csv`: `learner, time_step, kind, count, share`.
+        Rows of ``replay_over_time.csv`` of one experiment.
     width_cm : float, default 17.5
         Width of the figure.
 

@@ -13,7 +13,9 @@ References
 
 from __future__ import annotations
 
+import difflib
 import itertools
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,6 +24,7 @@ from inspect import signature
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import matplotlib as mpl
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
@@ -29,7 +32,14 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analyses.figure_files import FIGURE_SETTINGS
 from analyses.tables import KINDS, LEARNER_ORDER, in_order, read_learner_label
-from replay.checks import check_number, known_arguments, shown
+from replay.checks import (
+    check_cells,
+    check_number,
+    check_text,
+    known_arguments,
+    shown,
+    typed,
+)
 
 __all__ = [
     "COLUMN_WIDTH",
@@ -54,9 +64,11 @@ __all__ = [
 ]
 
 INCH = 2.54  # cm
+_WIDEST = 200.0  # cm
 COLUMN_WIDTH = 8.5  # cm
 FULL_WIDTH = 17.5  # cm
 SMALL = 6.0  # pt, of the smallest text
+_ALIKE = 0.85  # so that a learner of one's own is not taken for a misspelled one
 
 VALUE_COLOURS = "viridis_r"
 """The colour map of rewards, values and visits: darker means more."""
@@ -210,10 +222,17 @@ def figure_style(
 
     Examples
     --------
-    >>> with figure_style({"dyna_q": "black"}, {"dyna_q": "Dyna"}):
+    >>> with figure_style({"dyna_q": "firebrick"}, {"dyna_q": "Dyna"}):
     ...     mpl.rcParams["font.size"], label("dyna_q"), learner_looks(["dyna_q"])
-    (7.0, 'Dyna', {'dyna_q': {'label': 'Dyna', 'color': 'black', 'linestyle': '-'}})
+    (7.0, 'Dyna', {'dyna_q': {'label': 'Dyna', 'color': 'firebrick', 'linestyle': '-'}})
     """
+    for argument, changed in {"colours": colours, "labels": labels}.items():
+        if not (changed is None or isinstance(changed, Mapping)):
+            raise TypeError(f"{argument} must be a dict by name, got {shown(changed)}.")
+    for name in {**(colours or {}), **(labels or {})}:
+        _warn_of_typo(check_text("Each name of a colour or label", name))
+    for name, text in (labels or {}).items():
+        check_text(f"The label of {name!r}", text)
     for name, colour in (colours or {}).items():
         if not is_color_like(colour):
             raise ValueError(
@@ -231,81 +250,58 @@ def figure_style(
         _changes.reset(token)
 
 
+def _warn_of_typo(name: str) -> None:
+    """Warn of a name that no figure uses, if it resembles one; a user's learner may have any."""
+    known = [*_LABELS, *_KIND_COLOURS]
+    close = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE)
+    if close and name not in known:
+        warnings.warn(
+            f"Figures of the toolkit have nothing named {name!r}. Did you mean {close[0]!r}?",
+            stacklevel=5,
+        )
+
+
 def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Decorate a function that draws, so that it does so within `figure_style`.
 
     If the function is given an `Axes`, it draws in the style that is in force.
 
-    Parameters
-    ----------
-    function : callable
-        The function; an `Axes` to draw on, if there is one, is its argument `ax`.
-
-    Returns
-    -------
-    callable
-        The function with the same arguments.
-
-    Raises
-    ------
-    TypeError
-        When it is called with an argument `ax` that is not an `Axes`, or with an unknown argument.
+    It refuses an `ax` that is no Axes, and unknown arguments.
     """
-    names = signature(function)
+    names, checked = signature(function), typed(function)
 
     @known_arguments
     @wraps(function)
     def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
-            ax = names.bind_partial(*args, **kwargs).arguments.get("ax")
+            given = names.bind_partial(*args, **kwargs).arguments
         except TypeError:  # the call below raises it again, with the function's name
             return function(*args, **kwargs)
+        for name, value in given.items():
+            if isinstance(value, pd.DataFrame):
+                check_cells(value, name)
+        if "width_cm" in given:
+            check_number("width_cm", given["width_cm"], at_least=1, at_most=_WIDEST)
+        ax = given.get("ax")
         if ax is not None:
             if not isinstance(ax, Axes):
                 hint = ": figure.subplots() makes one" if isinstance(ax, Figure) else ""
                 raise TypeError(f"ax must be a matplotlib Axes, got {shown(ax)}{hint}.")
-            return function(*args, **kwargs)
+            return checked(*args, **kwargs)
         with figure_style():
-            return function(*args, **kwargs)
+            return checked(*args, **kwargs)
 
     return wrapper
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make a figure with a layout in which nothing overlaps.
-
-    Parameters
-    ----------
-    width, height : float
-        Its size, in inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The empty figure.
-    """
+    """Make a figure, sized in inches, with a layout in which nothing overlaps."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def new_axes(width_cm: float = COLUMN_WIDTH) -> Axes:
-    """Make a figure with one Axes.
-
-    Parameters
-    ----------
-    width_cm : float, default 8.5
-        Width of the figure; its height is 0.7 of it.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    ValueError
-        If the width is below 1 cm.
-    """
-    width = check_number("width_cm", width_cm, at_least=1) / INCH
+    """Make a figure with one Axes; its height is 0.7 of its width, which is 1 cm or more."""
+    width = check_number("width_cm", width_cm, at_least=1, at_most=_WIDEST) / INCH
     with figure_style():
         axes: Axes = new_figure(width, 0.7 * width).subplots()
     return axes
@@ -332,16 +328,8 @@ def label(name: str) -> str:
 def learner_looks(names: Iterable[str]) -> dict[str, Look]:
     """Return the label, colour and line style of each learner, in the paper's order.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Learners, repeated or not. Those of this toolkit always look the same; others get unused
-        colours, in the order in which they appear.
-
-    Returns
-    -------
-    dict of str to dict
-        Matplotlib's arguments `label`, `color` and `linestyle` for each learner.
+    Learners of this toolkit always look the same; others get unused colours in the order in which
+    they appear.
 
     Examples
     --------
@@ -361,16 +349,6 @@ def learner_looks(names: Iterable[str]) -> dict[str, Look]:
 
 def kind_looks(names: Iterable[str]) -> dict[str, Look]:
     """Return the label, colour and hatching of each kind of replay, in the paper's order.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Kinds, repeated or not.
-
-    Returns
-    -------
-    dict of str to dict
-        `label` and `color` of each kind, and `hatch` of those that are hatched.
 
     Examples
     --------
@@ -399,16 +377,6 @@ def kind_colour(kind: str) -> str:
 def own_looks(looks: Mapping[str, Look]) -> dict[str, Look]:
     """Apply the colours and labels that the user has set with `figure_style`.
 
-    Parameters
-    ----------
-    looks : mapping of str to dict
-        Looks by name, in order.
-
-    Returns
-    -------
-    dict of str to dict
-        The same names in the same order, with the user's colours and labels.
-
     Examples
     --------
     >>> with figure_style(labels={"floor": "As published"}):
@@ -425,19 +393,7 @@ def own_looks(looks: Mapping[str, Look]) -> dict[str, Look]:
 
 
 def count_range(numbers: Iterable[int | float], noun: str) -> str:
-    """Write a count, or the range of several counts, with its noun.
-
-    Parameters
-    ----------
-    numbers : iterable of int
-        Counts, such as a column of a table; missing ones are ignored.
-    noun : str
-        The noun in the singular.
-
-    Returns
-    -------
-    str
-        A text such as "50 worlds"; empty if there is no count.
+    """Write a count, or the range of several counts, with its noun; empty if none is known.
 
     Examples
     --------
@@ -452,15 +408,7 @@ def count_range(numbers: Iterable[int | float], noun: str) -> str:
 
 
 def time_axis(ax: Axes, last: float) -> None:
-    """Let the x axis run from 0 to the last time step, labelled in readable units.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        The axes.
-    last : float
-        The last time step.
-    """
+    """Let the x axis run from 0 to the last time step, labelled in readable units."""
     unit, name = (
         (1e5, "Time step (10\N{SUPERSCRIPT FIVE})")
         if last >= 2e5
@@ -475,19 +423,6 @@ def time_axis(ax: Axes, last: float) -> None:
 
 
 def write_empty(ax: Axes, text: str) -> Axes:
-    """Write in the middle of a panel why it is empty.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        The panel.
-    text : str
-        The reason.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The panel.
-    """
+    """Write in the middle of a panel why it is empty."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color="0.45")
     return ax

@@ -112,17 +112,7 @@ def _name_landmarks(
 
 
 def draw_reward(ax: Axes, at: NDArray[np.float64], size: float) -> None:
-    """Mark a rewarded place with a star.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    at : ndarray of float, shape (2,)
-        The place, in cm.
-    size : float
-        Area of the star in square points.
-    """
+    """Mark a rewarded place, in cm, with a star, whose size is its area in square points."""
     x, y = at
     ax.scatter(
         x,

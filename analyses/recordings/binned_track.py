@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components, shortest_path
 
-from replay.checks import check_array, check_bin_size, check_number, shown
+from replay.checks import check_array, check_bin_size, check_choice, check_number, shown
 
-__all__ = ["BinnedTrack", "Projection", "cut_track", "project"]
+__all__ = ["BinnedTrack", "Projection", "bins_between", "cut_track", "project"]
 
 
 class BinnedTrack(NamedTuple):
@@ -107,28 +107,6 @@ class Projection(NamedTuple):
 
 def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
     """Divide a track graph into bins.
-
-    Parameters
-    ----------
-    graph : networkx.Graph
-        Nodes with `pos`, in cm. Edges are straight; their length follows from the positions, and
-        must agree with their `distance`, if any. The graph attributes `edge_order` and
-        `edge_spacing` may define its linearisation, as in track_linearization.
-    bin_size : float, default 5.0
-        Largest length of a bin, in cm; all bins of an edge have the same length.
-
-    Returns
-    -------
-    BinnedTrack
-        Nodes, edges and bins.
-
-    Raises
-    ------
-    TypeError
-        If it is not an undirected networkx graph.
-    ValueError
-        If a node has no position or no edge, an edge has length 0 or one that differs from its
-        `distance`, or `edge_order` has an edge that is not in the graph.
 
     Examples
     --------
@@ -273,23 +251,6 @@ def _distances(track: BinnedTrack) -> NDArray[np.float64]:
 def project(track: BinnedTrack, position: ArrayLike) -> Projection:
     """Project positions to the nearest point of a track.
 
-    Parameters
-    ----------
-    track : BinnedTrack
-        The track.
-    position : array_like of float, shape (n_samples, 2)
-        Positions in cm; NaN if unknown.
-
-    Returns
-    -------
-    Projection
-        Edge, offset, distance from the track, and bin.
-
-    Raises
-    ------
-    ValueError
-        If positions are not pairs of numbers.
-
     Examples
     --------
     >>> graph = nx.Graph([("left", "right")])
@@ -323,3 +284,24 @@ def project(track: BinnedTrack, position: ArrayLike) -> Projection:
     number_in_edge = np.minimum((offset[known] / width).astype(int), n_pieces[edge[known]] - 1)
     bins[known] = first[edge[known]] + number_in_edge
     return Projection(edge, offset, np.where(known, best, np.nan), bins)
+
+
+def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
+    """Find the bins on the edges between the given nodes of a track.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_tmaze_track
+    >>> track = cut_track(make_tmaze_track(), 10.0)
+    >>> track.edges[track.edge[bins_between(track, ["1", "2"])][0]].tolist()
+    [1, 2]
+    """
+    names = [str(node) for node in track.nodes]
+    chosen = {names.index(check_choice("node of the track", str(node), names)) for node in nodes}
+    inside: NDArray[np.bool_] = np.isin(track.edges, list(chosen)).sum(axis=1) == 2
+    if not inside.any():
+        raise ValueError(
+            f"The track has no edge between any of the nodes {', '.join(nodes)}: name the nodes at "
+            "both ends of each corridor."
+        )
+    return inside[track.edge]

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analyses.recordings.conclusions import Conclusions, conclude
-from analyses.recordings.judgement import Judgement, check_judgement, check_state_size
-from analyses.recordings.recorded_experience import describe_experience
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.conclusions import Conclusions, conclude
 from analyses.recordings.recording import Recording
-from analyses.recordings.scoring import Scored, n_blocks, score_block
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Settings
+from analyses.recordings.significance.scoring import Scored, n_blocks, score_block
 from replay.checks import known_arguments
 
 __all__ = ["find_replay"]
@@ -68,11 +67,7 @@ def find_replay(
     >>> found.events["kind"].value_counts().index[0]
     'reverse_episode'
     """
-    check_judgement(judgement, recording)
-    session = prepare(recording, settings)
-    check_state_size(judgement.state_size, session.track)
-    note = describe_experience(recording, judgement.state_size, judgement.lap_ends)
-    session = session._replace(notes=(*session.notes, note))
-    blocks = [score_block(session, judgement, block, seed) for block in range(n_blocks(session))]
+    session = prepare(recording, settings, judgement)
+    blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
     scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
-    return conclude(recording, session, judgement, scored)
+    return conclude(session, scored)

@@ -55,16 +55,6 @@ def linearise(track: BinnedTrack) -> LinearisedTrack:
     of the track and follows corridors that are not drawn yet, straight on where possible, until
     there is none; then it begins again after a gap.
 
-    Parameters
-    ----------
-    track : BinnedTrack
-        The track.
-
-    Returns
-    -------
-    LinearisedTrack
-        The positions of bins and nodes along the line.
-
     Examples
     --------
     >>> from analyses.recordings.binned_track import cut_track

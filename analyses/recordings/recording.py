@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import cut_track, project
+from analyses.recordings.settings import MOST_UNKNOWN
 from replay.checks import check_array, check_column, check_number, check_table
 
 __all__ = ["FieldPotential", "Posterior", "Recording"]
@@ -25,6 +26,8 @@ _FARTHEST = 30.0
 _OFF_TRACK = 10.0
 _TOLERANCE = 1e-3
 _OTHER_CLOCKS = ("events", "the posterior", "the field potential")
+_SLOWEST = 1.0  # Hz
+_SHORTEST = 10.0  # cm, of all edges of a track
 _LEAST_TOGETHER = 0.01  # tracking may cover a small part of the recording, or vice versa
 
 
@@ -59,12 +62,16 @@ class Posterior(NamedTuple):
         The centres of the bins, in cm.
     movement : dict of str to ndarray of float64, each of shape (n_time,)
         Probability of each kind of movement that the decoder distinguishes; empty if there is none.
+    outward : ndarray of float64, shape (n_time,), or None
+        Probability of running along the track as its `edge_order` lays it out, from the first to
+        the last place, and not back; None if the decoder does not distinguish headings.
     """
 
     time: NDArray[np.float64]
     probability: NDArray[np.float64]
     position: NDArray[np.float64]
     movement: dict[str, NDArray[np.float64]]
+    outward: NDArray[np.float64] | None = None
 
 
 def _nothing() -> NDArray[np.float64]:
@@ -118,6 +125,8 @@ class Recording:
     Examples
     --------
     >>> from replay.worlds.tracks import make_linear_track
+    >>> Recording("mine", make_linear_track(), np.array([0.0, 1.0]), np.array([[0, 0], [9, 0]]))
+    Recording('mine', 2 nodes of the track, 2 positions, 0 to 1 s)
     >>> Recording("mine", make_linear_track(), np.array([0.0, 1.0]), np.array([[0, 0], [9, 0]]),
     ...           spikes=(np.array([0.5, 0.2]),))
     Traceback (most recent call last):
@@ -136,7 +145,7 @@ class Recording:
     on_track: NDArray[np.float64] = field(default_factory=_nowhere)
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    most_unknown: float = 0.2
+    most_unknown: float = MOST_UNKNOWN
 
     def __post_init__(self) -> None:
         """Check all data."""
@@ -147,16 +156,37 @@ class Recording:
                 f"{self.name} must have a pair (x, y) for each time of a position; got "
                 f"{len(self.time)} times and positions of shape {self.position.shape}."
             )
+        what = f"The positions of {self.name}, in cm,"
+        check_array(self.position, what, kind="number", missing=True, n_dims=2)
         for number, spikes in enumerate(self.spikes):
             _check_clock(spikes, f"The spike times of cell {number} of {self.name}")
         if self.events is not None:
             _check_events(self.events, self.name)
         if self.posterior is not None:
             _check_posterior(self.posterior, self.name)
+        if self.field_potential is not None:
+            _check_field_potential(self.field_potential, self.name)
         self._check_one_clock()
         if self.graph is not None:
             self._check_scale(self.graph)
             self._check_bins(self.graph)
+
+    def __repr__(self) -> str:
+        """Show the name and what there is, in one line."""
+        bins = 0 if self.posterior is None else len(self.posterior.time)
+        signal = 0 if self.field_potential is None else len(self.field_potential.signal)
+        counts = {
+            "nodes of the track": 0 if self.graph is None else len(self.graph),
+            "positions": len(self.time),
+            "cells": len(self.spikes),
+            "time bins of a posterior": bins,
+            "decoded places": 0 if self.decoded is None else len(self.decoded),
+            "events": 0 if self.events is None else len(self.events),
+            "samples of the field potential": signal,
+        }
+        some = [f", {number:,} {what}" for what, number in counts.items() if number]
+        clock = f", {self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else ""
+        return f"Recording({self.name!r}{''.join(some)}{clock})"
 
     @property
     def during(self) -> NDArray[np.bool_]:
@@ -177,8 +207,9 @@ class Recording:
             parts += [[data["pos"] for _, data in self.graph.nodes(data=True)]]
             parts += [[(nodes[one], nodes[other]) for one, other in self.graph.edges]]
         if self.posterior is not None:
-            time, probability, position, movement = self.posterior
+            time, probability, position, movement, outward = self.posterior
             parts += [time, probability, position, *movement.values()]
+            parts += [] if outward is None else [outward]
         if self.field_potential is not None:
             parts += list(self.field_potential)
         for table in (self.decoded, self.events):
@@ -226,6 +257,11 @@ class Recording:
     def _check_scale(self, graph: nx.Graph) -> None:
         """Check that not too many positions are unknown or off the track."""
         track = cut_track(graph, bin_size=10.0)
+        if track.length.sum() < _SHORTEST:
+            raise ValueError(
+                f"The track of {self.name} is {track.length.sum():.3g} cm long in all. Lengths and "
+                "positions are in cm: multiply metres by 100."
+            )
         xy = self.position[self.during]
         if not len(xy):
             return
@@ -326,6 +362,13 @@ def _check_posterior(posterior: Posterior, name: str) -> None:
         raise ValueError(f"{what} must have at least two time bins; got {len(known)}.")
     if not known.any():
         raise ValueError(f"{what} is NaN in every row: nothing was decoded.")
+
+
+def _check_field_potential(field_potential: FieldPotential, name: str) -> None:
+    check_number(f"The start in s of the field potential of {name}", field_potential.start)
+    what = f"The sampling rate in Hz of the field potential of {name}"
+    check_number(what, field_potential.rate, at_least=_SLOWEST)
+    check_array(field_potential.signal, f"The field potential of {name}", kind="number", n_dims=2)
 
 
 def _ends(times: NDArray[np.float64]) -> tuple[float, float]:

@@ -13,14 +13,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.binned_track import BinnedTrack, cut_track
-from analyses.recordings.candidate_events import candidate_events, is_covered
+from analyses.recordings.binned_track import BinnedTrack, bins_between, cut_track
+from analyses.recordings.checks import check_data, check_judgement, check_state_size
+from analyses.recordings.decoding.decoding_error import decoding_error
 from analyses.recordings.decoding.spike_counts import count_spikes
-from analyses.recordings.recorded_fields import decoding_error, recorded_fields
-from analyses.recordings.recording import Posterior, Recording
-from analyses.recordings.running import running
+from analyses.recordings.decoding.state_space_decoder import walk_of_states
+from analyses.recordings.events.candidate_events import candidate_events, is_covered
+from analyses.recordings.experience.recorded_experience import describe_experience
+from analyses.recordings.fields.headings import (
+    LEAST_DIFFERENT,
+    HeadedFields,
+    headed_fields,
+    is_run_both_ways,
+)
+from analyses.recordings.fields.recorded_fields import recorded_fields
+from analyses.recordings.fields.running import Running, running, running_bins, running_headings
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.recording import Recording
 from analyses.recordings.settings import Settings
-from replay.checks import check_number
+from replay.checks import check_number, known_arguments
 
 __all__ = ["Session", "prepare"]
 
@@ -30,10 +41,18 @@ class Session(NamedTuple):
 
     Attributes
     ----------
+    recording : Recording
+        The recording.
+    settings : Settings
+        The settings of decoding.
+    judgement : Judgement
+        The criteria for replay.
     track : BinnedTrack
         The track in bins.
     rates : ndarray of float64, shape (n_cells, n_bins)
         Place fields in Hz; no cells if the recording has no spikes.
+    headings : HeadedFields or None
+        The same for each heading; None if they do not differ, or the track is not run both ways.
     cells : ndarray of int64, shape (n_cells,)
         The numbers of these cells in the recording.
     time_bin : float
@@ -44,27 +63,52 @@ class Session(NamedTuple):
         `start_time` and `end_time`, in s.
     counts : list of ndarray of int64, each of shape (n_time, n_cells)
         Spikes of these cells in each event.
-    posterior : Posterior or None
-        A posterior decoded by another program.
-    decoded : DataFrame or None
-        Places decoded by another program: `event, time, x, y`.
     notes : tuple of str
         The findings so far, one sentence each.
     """
 
+    recording: Recording
+    settings: Settings
+    judgement: Judgement
     track: BinnedTrack
     rates: NDArray[np.float64]
+    headings: HeadedFields | None
     cells: NDArray[np.int64]
     time_bin: float
     variance: float
     events: pd.DataFrame
     counts: list[NDArray[np.int64]]
-    posterior: Posterior | None
-    decoded: pd.DataFrame | None
     notes: tuple[str, ...]
 
+    @property
+    def is_decoded_here(self) -> bool:
+        """Whether places come from spikes, and not from another program."""
+        return self.recording.posterior is None and self.recording.decoded is None
 
-def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  # noqa: B008
+    @property
+    def decoded_rates(self) -> NDArray[np.float64]:
+        """The rates of the states that are decoded, shape (n_cells, n_bins or 2 * n_bins)."""
+        return self.rates if self.headings is None else self.headings.rates
+
+    @property
+    def has_headings(self) -> bool:
+        """Whether decoded paths have a heading."""
+        posterior = self.recording.posterior
+        if posterior is not None:
+            return posterior.outward is not None
+        return self.headings is not None and self.recording.decoded is None
+
+    def walk(self) -> NDArray[np.float64]:
+        """Compute the transitions of continuous movement between the states that are decoded."""
+        return walk_of_states(self.track, self.variance, self.decoded_rates.shape[1])
+
+
+@known_arguments
+def prepare(
+    recording: Recording,
+    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    judgement: Judgement = Judgement(),  # noqa: B008
+) -> Session:
     """Estimate place fields, and collect or detect candidate events.
 
     Parameters
@@ -73,6 +117,8 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
         With a track and positions, and with spikes, a posterior, or decoded places.
     settings : Settings, optional
         The settings of decoding.
+    judgement : Judgement, optional
+        The criteria for replay, which are checked.
 
     Returns
     -------
@@ -83,8 +129,10 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
     ------
     ValueError
         If the recording has nothing to decode, no event, no running, or fewer than two cells with a
-        place field.
+        place field; or if a criterion does not suit it.
     """
+    check_judgement(judgement)
+    check_data(judgement, recording)
     if recording.graph is None:
         raise ValueError(f"{recording.name} has no track graph: give one.")
     if not recording.spikes and recording.posterior is None and recording.decoded is None:
@@ -95,9 +143,12 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
     time_bin = check_number("time_bin", settings.time_bin, at_least=1e-4, at_most=1.0)
     diffusion = check_number("diffusion", settings.diffusion, at_least=1e-3)
     track = cut_track(recording.graph, settings.bin_size)
+    check_state_size(judgement.state_size, track)
+    for nodes in judgement.tracks:
+        bins_between(track, nodes)  # may refuse
     notes = []
     rates, cells = np.empty((0, track.n_bins)), np.empty(0, dtype=np.int64)
-    moved = running(recording)
+    moved, headings = running(recording), None
     if recording.spikes:
         rates, cells = recorded_fields(recording, moved, track, settings)
         error = decoding_error(recording, moved, track, settings)
@@ -116,6 +167,8 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
                 else ""
             )
         )
+        headings, sentences = _headings(moved, track, cells, settings)
+        notes += sentences
         if track.n_components > 1:
             notes.append(
                 f"The decoded position is on the wrong track {error.wrong_track:.0%} of the time "
@@ -131,15 +184,34 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
     if len(cells):
         spikes = [recording.spikes[cell] for cell in cells]
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
+    notes.append(describe_experience(recording, judgement.state_size, judgement.lap_ends))
     return Session(
-        track,
-        rates,
-        cells,
-        time_bin,
-        diffusion * time_bin,
-        events,
-        counts,
-        recording.posterior,
-        recording.decoded,
-        tuple(notes),
+        recording, settings, judgement, track, rates, headings, cells, time_bin,
+        diffusion * time_bin, events, counts, tuple(notes),
+    )  # fmt: skip
+
+
+def _headings(
+    moved: Running, track: BinnedTrack, cells: NDArray[np.int64], settings: Settings
+) -> tuple[HeadedFields | None, list[str]]:
+    """Estimate fields by heading, if the track is run both ways; None if too few cells differ."""
+    place, ahead = running_bins(moved, track, settings.least_speed), running_headings(moved, track)
+    if not is_run_both_ways(place, ahead, track.n_bins):
+        return None, []
+    seconds = float(moved.time[1] - moved.time[0])
+    found = headed_fields(track, place, ahead, moved.counts[:, cells], seconds, settings)
+    n = int(found.differs.sum())
+    text = (
+        f"The animal runs the track both ways. The fields of {n} of {len(cells)} cells differ "
+        "between the two headings, in that two fields predict its spikes in held-out runs better "
+        "than one"
     )
+    if n < LEAST_DIFFERENT:
+        return None, [
+            f"{text}: too few to tell which heading an event represents (at least "
+            f"{LEAST_DIFFERENT}). Forward and reverse replay of paths that were run both ways "
+            "cannot be told, and count as ambiguous."
+        ]
+    return found, [
+        f"{text}. Events are decoded with a place and a heading; the others share one field."
+    ]

@@ -4,9 +4,38 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from analyses.recordings.events import Criteria
+__all__ = ["MOST_UNKNOWN", "N_SESSIONS", "RIPPLES", "Criteria", "Settings"]
 
-__all__ = ["Settings"]
+MOST_UNKNOWN = 0.2
+"""The largest share of positions on the track that may be unknown."""
+N_SESSIONS = 20
+"""Number of sessions that are simulated to correct shares."""
+
+
+class Criteria(NamedTuple):
+    """The criteria of candidate events.
+
+    Attributes
+    ----------
+    threshold : float
+        Least peak of the signal, in standard deviations above its mean.
+    shortest, longest : float
+        Limits of the duration, in s.
+    merged_within : float
+        Events with a shorter gap between them are merged, in s.
+    largest_speed : float
+        Largest speed of the animal at the beginning and at the end of the event, in cm/s.
+    """
+
+    threshold: float = 3.0
+    shortest: float = 0.1
+    longest: float = 0.75
+    merged_within: float = 0.05
+    largest_speed: float = 5.0
+
+
+RIPPLES = Criteria(2.0, 0.015, 1.0, 0.0, 4.0)
+"""The criteria for ripples of Kay et al., except for the longest duration."""
 
 
 class Settings(NamedTuple):

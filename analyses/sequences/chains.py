@@ -41,14 +41,22 @@ from replay.jit import kernel
 from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, REST, START
 
-__all__ = ["FITS_FORWARD", "FITS_REVERSE", "FORWARD", "ORDERS", "ORIENTATIONS", "REVERSE"]
+__all__ = [
+    "DECODED",
+    "FITS_FORWARD",
+    "FITS_REVERSE",
+    "FORWARD",
+    "ORDERS",
+    "ORIENTATIONS",
+    "REVERSE",
+]
 __all__ += ["UNKNOWN", "Chains", "DecodedPaths", "Links", "chains", "decoded_backups"]
 __all__ += ["decoded_paths", "link_backups"]
 
 ORDERS = ("causal", "temporal")
 ORIENTATIONS = ("forward", "reverse")
 FORWARD, REVERSE, UNKNOWN = 0, 1, -1
-FITS_FORWARD, FITS_REVERSE, _DECODED = 1, 2, 4
+FITS_FORWARD, FITS_REVERSE, DECODED = 1, 2, 4
 
 
 class Links(NamedTuple):
@@ -60,7 +68,7 @@ class Links(NamedTuple):
         The earlier row that each backup continues; -1 if it begins a chain.
     fits : ndarray of uint8, shape (n_backups,)
         Orientations that fit from the beginning of the chain to this backup (bits ``FITS_FORWARD``
-        and ``FITS_REVERSE``, and a third for decoded replay); 0 if it belongs to no chain.
+        and ``FITS_REVERSE``, or ``DECODED`` where they are unknown); 0 if it belongs to no chain.
     length : ndarray of int32, shape (n_backups,)
         Number of states from the beginning of the chain to this backup.
     is_leaf : ndarray of bool, shape (n_backups,)
@@ -76,7 +84,7 @@ class Links(NamedTuple):
         """Return the orientation of the chains that end in the given rows."""
         fits = self.fits[rows]
         walked = np.where(fits & FITS_REVERSE, REVERSE, FORWARD)
-        return np.where(fits & _DECODED, UNKNOWN, walked).astype(np.int8)
+        return np.where(fits & DECODED, UNKNOWN, walked).astype(np.int8)
 
 
 class Chains(NamedTuple):
@@ -103,29 +111,10 @@ def link_backups(
     across_events: bool = False,
     begun: Links | None = None,
 ) -> Links:
-    """Link each backup to the one that it continues.
+    """Link each backup of a run to the one that it continues.
 
-    Parameters
-    ----------
-    backups : dict of ndarray
-        The columns `event, state, next_state, action, cause` of one run.
-    order : {"causal", "temporal"}, default "causal"
-        Whether chains follow the causes or the order of execution.
-    across_events : bool, default False
-        Whether causes are followed into earlier replay events.
-    begun : Links, optional
-        The links of the first backups, if these were linked before.
-
-    Returns
-    -------
-    Links
-        The forest of chains.
-
-    Raises
-    ------
-    ValueError
-        If an option is unknown, temporal chains are requested across events, a column is missing or
-        does not hold whole numbers, or a cause is not an earlier row.
+    `backups` has the columns `event, state, next_state, action, cause`. The first of them may have
+    been linked before (`begun`).
 
     Examples
     --------
@@ -187,7 +176,7 @@ def _link(
         if event[row] < 0 or state[row] == next_state[row]:
             continue
         decoded = action[row] < 0
-        fits[row] = _DECODED if decoded else FITS_FORWARD | FITS_REVERSE
+        fits[row] = DECODED if decoded else FITS_FORWARD | FITS_REVERSE
         length[row] = 2
         is_leaf[row] = True
         before = row - 1 if temporal or decoded else cause[row]
@@ -195,7 +184,7 @@ def _link(
             continue
         joins = 0
         if state[row] == next_state[before]:
-            joins |= FITS_FORWARD | _DECODED
+            joins |= FITS_FORWARD | DECODED
         if next_state[row] == state[before]:
             joins |= FITS_REVERSE
         both = joins & fits[before] & fits[row]
@@ -209,24 +198,6 @@ def _link(
 
 def chains(links: Links, min_length: int = 2) -> Chains:
     """List the chains, one per leaf, in the order of their last backups.
-
-    Parameters
-    ----------
-    links : Links
-        The links between backups.
-    min_length : int, default 2
-        Least number of states of a chain; shorter chains are left out.
-
-    Returns
-    -------
-    Chains
-        Their rows and orientation. Chains that share a beginning repeat it, so that across events
-        the list may be much longer than the number of backups.
-
-    Raises
-    ------
-    ValueError
-        If `min_length` is not a whole number of at least 2.
 
     Examples
     --------
@@ -279,21 +250,7 @@ class DecodedPaths(NamedTuple):
 def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     """Check decoded paths, and find the step of the run at which each began.
 
-    Parameters
-    ----------
-    paths, steps
-        As for `decoded_backups`.
-
-    Returns
-    -------
-    DecodedPaths
-        When and where each event occurred, and its states. At a `start`, the episode is the
-        upcoming one, as in a model's log.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `decoded_backups`.
+    At a `start`, the episode is the upcoming one, as in a model's log.
     """
     check_table(paths, ["event", "states"], "paths")
     when = "time" if "time" in paths else "step"

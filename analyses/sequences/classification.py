@@ -39,7 +39,7 @@ from analyses.sequences.chains import (
 from analyses.sequences.experience import Experience
 from analyses.sequences.kinds import CHAIN_DIRECTIONS, CHAIN_NOVELTIES, classify_chains
 from analyses.sequences.runs import Columns, Logged, log_of, of_run, rows_by_run, runs_of
-from analyses.sequences.sequences import Lists, Sequences, count_different
+from analyses.sequences.sequences import Lists, Sequences, composition_columns
 from analyses.tables import KINDS
 from replay.checks import check_table, known_arguments
 from replay.log.backups import PHASES
@@ -151,21 +151,6 @@ def find_sequences(
 ) -> Sequences:
     """Find all replay sequences of a log like `classify`, but return arrays.
 
-    Parameters
-    ----------
-    log, order, min_length, by, across_events
-        As for `classify`.
-
-    Returns
-    -------
-    Sequences
-        The sequences; their `table` is what `classify` returns.
-
-    Raises
-    ------
-    ValueError
-        As `classify`.
-
     Examples
     --------
     >>> steps = {"state": [0, 1], "next_state": [1, 2], "terminated": [False, True]}
@@ -192,20 +177,8 @@ def classify_parts(
 ) -> Iterator[pd.DataFrame]:
     """Find all causal replay sequences of a model's run, from one part of its backups at a time.
 
-    Parameters
-    ----------
-    experience : Experience
-        The index of the run's moves, at least up to the last replay.
-    parts : iterable of dict of ndarray
-        The backups of the run, cut between replay events; `cause` counts rows from the beginning of
-        the run.
-    min_length : int, default 3
-        Least number of states of a sequence; shorter ones are left out.
-
-    Yields
-    ------
-    pandas.DataFrame
-        The rows that `classify` returns, for each part.
+    Parts are cut between replay events; `cause` counts rows from the beginning of the run. Yields
+    the rows of `classify` for each part.
 
     Examples
     --------
@@ -299,17 +272,8 @@ def classified(experience: Experience, backups: Columns, found: Chains, order: s
     limit = experience.moves_by(backups["step"][first])
     classes = classify_chains(experience, backups, found, limit)
 
-    chain = np.repeat(np.arange(n_chains), classes.n_pieces)
-    piece_episode = experience.latest_episodes(classes.node, limit[chain])
-    is_last = np.diff(chain, append=n_chains) > 0
-    whole, never = classes.n_pieces == 1, classes.n_pieces == 0
-    matched = np.full(n_chains, -1, dtype=np.int32)
-    matched[whole] = piece_episode[whole[chain]]
+    piece_episode = experience.latest_episodes(classes.node, np.repeat(limit, classes.n_pieces))
     episode = backups["episode"][first]
-    lag = np.where(whole, episode - matched, np.int32(-1))
-    splices = np.append(0, np.cumsum(np.maximum(classes.n_pieces - 1, 0)))
-    n_episodes = count_different(chain, piece_episode, n_chains)
-
     begin = offset + np.arange(n_chains + 1)
     states = Lists(_states(backups, found), begin)
     columns: dict[str, NDArray[Any] | Lists] = {
@@ -330,12 +294,7 @@ def classified(experience: Experience, backups: Columns, found: Chains, order: s
         "direction": classes.direction,
         "novelty": classes.novelty,
         "kind": classes.kind,
-        "composition_order": np.where(never, np.int32(-1), classes.n_pieces),
-        "n_episodes": np.where(never, np.int32(-1), n_episodes),
-        "splice_states": Lists(classes.splice[~is_last], splices),
-        "episode_matched": matched,
-        "episode_lag": lag,
-        "from_current_episode": np.where(whole, lag == 0, -1),
+        **composition_columns(classes.n_pieces, piece_episode, classes.splice, episode),
     }
     return Sequences(columns, _CATEGORIES)
 

@@ -2,7 +2,8 @@
 
 A run hands over its log in blocks. The backups of each block are linked to chains, classified and
 discarded. Only the counts are kept, the backups that later ones may still continue, and the index
-of experience, which grows with the moves made up to the last replay.
+of experience, which grows with the moves made up to the last replay. For learners that only run the
+last episode backwards, none is made.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sequences.experience import Experience
-from analyses.sequences.growing import ChainKinds, GrowingChains
+from analyses.sequences.growing import ACROSS, WITHIN, ChainKinds, GrowingChains, run_back
 from analyses.tables import KINDS
-from replay.jit import kernel
+from replay.checks import check_whole
+from replay.jit import kernel, loop_kernel
 from replay.log.blocks import LogBlock, window_ends
-from replay.log.event_log import EventLog
 
 __all__ = ["CHAINS", "ReplayCounts"]
 
@@ -25,12 +26,8 @@ CHAINS = ("within_event", "across_events")
 """How chains are counted: within each replay event, or along causes across events."""
 
 _MIN_LENGTH = 3
-_MOST_WAITING = 4
+_MOST_WAITING = 1 << 20  # steps
 _NO_STEPS = {name: np.empty(0, np.int64) for name in ("episode", "step", "state", "next_state")}
-_NO_BACKUPS = {
-    name: np.empty(0, np.int64)
-    for name in ("event", "step", "state", "next_state", "action", "cause")
-}
 
 
 class ReplayCounts:
@@ -50,8 +47,6 @@ class ReplayCounts:
         counting chains and each kind.
     n_backups : int
         Number of backups so far.
-    experience : Experience
-        The moves that were made, at least up to the last replay.
 
     Examples
     --------
@@ -65,63 +60,82 @@ class ReplayCounts:
     """
 
     def __init__(self, n_steps: int, n_windows: int) -> None:
+        check_whole("n_steps", n_steps, at_least=1)
+        check_whole("n_windows", n_windows, at_least=1, at_most=n_steps)
         self.n_backups = 0
         self._window_ends = window_ends(n_steps, n_windows)
-        self.experience = Experience(_NO_STEPS)
-        self._waiting: deque[tuple[EventLog, int]] = deque()
-        self._chains = [GrowingChains(across_events=chains == "across_events") for chains in CHAINS]
+        self._experience = Experience(_NO_STEPS)
+        self._waiting: deque[tuple[NDArray[np.void], int]] = deque()
+        self._unfinished: NDArray[np.void] | None = None
+        self._chains = GrowingChains()
         self.counts = np.zeros((n_windows, len(CHAINS), len(KINDS)), dtype=np.int64)
 
+    @property
+    def experience(self) -> Experience:
+        """The moves made so far."""
+        self._learn()
+        return self._experience
+
     def add(self, block: LogBlock) -> None:
-        """Count the chains of the next block.
-
-        Parameters
-        ----------
-        block : LogBlock
-            As `simulate` hands it over.
-
-        Raises
-        ------
-        ValueError
-            If a cause is not an earlier backup, or one that could no longer be a cause.
-        OSError
-            If the index of experience is so large that it is kept on disk, and the disk is full.
-        """
+        """Count the chains of the next block."""
         self.n_backups += block.n_backups
-        self._waiting.append((block.log, 0))
-        backups = _NO_BACKUPS
-        if block.n_backups:
-            backups = block.log.columns("backups")
-            self._learn(until=int(backups["step"].max()))
-        elif len(self._waiting) > _MOST_WAITING:
+        self._waiting.append((block.steps, block.first_step))
+        if block.n_backups or self._chains.n_open:
+            kinds = None
+            if not len(block.causes) and not self._chains.n_open:
+                before = block.steps[:0] if self._unfinished is None else self._unfinished
+                rows = block.backups, block.first_row, block.steps, block.first_step
+                kinds = run_back(*rows, before)
+            if kinds is None:
+                if block.n_backups:
+                    self._learn(until=int(block.backups["step"][-1]))
+                kinds = self._chains.extend(
+                    self._experience, block.backups, None, block.first_row, block.causes
+                )
+            _count(kinds, self._window_ends, self.counts)
+        self._keep_unfinished(block.steps)
+        if sum(len(rows) for rows, _ in self._waiting) > _MOST_WAITING:
             self._learn()
-        for number, chains in enumerate(self._chains):
-            if block.n_backups or chains.n_open:
-                kinds = chains.extend(self.experience, backups, block.first_row, block.causes)
-                _count(kinds, _MIN_LENGTH, self._window_ends, self.counts[:, number])
+
+    def _keep_unfinished(self, steps: NDArray[np.void]) -> None:
+        """Keep the steps of the episode in progress, unless there are very many."""
+        n = _count_unfinished(steps)
+        if n == len(steps) and self._unfinished is not None:  # it began in an earlier block
+            steps = np.concatenate((self._unfinished, steps))
+            n = len(steps)
+        self._unfinished = steps[len(steps) - n :] if n <= _MOST_WAITING else steps[:0]
 
     def _learn(self, until: int | None = None) -> None:
         """Add the waiting steps to the index; those after the last replay can wait."""
         while self._waiting:
-            log, n_taken = self._waiting.popleft()
-            steps = log.columns("steps")
-            n = len(steps["step"])
-            if until is not None:
-                n = min(n, until + 1 - int(steps["step"][0]))
-            self.experience.extend({name: steps[name][n_taken:n] for name in _NO_STEPS})
-            if n < len(steps["step"]):
-                self._waiting.append((log, n))
+            rows, first_step = self._waiting.popleft()
+            n = len(rows) if until is None else min(len(rows), until + 1 - first_step)
+            self._experience.extend_rows(rows[:n], first_step)
+            if n < len(rows):
+                self._waiting.appendleft((rows[n:], first_step + n))
                 return
 
 
 @kernel
-def _count(
-    kinds: ChainKinds,
-    min_length: int,
-    window_ends: NDArray[np.int64],
-    counts: NDArray[np.int64],
-) -> None:
+def _count_unfinished(steps: NDArray[np.void]) -> int:
+    """Count the last steps, those of the episode in progress."""
+    for n in range(len(steps)):
+        step = steps[len(steps) - 1 - n]
+        if step["terminated"] or step["truncated"]:
+            return n
+    return len(steps)
+
+
+@loop_kernel
+def _count(kinds: ChainKinds, window_ends: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+    begin, end, window = 0, 0, -1
     for chain in range(len(kinds.step)):
-        if kinds.length[chain] >= min_length:
-            window = np.searchsorted(window_ends, kinds.step[chain], side="right")
-            counts[window, kinds.kind[chain]] += 1
+        if kinds.length[chain] < _MIN_LENGTH:
+            continue
+        step = kinds.step[chain]
+        if not begin <= step < end:  # most chains begin in the window of the one before
+            window = np.searchsorted(window_ends, step, side="right")
+            begin = window_ends[window - 1] if window > 0 else -1
+            end = window_ends[window]
+        counts[window, 0, kinds.kind[chain]] += kinds.scope[chain] & WITHIN > 0
+        counts[window, 1, kinds.kind[chain]] += kinds.scope[chain] & ACROSS > 0

@@ -3,18 +3,25 @@
 Chains share beginnings, which across replay events may be thousands of backups long, so listing all
 chains may be infeasible. But the path of a longer chain is that of a shorter one with one more move
 before it (reverse) or after it (forward), and the index of experience extends a path by one move
-in constant time.
+in constant time. The chains of each event and those across events are followed together: they
+differ only where a cause lies in an earlier event.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sequences.chains import FITS_FORWARD, FITS_REVERSE, Links, chains, link_backups
-from analyses.sequences.experience import Experience
+from analyses.sequences.chains import (
+    DECODED,
+    FITS_FORWARD,
+    FITS_REVERSE,
+    chains,
+    link_backups,
+)
+from analyses.sequences.experience import Experience, Pairs, number_of
 from analyses.sequences.kinds import (
     AMBIGUOUS,
     FORWARD_EPISODE,
@@ -26,35 +33,50 @@ from analyses.sequences.kinds import (
 from analyses.sequences.runs import Columns, whole_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended, relocated
 from replay.checks import check_flag
-from replay.jit import kernel
+from replay.jit import inlined, kernel, loop_kernel
 from replay.log.arrays import uninitialised
+from replay.log.backups import PHASES, STEP
 
-__all__ = ["ChainKinds", "GrowingChains", "chain_kinds"]
+__all__ = ["ACROSS", "WITHIN", "ChainKinds", "GrowingChains", "backup_rows", "chain_kinds"]
+__all__ += ["run_back"]
 
+WITHIN, ACROSS = 1, 2
 _IS_COMPOSED, _IS_UNEXPERIENCED = -1, -2
-_NO_ROWS = np.empty(0, dtype=np.int64)
-_OPEN = np.dtype(
+_NO_ROWS, _NO_KINDS = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+_CHAIN = np.dtype(
     [
-        ("row", np.int64),
         ("step", np.int64),
-        ("event", np.int64),
+        ("limit", np.int64),
         ("state", np.int32),
         ("next_state", np.int32),
-        ("action", np.int32),
         ("forward", np.int32),
         ("reverse", np.int32),
         ("length", np.int32),
         ("fits", np.uint8),
-        ("is_leaf", np.bool_),
+        ("ends", np.uint8),
+        ("differs", np.bool_),
+    ],
+    align=True,
+)
+"""The chain that a backup continues or begins: the step of its first backup and the moves made by
+then, this backup's states, the nodes of the path read forward and in reverse (or `_IS_COMPOSED`,
+`_IS_UNEXPERIENCED`), its number of states, the orientations that fit, in which sense (`WITHIN`,
+`ACROSS`) no later backup continues it, and whether these two senses differ up to here."""
+
+_BACKUP = np.dtype(
+    [
+        ("step", np.int64),
+        ("cause", np.int64),
+        ("state", np.int32),
+        ("next_state", np.int32),
+        ("action", np.int32),
+        ("phase", np.int8),
     ]
 )
-"""A backup that later ones may continue; `step` is the step of its chain's first backup."""
-
-_CARRIED = ("event", "state", "next_state", "action", "forward", "reverse", *Links._fields[1:])
 
 
 class ChainKinds(NamedTuple):
-    """All causal chains of a run, one for each leaf of the forest of causes.
+    """Causal chains of a run, one for each leaf of the forest of causes.
 
     Attributes
     ----------
@@ -64,11 +86,14 @@ class ChainKinds(NamedTuple):
         Number of states of each chain.
     kind : ndarray of int8, shape (n_chains,)
         The kind of each chain, as an index into ``KINDS``.
+    scope : ndarray of uint8, shape (n_chains,)
+        Whether it is a chain of one event (``WITHIN``), across events (``ACROSS``), or both.
     """
 
     step: NDArray[np.int64]
     length: NDArray[np.int32]
     kind: NDArray[np.int8]
+    scope: NDArray[np.uint8]
 
 
 def chain_kinds(
@@ -78,33 +103,6 @@ def chain_kinds(
 
     In decoded replay, and in models that compute no values, orientations are unknown; their chains,
     which have no backups in common, are classified one by one.
-
-    Parameters
-    ----------
-    steps : dict of ndarray or Experience
-        The steps of the run, or an index of them, which can be used again.
-    backups : dict of ndarray
-        The backups of the run.
-    across_events : bool, default False
-        Whether causes are followed into earlier replay events; novelty is then judged at the time
-        of the first.
-
-    Returns
-    -------
-    ChainKinds
-        Step, length and kind of each chain, the same as those from `classify`.
-
-    Raises
-    ------
-    TypeError
-        If `steps` or `backups` is not a table.
-    ValueError
-        If a column is missing or does not hold whole numbers, steps descend, or a cause is not an
-        earlier row.
-
-    See Also
-    --------
-    GrowingChains : The same for a run that arrives in blocks.
 
     Examples
     --------
@@ -118,28 +116,34 @@ def chain_kinds(
     >>> kinds.length.tolist(), [KINDS[kind] for kind in kinds.kind]
     ([3], ['reverse_episode'])
     """
+    scope = ACROSS if check_flag("across_events", across_events) else WITHIN
+    rows, event = backup_rows(backups)
+    if (rows["step"][1:] < rows["step"][:-1]).any():
+        raise ValueError("The column 'step' of backups must not descend: sort backups by it.")
+    experience = steps if isinstance(steps, Experience) else Experience(steps)
+    kinds = GrowingChains().extend(experience, rows, event)
+    return _only(kinds, kinds.scope & scope > 0)
+
+
+def backup_rows(backups: Columns) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+    """Convert the columns of backups to rows, and the event of each."""
     names = ("event", "step", "state", "next_state", "action", "cause")
     wide = dict.fromkeys(("event", "step", "cause"), np.int64)
-    checked = dict(zip(names, whole_columns(backups, names, "backups", wide), strict=True))
-    if (checked["step"][1:] < checked["step"][:-1]).any():
-        raise ValueError("The column 'step' of backups must not descend: sort backups by it.")
-    return GrowingChains(across_events).extend(steps, checked)
+    event, *columns = whole_columns(backups, names, "backups", wide)
+    rows = np.zeros(len(event), dtype=_BACKUP)
+    for name, column in zip(names[1:], columns, strict=True):
+        rows[name] = column
+    return rows, event
 
 
 class GrowingChains:
-    """The causal chains of a run that arrives in blocks.
+    """The causal chains of a run that arrives in blocks; events must not be cut.
 
     From block to block, only those backups are kept that later ones may continue.
-
-    Parameters
-    ----------
-    across_events : bool
-        As for `chain_kinds`. Chains within an event never continue in a later block.
     """
 
-    def __init__(self, across_events: bool) -> None:
-        self._across_events = check_flag("across_events", across_events)
-        self._open = np.empty(0, dtype=_OPEN)
+    def __init__(self) -> None:
+        self._rows, self._open = _NO_ROWS, np.empty(0, dtype=_CHAIN)
 
     @property
     def n_open(self) -> int:
@@ -148,99 +152,54 @@ class GrowingChains:
 
     def extend(
         self,
-        steps: Columns | Experience,
-        backups: Columns,
+        experience: Experience,
+        backups: NDArray[np.void],
+        event: NDArray[np.int64] | None = None,
         first_row: int = 0,
         causes: NDArray[np.int64] = _NO_ROWS,
     ) -> ChainKinds:
         """Add the next block, and classify the chains that no later backup can continue.
 
-        Parameters
-        ----------
-        steps : dict of ndarray or Experience
-            The steps of the run up to the end of the block, or an index of them.
-        backups : dict of ndarray
-            The backups of the block.
-        first_row : int, default 0
-            Number of backups before this block; `cause` counts rows from the beginning of the run.
-        causes : ndarray of int64, optional
-            The rows, counted from the beginning of the run, that may be the cause of later backups;
-            ascending.
-
-        Returns
-        -------
-        ChainKinds
-            Chains that end in this block, and those of earlier blocks that turn out to have ended.
-
-        Raises
-        ------
-        ValueError
-            If a cause is not an earlier row, or one that could no longer be a cause.
+        `backups` are rows as a learner writes them (`replay.log.backups.BACKUP`). Without `event`,
+        the event of each, they are those of one step and phase. Later blocks may continue `causes`.
         """
-        opened, n_open = self._open, len(self._open)
-        last = causes if self._across_events else causes[:0]
-        begun = None
-        if first_row:
-            backups = self._joined(backups, first_row)
-            nowhere = np.full(n_open, -1, dtype=np.int32)
-            begun = Links(nowhere, *(opened[name] for name in Links._fields[1:]))
-        links = link_backups(backups, across_events=self._across_events, begun=begun)
-        place = np.empty(len(last), dtype=np.int64)
-        _refuse(_find_rows(last, first_row, opened["row"], place), last, first_row)
-        experience = steps if isinstance(steps, Experience) else Experience(steps)
-        n = len(links.parent)
-        symbol = experience.symbols(backups["state"], backups["next_state"], backups["action"])
-        root, forward, reverse = (uninitialised(n, np.int32) for _ in range(3))
-        n_moves = uninitialised(n, np.int64)
-        _count_moves(experience.step, backups["step"], n_open, n_moves)
-        text = experience.text, experience.begins, backups["event"]
-        is_closed = not n_open and not len(last)
-        if not (is_closed and _run_back(*text, symbol, n_moves, links, root, reverse)):
-            forward[:n_open], reverse[:n_open] = opened["forward"], opened["reverse"]
-            _follow(experience.automaton, symbol, n_moves, links, n_open, root, forward, reverse)
-
-        self._open = np.empty(len(last), dtype=_OPEN)
-        columns = {**backups, **links._asdict(), "forward": forward, "reverse": reverse}
-        self._open["row"], self._open["step"] = last, backups["step"][root[place]]
-        for name in _CARRIED:
-            self._open[name] = columns[name][place]
-        links.is_leaf[place] = False
-        n_chains = int(np.count_nonzero(links.is_leaf))
-        types = (np.int64, np.int32, np.int8)
-        kinds = ChainKinds(*(uninitialised(n_chains, each) for each in types))
-        decoded = _decoded_kinds(experience, backups, links, n_moves)
-        rows = backups["step"], backups["action"]
-        _list_kinds(*rows, links, root, forward, reverse, decoded, kinds)
-        return kinds
-
-    def _joined(self, backups: Columns, first_row: int) -> Columns:
-        """Prepend the open backups to those of a block, and renumber causes accordingly."""
-        n_open, named = len(self._open), backups["cause"]
-        columns = dict(backups)
-        if n_open:
-            for name in ("event", "state", "next_state", "action", "step"):
-                columns[name] = uninitialised(n_open + len(named), backups[name].dtype)
-                columns[name][:n_open], columns[name][n_open:] = self._open[name], backups[name]
-        cause = uninitialised(n_open + len(named), np.int64)
-        cause[:n_open] = -1
-        opened = self._open["row"] if self._across_events else None
-        _refuse(_find_rows(named, first_row, opened, cause[n_open:]), named, first_row)
-        return columns | {"cause": cause}
+        n_open, n = self.n_open, self.n_open + len(backups)
+        across, within = uninitialised(n, _CHAIN), uninitialised(n, _CHAIN)
+        across[:n_open] = self._open
+        wrong, is_late, any_decoded = _follow(
+            experience.automaton, experience.pairs, experience.step, backups, event,
+            first_row, self._rows, across, within,
+        )  # fmt: skip
+        if is_late:
+            raise ValueError(
+                f"A cause must be an earlier row of the run's backups; row {first_row + wrong} "
+                f"names row {backups['cause'][wrong]}."
+            )
+        _refuse(backups["cause"], wrong, first_row)
+        place = np.empty(len(causes), dtype=np.int64)
+        _refuse(causes, _find_rows(causes, first_row, self._rows, place), first_row)
+        self._rows, self._open = causes, across[place]
+        self._open["ends"] &= ACROSS
+        across["ends"][place] &= WITHIN
+        decoded = _NO_KINDS
+        if any_decoded:
+            decoded = _decoded_kinds(experience, backups, event)
+        kinds = _room(2 * n)
+        n_chains = _list_kinds(across, within, decoded, kinds)
+        return _only(kinds, slice(n_chains))
 
 
-def _decoded_kinds(
-    experience: Experience, backups: Columns, links: Links, n_moves: NDArray[np.int64]
-) -> NDArray[np.int32]:
-    """Classify the chains of unknown orientation, in the order of their last moves."""
-    is_decoded = links.is_leaf & (backups["action"] < 0)
-    if not is_decoded.any():
-        return np.empty(0, dtype=np.int32)
-    found = chains(links._replace(is_leaf=is_decoded))
-    limit = n_moves[found.rows[found.offset[:-1]]]
-    return classify_chains(experience, backups, found, limit).kind
+def _room(n_chains: int) -> ChainKinds:
+    types = (np.int64, np.int32, np.int8, np.uint8)
+    return ChainKinds(*(uninitialised(n_chains, each) for each in types))
 
 
-def _refuse(lost: int, rows: NDArray[np.int64], first_row: int) -> None:
+def _only(kinds: ChainKinds, chosen: Any) -> ChainKinds:
+    columns: Any = kinds
+    return ChainKinds(*(column[chosen] for column in columns))
+
+
+def _refuse(rows: NDArray[np.int64], lost: int, first_row: int) -> None:
     if lost >= 0:
         raise ValueError(
             f"A backup in or after row {first_row} has row {rows[lost]} as its cause, which may no "
@@ -248,160 +207,295 @@ def _refuse(lost: int, rows: NDArray[np.int64], first_row: int) -> None:
         )
 
 
+def _decoded_kinds(
+    experience: Experience, backups: NDArray[np.void], event: NDArray[np.int64] | None
+) -> NDArray[np.int32]:
+    """Classify the chains of unknown orientation, in the order of their last moves."""
+    columns = {name: backups[name] for name in ("step", "state", "next_state", "action")}
+    if event is None:
+        pause = np.stack((backups["step"], backups["phase"]))
+        event = np.cumsum((np.diff(pause, prepend=pause[:, :1]) != 0).any(axis=0))
+        event = np.where(backups["phase"] < STEP, -1, event)
+    links = link_backups({**columns, "event": event, "cause": np.full(len(backups), -1)})
+    found = chains(links._replace(is_leaf=links.is_leaf & (columns["action"] < 0)))
+    limit = experience.moves_by(columns["step"][found.rows[found.offset[:-1]]])
+    return classify_chains(experience, columns, found, limit).kind
+
+
+@inlined
+def _place_of(row: int, first_row: int, open_rows: NDArray[np.int64]) -> int:
+    """Find a row of the run among the open ones and the block that follows; -1 if in neither."""
+    place = row - first_row + len(open_rows)
+    if row < first_row:
+        place = int(np.searchsorted(open_rows, row))
+        if place == len(open_rows) or open_rows[place] != row:
+            place = -1
+    return place
+
+
 @kernel
 def _find_rows(
     rows: NDArray[np.int64],
     first_row: int,
-    opened: NDArray[np.int64] | None,
+    open_rows: NDArray[np.int64],
     place: NDArray[np.int64],
 ) -> int:
-    """Find rows of the run among the open ones (None: none is open) and the block that follows.
-
-    Returns the index of a row that is in neither, or -1.
-    """
+    """Find the places of rows; return the index of one that is nowhere, or -1."""
     for i in range(len(rows)):
-        row = rows[i]
-        if opened is None:
-            place[i] = max(row - first_row, -1)
-        elif row >= first_row:
-            place[i] = row - first_row + len(opened)
-        elif row < 0:
-            place[i] = -1
-        else:
-            place[i] = np.searchsorted(opened, row)
-            if place[i] == len(opened) or opened[place[i]] != row:
-                return i
+        place[i] = _place_of(rows[i], first_row, open_rows)
+        if place[i] < 0:
+            return i
     return -1
 
 
-@kernel
-def _count_moves(
-    move_step: NDArray[np.int64],
-    step: NDArray[np.int64],
-    n_open: int,
-    n_moves: NDArray[np.int64],
-) -> None:
-    """Count the moves made by each step; steps ascend after the open rows."""
-    place = 0
-    for row in range(len(step)):
-        if row <= n_open:
-            place = np.searchsorted(move_step, step[row], side="right")
-        while place < len(move_step) and move_step[place] <= step[row]:
-            place += 1
-        n_moves[row] = place
-
-
-@kernel
-def _list_kinds(
-    step: NDArray[np.int64],
-    action: NDArray[np.int32],
-    links: Links,
-    root: NDArray[np.int32],
-    forward: NDArray[np.int32],
-    reverse: NDArray[np.int32],
-    decoded: NDArray[np.int32],
-    kinds: ChainKinds,
-) -> None:
-    """List the chains, one per leaf."""
-    chain, n_decoded = 0, 0
-    for row in range(len(links.is_leaf)):
-        if not links.is_leaf[row]:
-            continue
-        if action[row] < 0:
-            node, kind = 0, decoded[n_decoded]
-            n_decoded += 1
-        elif links.fits[row] & FITS_REVERSE:
-            node, kind = reverse[row], REVERSE_EPISODE
-            if links.fits[row] & FITS_FORWARD and links.length[row] > 2:
-                kind = AMBIGUOUS
-        else:
-            node, kind = forward[row], FORWARD_EPISODE
-        if node == _IS_COMPOSED:
-            kind = NOVEL_PATH
-        elif node == _IS_UNEXPERIENCED:
-            kind = NEVER_TAKEN
-        kinds.step[chain] = step[root[row]]
-        kinds.length[chain] = links.length[row]
-        kinds.kind[chain] = kind
-        chain += 1
-
-
-@kernel
-def _run_back(
-    text: NDArray[np.int32],
-    begins: NDArray[np.bool_],
-    event: NDArray[np.int64],
-    symbol: NDArray[np.int32],
-    n_moves: NDArray[np.int64],
-    links: Links,
-    root: NDArray[np.int32],
-    reverse: NDArray[np.int32],
-) -> bool:
-    """Whether each event is the last run backwards, so that no index is needed; if so, write it."""
-    last, place = -1, 0
-    for row in range(len(symbol)):
-        if links.fits[row] == 0:
-            continue
-        starts_chain = links.parent[row] < 0
-        if last < 0 or event[row] != event[last]:
-            if not starts_chain:
-                return False
-            place = n_moves[row]
-        elif not starts_chain and (
-            links.parent[row] != last or not links.fits[row] & FITS_REVERSE or begins[place]
-        ):
-            return False
-        place -= 1
-        if place < 0 or text[place] != symbol[row]:
-            return False
-        root[row] = row if starts_chain else root[last]
-        reverse[row] = 0
-        last = row
-    return True
-
-
-@kernel
+@loop_kernel
 def _follow(
     automaton: SuffixAutomaton,
-    symbol: NDArray[np.int32],
-    n_moves: NDArray[np.int64],
-    links: Links,
-    n_open: int,
-    root: NDArray[np.int32],
-    forward: NDArray[np.int32],
-    reverse: NDArray[np.int32],
-) -> None:
-    """Find the node of the path up to each backup in the index, if that path was experienced."""
-    nodes = automaton.nodes
-    for row in range(n_open):
-        root[row] = row
-        for reached in (forward, reverse):
-            if links.fits[row] != 0 and reached[row] > 0:
-                reached[row] = relocated(automaton, reached[row], links.length[row] - 1)
-    for row in range(n_open, len(symbol)):
-        if links.fits[row] == 0:
-            root[row] = row
-            continue
-        before, move = links.parent[row], symbol[row]
-        root[row] = root[before] if before >= 0 else row
-        limit = n_moves[root[row]]
-        if move < 0 or nodes[automaton.from_root[move]]["first_end"] >= limit:
-            forward[row] = _IS_UNEXPERIENCED
-            reverse[row] = _IS_UNEXPERIENCED
-        elif before < 0:
-            forward[row] = automaton.from_root[move]
-            reverse[row] = automaton.from_root[move]
+    pairs: Pairs,
+    move_step: NDArray[np.int64],
+    backups: NDArray[np.void],
+    event: NDArray[np.int64] | None,
+    first_row: int,
+    open_rows: NDArray[np.int64],
+    across: NDArray[np.void],
+    within: NDArray[np.void],
+) -> tuple[int, bool, bool]:
+    """Link each backup to its cause, and follow the path up to it in the index of experience.
+
+    Returns a row whose cause is not an earlier row or is unknown, or -1; whether it is not an
+    earlier row; and whether any backup is decoded.
+    """
+    n_open = len(open_rows)
+    for place in range(n_open):
+        chain = across[place]
+        if chain["fits"] and chain["forward"] > 0:
+            chain["forward"] = relocated(automaton, chain["forward"], chain["length"] - 1)
+        if chain["fits"] and chain["reverse"] > 0:
+            chain["reverse"] = relocated(automaton, chain["reverse"], chain["length"] - 1)
+    any_decoded = False
+    n_moves, begin, last = 0, n_open, -1
+    if len(backups) > 0:
+        n_moves = np.searchsorted(move_step, backups[0]["step"], side="right")
+    for i in range(len(backups)):
+        row, place = backups[i], n_open + i
+        state, next_state, cause = row["state"], row["next_state"], row["cause"]
+        while n_moves < len(move_step) and move_step[n_moves] <= row["step"]:
+            n_moves += 1
+        if event is None:
+            number = row["step"] * len(PHASES) + row["phase"] if row["phase"] >= STEP else -1
         else:
-            node = forward[before]
-            if links.fits[row] & FITS_FORWARD and node >= 0:
-                node = appended(automaton, node, move)
-                if node < 0 or nodes[node]["first_end"] >= limit:
-                    node = _IS_COMPOSED
-            forward[row] = node
-            node = reverse[before]
-            if links.fits[row] & FITS_REVERSE and node >= 0:
-                n_before = links.length[before] - 1
-                node = prepended(automaton, node, n_before, move)
-                if node < 0 or nodes[node]["first_end"] >= limit:
-                    node = _IS_COMPOSED
-            reverse[row] = node
+            number = event[i]
+        if number != last:
+            begin, last = place, number
+        before = -1
+        if cause >= 0:
+            if cause >= first_row + i:
+                return i, True, False
+            before = _place_of(cause, first_row, open_rows)
+            if before < 0:
+                return i, False, False
+        chain = across[place]
+        chain["state"], chain["next_state"] = state, next_state
+        chain["fits"], chain["ends"], chain["differs"] = 0, 0, False
+        if number < 0 or state == next_state:
+            continue
+        fitting, move = FITS_FORWARD | FITS_REVERSE, -1
+        decoded = row["action"] < 0
+        if decoded:
+            fitting, before, any_decoded = DECODED, place - 1, True
+        else:
+            move = number_of(pairs, state, next_state)
+        is_same_event = before >= begin
+        if event is not None:  # those of a user need not be in one piece
+            is_same_event = before >= n_open and event[before - n_open] == number
+        if before < 0 or (decoded and not is_same_event):
+            fitting_before, fitting_within = 0, 0
+        else:
+            joins = 0
+            if state == across[before]["next_state"]:
+                joins |= FITS_FORWARD | DECODED
+            if next_state == across[before]["state"]:
+                joins |= FITS_REVERSE
+            fitting_before = joins & fitting & across[before]["fits"]
+            fitting_within = 0
+            if is_same_event and across[before]["differs"]:
+                fitting_within = joins & fitting & within[before]["fits"]
+            elif is_same_event:
+                fitting_within = fitting_before
+        is_known = move >= 0 and pairs.place[move] < n_moves
+        alone = automaton.from_root[move] if is_known else _IS_UNEXPERIENCED
+        if fitting_before:
+            _continue(automaton, pairs, across, before, place, fitting_before, move)
+            across[before]["ends"] &= WITHIN
+        else:
+            _begin(chain, row["step"], n_moves, fitting, alone)
+        if fitting_within:
+            across[before]["ends"] &= ACROSS
+        chain["ends"] = WITHIN | ACROSS
+        if before < 0 or (not fitting_before and not fitting_within):
+            continue
+        chain["differs"] = not is_same_event or across[before]["differs"]
+        if chain["differs"] and fitting_within:
+            _continue(automaton, pairs, within, before, place, fitting_within, move)
+        elif chain["differs"]:
+            _begin(within[place], row["step"], n_moves, fitting, alone)
+    return -1, False, any_decoded
+
+
+@inlined
+def _begin(chain: Any, step: int, limit: int, fits: int, node: int) -> None:
+    chain["step"] = step
+    chain["limit"] = limit
+    chain["length"] = 2
+    chain["fits"] = fits
+    chain["forward"] = node
+    chain["reverse"] = node
+
+
+@inlined
+def _continue(
+    automaton: SuffixAutomaton,
+    pairs: Pairs,
+    chains: NDArray[np.void],
+    before: int,
+    place: int,
+    fits: int,
+    move: int,
+) -> None:
+    """Add a move to a chain: at its end as read forward, at its beginning as read in reverse."""
+    old, new = chains[before], chains[place]
+    limit, nodes = old["limit"], automaton.nodes
+    forward, reverse = old["forward"], old["reverse"]
+    if move < 0 or pairs.place[move] >= limit:
+        forward = reverse = _IS_UNEXPERIENCED
+    else:
+        if fits & FITS_FORWARD and forward >= 0:
+            forward = appended(automaton, forward, move)
+            if forward < 0 or nodes[forward]["first_end"] >= limit:
+                forward = _IS_COMPOSED
+        if fits & FITS_REVERSE and reverse >= 0:
+            reverse = prepended(automaton, reverse, old["length"] - 1, move)
+            if reverse < 0 or nodes[reverse]["first_end"] >= limit:
+                reverse = _IS_COMPOSED
+    new["step"] = old["step"]
+    new["limit"] = limit
+    new["length"] = old["length"] + 1
+    new["fits"] = fits
+    new["forward"] = forward
+    new["reverse"] = reverse
+
+
+@loop_kernel
+def _list_kinds(
+    across: NDArray[np.void],
+    within: NDArray[np.void],
+    decoded: NDArray[np.int32],
+    kinds: ChainKinds,
+) -> int:
+    """List the chains that end, in the order of their last backups; return how many there are."""
+    n_chains, n_decoded = 0, 0
+    for place in range(len(across)):
+        ends = across[place]["ends"]
+        if ends == 0:
+            continue
+        for scope in (WITHIN, ACROSS):
+            chain = across[place]
+            if chain["differs"] and scope == WITHIN:
+                chain = within[place]
+            if not ends & scope or (scope == ACROSS and ends & WITHIN and not chain["differs"]):
+                continue
+            fits, kind = chain["fits"], FORWARD_EPISODE
+            node = chain["forward"]
+            if fits & FITS_REVERSE:
+                kind, node = REVERSE_EPISODE, chain["reverse"]
+                if fits & FITS_FORWARD and chain["length"] > 2:
+                    kind = AMBIGUOUS
+            if node == _IS_COMPOSED:
+                kind = NOVEL_PATH
+            elif node == _IS_UNEXPERIENCED:
+                kind = NEVER_TAKEN
+            if fits & DECODED:
+                kind = decoded[n_decoded]
+                n_decoded += 1
+            kinds.step[n_chains] = chain["step"]
+            kinds.length[n_chains] = chain["length"]
+            kinds.kind[n_chains] = kind
+            kinds.scope[n_chains] = scope if across[place]["differs"] else ends
+            n_chains += 1
+    return n_chains
+
+
+def run_back(
+    backups: NDArray[np.void],
+    first_row: int,
+    steps: NDArray[np.void],
+    first_step: int,
+    unfinished: NDArray[np.void],
+) -> ChainKinds | None:
+    """Classify the chains of a block in which each event is the last episode run backwards.
+
+    To know such chains takes no index of experience: each is a contiguous piece of the episode that
+    just ended, or of the one in progress, whose steps are in this block or, before it, in
+    `unfinished`. Returns None if any backup is something else.
+    """
+    kinds = _room(len(backups))
+    n_chains = _run_back(backups, first_row, steps, first_step, unfinished, kinds)
+    return None if n_chains < 0 else _only(kinds, slice(n_chains))
+
+
+@inlined
+def _is_bump(row: Any) -> bool:
+    is_bump: bool = row["state"] == row["next_state"]
+    return is_bump
+
+
+@loop_kernel
+def _run_back(
+    backups: NDArray[np.void],
+    first_row: int,
+    steps: NDArray[np.void],
+    first_step: int,
+    unfinished: NDArray[np.void],
+    kinds: ChainKinds,
+) -> int:
+    """Compare each backup with the move before the one of the last; return -1 at a difference."""
+    n_chains, before, place, newest, fits_forward = 0, -1, 0, 0, False
+    step, phase = -1, -1
+    for i in range(len(backups)):
+        row = backups[i]
+        state, next_state = row["state"], row["next_state"]
+        if row["phase"] < STEP or row["action"] < 0 or row["step"] < first_step:
+            return -1
+        if row["step"] != step or row["phase"] != phase:
+            step, phase = row["step"], row["phase"]
+            newest = step - first_step
+            before, place = -1, newest + 1
+        if _is_bump(row):
+            continue
+        cause = row["cause"] - first_row if row["cause"] >= 0 else -1
+        if before >= 0 and cause == before:
+            fits_forward &= state == backups[before]["next_state"]
+            kinds.length[n_chains - 1] += 1
+            kinds.kind[n_chains - 1] = AMBIGUOUS if fits_forward else REVERSE_EPISODE
+        else:
+            if row["cause"] >= 0 and not (0 <= cause < i and _is_bump(backups[cause])):
+                return -1
+            fits_forward = True
+            kinds.step[n_chains] = step
+            kinds.length[n_chains] = 2
+            kinds.kind[n_chains] = REVERSE_EPISODE
+            kinds.scope[n_chains] = WITHIN | ACROSS
+            n_chains += 1
+        before = i
+        while True:  # back to the next step that was no bump
+            place -= 1
+            if place + len(unfinished) < 0:
+                return -1
+            made = steps[place] if place >= 0 else unfinished[place + len(unfinished)]
+            if place < newest and (made["terminated"] or made["truncated"]):
+                return -1
+            if not _is_bump(made):
+                break
+        if made["state"] != state or made["next_state"] != next_state:
+            return -1
+    return n_chains

@@ -74,28 +74,9 @@ class _Moves(NamedTuple):
 def classify_chains(
     experience: Experience, backups: Columns, chains: Chains, limit: NDArray[np.int64]
 ) -> Classes:
-    """Classify chains by the experience that preceded them.
+    """Classify chains by the experience that preceded them: the first `limit` moves for each.
 
-    Parameters
-    ----------
-    experience : Experience
-        The index of the run's moves.
-    backups : dict of ndarray
-        The columns `state, action, next_state` of the run's backups.
-    chains : Chains
-        The chains of these backups.
-    limit : ndarray of int64, shape (n_chains,)
-        Number of moves, from the first on, that count as experience for each chain.
-
-    Returns
-    -------
-    Classes
-        One entry per chain.
-
-    Raises
-    ------
-    ValueError
-        If moves differ by action (``by="actions"``) and decoded replay has none.
+    `backups` has the columns `state, next_state, action` of the whole run.
     """
     state, next_state = backups["state"], backups["next_state"]
     along = experience.symbols(state, next_state, backups["action"])

@@ -21,24 +21,7 @@ _SHORTEST_SEQUENCE = 3
 
 
 def longest_event(log: EventLog, run: int = 0) -> int:
-    """Find the replay event that contains a run's longest sequence.
-
-    Parameters
-    ----------
-    log : EventLog
-        A model's log, or a recording.
-    run : int, default 0
-        The number of the run.
-
-    Returns
-    -------
-    int
-        The number of the event; the first if there are several.
-
-    Raises
-    ------
-    ValueError
-        If there is no such run, or it has no replay.
+    """Find the first replay event that contains a run's longest sequence.
 
     Examples
     --------
@@ -58,28 +41,10 @@ def longest_event(log: EventLog, run: int = 0) -> int:
 def replayed_moves(log: EventLog, event: int, run: int = 0) -> pd.DataFrame:
     """List the moves of one replay event, in the order and in the direction of replay.
 
-    Parameters
-    ----------
-    log : EventLog
-        A model's log, or a recording.
-    event : int
-        The number of the event.
-    run : int, default 0
-        The number of the run.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per backup: `episode, step, phase, location`; `order`, its position in the event;
-        `state, next_state`, the move as replayed, from end to start in reverse replay; `change`,
-        the absolute change of the action value; and `length, kind, orientation` of the longest
-        sequence to which it belongs. A single move has no kind (null) and is listed in the
-        direction in which it was made. Backups of staying in a state are left out.
-
-    Raises
-    ------
-    ValueError
-        If there is no such run or event, or the event has no move between different states.
+    One row per backup: when and where it was made; `order`, its position in the event; `change`,
+    the absolute change of the action value; and `length, kind, orientation` of the longest sequence
+    to which it belongs. A single move has no kind (null) and is listed as it was made. Backups of
+    staying in a state are left out.
 
     Examples
     --------

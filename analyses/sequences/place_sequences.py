@@ -3,7 +3,10 @@
 A *place sequence* is a maximal run of reactivations in one event in which each place is a
 neighbour, on the track, of the one before; it may turn round. Each of its moves is labelled by
 the experience before the event: ``forward`` if that move had been made, ``backward`` if its reverse
-had been made, ``both`` or ``never``.
+had been made, ``both`` or ``never``. Where the cells tell which heading they represent, travel in
+that heading is ``forward`` if that move had been made, and travel against it ``backward`` if its
+reverse had been, whatever else was run; so sequences have a direction on a track that is run both
+ways, too [2]_ [3]_. A model of places with headings has other states for each heading.
 
 ==================  ============================================================================
 ``direction``
@@ -34,25 +37,30 @@ References
 ----------
 .. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
    of experience. https://doi.org/10.1016/j.neuron.2010.01.034
+.. [2] Diba & Buzsaki (2007), Forward and reverse hippocampal place-cell sequences during ripples.
+   https://doi.org/10.1038/nn1961
+.. [3] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
+   https://doi.org/10.1016/j.neuron.2009.07.027
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.sequences.detection import Detection
 from analyses.sequences.experience import Experience
 from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.runs import Columns, Logged, log_of, of_run
-from analyses.sequences.sequences import Lists, Sequences, count_different
+from analyses.sequences.sequences import Lists, Sequences, composition_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended
 from analyses.sequences.track import Track, graph_of_log
-from replay.checks import check_number, check_whole, known_arguments
+from replay.checks import known_arguments
 from replay.jit import kernel
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
@@ -74,46 +82,6 @@ _CATEGORIES = {
 }
 
 
-class Detection(NamedTuple):
-    """The criteria of a study for place sequences.
-
-    Attributes
-    ----------
-    min_length : int
-        Least number of different places; a sequence to and fro between two places has two.
-    min_distance : float
-        Least length of the path, in cm.
-    largest_jump : int
-        Largest number of edges between successive places. Places that are jumped over count as
-        reactivated if they lie on the only shortest path; if there are several, the sequence ends.
-    min_extent : float
-        Least distance, along the track, between the two places that are farthest apart, in cm.
-    min_correlation : float
-        Least absolute correlation between the order of places and their distance from the first
-        place (in cm, or in edges if the graph has no distances).
-    """
-
-    min_length: int = 3
-    min_distance: float = 0.0
-    largest_jump: int = 1
-    min_extent: float = 0.0
-    min_correlation: float = 0.0
-
-    def check(self) -> None:
-        """Check that all criteria are in range.
-
-        Raises
-        ------
-        ValueError
-            If a criterion is out of range.
-        """
-        check_whole("min_length", self.min_length, at_least=2)
-        check_whole("largest_jump", self.largest_jump, at_least=1)
-        check_number("min_distance", self.min_distance, at_least=0)
-        check_number("min_extent", self.min_extent, at_least=0)
-        check_number("min_correlation", self.min_correlation, at_least=0, at_most=1)
-
-
 @known_arguments
 def place_sequences(
     log: EventLog | Logged,
@@ -130,7 +98,9 @@ def place_sequences(
         A model's log, or the animal's moves.
     paths : DataFrame, optional
         Decoded or emitted places, instead of the log's backups; see
-        :func:`analyses.sequences.reactivations.reactivations`.
+        :func:`analyses.sequences.reactivations.reactivations`. The column `along` may list, for
+        each place, whether the heading that is represented there is the direction of travel (1),
+        the opposite (-1) or unknown (0).
     graph : networkx.Graph, optional
         Which places are neighbours: nodes are states of the log. Edges may have a `distance` (cm),
         `shortcut` (True, or the name of a shortcut of several edges) and `impossible` (True). By
@@ -227,26 +197,7 @@ def classified_places(
     states: Lists,
     track: Track,
 ) -> Sequences:
-    """Classify the place sequences of one run.
-
-    Parameters
-    ----------
-    experience : Experience
-        The index of the run's moves.
-    reactivated : dict of ndarray
-        The reactivations.
-    rows : ndarray of int64, shape (n_sequences,)
-        The row of the first reactivation of each sequence.
-    states : Lists
-        The places of each sequence.
-    track : Track
-        The track on which they are neighbours.
-
-    Returns
-    -------
-    Sequences
-        The sequences; their `table` is what `place_sequences` returns.
-    """
+    """Classify the place sequences of one run; `rows` are those of their first reactivations."""
     n = len(rows)
     flat, owner = states.flat, states.owner
     is_move = owner[1:] == owner[:-1]
@@ -255,8 +206,13 @@ def classified_places(
     limit = experience.moves_by(reactivated["step"][rows])
 
     known = limit[of_move]
+    along, back_along = experience.symbols(here, there), experience.symbols(there, here)
     taken = experience.first_moves(here, there) < known
     back = experience.first_moves(there, here) < known
+    if "along" in reactivated:  # a heading is known, and rules out one of the two readings
+        heading = _headings(reactivated, rows, states)[1:][is_move]
+        taken, back = taken & (heading >= 0), back & (heading <= 0)
+        along[heading < 0], back_along[heading > 0] = -1, -1
     label = np.select([taken & back, taken, back], [_BOTH, _FORWARD, _BACKWARD], _NEVER)
     cell, n_labels = of_move * len(MOVE_LABELS) + label, len(MOVE_LABELS)
     has = np.bincount(cell, minlength=n * n_labels).reshape(n, n_labels) > 0
@@ -268,34 +224,28 @@ def classified_places(
 
     n_pieces = np.empty(n, dtype=np.int32)
     ends, forward, backward = (np.empty(len(here), dtype=np.int32) for _ in range(3))
-    symbols = experience.symbols(here, there), experience.symbols(there, here)
     n_all = _stitch_either(
-        experience.automaton, *symbols, moves, limit, n_pieces, ends, forward, backward
+        experience.automaton, along, back_along, moves, limit, n_pieces, ends, forward, backward
     )
-    ends, piece_of = ends[:n_all], np.repeat(np.arange(n), n_pieces)
+    piece_of = np.repeat(np.arange(n), n_pieces)
     node = np.stack((forward[:n_all], backward[:n_all]))
     episode_of = _latest(experience, node, limit[piece_of])
-    is_last = np.diff(piece_of, append=n) > 0
-    splices = flat[states.begin[piece_of] + ends][~is_last]
-    whole, never = n_pieces == 1, n_pieces == 0
-    matched = np.full(n, -1, dtype=np.int32)
-    matched[whole] = episode_of[whole[piece_of]]
+    piece_end = flat[states.begin[piece_of] + ends[:n_all]]
     episode = reactivated["episode"][rows]
-    lag = np.where(whole, episode - matched, np.int32(-1))
-    n_episodes = count_different(piece_of, episode_of, n)
+    whole = n_pieces == 1
 
-    along = track.move(here, there)
-    distance = np.bincount(of_move, track.distance[along], minlength=n).astype(np.float64)
+    edges = track.move(here, there)
+    distance = np.bincount(of_move, track.distance[edges], minlength=n).astype(np.float64)
     novelty = np.select(
-        [never, whole, direction == _MIXED],
+        [n_pieces == 0, whole, direction == _MIXED],
         [_UNEXPERIENCED, _EXPERIENCED, _COMPOSED_MIXED],
         _COMPOSED,
     )
     marks: dict[str, NDArray[Any] | Lists] = {}
     if track.shortcuts is not None:
-        marks["shortcut"] = crossed_shortcuts(track, along, of_move, ~whole)
+        marks["shortcut"] = crossed_shortcuts(track, edges, of_move, ~whole)
     if track.impossible is not None:
-        marks["impossible"] = _crosses(track.impossible[track.edge[along]], of_move, n)
+        marks["impossible"] = _crosses(track.impossible[track.edge[edges]], of_move, n)
     columns: dict[str, NDArray[Any] | Lists] = {
         **{name: reactivated[name][rows] for name in ("run", "episode", "step", "time", "event")},
         **{name: reactivated[name][rows] for name in ("phase", "location", "index")},
@@ -308,15 +258,26 @@ def classified_places(
         "distance": distance,
         "direction": direction,
         "novelty": novelty,
-        "composition_order": np.where(never, np.int32(-1), n_pieces),
-        "n_episodes": np.where(never, np.int32(-1), n_episodes),
-        "splice_states": Lists(splices, np.append(0, np.cumsum(np.maximum(n_pieces - 1, 0)))),
-        "episode_matched": matched,
-        "episode_lag": lag,
-        "from_current_episode": np.where(whole, lag == 0, -1),
+        **composition_columns(n_pieces, episode_of, piece_end, episode),
         **marks,
     }
     return Sequences(columns, _CATEGORIES)
+
+
+def _headings(reactivated: Columns, rows: NDArray[np.int64], states: Lists) -> NDArray[np.int8]:
+    """Find the heading of each place of each sequence; `rows` are those of their first places.
+
+    Places that were jumped over have the heading of the reactivation that follows.
+    """
+    place, along = reactivated["place"], reactivated["along"]
+    found = np.empty(len(states.flat), dtype=np.int8)
+    begin = states.begin.tolist()
+    for row, first, end in zip(rows.tolist(), begin, begin[1:], strict=False):
+        found[first], at = along[row], row
+        for i in range(first + 1, end):
+            found[i] = along[at + 1]
+            at += int(states.flat[i] == place[at + 1])
+    return found
 
 
 def runs_along(
@@ -324,26 +285,7 @@ def runs_along(
 ) -> tuple[NDArray[np.int64], Lists]:
     """Find the maximal runs of neighbouring places that meet the criteria of a study.
 
-    Parameters
-    ----------
-    reactivated : dict of ndarray
-        `event` and `place` of the reactivations, in order.
-    track : Track
-        Which places are neighbours.
-    detection : Detection
-        The criteria.
-
-    Returns
-    -------
-    rows : ndarray of int64, shape (n_sequences,)
-        The row of the first reactivation of each sequence.
-    states : Lists
-        The places of each sequence.
-
-    Raises
-    ------
-    ValueError
-        If the graph lacks distances that a criterion needs.
+    Returns the row of the first reactivation of each, and its places.
     """
     place, event = reactivated["place"], reactivated["event"]
     rows = np.arange(len(place))
@@ -372,20 +314,7 @@ def runs_along(
 
 
 def at_least(length: NDArray[np.float64], least: float) -> NDArray[np.bool_]:
-    """Whether lengths reach a minimum, with a tolerance for rounding errors.
-
-    Parameters
-    ----------
-    length : ndarray of float64, shape (n,)
-        The lengths in cm.
-    least : float
-        The minimum in cm.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        Whether each length reaches it.
-    """
+    """Whether lengths (cm) reach a minimum, with a tolerance for rounding errors."""
     return length >= least * (1 - 1e-9)
 
 
@@ -425,21 +354,8 @@ def crossed_shortcuts(
 ) -> NDArray[np.int8]:
     """Find the novel sequences that run along the whole of a shortcut, without turning on it.
 
-    Parameters
-    ----------
-    track : Track
-        The track, with its shortcuts.
-    along : ndarray of int64, shape (n_moves,)
-        The moves of all sequences, as `Track.move` numbers them; -1 for a move along no edge.
-    of_move : ndarray of int64, shape (n_moves,)
-        The sequence to which each move belongs, ascending.
-    novel : ndarray of bool, shape (n_sequences,)
-        Whether each sequence was never run as a whole.
-
-    Returns
-    -------
-    ndarray of int8, shape (n_sequences,)
-        1 for such sequences and 0 for others; -1 if the track has no shortcut.
+    `along` numbers all moves as `Track.move` does, `of_move` names the sequence of each. Returns 1
+    or 0 for each sequence; -1 if the track has no shortcut.
     """
     if track.shortcuts is None:
         return np.full(len(novel), -1, dtype=np.int8)

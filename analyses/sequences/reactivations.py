@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from analyses.sequences.chains import decoded_paths
 from analyses.sequences.runs import Columns, of_run, rows_by_run, runs_of
+from analyses.sequences.sequences import Lists
 from replay.checks import check_table
 from replay.jit import kernel
 from replay.log.event_log import EventLog
@@ -31,29 +32,6 @@ _MOVE = ("event", "state", "next_state", "action")
 
 def reactivations(log: EventLog, paths: pd.DataFrame | None = None) -> pd.DataFrame:
     """List the reactivated places in the order of reactivation.
-
-    Parameters
-    ----------
-    log : EventLog
-        A model's log, or the animal's moves.
-    paths : DataFrame, optional
-        Decoded or emitted places, instead of the log's backups. One row per event: `states` (lists
-        of int, in temporal order), and `time` (s) or `step`, when it began. Optional: `run`
-        (default 0) and `phase` (default ``"rest"``).
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per reactivation: `run, episode, step, time` (s; NaN in models), `phase`, `event`
-        (with `paths`: the row, counted from 0), `index` (its position in the event, from 0),
-        `place` and `location` (where the animal was).
-
-    Raises
-    ------
-    TypeError
-        If `log` is not a log, or `paths` not a DataFrame.
-    ValueError
-        If runs do not ascend, or a column of paths is missing or has invalid values.
 
     Examples
     --------
@@ -75,20 +53,7 @@ def reactivations(log: EventLog, paths: pd.DataFrame | None = None) -> pd.DataFr
 def reactivations_by_run(
     log: EventLog, paths: pd.DataFrame | None = None
 ) -> Iterator[tuple[int, dict[str, NDArray[Any]]]]:
-    """Yield the reactivations of each run.
-
-    Parameters
-    ----------
-    log, paths
-        As for `reactivations`.
-
-    Yields
-    ------
-    run : int
-        The number of the run.
-    columns : dict of ndarray, each of shape (n_reactivations,)
-        The columns that `reactivations` describes; `phase` as its index in ``PHASES``.
-    """
+    """Yield the reactivations of each run."""
     if paths is None:
         for run in runs_of(log):
             yield run, reactivated_by(of_run(log, "backups", run))
@@ -97,22 +62,25 @@ def reactivations_by_run(
     for run, rows in rows_by_run(log, paths):
         own = paths.iloc[rows].assign(event=rows, run=run)
         each, states = decoded_paths(own, of_run(log, "steps", run))
+        if "along" in own:
+            each["along"] = _headings(own["along"], states)
         yield run, _merged(each, states.owner, states.flat)
+
+
+def _headings(given: pd.Series, states: Lists) -> NDArray[np.int8]:
+    """Check the headings of paths: along the travel (1), against it (-1), or unknown (0)."""
+    along = Lists.of(given)
+    if not np.array_equal(along.length, states.length) or not np.isin(along.flat, (-1, 0, 1)).all():
+        raise ValueError(
+            "The column 'along' of paths must have a number for each of the states: 1 if the "
+            "heading that is represented is the direction of travel, -1 if it is the opposite, 0 "
+            "if it is unknown."
+        )
+    return along.flat.astype(np.int8)
 
 
 def reactivated_by(backups: Columns) -> dict[str, NDArray[Any]]:
     """List the places that the backups of one run reactivate.
-
-    Parameters
-    ----------
-    backups : dict of ndarray
-        `run, episode, step, time, phase, event, location, state, action, next_state` of the
-        backups, in order of execution.
-
-    Returns
-    -------
-    dict of ndarray, each of shape (n_reactivations,)
-        The columns that `reactivations` describes; `phase` as its index in ``PHASES``.
 
     Examples
     --------
@@ -172,12 +140,17 @@ def _walk(
 
 def _merged(each: Columns, rows: NDArray[np.int64], place: NDArray[np.int32]) -> dict[str, Any]:
     """Merge successive equal places into one reactivation, and number these in each event."""
+    headings = {}
+    if "along" in each:  # one for each place; that of the first of equal ones
+        is_first = (np.diff(place, prepend=-1) != 0) | (np.diff(rows, prepend=-1) != 0)
+        headings["along"] = each["along"][is_first]
     index = np.empty(len(rows), dtype=np.int32)
     n = _merge(each["event"], rows, place, index)
     rows = rows[:n]
     columns = {name: each[name][rows] for name in _WHEN}
     return {
-        **columns, "index": index[:n], "place": place[:n].copy(), "location": each["location"][rows]
+        **columns, **headings, "index": index[:n], "place": place[:n].copy(),
+        "location": each["location"][rows],
     }  # fmt: skip
 
 

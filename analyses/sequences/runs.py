@@ -30,23 +30,6 @@ class Logged(Protocol):
 def log_of(given: EventLog | Logged) -> EventLog:
     """Return the log of a run, or a log as it is.
 
-    Parameters
-    ----------
-    given : EventLog, Run or TaskRun
-        The user's argument.
-
-    Returns
-    -------
-    EventLog
-        The log.
-
-    Raises
-    ------
-    TypeError
-        If there is no log.
-    ValueError
-        If nothing was logged.
-
     Examples
     --------
     >>> log_of("my_log")
@@ -63,25 +46,7 @@ def log_of(given: EventLog | Logged) -> EventLog:
 
 
 def runs_of(log: EventLog) -> list[int]:
-    """List the runs of a log.
-
-    Parameters
-    ----------
-    log : EventLog
-        The log.
-
-    Returns
-    -------
-    list of int
-        The numbers of all runs in any table, ascending; run 0 if all tables are empty.
-
-    Raises
-    ------
-    TypeError
-        If it is not an event log.
-    ValueError
-        If the log's tables have invalid values.
-    """
+    """List the runs in any table of a log, ascending; run 0 if all tables are empty."""
     if not isinstance(log, EventLog):
         raise TypeError(f"log must be an EventLog, got {shown(log)}.")
     numbers = [log.columns(name)["run"] for name in log.tables]
@@ -89,49 +54,14 @@ def runs_of(log: EventLog) -> list[int]:
 
 
 def of_run(log: EventLog, name: str, run: int) -> dict[str, NDArray[Any]]:
-    """Return the rows of one run.
-
-    Parameters
-    ----------
-    log : EventLog
-        The log; its runs must ascend.
-    name : {"steps", "backups"}
-        The table.
-    run : int
-        The number of the run.
-
-    Returns
-    -------
-    dict of ndarray, each of shape (n_rows,)
-        All columns of the table, as views.
-    """
+    """Return the rows of one run, as views; the log's runs must ascend."""
     columns = log.columns(name)
     first, stop = np.searchsorted(columns["run"], [run, run + 1])
     return {column: values[first:stop] for column, values in columns.items()}
 
 
 def rows_by_run(log: EventLog, table: pd.DataFrame) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Find the rows of a table that belong to each run of a log.
-
-    Parameters
-    ----------
-    log : EventLog
-        The log.
-    table : DataFrame
-        May have a column `run`; otherwise all rows belong to run 0.
-
-    Yields
-    ------
-    run : int
-        The number of the run.
-    rows : ndarray of int64, shape (n_rows,)
-        The positions of its rows, ascending.
-
-    Raises
-    ------
-    ValueError
-        If the table has a run that the log lacks.
-    """
+    """Find the rows of a table that belong to each run of a log; without a column `run`, run 0."""
     runs = runs_of(log)
     number: NDArray[np.int64] = np.zeros(len(table), dtype=np.int64)
     if "run" in table:
@@ -148,30 +78,9 @@ def rows_by_run(log: EventLog, table: pd.DataFrame) -> Iterator[tuple[int, NDArr
 def whole_columns(
     table: Any, names: Iterable[str], what: str, dtypes: Mapping[str, DTypeLike] | None = None
 ) -> list[NDArray[Any]]:
-    """Check columns of whole numbers, and convert them to the types in use.
+    """Check columns of whole numbers, and convert them to int32, or else to `dtypes`.
 
-    Parameters
-    ----------
-    table : DataFrame or mapping of array_like
-        The table.
-    names : iterable of str
-        The columns; `state` and `next_state` must be states.
-    what : str
-        The name of the table in error messages.
-    dtypes : mapping of str to dtype, optional
-        The types of columns that are not int32.
-
-    Returns
-    -------
-    list of ndarray, each of shape (n_rows,)
-        The columns, without a copy if they have the right type.
-
-    Raises
-    ------
-    TypeError
-        If it is not a table.
-    ValueError
-        If a column is missing, is of another length, or holds other values.
+    `state` and `next_state` must be states. Columns of the right type are not copied.
     """
     if not isinstance(table, Mapping | pd.DataFrame):
         raise TypeError(

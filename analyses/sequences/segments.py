@@ -25,25 +25,9 @@ _PLACES = {"episode_end": "goal", "start": "start", "step": "start", "rest": "re
 def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:
     """Find the segments of replay events that continue in one direction.
 
-    Parameters
-    ----------
-    backups : DataFrame
-        The backups of an event log, in order: `run, episode, step, phase, event, pop, state,
-        action, next_state, priority`.
-    min_length : int, default 5
-        Least number of states of a segment; shorter ones are left out.
-
-    Returns
-    -------
-    DataFrame
-        One row per segment: `run, episode, step, event, place` (``goal``, ``start`` or ``rest``),
-        `direction` (``forward`` or ``reverse``), `first` (position of its first backup in the
-        event), `length`, `states` and `actions` (in order of replay) and `priority` (the highest).
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or `min_length` is below 2.
+    One row per segment, with `place` (``goal``, ``start`` or ``rest``), `first` (the position of
+    its first backup in the event), `states` and `actions` in order of replay, and the highest
+    `priority`.
 
     Examples
     --------
@@ -89,18 +73,6 @@ def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:
 
 def segments_per_episode(segments: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
     """Compute the number of segments per episode, at the start and at the goal.
-
-    Parameters
-    ----------
-    segments : DataFrame
-        As `find_segments` returns them.
-    steps : DataFrame
-        The steps of the same log: `run, episode`.
-
-    Returns
-    -------
-    DataFrame
-        `run, place, direction, n_segments, n_episodes, per_episode`, four rows per run.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from replay.jit import kernel
 
-__all__ = ["Lists", "Sequences", "count_different"]
+__all__ = ["Lists", "Sequences", "composition_columns", "count_different"]
 
 _WHOLE = ("composition_order", "n_episodes", "episode_matched", "episode_lag")
 _FLAGS = ("from_current_episode", "shortcut", "impossible")
@@ -164,21 +164,7 @@ class Sequences:
 def count_different(
     owner: NDArray[np.int64], value: NDArray[np.integer], n: int
 ) -> NDArray[np.int32]:
-    """Count the different values of each owner.
-
-    Parameters
-    ----------
-    owner : ndarray of int64, shape (n_values,)
-        The owner of each value, from 0, ascending.
-    value : ndarray of int, shape (n_values,)
-        The values.
-    n : int
-        Number of owners.
-
-    Returns
-    -------
-    ndarray of int32, shape (n,)
-        Number of different values of each owner.
+    """Count the different values of each of `n` owners; `owner` ascends.
 
     Examples
     --------
@@ -188,6 +174,37 @@ def count_different(
     n_different: NDArray[np.int32] = np.zeros(n, dtype=np.int32)
     _count_different(np.searchsorted(owner, np.arange(n + 1)), value, n_different)
     return n_different
+
+
+def composition_columns(
+    n_pieces: NDArray[np.int32],
+    piece_episode: NDArray[np.int32],
+    piece_end: NDArray[np.int32],
+    episode: NDArray[np.int32],
+) -> dict[str, NDArray[Any] | Lists]:
+    """Make the columns about the experienced pieces of which each sequence is composed.
+
+    `n_pieces` is 0 where a move was never made. Of all pieces, one sequence after the other:
+    `piece_episode`, the latest episode that contains it, and `piece_end`, the state where it ends.
+    `episode` is that of each sequence.
+    """
+    n = len(n_pieces)
+    owner = np.repeat(np.arange(n), n_pieces)
+    is_last = np.diff(owner, append=n) > 0
+    whole, never = n_pieces == 1, n_pieces == 0
+    matched = np.full(n, -1, dtype=np.int32)
+    matched[whole] = piece_episode[whole[owner]]
+    lag = np.where(whole, episode - matched, np.int32(-1))
+    n_episodes = count_different(owner, piece_episode, n)
+    splices = np.append(0, np.cumsum(np.maximum(n_pieces - 1, 0)))
+    return {
+        "composition_order": np.where(never, np.int32(-1), n_pieces),
+        "n_episodes": np.where(never, np.int32(-1), n_episodes),
+        "splice_states": Lists(piece_end[~is_last], splices),
+        "episode_matched": matched,
+        "episode_lag": lag,
+        "from_current_episode": np.where(whole, lag == 0, -1),
+    }
 
 
 @kernel

@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.jit import jitable, kernel
+from replay.jit import inlined, jitable, kernel
 from replay.log.arrays import GrowingArray
 
-__all__ = ["GrowingAutomaton", "LatestEnds", "SuffixAutomaton", "appended", "latest_ends"]
-__all__ += ["prepended", "relocated", "second_ends", "suffix_automaton"]
+__all__ = ["GrowingAutomaton", "LatestEnds", "SuffixAutomaton", "appended"]
+__all__ += ["prepended", "relocated", "second_ends"]
 
 _NODE = np.dtype(
     [
@@ -70,37 +70,6 @@ class SuffixAutomaton(NamedTuple):
     node_at: NDArray[np.int32]
 
 
-def suffix_automaton(
-    text: NDArray[np.int32], begins: NDArray[np.bool_], n_symbols: int
-) -> SuffixAutomaton:
-    """Index all substrings of a set of texts.
-
-    Parameters
-    ----------
-    text : ndarray of int32, shape (n_symbols_read,)
-        The texts, one after the other; symbols count from 0.
-    begins : ndarray of bool, shape (n_symbols_read,)
-        Whether a text begins at each position.
-    n_symbols : int
-        Number of different symbols.
-
-    Returns
-    -------
-    SuffixAutomaton
-        The index.
-
-    Examples
-    --------
-    The texts "abb" and "ab":
-
-    >>> text, begins = np.array([0, 1, 1, 0, 1], dtype=np.int32), np.array([1, 0, 0, 1, 0]) > 0
-    >>> automaton = suffix_automaton(text, begins, n_symbols=2)
-    >>> automaton.nodes["length"].tolist()
-    [0, 1, 2, 3, 1]
-    """
-    return GrowingAutomaton().extend(text, begins, n_symbols)
-
-
 class GrowingAutomaton:
     """An index of texts that are still growing.
 
@@ -125,20 +94,8 @@ class GrowingAutomaton:
     ) -> SuffixAutomaton:
         """Continue reading, and return the index of everything read so far.
 
-        Parameters
-        ----------
-        text, begins, n_symbols
-            As for `suffix_automaton`, from the first text on.
-
-        Returns
-        -------
-        SuffixAutomaton
-            The index; earlier ones are no longer valid.
-
-        Raises
-        ------
-        OSError
-            If the index is so large that it is kept on disk, and the disk is full.
+        `text` holds all texts from the first on, symbols below `n_symbols`, and `begins` whether a
+        text begins at each position. Indexes returned earlier are no longer valid.
         """
         # Memory that is never written to costs nothing: these bounds are seldom reached. They hold
         # for the whole text, but a single symbol may add any number of edges.
@@ -162,7 +119,7 @@ class GrowingAutomaton:
         )
 
 
-@jitable
+@inlined
 def _find_edge(nodes: NDArray[np.void], edges: NDArray[np.void], node: int, symbol: int) -> int:
     edge: int = nodes[node]["first_edge"]
     while edge >= 0 and edges[edge]["symbol"] != symbol:
@@ -170,21 +127,9 @@ def _find_edge(nodes: NDArray[np.void], edges: NDArray[np.void], node: int, symb
     return edge
 
 
-@jitable
+@inlined
 def appended(automaton: SuffixAutomaton, node: int, symbol: int) -> int:
-    """Return the node of a node's substrings with a symbol appended.
-
-    Parameters
-    ----------
-    automaton : SuffixAutomaton
-        The index.
-    node, symbol : int
-
-    Returns
-    -------
-    int
-        The node; -1 if the symbol never follows these substrings.
-    """
+    """Return the node of a node's substrings with a symbol appended; -1 if it never follows."""
     target: int = _NOWHERE
     if node == 0:
         target = automaton.from_root[symbol]
@@ -195,22 +140,11 @@ def appended(automaton: SuffixAutomaton, node: int, symbol: int) -> int:
     return target
 
 
-@jitable
+@inlined
 def prepended(automaton: SuffixAutomaton, node: int, length: int, symbol: int) -> int:
-    """Return the node of a substring with a symbol prepended.
+    """Return the node of a substring with a symbol prepended; -1 if it never precedes it.
 
-    Parameters
-    ----------
-    automaton : SuffixAutomaton
-        The index.
-    node, length : int
-        Those of the substring.
-    symbol : int
-
-    Returns
-    -------
-    int
-        The node; -1 if the symbol never precedes this substring.
+    Unlike with `appended`, the substring's `length` matters: it may be shorter than the node's.
     """
     text, nodes = automaton.text, automaton.nodes
     if node == 0:
@@ -224,22 +158,9 @@ def prepended(automaton: SuffixAutomaton, node: int, length: int, symbol: int) -
     return child
 
 
-@jitable
+@inlined
 def relocated(automaton: SuffixAutomaton, node: int, length: int) -> int:
-    """Return the current node of a substring that was found before the index was extended.
-
-    Parameters
-    ----------
-    automaton : SuffixAutomaton
-        The extended index.
-    node, length : int
-        The earlier node of the substring, and its length.
-
-    Returns
-    -------
-    int
-        The node.
-    """
+    """Return the present node of a substring whose `node` was found in an earlier index."""
     nodes = automaton.nodes
     while nodes[nodes[node]["link"]]["length"] >= length:
         node = nodes[node]["link"]
@@ -258,6 +179,11 @@ def _build(
     from_root: NDArray[np.int32],
     node_at: NDArray[np.int32],
 ) -> tuple[int, int]:
+    """Read the texts from `first_place` on; return the numbers of nodes and edges.
+
+    As in [2]_: the text so far ends in node `last`. Its suffixes, along the links, get an edge to a
+    new node, up to the first that already had this symbol as continuation.
+    """
     last = 0
     if first_place > 0:
         last = node_at[first_place - 1]
@@ -272,7 +198,7 @@ def _build(
         symbol = text[place]
         if begins[place]:
             last = 0
-        new = n_nodes
+        new = n_nodes  # not yet taken: if the text only repeats an earlier one, it is not needed
         node, known = last, -1
         while node >= 0:  # give all suffixes of the text an edge to the new node
             if node == 0:
@@ -315,7 +241,7 @@ def _build(
                 nodes[suffix]["first_edge"] = n_edges
                 n_edges += 1
                 edge = edges[edge]["next_edge"]
-            while node > 0:
+            while node > 0:  # shorter suffixes lead to the separate node from now on
                 edge = _find_edge(nodes, edges, node, symbol)
                 if edges[edge]["target"] != known:
                     break
@@ -354,43 +280,16 @@ def _take_place(nodes: NDArray[np.void], node: int, other: int) -> None:
         nodes[child]["sibling"] = other
 
 
-def latest_ends(
-    automaton: SuffixAutomaton, node: NDArray[np.int32], limit: NDArray[np.int64]
-) -> NDArray[np.int32]:
-    """Find the last end of substrings before a given position in the texts.
-
-    Parameters
-    ----------
-    automaton : SuffixAutomaton
-        The index.
-    node : ndarray of int32, shape (n_queries,)
-        The nodes of the substrings.
-    limit : ndarray of int64, shape (n_queries,)
-        Number of positions, from the beginning of the texts, that count.
-
-    Returns
-    -------
-    ndarray of int32, shape (n_queries,)
-        The last position below the limit where each substring ends; -1 if there is none.
+class LatestEnds:
+    """Repeated queries for the last ends of substrings; fast if limits do not decrease.
 
     Examples
     --------
     >>> text, begins = np.array([0, 1, 1, 0, 1], dtype=np.int32), np.array([1, 0, 0, 1, 0]) > 0
-    >>> automaton = suffix_automaton(text, begins, n_symbols=2)
+    >>> automaton = GrowingAutomaton().extend(text, begins, n_symbols=2)
     >>> node = automaton.from_root[[0, 0]]
-    >>> latest_ends(automaton, node, np.array([5, 3])).tolist()
+    >>> LatestEnds(automaton).find(node, np.array([5, 3])).tolist()
     [3, 0]
-    """
-    return LatestEnds(automaton).find(node, limit)
-
-
-class LatestEnds:
-    """Repeated queries for the last ends of substrings; fast if limits do not decrease.
-
-    Parameters
-    ----------
-    automaton : SuffixAutomaton
-        The index.
     """
 
     def __init__(self, automaton: SuffixAutomaton) -> None:
@@ -409,18 +308,7 @@ class LatestEnds:
         self._latest[:] = -1
 
     def find(self, node: NDArray[np.int32], limit: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Find the last end of substrings before a given position in the texts.
-
-        Parameters
-        ----------
-        node, limit
-            As for `latest_ends`.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_queries,)
-            The last position below the limit where each substring ends; -1 if there is none.
-        """
+        """Find the last end of each node's substrings below its limit; -1 if there is none."""
         order = np.argsort(limit, kind="stable")
         if len(limit) and limit[order[0]] < self._place:
             self._place = 0
@@ -471,7 +359,7 @@ def _latest_ends(
     """Scan the texts; a segment tree over preorder holds the latest end in each subtree."""
     n = len(rank)
     for query in order:
-        while place < limit[query]:
+        while place < limit[query]:  # the text up to here ends in this node and those above it
             i = rank[node_at[place]] + n
             while i > 0:
                 latest[i] = place
@@ -492,27 +380,16 @@ def _latest_ends(
 
 
 def second_ends(automaton: SuffixAutomaton, text_of: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Find the first end of substrings in a second text.
+    """Find the first end of each node's substrings in a second text; ``len(text_of)`` if none.
 
-    Parameters
-    ----------
-    automaton : SuffixAutomaton
-        The index.
-    text_of : ndarray of int, shape (n_symbols_read,)
-        The number of the text to which each position belongs, from 0, ascending.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_nodes,)
-        The first position in a second text where each node's substrings end; ``n_symbols_read`` if
-        they occur in one text only.
+    `text_of` is the number of the text to which each position belongs, ascending.
 
     Examples
     --------
     The texts "abb" and "ab": "a", "b" and "ab" are in both, "bb" and "abb" in one.
 
     >>> text, begins = np.array([0, 1, 1, 0, 1], dtype=np.int32), np.array([1, 0, 0, 1, 0]) > 0
-    >>> automaton = suffix_automaton(text, begins, n_symbols=2)
+    >>> automaton = GrowingAutomaton().extend(text, begins, n_symbols=2)
     >>> second_ends(automaton, np.array([0, 0, 0, 1, 1])).tolist()
     [5, 3, 4, 5, 4]
     """

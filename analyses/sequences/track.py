@@ -29,15 +29,7 @@ __all__ = ["Track", "closed_edges", "graph_of_log", "graph_of_task"]
 def graph_of_log(log: EventLog) -> nx.Graph:
     """Build the track of a log from the moves of its world, or else from those in the log.
 
-    Parameters
-    ----------
-    log : EventLog
-        Moves are those of its `mdp`, or without one, the steps of all runs.
-
-    Returns
-    -------
-    networkx.Graph
-        Nodes are states; edges have a `distance` (cm) if the MDP has positions.
+    Edges have a `distance` (cm) if the world has positions.
 
     Examples
     --------
@@ -63,25 +55,8 @@ def graph_of_log(log: EventLog) -> nx.Graph:
 def graph_of_task(task: Task, block: str | None = None) -> nx.Graph:
     """Build the track of a task, with its shortcuts and impossible edges.
 
-    Parameters
-    ----------
-    task : Task
-        Its analysed states are the places; landmarks whose names begin with ``shortcut`` are
-        shortcuts.
-    block : str, optional
-        Edges that are closed in both directions in this block are impossible. By default, those
-        that are closed in every block that has laps.
-
-    Returns
-    -------
-    networkx.Graph
-        As from `graph_of_log`, with closed edges; the edges of a shortcut have its name as
-        `shortcut`, and closed edges are `impossible`.
-
-    Raises
-    ------
-    ValueError
-        If the task has no such block.
+    Landmarks whose names begin with ``shortcut`` are shortcuts. Edges that are closed in both
+    directions in this block, or by default in every block that has laps, are impossible.
 
     Examples
     --------
@@ -115,16 +90,7 @@ def graph_of_task(task: Task, block: str | None = None) -> nx.Graph:
 def closed_edges(task: Task) -> dict[str, frozenset[frozenset[str]]]:
     """List the edges that are closed in both directions in each block of a task.
 
-    Parameters
-    ----------
-    task : Task
-        The task; its blocks define which moves are closed.
-
-    Returns
-    -------
-    dict of str to frozenset
-        Pairs of nodes for the name of each block; if several blocks share a name, the pairs that
-        are closed in all of them.
+    If several blocks share a name, those that are closed in all of them.
 
     Examples
     --------
@@ -172,24 +138,7 @@ class Track:
     def of(cls, graph: nx.Graph) -> Track:
         """Check a graph, and convert it to arrays.
 
-        Parameters
-        ----------
-        graph : networkx.Graph or DiGraph
-            Nodes are places, numbered from 0; two places with an edge between them, in either
-            direction, are neighbours. Edges may have a `distance` (cm), `shortcut` (True, or the
-            name of a shortcut of several edges) and `impossible` (True).
-
-        Returns
-        -------
-        Track
-            The graph in arrays.
-
-        Raises
-        ------
-        TypeError
-            If it is not a graph.
-        ValueError
-            If a node is not the number of a place, or an attribute of an edge has the wrong type.
+        Two places with an edge between them, in either direction, are neighbours.
         """
         if not isinstance(graph, nx.Graph):
             raise TypeError(f"graph must be a networkx.Graph, got {type(graph).__name__}.")
@@ -230,36 +179,15 @@ class Track:
     def move(
         self, place: NDArray[np.integer], next_place: NDArray[np.integer]
     ) -> NDArray[np.int64]:
-        """Find the numbers of moves between places; -1 if these are not neighbours.
-
-        Parameters
-        ----------
-        place, next_place : ndarray of int, shape (n,)
-            Origin and destination of each move.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Positions in `key`.
-        """
+        """Find the numbers of moves between places; -1 if these are not neighbours."""
         found = np.empty(len(place), dtype=np.int64)
         _find_moves(self.key, place, next_place, found)
         return found
 
     def between(self, place: int, next_place: int, at_most: int) -> list[int]:
-        """List the places on the only shortest path between two places.
+        """List the places between two others, on the only shortest path of at most `at_most` moves.
 
-        Parameters
-        ----------
-        place, next_place : int
-            Origin and destination of the path.
-        at_most : int
-            Largest number of moves.
-
-        Returns
-        -------
-        list of int
-            The places between; empty if the path is longer, is not unique, or does not exist.
+        None if there is no such path, or several.
         """
         if place not in self.graph or next_place not in self.graph:
             return []
@@ -275,18 +203,9 @@ class Track:
     def extent(self, states: Lists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Measure how far sequences reach along the track, and how steadily they progress.
 
-        Parameters
-        ----------
-        states : Lists
-            The places of each sequence.
-
-        Returns
-        -------
-        extent : ndarray of float64, shape (n_sequences,)
-            The largest distance along the track between two places of each sequence, in cm.
-        correlation : ndarray of float64, shape (n_sequences,)
-            Pearson's correlation between the order of places in the sequence and their distance
-            from the first place; NaN if all distances are equal.
+        The extent is the largest distance (cm) between two of a sequence's places; the correlation
+        is Pearson's, of the order of places and their distance from the first, NaN if that is the
+        same for all.
         """
         extent, correlation = np.empty(len(states.length)), np.empty(len(states.length))
         visited, number = np.unique(states.flat, return_inverse=True)
@@ -310,13 +229,7 @@ class Track:
         return ways
 
     def require_distances(self) -> None:
-        """Check that the graph has the length of each edge.
-
-        Raises
-        ------
-        ValueError
-            If an edge has no `distance`.
-        """
+        """Check that the graph has the length of each edge."""
         unknown = np.flatnonzero(np.isnan(self.distance))
         if len(unknown):
             here, there = divmod(int(self.key[unknown[0]]), MOST_STATES)

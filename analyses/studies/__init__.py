@@ -7,7 +7,7 @@ To add a study, write a file with a ``STUDY`` (:class:`analyses.jobs.study.Study
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from replay.checks import unknown_name
+from replay.checks import typed, unknown_name
 
 if TYPE_CHECKING:
     from analyses.jobs.columns import Table
@@ -27,12 +27,16 @@ STUDIES = {
     "attribution": "analyses.studies.attribution",
     "tasks": "analyses.studies.typical_replay",
     "recovery": "analyses.studies.recovery",
+    "headings": "analyses.studies.headings",
     "recording": "analyses.studies.recorded_replay.one_animal",
     "recordings": "analyses.studies.recorded_replay.several_animals",
+    "explanation": "analyses.studies.explanation.explain",
+    "identifiability": "analyses.studies.explanation.identify",
 }
 """Name -> the module that defines the study as its ``STUDY``."""
 
 
+@typed
 def find_study(name: str) -> "Study[Any]":
     """Look up a study.
 

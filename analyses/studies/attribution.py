@@ -68,26 +68,9 @@ _EPISODES = 2 ** np.arange(40)
 def attribute(sequences: pd.DataFrame, steps: pd.DataFrame) -> pd.Series:
     """Determine whether one episode, several or none contain each replayed sequence.
 
-    Parameters
-    ----------
-    sequences : pandas.DataFrame
-        As `classify` returns it: `run, step, states, orientation, direction`. A path is read as for
-        its novelty: in its orientation; if that is unknown, in its direction; if its moves were
-        made in both directions, either way.
-    steps : pandas.DataFrame
-        The steps of the same log: `run, episode, step, state, next_state`. Steps after a sequence's
-        `step` are ignored.
-
-    Returns
-    -------
-    pandas.Series
-        ``one``, ``several`` or ``none`` for each sequence, as categories; the index is that of
-        `sequences`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
+    The result, ``one``, ``several`` or ``none``, has the index of `sequences`. A path is read as
+    for its novelty: in its orientation; if that is unknown, in its direction; if its moves were
+    made in both directions, either way. Steps after a sequence's `step` are ignored.
 
     Examples
     --------
@@ -160,6 +143,7 @@ def _find_nodes(
     n_moves: NDArray[np.int64],
     node: NDArray[np.int32],
 ) -> None:
+    """Write where each path ends in the automaton of experience; -1 if it was never run."""
     for path in range(len(node)):
         here = 0
         for place in range(begins[path], begins[path] + n_moves[path]):
@@ -182,32 +166,6 @@ def measure_attribution(
 
     Causal chains continue through later replay events: a sweep that continues by three states per
     step is a single sequence.
-
-    Parameters
-    ----------
-    experiment : str
-        A name in ``EXPERIMENTS``.
-    index : int, default 0
-        Which of its worlds.
-    learners : iterable of str
-        Names in ``replay.learners.LEARNERS``; by default ``ATTRIBUTED_LEARNERS``.
-    n_seeds : int, default 1
-        Runs of each learner.
-    n_steps : int, optional
-        Steps of a run; by default the paper's, but 100,000 in mazes.
-    seed : int, default 0
-        Seed of everything.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `experiment, learner, mdp, episode, length, attribution, count`: the counts of
-        `count_attributions`, summed over seeds.
-
-    Raises
-    ------
-    ValueError
-        If the experiment or a learner is unknown.
 
     Examples
     --------
@@ -237,16 +195,8 @@ def measure_attribution(
 def count_attributions(log: EventLog) -> pd.DataFrame:
     """Count the sequences of a log that one episode, several or none contain.
 
-    Parameters
-    ----------
-    log : EventLog
-        The log of one run.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `episode` (the upper bound of a bin of episodes, counted from 1; powers of 2), `length` (the
-        upper bound of a bin of numbers of states), `attribution` and `count`.
+    `episode` and `length` are the upper bounds of bins: of episodes, counted from 1, in powers of
+    2, and of numbers of states.
 
     Examples
     --------
@@ -275,24 +225,7 @@ def _bound(numbers: pd.Series, bounds: np.ndarray) -> np.ndarray:
 def summarise_attribution(counts: pd.DataFrame) -> pd.DataFrame:
     """Convert counts to shares, with intervals over worlds.
 
-    Parameters
-    ----------
-    counts : pandas.DataFrame
-        Result of `measure_attribution`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `experiment, learner`; `of`: ``moves`` (single ones) or ``sequences`` (of three states or
-        more); `over`, what the rows run over: ``episode``, ``length``, or ``all`` for the share of
-        all replay; `up_to`: the bound (see `count_attributions`), null for ``all``; `attribution,
-        count, share`, and the share's 95 % interval `ci_low, ci_high` (BCa bootstrap) over `n_mdps`
-        worlds.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
+    Intervals are BCa bootstraps. ``replay columns attribution`` explains the columns.
 
     Examples
     --------
@@ -317,18 +250,7 @@ def summarise_attribution(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def attribution_overview(table: pd.DataFrame) -> pd.DataFrame:
-    """Extract the shares of all sequences from a summary, one row per experiment and learner.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Result of `summarise_attribution`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `experiment, learner, of`, `count` and the shares `one, several, none`.
-    """
+    """Extract the shares of all sequences from a summary, one row per experiment and learner."""
     rows = table[table["over"] == "all"]
     by = ["experiment", "learner", "of"]
     shares = rows.pivot_table("share", by, "attribution", observed=True)
@@ -367,10 +289,7 @@ def _draw_by_length(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "attribution",
     "Which episode does a replayed sequence come from, and can it still be determined?",
-    "replay study attribution",
     plan=_plan,
-    describe=SizedPlan.describe,
-    pieces=SizedPlan.n_pieces,
     make=_make,
     summarise=_summarise,
     figures={"attribution": _draw_over_learning, "attribution_length": _draw_by_length},

@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.checks import typed
 from replay.worlds.mdp import MDP, uniform_policy
 
 __all__ = ["Baselines", "baselines"]
@@ -27,37 +28,13 @@ class Baselines(NamedTuple):
     optimal: float
 
     def normalise(self, rate: Rates) -> Rates:
-        """Scale reward rates so that the random policy has 0 and the optimal policy 1.
-
-        Parameters
-        ----------
-        rate : float or ndarray
-            Rewards per step.
-
-        Returns
-        -------
-        float or ndarray
-            The normalised reward rates.
-        """
+        """Scale reward rates so that the random policy has 0 and the optimal policy 1."""
         return (rate - self.random) / (self.optimal - self.random)
 
 
+@typed
 def baselines(mdp: MDP, *, discount: float, epsilon: float) -> Baselines:
     """Compute the reward rates of an MDP by which others are normalised.
-
-    Parameters
-    ----------
-    mdp : MDP
-        The world.
-    discount : float
-        The discount factor for which the optimal policy is optimal.
-    epsilon : float
-        The probability with which the optimal policy takes a random action.
-
-    Returns
-    -------
-    Baselines
-        Both reward rates.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Reward rate and size of memory: prioritized sweeping that cannot keep all transitions.
 
-Four rules of forgetting (:func:`replay.parts.retention.retain`) cover the range from remembering
-only the last episode to remembering everything. `measure_bounded_memory` simulates the learner with
-each rule at several capacities; `summarise_bounded_memory` averages over worlds.
+Four rules of forgetting (:mod:`replay.learners.prioritized_sweeping.retention`) cover the range
+from remembering only the last episode to remembering everything. `measure_bounded_memory` simulates
+the learner with each rule at several capacities; `summarise_bounded_memory` averages over worlds.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.studies.baselines import baselines
 from analyses.tables import in_paper_order
 from replay.experiments import find_experiment
+from replay.learners import find_learner
 from replay.simulation import simulate
 
 if TYPE_CHECKING:
@@ -53,34 +54,9 @@ def measure_bounded_memory(
 ) -> pd.DataFrame:
     """Simulate a learner in one world with memories of several sizes and the same seeds.
 
-    Parameters
-    ----------
-    experiment : str
-        A name in ``EXPERIMENTS``.
-    index : int, default 0
-        Which of its worlds.
-    learner : str, default "prioritized_sweeping"
-        A learner of the paper's experiments that has the parameters `retention` and `capacity`.
-    capacities : mapping of str to sequence of float
-        Rule of forgetting -> bounds; an unbounded memory is added to each.
-    n_seeds : int, default 2
-        Runs with each memory.
-    n_steps : int, optional
-        Steps of a run; by default the paper's, but 100,000 in mazes.
-    seed : int, default 0
-        Seed of everything.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per memory: `experiment, retention, capacity, mdp`; `n_transitions`, the largest
-        number held at once, including a new one that replaces others; and the normalised
-        `reward_rate` of the whole run. Both are means over seeds.
-
-    Raises
-    ------
-    ValueError
-        If the experiment, or a rule of forgetting, is unknown.
+    `capacities` are the bounds of each rule of forgetting; an unbounded memory is added to each.
+    One row per memory: `n_transitions`, the largest number held at once, including a new one that
+    replaces others, and the normalised `reward_rate` of the whole run, both means over seeds.
 
     Examples
     --------
@@ -98,10 +74,9 @@ def measure_bounded_memory(
         for capacity in (*bounds, np.inf):
             params = paper.parameters[learner]._asdict()
             params |= {"retention": retention, "capacity": capacity}
+            found = find_learner(learner, params)
             seeds = [paper.run_seed(index, run, seed) for run in range(n_seeds)]
-            runs = [
-                simulate(mdp, learner, params, n_steps=n, seed=each, log="none") for each in seeds
-            ]
+            runs = [simulate(mdp, found, n_steps=n, seed=each, log="none") for each in seeds]
             rate = np.mean([run.window_rewards.sum() / n for run in runs])
             rows.append(
                 {
@@ -118,22 +93,6 @@ def measure_bounded_memory(
 
 def summarise_bounded_memory(measured: pd.DataFrame) -> pd.DataFrame:
     """Average over worlds.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        Result of `measure_bounded_memory`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per experiment and memory: `experiment, retention, capacity, n_transitions, mean,
-        sem, ci_low, ci_high, n_mdps`, with a 95 % Student-t interval of the mean reward rate.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
 
     Examples
     --------
@@ -180,10 +139,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "bounded_memory",
     "How much reward does how much memory earn?",
-    "replay study bounded_memory",
     plan=_plan,
-    describe=SizedPlan.describe,
-    pieces=SizedPlan.n_pieces,
     make=_make,
     summarise=_summarise,
     figures={"bounded_memory": _draw},

@@ -63,37 +63,9 @@ def measure_change(
 ) -> dict[str, pd.DataFrame]:
     """Simulate learners in one randomly drawn world that changes.
 
-    Parameters
-    ----------
-    world : str
-        A name in ``WORLDS``.
-    learners : dict
-        Name in the tables -> name in ``LEARNERS``, and the parameters that differ.
-    index : int
-        The number of the drawn world.
-    n_seeds : int
-        Runs of each learner.
-    n_steps : int, optional
-        Steps of each phase, at least 50; by default those of the kind of world.
-    n_rest : int
-        Pauses of rest after each phase.
-    seed : int
-        Seed of everything.
-
-    Returns
-    -------
-    dict of pandas.DataFrame
-        ``rates``: one row per window of a run: `world, learner, mdp, seed, phase`, `time_step` (the
-        window's end, in steps of the phase) and the normalised `reward_rate`. ``replay``: one row
-        per kind of chain before and after a change: `world, learner, mdp, seed, phase` (the one
-        that begins with the change), `period`, `kind`, `count` and `n_steps`. Periods are a tenth
-        of a phase; chains are causal, within events, of at least 3 states. Replay at rest counts
-        before the change.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, or a number out of range.
+    ``rates`` has one row per window of a run, with the window's end in steps of the phase.
+    ``replay`` has one row per kind of chain (causal, within events, 3 states or more) in the tenth
+    of a phase before and after each change; replay at rest counts before it.
 
     Examples
     --------
@@ -181,21 +153,7 @@ _BY = ["world", "learner", "phase"]
 def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:
     """Average the reward rate over worlds, window by window.
 
-    Parameters
-    ----------
-    rates : pandas.DataFrame
-        The table ``rates`` of `measure_change`, of one or more worlds.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `world, learner, phase, time_step, mean, sem, ci_low, ci_high, n_mdps, n_seeds`,
-        with a 95 % Student-t interval over worlds; seeds are averaged within a world first.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
+    Seeds are averaged within a world first. The columns are those of ``change_rates.csv``.
 
     Examples
     --------
@@ -211,24 +169,9 @@ def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:
 def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
     """Measure how long learners need to recover from each change.
 
-    Parameters
-    ----------
-    rates
-        As in `summarise_rates`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per world, learner and change: `world, learner, phase` (the one that begins with the
-        change); `before, first, late`, the mean normalised reward rate in the last fifth of the
-        phase before, in the first fifth of this one, and in its last fifth; `median`, the median
-        over drawn worlds of the number of steps to recover (NaN unless more than half did),
-        `share_recovered` and `n_mdps`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
+    The columns are those of ``change_recovery.csv``: before and late are the last fifths of the
+    phases before and after the change, first is the first fifth after it. The median is NaN unless
+    more than half of the worlds recovered.
 
     Examples
     --------
@@ -282,21 +225,8 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
 def summarise_replay(replay: pd.DataFrame) -> pd.DataFrame:
     """Compare replay before and after each change.
 
-    Parameters
-    ----------
-    replay : pandas.DataFrame
-        The table ``replay`` of `measure_change`, of one or more worlds.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `world, learner, phase, period, kind`; `count` and `share` of all chains of the
-        period, over all runs; `per_step`, chains of the kind per step.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
+    The columns are those of ``change_replay.csv``; shares are of all chains of a period, over all
+    runs.
 
     Examples
     --------
@@ -366,25 +296,7 @@ def plan_change(
     n_rest: int = 0,
     seed: int = 0,
 ) -> ChangePlan:
-    """Plan to simulate learners in several drawn worlds that change.
-
-    Parameters
-    ----------
-    world, learners, n_seeds, n_steps, n_rest, seed
-        As in `measure_change`.
-    n_mdps : int, default 10
-        Number of drawn worlds.
-
-    Returns
-    -------
-    ChangePlan
-        The plan.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, a learner computes no values, or a number is out of range.
-    """
+    """Plan to simulate learners in several drawn worlds that change."""
     check_whole("The number of worlds", n_mdps, at_least=1, at_most=MOST)
     check_whole("The number of seeds", n_seeds, at_least=1, at_most=MOST)
     check_whole("The number of pauses of rest", n_rest, at_most=MOST)
@@ -454,10 +366,7 @@ _AFTER_CHANGE = Column("the number of the phase that begins with the change")
 STUDY = Study(
     "changes",
     "How do learners recover when the world changes?",
-    "replay change",
     plan=_plan,
-    describe=ChangePlan.describe,
-    pieces=ChangePlan.n_pieces,
     make=_make,
     summarise=_summarise,
     figures={"changes": _draw},
@@ -499,4 +408,5 @@ STUDY = Study(
         ),
     },
     show=_show,
+    command="replay change",
 )

@@ -77,32 +77,9 @@ def measure_demands(
 ) -> pd.DataFrame:
     """Count the demands of learners in worlds of several sizes.
 
-    Learners with a parameter for it prefer untried actions, as in the paper's experiments.
-
-    Parameters
-    ----------
-    learners : iterable of str
-        Names in ``LEARNERS``, or paths of your own Python files.
-    worlds : mapping of str to (callable, sequence of int)
-        Kind of world -> function of a size and a random number generator, and the sizes.
-    n_mdps : int, default 3
-        Worlds of each size.
-    visits : int, default 5
-        Steps of a run, per pair of state and action.
-    seed : int, default 0
-        Seed of the worlds and the runs.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per learner and world: `learner, world, size, mdp, n_states` (non-terminal ones),
-        `n_actions, n_steps`; `words`, the most that were stored; and, as means per step of the run,
-        `backups, queue_operations, comparisons`.
-
-    Raises
-    ------
-    ValueError
-        If a learner is unknown.
+    `worlds` has a function of a size and a random number generator, and the sizes; a run has
+    `visits` steps per pair of state and action. The columns are those of ``demands.csv``. Learners
+    with a parameter for it prefer untried actions, as in the paper's experiments.
 
     Examples
     --------
@@ -176,23 +153,7 @@ class DemandsPlan(NamedTuple):
 def plan_demands(
     learners: Iterable[str] = tuple(LEARNERS), *, n_mdps: int = 3, visits: int = 5, seed: int = 0
 ) -> DemandsPlan:
-    """Plan to count demands in all ``GROWING_WORLDS``.
-
-    Parameters
-    ----------
-    learners, n_mdps, visits, seed
-        As in `measure_demands`.
-
-    Returns
-    -------
-    DemandsPlan
-        The plan.
-
-    Raises
-    ------
-    ValueError
-        If a learner is unknown, or a number out of range.
-    """
+    """Plan to count demands in all ``GROWING_WORLDS``."""
     check_whole("The number of worlds", n_mdps, at_least=1, at_most=MOST)
     check_whole("The number of visits", visits, at_least=1, at_most=MOST)
     check_whole("The seed", seed)
@@ -266,10 +227,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "demands",
     "How do the memory and the operations that learners need grow with the world?",
-    "replay demands",
     plan=_plan,
-    describe=DemandsPlan.describe,
-    pieces=DemandsPlan.n_pieces,
     make=_make,
     summarise=_summarise,
     figures={"demands": _draw},
@@ -291,4 +249,5 @@ STUDY = Study(
     },
     show=_show,
     estimate=_estimate,
+    command="replay demands",
 )

@@ -17,7 +17,7 @@ explores as much as the learner does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,7 +36,7 @@ from analyses.studies.brea_2018.reproduced_tables import (
     normalise_windows,
     world_means,
 )
-from analyses.studies.brea_2018.reproduction import Reproduction
+from analyses.studies.brea_2018.reproduction import Reproduction, plan_of
 from analyses.studies.brea_2018.sampling import estimate_cost
 from analyses.tables import in_order, in_paper_order
 from replay.experiments import DISCREPANCIES, EXPERIMENTS
@@ -94,23 +94,8 @@ class Variants(NamedTuple):
 def plan_variants(folder: str | Path) -> Variants:
     """Plan the variants of a result folder, each with the learners that it changes.
 
-    Parameters
-    ----------
-    folder : path
-        A folder that ``replay reproduce`` wrote.
-
-    Returns
-    -------
-    Variants
-        Those of `COMPARED` that change any of its learners.
-
-    Raises
-    ------
-    FileNotFoundError
-        If this is not a result folder.
-    ValueError
-        If it is unfinished, was written by another study or with other source files, holds a
-        variant, or has no learner that a discrepancy concerns.
+    The folder must be a finished ``replay reproduce`` of the published variant, by the same
+    sources.
     """
     results = Results(folder)
     held = results.manifest()
@@ -119,15 +104,13 @@ def plan_variants(folder: str | Path) -> Variants:
             f"{folder} was written by {held.get('command', 'another command')}. Name a folder that "
             "replay reproduce wrote."
         )
-    known = {field.name: held[field.name] for field in fields(Reproduction) if field.name in held}
-    lists = {key: tuple(known[key]) for key in ("experiments", "learners")}
-    published = Reproduction(**known | lists)
+    published = plan_of(results)
     if published.variant != "published":
         raise ValueError(
             f"{folder} holds the variant {published.variant!r}. Discrepancies are compared with "
             "the published code: name a folder that was written without --variant."
         )
-    if held["sources"] != manifest(reproduce.STUDY, published)["sources"]:
+    if held.get("sources") != manifest(reproduce.STUDY, published)["sources"]:
         raise ValueError(
             f"{folder} was written with other source files of this toolkit, and runs are compared "
             "in pairs. Write another folder with the present ones."
@@ -172,18 +155,8 @@ def _parameters(variant: str, experiment: str, learner: str) -> Any:
 def compare_periods(published: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
     """Compute the differences in reward rate between two sets of runs, paired over worlds.
 
-    Parameters
-    ----------
-    published, changed : pandas.DataFrame
-        One row per window: `experiment, learner, mdp, seed, time_step, reward_rate, random,
-        optimal`, of the same worlds, seeds and learners.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `experiment, learner, period, published, changed`, then `difference`, `changed`
-        minus `published`, with `sem, ci_low, ci_high` (95 % Student-t) over `n_mdps` worlds. Seeds
-        are averaged first. Periods are those of `PERIODS`.
+    Both have one row per window of the same worlds, seeds and learners. Differences are `changed`
+    minus `published`, in each of `PERIODS`; seeds are averaged first.
     """
     pairs = _period_means(published).merge(
         _period_means(changed),
@@ -320,10 +293,7 @@ _DISCREPANCY = Column("where the text is followed: D1, D2 and so on, or several"
 STUDY = Study(
     "discrepancies",
     "How does each discrepancy between the paper's text and its code change the learning curves?",
-    "replay discrepancies",
     plan=None,
-    describe=Variants.describe,
-    pieces=Variants.n_pieces,
     make=_make,
     summarise=_summarise,
     figures={"discrepancies": _draw_differences, "discrepancy_curves": _draw_curves},
@@ -351,4 +321,5 @@ STUDY = Study(
     show=_show,
     size=_size,
     estimate=_estimate,
+    command="replay discrepancies",
 )

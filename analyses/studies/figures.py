@@ -7,60 +7,14 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import draw_figures
 from analyses.jobs.study import Study
 from analyses.studies import STUDIES, find_study
-from replay.checks import unknown_name
 
-__all__ = ["draw_all", "draw_one"]
-
-
-def draw_one(name: str, folder: str | Path = "results") -> list[Path]:
-    """Draw one figure of a result folder.
-
-    Parameters
-    ----------
-    name : str
-        A name among the figures of the study that wrote the folder.
-    folder : path, default "results"
-        A result folder.
-
-    Returns
-    -------
-    list of Path
-        The files, PDF and PNG, in the folder's ``figures``.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the folder, or a table in it, is missing.
-    ValueError
-        If the study has no such figure; the message lists the choices.
-    """
-    study = _study_of(folder)
-    if name not in study.figures:
-        raise unknown_name(f"figure of the study {study.name}:", name, study.figures)
-    return draw_figures(study, [name], folder)
+__all__ = ["draw_all"]
 
 
 def draw_all(folder: str | Path = "results") -> list[Path]:
-    """Draw all figures of a result folder.
-
-    Parameters
-    ----------
-    folder : path, default "results"
-        A result folder.
-
-    Returns
-    -------
-    list of Path
-        The files.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the folder, or a table in it, is missing.
-    ValueError
-        If no study of this version wrote the folder.
-    """
+    """Draw all figures of a result folder, as PDF and PNG."""
     study = _study_of(folder)
+    Results(folder).check_tables()
     drawn = draw_figures(study, study.figures, folder)
     Results(folder).finish("figures")
     return drawn

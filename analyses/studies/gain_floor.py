@@ -32,8 +32,7 @@ from replay.worlds.mazes import open_maze, two_way_track
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["GAIN_FLOOR_SETTINGS", "GAIN_FLOOR_TASKS", "STUDY", "compare_gain_floors"]
-__all__ += ["lap_protocol", "simulate_laps"]
+__all__ = ["GAIN_FLOOR_SETTINGS", "GAIN_FLOOR_TASKS", "STUDY", "lap_protocol", "simulate_laps"]
 
 GAIN_FLOOR_SETTINGS: dict[str, dict[str, Any]] = {
     "floor": {"gain_floor": 1e-10},
@@ -52,24 +51,6 @@ def lap_protocol(
 
     On the track each lap starts where the previous one ended, in the other direction; in the open
     maze it starts in a random state.
-
-    Parameters
-    ----------
-    task : {"linear_track", "open_maze"}
-        Which task.
-    draw_reward : callable, optional
-        Draws the reward of each lap, as for :class:`analyses.studies.laps.LapProtocol`; by default
-        :func:`analyses.studies.laps.steady_reward`.
-
-    Returns
-    -------
-    LapProtocol
-        The task.
-
-    Raises
-    ------
-    ValueError
-        If the task is unknown.
     """
     check_choice("task", task, GAIN_FLOOR_TASKS)
     mdp = open_maze(random_starts=True) if task == "open_maze" else two_way_track()
@@ -89,27 +70,6 @@ def simulate_laps(
     Rewards have the mean 1 and the standard deviation 0.1; negative ones become 0. On the track
     each lap starts where the previous one ended, in the other direction.
 
-    Parameters
-    ----------
-    task : {"linear_track", "open_maze"}
-        Which task.
-    params : mapping, optional
-        Parameters of prioritized memory access that differ from the published ones.
-    n_episodes : int, default 50
-        Number of episodes.
-    seed : int, default 0
-        Seed of all randomness.
-
-    Returns
-    -------
-    EventLog
-        Steps and replay.
-
-    Raises
-    ------
-    ValueError
-        If the task is unknown.
-
     Examples
     --------
     >>> log = simulate_laps("linear_track", n_episodes=2)
@@ -120,12 +80,12 @@ def simulate_laps(
     return run_laps(lap_protocol(task), found, n_laps=n_episodes, seed=seed)
 
 
-def _count_segments(seed: int, n_episodes: int = 50) -> pd.DataFrame:
+def _count_segments(seed: int) -> pd.DataFrame:
     """Count forward and reverse segments per episode of one animal in all tasks and settings."""
     cells = []
     for task in GAIN_FLOOR_TASKS:
         for setting, params in GAIN_FLOOR_SETTINGS.items():
-            log = simulate_laps(task, params, n_episodes=n_episodes, seed=seed)
+            log = simulate_laps(task, params, seed=seed)
             counts = segments_per_episode(find_segments(log.backups), log.steps)
             counts.insert(0, "task", task)
             counts.insert(1, "setting", setting)
@@ -133,40 +93,9 @@ def _count_segments(seed: int, n_episodes: int = 50) -> pd.DataFrame:
     return pd.concat(cells, ignore_index=True)
 
 
-def compare_gain_floors(n_animals: int = 50, n_episodes: int = 50, seed: int = 0) -> pd.DataFrame:
-    """Count forward and reverse segments per episode with the floor, without it, and without need.
-
-    Parameters
-    ----------
-    n_animals : int, default 50
-        Animals in each task and setting; at least 2 for intervals.
-    n_episodes : int, default 50
-        Episodes of each animal.
-    seed : int, default 0
-        Seed of everything.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `task, setting, place, direction`; of the segments per episode `mean, sem, ci_low, ci_high`
-        (95 %, Student's t over animals); and `n`, the number of animals.
-
-    Examples
-    --------
-    >>> len(compare_gain_floors(n_animals=2, n_episodes=3))
-    24
-    """
-    animals = [_count_segments(_seed(seed, number), n_episodes) for number in range(n_animals)]
-    return _over_animals(pd.concat(animals, ignore_index=True))
-
-
 def _seed(seed: int, animal: int) -> int:
     child = np.random.SeedSequence(seed, spawn_key=(animal,))
     return int(child.generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-def _over_animals(counts: pd.DataFrame) -> pd.DataFrame:
-    return mean_interval(counts, "per_episode", ["task", "setting", "place", "direction"])
 
 
 def _plan(size: float, seed: int) -> SizedPlan:
@@ -178,7 +107,9 @@ def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
 
 
 def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
-    return {"gain_floor.csv": _over_animals(results.read_pieces("segments"))}
+    counts = results.read_pieces("segments")
+    groups = ["task", "setting", "place", "direction"]
+    return {"gain_floor.csv": mean_interval(counts, "per_episode", groups)}
 
 
 def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
@@ -194,10 +125,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "gain_floor",
     "Is there forward replay without the floor under the gain?",
-    "replay study gain_floor",
     plan=_plan,
-    describe=SizedPlan.describe,
-    pieces=SizedPlan.n_pieces,
     make=_make,
     summarise=_summarise,
     figures={"gain_floor": _draw},

@@ -37,14 +37,6 @@ _COLUMNS = ["learner", "phase", "location", "order", "state", "next_state", "cha
 def laps() -> tuple[MDP, pd.DataFrame]:
     """Make the maze and the laps in it.
 
-    Returns
-    -------
-    mdp : MDP
-        A maze with two starts and two goals.
-    transitions : pandas.DataFrame
-        Columns `run, episode, step, state, action, reward, next_state, next_action, terminated,
-        start_state`, as `replay.feed` takes them. The next lap would begin at the right.
-
     Examples
     --------
     >>> mdp, transitions = laps()
@@ -86,24 +78,10 @@ def next_replay(
     Learners have their default parameters, except for a learning rate of 1, because the world is
     deterministic, and at most 20 backups per pause (an n-step backup counts once).
 
-    Parameters
-    ----------
-    mdp : MDP
-        The world of the experience.
-    transitions : pandas.DataFrame
-        The experience, as `replay.feed` takes it; the last row ends an episode.
-    learners : iterable of str, optional
-        Names in ``LEARNERS``; by default all.
-    seed : int, default 0
-        Seed of replay.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per backup: `learner, phase, location`; `order` in the event; `state, next_state`,
-        the move as replayed, which is opposite to the experienced one in reverse replay; `change`
-        of the action value; and the `kind` of the longest sequence that it belongs to, null if that
-        is a single move. A learner that replays nothing has one row with order -1 and no phase.
+    One row per backup: `order` in the event; `state, next_state`, the move as replayed, opposite to
+    the experienced one in reverse replay; `change` of the action value; and the `kind` of the
+    longest sequence that it belongs to, null for a single move. A learner that replays nothing has
+    one row with order -1.
 
     Examples
     --------

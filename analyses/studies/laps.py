@@ -48,17 +48,7 @@ class LapProtocol(NamedTuple):
 def steady_reward(rng: np.random.Generator, lap: int) -> float:
     """Draw a reward of 1 with a standard deviation of 0.1, the same in all laps.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Draws the reward.
-    lap : int
-        Has no effect.
-
-    Returns
-    -------
-    float
-        The reward; negative ones become 0.
+    Negative ones become 0.
     """
     return max(rng.normal(1.0, 0.1), 0.0)
 
@@ -75,27 +65,8 @@ def run_laps(
 ) -> EventLog:
     """Simulate one animal that runs laps by its own choices.
 
-    Parameters
-    ----------
-    protocol : LapProtocol
-        The world, starts and rewards.
-    learner : Learner
-        The learner, as `find_learner` returns it.
-    n_laps : int
-        Number of laps.
-    seed : int
-        Seed of all randomness.
-    max_steps : int, optional
-        The number of steps after which a lap is cut off.
-    only_moves : bool, default False
-        Whether actions that do not move the animal are replaced by a random one that does.
-    log : {"replay", "all"}, default "replay"
-        What is logged.
-
-    Returns
-    -------
-    EventLog
-        Steps and backups.
+    `max_steps` cuts a lap off; `only_moves` replaces actions that do not move the animal by a
+    random one that does.
     """
     mdp = protocol.mdp
     rng, replay_rng = (

@@ -1,6 +1,6 @@
 """HTML pages of event logs, and of folders that ``replay reproduce`` or ``replay recording`` wrote.
 
-Nothing is simulated; :func:`analyses.plots.page.writing.write_page` describes what a page shows.
+Nothing is simulated; :func:`analyses.page.write_page` describes what a page shows.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import NamedTuple
 import pandas as pd
 
 from analyses.jobs.results import Results
-from analyses.plots.page.writing import write_page
+from analyses.page import write_page
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.brea_2018.reproduction import log_folder, world_of_log
 from replay.checks import check_list, unknown_name
-from replay.files import check_path
+from replay.files import check_path, inside
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
@@ -56,33 +56,12 @@ def page_of_folders(
 ) -> Path:
     """Write the page of one or several folders.
 
-    Parameters
-    ----------
-    folders : sequence of path
-        Event logs, or folders that ``replay reproduce`` or ``replay recording`` wrote.
-    out : path, default "page.html"
-        The file to write.
-    experiment : str, optional
-        The experiment of a reproduction; by default the maze, or else the first.
-    learners : sequence of str
-        The learners of a reproduction; by default all whose logs were kept.
-    across_events : bool, default False
-        Whether causal chains continue from one replay event to the next.
-
-    Returns
-    -------
-    pathlib.Path
-        `out`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a folder contains neither a log nor results.
-    ValueError
-        If a folder is damaged or contains results of another command, or has no such experiment or
-        learner.
+    Folders are event logs, or were written by ``replay reproduce`` or ``replay recording``. By
+    default the maze of a reproduction is shown, or else its first experiment, with all learners
+    whose logs were kept.
     """
     shown: list[EventLog | DecodedResults] = []
+    has_choice = False
     for given in check_list("folders", folders):
         folder = check_path("folder", given)
         if (folder / "runs.parquet").is_file():
@@ -94,38 +73,40 @@ def page_of_folders(
                 "(manifest.json). Name a folder that EventLog.save, replay reproduce or replay "
                 "recording wrote."
             )
-        manifest = Results(folder).manifest()
-        if manifest.get("study") in ("recording", "recordings"):
-            shown += read_decoded(folder)
-        elif "experiments" in manifest and "learners" in manifest:
-            shown += _kept_logs(folder, experiment, learners)
-        else:
+        try:
+            shown += _shown(folder, experiment, learners)
+        except (AttributeError, LookupError, TypeError) as error:
             raise ValueError(
-                f"{folder} was written by {manifest.get('command', 'another command')}, and "
-                "contains no replay to show: a page shows event logs, and the results of replay "
-                "reproduce and replay recording."
-            )
+                f"{folder} holds results that this version cannot show ({error!r}). Run its "
+                "command again in another folder."
+            ) from error
+        has_choice = has_choice or "experiments" in Results(folder).manifest()
+    chosen = [name for name, has in {"experiment": experiment, "learner": learners}.items() if has]
+    if chosen and not has_choice:
+        raise ValueError(
+            f"--{chosen[0]} chooses among the results of replay reproduce, but none of the folders "
+            "holds any: name only the logs that the page should show."
+        )
     return write_page(shown, out, across_events=across_events)
 
 
+def _shown(
+    folder: Path, experiment: str | None, learners: Sequence[str]
+) -> Sequence[EventLog | DecodedResults]:
+    manifest = Results(folder).manifest()
+    if manifest.get("study") in ("recording", "recordings"):
+        return read_decoded(folder)
+    if "experiments" in manifest and "learners" in manifest:
+        return _kept_logs(folder, experiment, learners)
+    raise ValueError(
+        f"{folder} was written by {manifest.get('command', 'another command')}, and contains no "
+        "replay to show: a page shows event logs, and the results of replay reproduce and replay "
+        "recording."
+    )
+
+
 def read_log(folder: str | Path) -> EventLog:
-    """Read a log with its world, also if ``replay reproduce`` saved it without one.
-
-    Parameters
-    ----------
-    folder : path
-        A folder that `EventLog.save` wrote.
-
-    Returns
-    -------
-    EventLog
-        The log; its world is None if it is unknown.
-
-    Raises
-    ------
-    replay.LogError
-        If it cannot be read.
-    """
+    """Read a log with its world, also if ``replay reproduce`` saved it without one."""
     log = EventLog.load(folder)
     return EventLog.load(folder, world_of_log(folder)) if log.mdp is None else log
 
@@ -133,26 +114,11 @@ def read_log(folder: str | Path) -> EventLog:
 def read_decoded(folder: str | Path) -> list[DecodedResults]:
     """Read the results of ``replay recording``.
 
-    Parameters
-    ----------
-    folder : path
-        The result folder.
-
-    Returns
-    -------
-    list of DecodedResults
-        The tables of each animal, and its moves on its track.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a table is missing.
-    ValueError
-        If a table is damaged.
+    One result per animal: its tables, and its moves on its track.
     """
     results = Results(folder)
     state_size = results.manifest()["judgement"]["state_size"]
-    world = MDP.from_networkx(read_track(results.folder / "track.json"), bin_size=state_size)
+    world = MDP.from_networkx(read_track(inside(folder, "track.json")), bin_size=state_size)
     tables = [results.read(name) for name in _DECODED]
     if "animal" not in tables[0]:
         events, sequences, paths, steps = tables
@@ -179,7 +145,7 @@ def _kept_logs(folder: Path, experiment: str | None, learners: Sequence[str]) ->
     for learner in learners:
         if learner not in made:
             raise unknown_name(f"learner of {folder}:", learner, made)
-    places = [folder / log_folder(name, learner, 0, 0) for learner in learners or made]
+    places = [inside(folder, log_folder(name, learner, 0, 0)) for learner in learners or made]
     kept = [place for place in places if place.is_dir()]
     if not kept:
         raise FileNotFoundError(

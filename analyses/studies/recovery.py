@@ -104,20 +104,8 @@ def recover_sessions(
 ) -> pd.DataFrame:
     """Simulate recorded sessions, and compare the replay that is found with the true one.
 
-    Parameters
-    ----------
-    observer : Observer
-        Cells, gain and speed.
-    first, n_sessions : int
-        The first session and their number; sessions do not depend on each other.
-    seed : int, default 0
-        Seed of everything.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As :func:`analyses.recordings.recovery.recover.recovery` returns it, without states; `seed`
-        is the number of the session.
+    The table is that of :func:`analyses.recordings.recovery.recover.recovery`, without states;
+    sessions do not depend on each other.
 
     Examples
     --------
@@ -332,10 +320,7 @@ _GAIN = Column("how many times faster cells fire in ripples than in running")
 STUDY = Study(
     "recovery",
     "How much of a known replay does a recording find, and as which kind?",
-    "replay study recovery",
     plan=_plan,
-    describe=SizedPlan.describe,
-    pieces=SizedPlan.n_pieces,
     make=_make,
     summarise=_summarise,
     figures={"recovery": _draw},

@@ -30,23 +30,6 @@ SAME_PARAMETERS = {
 def animal_seed(seed: int, animal: int) -> int:
     """Return the seed of one animal: an animal runs the same laps with every learner.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of all animals, 0 or more.
-    animal : int
-        Number of the animal, 0 or more.
-
-    Returns
-    -------
-    int
-        The seed; those of different animals are independent.
-
-    Raises
-    ------
-    ValueError
-        If one of them is not a whole number from 0 on.
-
     Examples
     --------
     >>> animal_seed(0, 3) == animal_seed(0, 3), animal_seed(0, 3) == animal_seed(3, 0)
@@ -61,23 +44,6 @@ def parameters(learner: str | ModuleType, given: Mapping[str, Any] | None = None
     """Return the parameters of a learner that differ from its defaults.
 
     These are the ones of `SAME_PARAMETERS` that it has, then the given ones.
-
-    Parameters
-    ----------
-    learner : str or module
-        A name in ``LEARNERS``, or your own module.
-    given : mapping, optional
-        Parameters that replace those of `SAME_PARAMETERS`.
-
-    Returns
-    -------
-    dict
-        Name -> value.
-
-    Raises
-    ------
-    ValueError
-        If the learner or a parameter is unknown.
 
     Examples
     --------
@@ -102,32 +68,8 @@ def simulated_replays(
 ) -> Replays:
     """Simulate animals in a task, and classify all their replay in pauses.
 
-    Parameters
-    ----------
-    task : Task
-        The task.
-    learner : str or module
-        A name in ``LEARNERS``, or your own module.
-    given : mapping, optional
-        Its parameters, in addition to ``SAME_PARAMETERS``.
-    animals : iterable of int, default range(20)
-        Numbers of the animals, at least one.
-    seed : int, default 0
-        Seed of everything; an animal's own follows from it and its number.
-    behaviour : {"given", "own"}, default "given"
-        Whether the task gives the laps, or the learner chooses its actions.
-    counts : {"place sequences", "causal chains"}, default "place sequences"
-        What is counted.
-
-    Returns
-    -------
-    Replays
-        The tables, as `analyses.measures.animals.replays_of` returns them.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, a number is out of range, or there is no animal.
+    Parameters are `given` in addition to ``SAME_PARAMETERS``; the tables are those of
+    `analyses.measures.animals.replays_of`.
 
     Examples
     --------

@@ -36,27 +36,9 @@ def typical_replays(
 ) -> pd.DataFrame:
     """Choose typical sequences.
 
-    Parameters
-    ----------
-    chains : pandas.DataFrame
-        One row per causal chain: `animal, episode, phase, place, block, states, length,
-        orientation, kind`.
-    laps : pandas.DataFrame
-        One row per lap: `animal, episode, goal`.
-    min_length : int, default 5
-        Sequences of fewer states are not counted.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per kind, the most frequent first: `kind, orientation, phase, block, place, goal`
-        (-1 if there was none), `states` (a tuple, as replayed), `length`, `n_path` (how often this
-        path was replayed in this way), `n_kind` (sequences of this kind) and `n_all`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
+    One row per kind, the most frequent first. `n_path` is how often this path was replayed in this
+    way, `n_kind` the number of sequences of this kind, `n_all` of all; the goal is -1 if there was
+    none.
 
     Examples
     --------
@@ -100,27 +82,7 @@ def measure_typical_replay(
 ) -> pd.DataFrame:
     """Simulate animals in tasks, and choose typical examples of their replay.
 
-    Parameters
-    ----------
-    tasks : iterable of str
-        Names in ``TASKS``; by default all.
-    learners : iterable of str
-        Names in ``replay.learners.LEARNERS``; by default ``SHOWN_LEARNERS``.
-    n_animals : int, default 4
-        Animals of each learner in each task.
-    seed : int, default 0
-        Seed of everything.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `task, learner, min_length`, and the columns of `typical_replays`. All replay in pauses of
-        the whole protocol is counted. Laps are those of the task.
-
-    Raises
-    ------
-    ValueError
-        If a task or a learner is unknown.
+    All replay in pauses of the whole protocol is counted; the task gives the laps.
 
     Examples
     --------
@@ -198,10 +160,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "tasks",
     "What is typically replayed in the tasks of experiments?",
-    "replay study tasks",
     plan=_plan,
-    describe=TypicalReplayPlan.describe,
-    pieces=TypicalReplayPlan.n_pieces,
     make=_make,
     summarise=_summarise,
     figures={"tasks": _draw},

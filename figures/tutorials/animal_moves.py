@@ -17,8 +17,8 @@ import pandas as pd
 
 from analyses import classify
 from analyses.plots import plot_event, plot_replay_kinds, save
+from analyses.recordings.experience.visits import experience, find_visits
 from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.visits import experience, find_visits
 from replay import LEARNERS, MDP, feed
 
 given = [] if "ipykernel" in sys.modules else sys.argv[1:]

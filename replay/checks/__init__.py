@@ -4,6 +4,7 @@ Every number, flag, choice and column passes one of these functions once, where 
 toolkit; the code behind relies on that.
 """
 
+from replay.checks.memory import check_fits
 from replay.checks.names import (
     Named,
     UnknownNameError,
@@ -12,10 +13,19 @@ from replay.checks.names import (
     shown,
     unknown_name,
 )
-from replay.checks.tables import check_array, check_column, check_seconds, check_table
+from replay.checks.tables import (
+    check_array,
+    check_cells,
+    check_column,
+    check_seconds,
+    check_table,
+)
+from replay.checks.types import typed
+from replay.checks.user_files import errors_located, located
 from replay.checks.values import (
     LARGEST_NUMBER,
     MOST_STATES,
+    SMALLEST_BIN,
     check_bin_size,
     check_choice,
     check_flag,
@@ -26,7 +36,8 @@ from replay.checks.values import (
     check_whole,
 )
 
-__all__ = ["LARGEST_NUMBER", "MOST_STATES", "Named", "UnknownNameError", "check_array"]
-__all__ += ["check_bin_size", "check_choice", "check_column", "check_flag", "check_list"]
-__all__ += ["check_number", "check_seconds", "check_seed", "check_table", "check_text"]
-__all__ += ["check_whole", "known_arguments", "no_attribute", "shown", "unknown_name"]
+__all__ = ["LARGEST_NUMBER", "MOST_STATES", "SMALLEST_BIN", "Named", "UnknownNameError"]
+__all__ += ["check_array", "check_bin_size", "check_cells", "check_choice", "check_column"]
+__all__ += ["check_fits", "check_flag", "check_list", "check_number", "check_seconds", "check_seed"]
+__all__ += ["check_table", "check_text", "check_whole", "errors_located", "known_arguments"]
+__all__ += ["located", "no_attribute", "shown", "typed", "unknown_name"]

@@ -107,6 +107,8 @@ class Named(dict[str, _Value]):
     Examples
     --------
     >>> tracks = Named("track", {"linear": 1, "w_shaped": 2})
+    >>> tracks
+    2 tracks: linear, w_shaped
     >>> tracks["w_shape"]
     Traceback (most recent call last):
     replay.checks.names.UnknownNameError: Unknown track 'w_shape'. Did you mean 'w_shaped'? \
@@ -118,6 +120,10 @@ Choose from: linear, w_shaped.
     ) -> None:
         super().__init__(items)
         self._what = what
+
+    def __repr__(self) -> str:
+        """List the names; `dict(...)` shows what they stand for."""
+        return f"{len(self)} {self._what}s: {', '.join(self)}"
 
     def __missing__(self, name: object) -> NoReturn:
         """Raise an error that lists the known names."""

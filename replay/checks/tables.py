@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from replay.checks.names import shown
 
-__all__ = ["check_array", "check_column", "check_seconds", "check_table"]
+__all__ = ["check_array", "check_cells", "check_column", "check_seconds", "check_table"]
 
+_NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
 _LONGEST_STEP = 60.0  # seconds
+_MOST_NAMED = 20  # columns in a message
 
 
 def check_table(table: object, columns: Iterable[str], name: str) -> pd.DataFrame:
@@ -54,13 +56,43 @@ def check_table(table: object, columns: Iterable[str], name: str) -> pd.DataFram
     missing = [column for column in needed if column not in table]
     if missing:
         raise ValueError(
-            f"{name} lacks the columns {missing}: it needs {needed} and has {list(table.columns)}."
+            f"{name} lacks the columns {missing}: it needs {needed} and has "
+            f"{', '.join(map(shown, table.columns[:_MOST_NAMED])) or 'none'}."
         )
     if not table.columns.is_unique:
         twice = [column for column in needed if (table.columns == column).sum() > 1]
         if twice:
             raise ValueError(f"{name} has the column {twice[0]!r} more than once: keep one.")
     return table
+
+
+_PLAIN = {"string", "integer", "floating", "mixed-integer-float", "boolean", "empty", "categorical"}
+
+
+def check_cells(table: pd.DataFrame, name: str) -> None:
+    """Check that each column of a table holds numbers only, texts only, or lists only.
+
+    Examples
+    --------
+    >>> check_cells(pd.DataFrame({"mean": [0.5, {}]}), "rates")
+    Traceback (most recent call last):
+    ValueError: The column 'mean' of rates must hold numbers only, texts only or lists only; row 1 \
+has {}.
+    """
+    for place, column in enumerate(table.columns):
+        cells = table.iloc[:, place]
+        kind = pd.api.types.infer_dtype(cells, skipna=True)
+        if kind in _PLAIN or kind.startswith("datetime"):
+            continue
+        known = cells[[isinstance(each, list | tuple | np.ndarray) for each in cells]]
+        if kind == "mixed" and len(known) + cells.isna().sum() == len(cells):
+            continue
+        kinds = (*_NUMBER, str) if len(known) == 0 else ()
+        odd = [row for row, each in enumerate(cells) if not isinstance(each, kinds)] or [0]
+        raise ValueError(
+            f"The column {column!r} of {name} must hold numbers only, texts only or lists only; "
+            f"row {odd[0]} has {shown(cells.iloc[odd[0]])}."
+        )
 
 
 def check_column(
@@ -95,7 +127,8 @@ def check_column(
     Raises
     ------
     ValueError
-        If a value is of another kind or outside the limits; the message names the row.
+        If a value is of another kind or outside the limits; the message names the row as the
+        table's index does.
 
     See Also
     --------
@@ -225,7 +258,8 @@ def check_array(
     if not fits.all():
         row = int(np.flatnonzero(~fits)[0])
         place = [int(index) for index in np.unravel_index(row, given.shape)]
-        where = f"row {row}" if given.ndim == 1 else f"entry {place}"
+        names = values.index.tolist() if isinstance(values, pd.Series) else range(len(flat))
+        where = f"row {shown(names[row])}" if given.ndim == 1 else f"entry {place}"
         value = shown(flat[row])
         raise ValueError(
             f"{what} must hold {expected}; {where} has {value}.{' ' * bool(hint)}{hint}"

@@ -11,7 +11,14 @@ import numpy as np
 
 from replay.checks.names import shown, unknown_name
 
-__all__ = ["LARGEST_NUMBER", "MOST_STATES", "check_bin_size", "check_choice", "check_flag"]
+__all__ = [
+    "LARGEST_NUMBER",
+    "MOST_STATES",
+    "SMALLEST_BIN",
+    "check_bin_size",
+    "check_choice",
+    "check_flag",
+]
 __all__ += ["check_list", "check_number", "check_seed", "check_text", "check_whole"]
 
 LARGEST_NUMBER = 1e100
@@ -22,7 +29,9 @@ MOST_STATES = 10_000_000
 """Limit of the number of states in logs, trees and recorded experience, since tables are as long as
 the largest number of a state."""
 
-_SMALLEST_BIN = 0.5  # cm
+SMALLEST_BIN = 0.5
+"""The narrowest bin of a track, or cell of a maze, in cm; less is hardly meant in cm."""
+
 _MOST_SMALL_BINS = 500
 _LARGEST = 2**63 - 1
 _ANY = 2**4096  # numpy accepts whole numbers of any size as seeds
@@ -154,7 +163,7 @@ def check_bin_size(size: float, n_bins: int) -> None:
     Traceback (most recent call last):
     ValueError: bin_size is in cm, and 0.05 makes 3,000 bins of the track: multiply metres by 100.
     """
-    if size < _SMALLEST_BIN and n_bins > _MOST_SMALL_BINS:
+    if size < SMALLEST_BIN and n_bins > _MOST_SMALL_BINS:
         raise ValueError(
             f"bin_size is in cm, and {size:g} makes {n_bins:,} bins of the track: multiply metres "
             "by 100."
@@ -294,7 +303,10 @@ def check_list(name: str, values: object) -> tuple[Any, ...]:
     """
     if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and values.ndim == 0):
         raise ValueError(_message(f"{name} must be a list", values, ""))
-    return tuple(values)
+    try:
+        return tuple(values)
+    except Exception as error:  # objects may raise anything here
+        raise ValueError(_message(f"{name} must be a list", values, f"({error})")) from error
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:

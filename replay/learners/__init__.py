@@ -1,11 +1,11 @@
-"""The learners, one short file each, and the list of them.
+"""The learners, a file or a folder each, and the list of them.
 
 :mod:`replay.learners.contract` defines what a learner is and how to write one.
 """
 
 from typing import Any
 
-from replay.checks import Named, unknown_name
+from replay.checks import Named, located, unknown_name
 from replay.learners import (
     adaptive_attractor,
     bayes_adaptive,
@@ -29,7 +29,7 @@ from replay.learners import (
     successor_dyna,
     trajectory_sampling,
 )
-from replay.learners.contract import Learner, LearnerModule, resolve
+from replay.learners.contract import Learner, LearnerModule, own_file, resolve
 from replay.learners.from_file import learner_from_file
 
 __all__ = ["LEARNERS", "Learner", "check_computes_values", "find_learner"]
@@ -118,16 +118,21 @@ def find_learner(learner: str | LearnerModule | Learner, params: Any = None) -> 
             return found
         return resolve(found.module, params, name=found.name, defaults=found.params)
     if not isinstance(learner, str):
-        return resolve(learner, params)
+        return _own(learner, params)
     if learner.endswith(".py"):
         own = learner_from_file(learner)
         if own.__name__ in LEARNERS:
             raise ValueError(f"There is a learner {own.__name__!r} already: rename {learner!r}.")
-        return resolve(own, params)
+        return _own(own, params)
     if learner not in LEARNERS:
         raise unknown_name("learner", learner, LEARNERS)
     module, defaults = LEARNERS[learner]
     return resolve(module, params, name=learner, defaults=defaults)
+
+
+def _own(module: LearnerModule, params: Any) -> Learner:
+    file = own_file(module)
+    return resolve(module, params) if file is None else located(resolve, file)(module, params)
 
 
 def check_computes_values(learner: str | LearnerModule | Learner, params: Any = None) -> None:

@@ -59,12 +59,12 @@ class Params(NamedTuple):
     ----------
     drift : float
         beta: weight with which the context called up by an item enters the present one.
-    item_to_context, context_to_item : float
-        gamma_fc and gamma_cf: rates at which items and contexts are associated.
+    item_to_context : float
+        gamma_fc: rate at which items are associated with contexts; gamma_cf, the other way, is 1.
     salience : float
-        Relative increase of these rates by a reward of 1.
+        Relative increase of both rates by a reward of 1.
     replay_share : float
-        Fraction of these rates at which reactivated items are associated again.
+        Fraction of both rates at which reactivated items are associated again.
     choice_exponent : float
         The probability of a place is proportional to this power of its activation.
     stopping : float
@@ -75,7 +75,6 @@ class Params(NamedTuple):
 
     drift: Annotated[float, Between(0.01, 1.0)] = 0.8
     item_to_context: ranges.Share = 0.2
-    context_to_item: ranges.Share = 1.0
     salience: ranges.NotNegative = 1.0
     replay_share: ranges.Share = 0.01
     choice_exponent: Annotated[float, Between(0.0, 100.0)] = 5.0
@@ -170,7 +169,7 @@ def _associate(params: Params, memory: Memory, item: int, which: int, rate: floa
     c = memory.context[which]
     for j in range(memory.known.n[0]):
         memory.to_context[item, j] += rate * params.item_to_context * c[j]
-        memory.to_item[j, item] += rate * params.context_to_item * c[j]
+        memory.to_item[j, item] += rate * c[j]
 
 
 def _encode(params: Params, memory: Memory, item: int, reward: float) -> None:

@@ -90,9 +90,11 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import (
     TYPE_CHECKING,
     Annotated,  # noqa: F401 (of the examples above)
@@ -108,6 +110,7 @@ from numpy.typing import NDArray
 from replay.checks import LARGEST_NUMBER, shown
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer
 from replay.parts.policies import epsilon_greedy
+from replay.parts.steps_and_pauses import Pause, Sizes, Transition
 
 if TYPE_CHECKING:
     from replay.worlds.mdp import MDP
@@ -162,78 +165,6 @@ class Choice(NamedTuple):
     """
 
     names: tuple[str, ...]
-
-
-class Sizes(NamedTuple):
-    """Sizes for which the memory of a learner must have room.
-
-    Attributes
-    ----------
-    n_states, n_actions : int
-        Size of the world.
-    n_transitions : int
-        The largest possible number of distinct transitions (state, action, next state).
-    n_steps : int
-        The largest possible number of steps in an episode.
-    n_links : int
-        The largest possible number of distinct pairs of the terminal state in which an episode
-        ended and the first state of that episode or of the next one.
-    way_back : ndarray of int32, shape (n_states, n_actions), optional
-        The action that undoes each pair, -1 if there is none; only with `needs_way_back`.
-    """
-
-    n_states: int
-    n_actions: int
-    n_transitions: int
-    n_steps: int
-    n_links: int = 0
-    way_back: NDArray[np.int32] | None = None
-
-
-class Transition(NamedTuple):
-    """One step of experience.
-
-    Attributes
-    ----------
-    state, action : int
-        The state in which the step began, and the action.
-    reward : float
-        The reward, which is finite.
-    next_state : int
-        The state that was entered; at an end, the terminal state.
-    next_action : int
-        The action drawn in `next_state`, or, after an end, in the first state of the next
-        episode; -1 if it is drawn after learning.
-    terminated, truncated : bool
-        Whether the episode ended in a terminal state, or was truncated.
-    """
-
-    state: int
-    action: int
-    reward: float
-    next_state: int
-    next_action: int
-    terminated: bool
-    truncated: bool
-
-
-class Pause(NamedTuple):
-    """A moment at which a learner may replay.
-
-    Attributes
-    ----------
-    phase : int
-        ``STEP`` after a step, ``EPISODE_END`` after the last one of an episode, ``START`` in the
-        first state of the next one, ``REST`` between them (of :mod:`replay.log.backups`).
-    state : int
-        The state of the agent; at rest, that in which the last episode ended.
-    terminated : bool
-        Whether the episode has just ended in this state, a terminal one.
-    """
-
-    phase: int
-    state: int
-    terminated: bool
 
 
 class Known(NamedTuple):
@@ -343,7 +274,7 @@ def replay(
     rng : numpy.random.Generator
         Source of randomness, for replay alone.
     log : BackupBuffer
-        The first argument of `record`.
+        The first argument of `record`; None if nothing is logged.
     """
 
 
@@ -510,8 +441,9 @@ class Learner:
         The functions of the module.
     replay, act, explore, causes, n_words : callable
         The hooks of the module, or the defaults.
-    explores : bool
-        Whether the module has `explore`, so that replay before the first step is possible.
+    replays, explores : bool
+        Whether the module has `replay`; and whether it has `explore`, so that replay before the
+        first step is possible.
     compiled : bool
         Whether its functions are compiled.
     """
@@ -523,7 +455,7 @@ class Learner:
     init: Callable[[Any, Sizes], Any]
     learn: Callable[[Any, Any, Transition, BackupBuffer], None]
     most_backups: Callable[[Any, Any], int]
-    replay: Callable[[Any, Any, Pause, np.random.Generator, BackupBuffer], None]
+    replay: Callable[[Any, Any, Pause, np.random.Generator | None, BackupBuffer | None], None]
     act: Callable[[Any, Any, int, np.random.Generator], int]
     explore: Callable[[Any, Any, MDP | None], None]
     causes: Callable[[Any], NDArray[np.int64]]
@@ -542,8 +474,11 @@ class Learner:
     """Whether its model knows each move in both directions."""
     forgets_at_end: bool
     """Whether its model is emptied at the end of each episode."""
+    replays: bool
     explores: bool
     compiled: bool
+    file: str | None = None
+    """The user's file that defines it; None for the toolkit's own learners."""
 
     @property
     def choices(self) -> dict[str, tuple[str, ...]]:
@@ -616,7 +551,8 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
             f"Params of the learner {name!r} must be a NamedTuple with {' and '.join(expected)}."
         )
     ranges: dict[str, Between | Choice] = dict.fromkeys(expected, Between(0.0, 1.0))
-    ranges |= _ranges(type(defaults))
+    kind: type = type(defaults)
+    ranges |= _ranges(kind)
     checked = _checked(name, defaults, params, ranges)
     on_policy = bool(hooks["learns_on_policy"](checked))
     return Learner(
@@ -639,15 +575,29 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
         needs_episodes=bool(hooks["needs_episodes"](checked)),
         needs_way_back=bool(hooks["needs_way_back"](checked)),
         forgets_at_end=bool(hooks["forgets_at_end"](checked)),
+        replays=hooks["replay"] is not replay,
         explores=hooks["explore"] is not explore,
         compiled=bool(getattr(module, "COMPILED", True)),
+        file=own_file(module),
     )
+
+
+def own_file(module: Any) -> str | None:
+    """Return the file of a user's learner; None if all its functions are ours."""
+    functions = [getattr(module, name, None) for name in (*_NEEDED, "replay", "act")]
+    codes = [
+        inspect.unwrap(each).__code__.co_filename
+        for each in functions
+        if inspect.isfunction(each) and not each.__module__.startswith("replay.")
+    ]
+    return getattr(module, "__file__", codes[0]) if codes else None
 
 
 _NEEDED = ("Params", "Memory", "init", "learn", "most_backups")
 _NOUNS = {float: "a number", int: "a whole number", bool: "True or False"}
 
 
+@cache
 def _ranges(kind: type) -> dict[str, Between | Choice]:
     """Read the ranges of parameters from their annotations."""
     hints = get_type_hints(kind, include_extras=True)
@@ -697,6 +647,8 @@ def _chosen(name: str, key: str, value: Any, choices: tuple[str, ...]) -> int:
 
 
 def _scalar(name: str, key: str, value: Any, default: Any) -> Any:
+    if type(value) is type(default) and value == value:
+        return value
     is_flag = isinstance(value, bool | np.bool_)
     number = None
     if isinstance(value, int | float | np.integer | np.floating | np.bool_):

@@ -47,29 +47,12 @@ __all__ += ["n_words", "needs_way_back", "replay"]
 class Params(NamedTuple):
     """Parameters of Dyna-Q.
 
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+
     Attributes
     ----------
-    discount : float
-        Discount factor per step.
-    epsilon : float
-        Probability of a uniformly random action.
     n_replays : int
         Number of backups drawn from the model per pause.
-    backup_cost : float
-        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
-        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
-    mean_backups : float
-        Mean number of backups after which a pause ends at random; infinite: it does not.
-    learning_rate : float
-        Fraction of the distance to its target by which an action value moves. The first backup of
-        a pair whose initial value is infinite goes all the way.
-    initial_value : float
-        Action value of an untried pair; infinite: untried actions are preferred.
-    forgetting, surprise_rate : float
-        How the model follows a changing world; see :mod:`replay.parts.forgetting`.
-    reversible : bool
-        Whether each move, once made, is known in both directions. The reverse move is assumed to
-        earn nothing until it is tried.
     """
 
     discount: ranges.Share = 0.99
@@ -79,8 +62,6 @@ class Params(NamedTuple):
     mean_backups: ranges.Mean = np.inf
     learning_rate: ranges.Share = 0.1
     initial_value: ranges.InitialValue = 0.0
-    forgetting: ranges.Share = 0.0
-    surprise_rate: ranges.Share = 0.0
     reversible: bool = False
 
 
@@ -123,8 +104,6 @@ def init(params: Params, sizes: Sizes) -> Memory:
         n_states,
         n_actions,
         sizes.n_transitions,
-        forgetting=params.forgetting,
-        surprise_rate=params.surprise_rate,
         way_back=sizes.way_back,
     )
     Q = np.full((n_states, n_actions), params.initial_value)
@@ -148,12 +127,12 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     note_experience(params, memory.earnings, memory.action_values, transition)
     q_learning.learn(params, memory, transition, log)
     model, outcomes = memory.model, memory.outcomes
-    remember_outcome(outcomes, model, params.surprise_rate, transition)
+    remember_outcome(outcomes, model, transition)
     s, a, s_next = transition.state, transition.action, transition.next_state
     back = unknown_way_back(model, s, a, s_next, transition.terminated)
     if back >= 0:
         way_back = Transition(s_next, back, 0.0, s, -1, False, False)
-        remember_outcome(outcomes, model, params.surprise_rate, way_back)
+        remember_outcome(outcomes, model, way_back)
         assume(model, s_next, back)
 
 
@@ -162,21 +141,7 @@ def back_up_edge(
 ) -> int:
     """Back up an edge of the model.
 
-    Parameters
-    ----------
-    params : Params
-    memory : Memory
-        Its action values are changed.
-    edge : int
-        The place of the edge in the model.
-    phase, pop, cause : int
-        As :func:`replay.log.backups.record` takes them.
-    log : BackupBuffer
-
-    Returns
-    -------
-    int
-        The row of the backup in the log.
+    `edge` is a row of ``model.edges``; return the row of the log.
     """
     Q, known, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes.rows[edge]
     s, a, s_next, r = known["state"], known["action"], known["next_state"], outcome["reward"]

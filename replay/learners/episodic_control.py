@@ -32,14 +32,10 @@ __all__ += ["most_backups", "n_words", "needs_episodes", "replay"]
 class Params(NamedTuple):
     """Parameters of episodic control.
 
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+
     Attributes
     ----------
-    discount : float
-        Discount factor per step.
-    epsilon : float
-        Probability of a uniformly random action.
-    act_before_update : bool
-        Whether the next action is drawn before the update of a step, as in the published code.
     initial_value : float
         Action value of a pair without return; infinite: untried actions are preferred, and a pair
         tried in the unfinished episode is avoided.

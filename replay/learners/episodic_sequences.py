@@ -53,19 +53,12 @@ _VISIT = np.dtype([("total", np.float64), ("place", np.int64), ("row", np.int64)
 class Params(NamedTuple):
     """Parameters of episodic control by sequences.
 
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+
     Attributes
     ----------
-    discount : float
-        Discount factor per step.
-    epsilon : float
-        Probability of a uniformly random action.
     expected_return : float
         The return expected a priori: a sequence is remembered if it earned more.
-    backup_cost : float
-        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
-        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
-    mean_backups : float
-        Mean number of backups after which a pause ends at random; infinite: it does not.
     """
 
     discount: ranges.Share = 0.99
@@ -124,7 +117,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
     return Memory(
         np.zeros(shape),
         np.full(shape, -np.inf),
-        np.empty((sizes.n_states, sizes.n_states), dtype=_MOVE),
+        np.zeros((sizes.n_states, sizes.n_states), dtype=_MOVE),
         np.zeros(sizes.n_states, dtype=np.int64),
         np.full(3, -1, dtype=np.int64),
         episode(sizes.n_steps),

@@ -5,18 +5,16 @@ pair is queued when the value of one of its successors has changed; its priority
 change that its backup would make, and each pop backs up one pair. A small backup, as in
 :mod:`replay.learners.prioritized_sweeping`, knows which successor changed and costs one addition; a
 full backup averages over all successors, but its effect is known before it is made. Pairs therefore
-compete here, by their change or by the gain of their backup.
+compete here, and not states.
 
 With an empty queue no backup would change an action value by more than `min_priority`: the action
-values solve the learned model. A forgotten pair keeps its action value until it is tried again.
+values solve the learned model.
 
 References
 ----------
 .. [1] Moore & Atkeson (1993), Prioritized sweeping. https://doi.org/10.1007/BF00993104
 .. [2] Peng & Williams (1993), Efficient learning and planning within the Dyna framework.
    https://doi.org/10.1177/105971239300100403
-.. [3] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
-   https://doi.org/10.1038/s41593-018-0232-z
 """
 
 from typing import NamedTuple
@@ -28,52 +26,27 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
-from replay.parts import forgetting, priorities, retention, sweeping
-from replay.parts.evaluation import Evaluation, worth_of_backup
+from replay.parts import forgetting, moments, pauses, priority_queue, world_model
 from replay.parts.pauses import Earnings
 from replay.parts.policies import best_tried
-from replay.parts.priority_queue import PriorityQueue, remove
-from replay.parts.sweeping import Popped, causes, evaluates, needs_way_back
+from replay.parts.priority_queue import PriorityQueue, remove, set_priority
 from replay.parts.world_model import WorldModel
 
-__all__ = ["Memory", "Params", "causes", "description", "evaluates", "init", "learn"]
-__all__ += ["most_backups", "n_words", "needs_way_back", "replay"]
+__all__ = ["Memory", "Params", "causes", "description", "init", "learn", "most_backups"]
+__all__ += ["n_words", "needs_way_back", "replay"]
 
 
 class Params(NamedTuple):
     """Parameters of prioritized sweeping with full backups.
 
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+
     Attributes
     ----------
-    discount : float
-        Discount factor per step.
-    epsilon : float
-        Probability of a uniformly random action.
     max_pops : int
         Largest number of pairs backed up per pause.
     min_priority : float
         Backups that would change a value by less are not queued.
-    backup_cost : float
-        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
-        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
-    mean_backups : float
-        Mean number of backups after which a pause ends at random; infinite: it does not.
-    initial_value : float
-        Action value of an untried pair. Infinite: untried actions are preferred, and left out
-        of maxima.
-    priority : {"change", "need", "recency", "first_in", "random", "gain", "expected_value"}
-        Which of the queued pairs is backed up next; see :data:`replay.parts.priorities.PRIORITIES`.
-    replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
-        The pauses in which pairs are backed up; see :data:`replay.parts.priorities.MOMENTS`.
-    forgetting, surprise_rate : float
-        How the model follows a changing world; see :mod:`replay.parts.forgetting`.
-    reversible : bool
-        Whether each move, once made, is known in both directions. The reverse move is assumed to
-        earn nothing until it is tried.
-    retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
-        What a bounded memory keeps; see :func:`replay.parts.retention.retain`.
-    capacity : float
-        Bound of the memory, in episodes or transitions; infinite: none.
     """
 
     discount: ranges.Share = 0.99
@@ -83,13 +56,8 @@ class Params(NamedTuple):
     backup_cost: ranges.NotNegative = 0.0
     mean_backups: ranges.Mean = np.inf
     initial_value: ranges.InitialValue = 0.0
-    priority: ranges.Priority = priorities.CHANGE
-    replay_at: ranges.Moment = priorities.EACH_STEP
-    forgetting: ranges.Share = 0.0
-    surprise_rate: ranges.Share = 0.0
+    replay_at: ranges.Moment = moments.EACH_STEP
     reversible: bool = False
-    retention: ranges.Retention = retention.EPISODES
-    capacity: ranges.Capacity = np.inf
 
 
 class Memory(NamedTuple):
@@ -106,11 +74,9 @@ class Memory(NamedTuple):
     changed : ndarray of int32, shape (n_states * n_actions,)
         The successor whose change queued the pair.
     model : WorldModel
-        The remembered transitions.
+        The transitions observed.
     queue : PriorityQueue
         The pairs that wait for a backup, as s * n_actions + a.
-    evaluation : Evaluation or None
-        Gain and need, if the priority depends on them.
     earnings : Earnings
         Rewards and changes of values so far, on which the end of a pause depends.
     """
@@ -121,16 +87,23 @@ class Memory(NamedTuple):
     changed: NDArray[np.int32]
     model: WorldModel
     queue: PriorityQueue
-    evaluation: Evaluation | None
     earnings: Earnings
 
 
 def description(params: Params) -> Description:
     """Describe what is stored, and what is replayed, when and why."""
-    stores = retention.describe_model(params.retention, params.capacity)
-    priority = priorities.describe_priority(params.priority, "Q")
-    source = "Moore & Atkeson 1993, Peng & Williams 1993"
-    return Description(stores, priorities.phases_of(params.replay_at), priority, source)
+    stores, source = "a model of all transitions", "Moore & Atkeson 1993, Peng & Williams 1993"
+    return Description(stores, moments.phases_of(params.replay_at), "largest change of Q", source)
+
+
+def needs_way_back(params: Params) -> bool:
+    """Whether the model knows both directions of a move at once."""
+    return params.reversible
+
+
+def causes(memory: Memory) -> NDArray[np.int64]:
+    """List the backup that queued each pair, as rows of the log; -1 for none."""
+    return priority_queue.causes_of(memory.queue)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
@@ -138,19 +111,20 @@ def init(params: Params, sizes: Sizes) -> Memory:
     Q = np.full((sizes.n_states, sizes.n_actions), params.initial_value)
     V = np.full(sizes.n_states, params.initial_value if params.initial_value < np.inf else 0.0)
     changed = np.full(Q.size, -1, dtype=np.int32)
-    return Memory(
-        Q, V, np.zeros(Q.shape), changed, *sweeping.sweeping_memory(params, sizes, Q.size)
-    )
+    model = world_model.world_model(*Q.shape, sizes.n_transitions, way_back=sizes.way_back)
+    queue = priority_queue.priority_queue(Q.size)
+    return Memory(Q, V, np.zeros(Q.shape), changed, model, queue, pauses.earnings())
 
 
 def most_backups(params: Params, memory: Memory) -> int:
     """Return an upper bound of the backups of the next step."""
-    return 2 + params.max_pops * priorities.most_pauses(params.replay_at)
+    return 2 + params.max_pops * moments.most_pauses(params.replay_at)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q and R of each pair, V of each state, the model and the queue."""
-    return 2 * known.pairs + known.states + sweeping.sweeping_words(params, memory)
+    held = world_model.model_words(memory.model) + priority_queue.queue_words(memory.queue)
+    return 2 * known.pairs + known.states + held + pauses.earnings_words(params)
 
 
 def _expected(params: Params, memory: Memory, s: int, a: int) -> float:
@@ -164,15 +138,6 @@ def _expected(params: Params, memory: Memory, s: int, a: int) -> float:
     return float(memory.rewards[s, a] + params.discount * total / model.visits[s, a])
 
 
-def _worth(params: Params, memory: Memory, evaluated: Evaluation, pair: int) -> float:
-    """Return the expected value of backing up a pair; 0 if the pair was forgotten."""
-    Q = memory.action_values
-    s, a = pair // Q.shape[1], pair % Q.shape[1]
-    if memory.model.visits[s, a] == 0.0:
-        return 0.0
-    return worth_of_backup(evaluated, params, Q, s, a, _expected(params, memory, s, a))
-
-
 def _queue_predecessors(params: Params, memory: Memory, s_next: int, cause: int) -> None:
     """Queue the pairs that lead to a state whose value has changed."""
     Q, edges, queue = memory.action_values, memory.model.edges, memory.queue
@@ -183,7 +148,10 @@ def _queue_predecessors(params: Params, memory: Memory, s_next: int, cause: int)
         if queue.position[pair] < 0:
             memory.changed[pair] = s_next
         change = abs(_expected(params, memory, s, a) - Q[s, a])
-        sweeping.queue_change(params, queue, pair, change, cause)
+        if change > params.min_priority:
+            set_priority(queue, pair, change, cause)
+        else:
+            remove(queue, pair)
         edge = edges[edge]["next_in"]
 
 
@@ -194,7 +162,6 @@ def _set_value(params: Params, memory: Memory, s: int, a: int, after: float, cau
     Q[s, a] = after
     V[s] = best_tried(Q, s)
     remove(memory.queue, s * Q.shape[1] + a)
-    retention.revalue(memory.model, params.retention, s, a, after)
     if V[s] != value:
         _queue_predecessors(params, memory, s, cause)
 
@@ -203,11 +170,10 @@ def _try(params: Params, memory: Memory, transition: Transition, log: BackupBuff
     """Count a transition and back up its pair."""
     Q, R, model = memory.action_values, memory.rewards, memory.model
     s, a, r, s_next, _, terminated, _ = transition
-    kept = forgetting.remember(model, params.surprise_rate, s, a, s_next, terminated)
+    kept = forgetting.remember(model, s, a, s_next, terminated)
     R[s, a] = (R[s, a] * kept + r) / (kept + 1)
     if terminated:
         memory.values[s_next] = 0.0
-    retention.retain(model, params.retention, params.capacity, s, a, Q[s, a])
     after = _expected(params, memory, s, a)
     record(log, ONLINE, s, a, s_next, Q[s, a], after, r)
     _set_value(params, memory, s, a, after, -1)
@@ -216,7 +182,7 @@ def _try(params: Params, memory: Memory, transition: Transition, log: BackupBuff
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Learn from the transition, and from its reverse if that is assumed."""
     s, a, _, s_next, _, terminated, _ = transition
-    sweeping.note_transition(params, memory, transition)
+    pauses.note_experience(params, memory.earnings, memory.action_values, transition)
     _try(params, memory, transition, log)
     back = forgetting.unknown_way_back(memory.model, s, a, s_next, terminated)
     if back >= 0:
@@ -224,17 +190,21 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
         forgetting.assume(memory.model, s_next, back)
 
 
-def _back_up(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) -> None:
-    """Back up a pair, unless it was forgotten after it was queued."""
-    pair, n_actions = popped.item, memory.action_values.shape[1]
-    s, a, s_next = pair // n_actions, pair % n_actions, memory.changed[pair]
-    if memory.model.visits[s, a] > 0.0:
-        after = _expected(params, memory, s, a)
-        row = sweeping.log_backup(params, memory, popped, s, a, s_next, after, log)
-        _set_value(params, memory, s, a, after, row)
-
-
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Back up pairs from the queue."""
-    n_pops = params.max_pops if priorities.is_due(params.replay_at, pause.phase) else 0
-    sweeping.sweep_queue(_back_up, _worth, params, memory, n_pops, pause, rng, log)
+    """Pop pairs from the queue, and back them up."""
+    Q, queue = memory.action_values, memory.queue
+    n_pops = params.max_pops if moments.is_due(params.replay_at, pause.phase) else 0
+    for n in range(n_pops):
+        if queue.size[0] == 0:
+            break
+        priority = queue.priority[0]
+        if not pauses.goes_on(params, memory.earnings, priority, rng):
+            break
+        pair = priority_queue.pop(queue)
+        s, a, s_next = pair // Q.shape[1], pair % Q.shape[1], memory.changed[pair]
+        before, after, cause = Q[s, a], _expected(params, memory, s, a), queue.cause[pair]
+        pauses.note_change(params, memory.earnings, before, after)
+        row = record(
+            log, pause.phase, s, a, s_next, before, after, np.nan, priority, pop=n, cause=cause
+        )
+        _set_value(params, memory, s, a, after, row)

@@ -32,12 +32,10 @@ __all__ += ["n_words"]
 class Params(NamedTuple):
     """Parameters of n-step temporal-difference learning.
 
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+
     Attributes
     ----------
-    discount : float
-        Discount factor per step.
-    epsilon : float
-        Probability of a uniformly random action.
     learning_rate : float
         Fraction of the error that is added. The first update of a pair whose initial value is
         infinite goes all the way.
@@ -45,8 +43,6 @@ class Params(NamedTuple):
         Number of rewards in the return.
     trace_decay : float
         Traces decay by discount * trace_decay per step; 0 is the textbook's learner.
-    initial_value : float
-        Action value of an untried pair; infinite: untried actions are preferred.
     """
 
     discount: ranges.Share = 0.99

@@ -36,21 +36,15 @@ __all__ += ["most_backups", "n_words"]
 class Params(NamedTuple):
     """Parameters of Q(lambda).
 
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+
     Attributes
     ----------
-    discount : float
-        Discount factor per step.
-    epsilon : float
-        Probability of a uniformly random action.
     learning_rate : float
         Fraction of the temporal-difference error that is added. The first update of a pair whose
         initial value is infinite goes all the way.
     trace_decay : float
         Lambda: traces decay by discount * trace_decay per step.
-    initial_value : float
-        Action value of an untried pair; infinite: untried actions are preferred.
-    act_before_update : bool
-        Whether the next action is drawn before the update of a step, as in the published code.
     """
 
     discount: ranges.Share = 0.99

@@ -27,20 +27,13 @@ __all__ += ["most_backups", "n_words", "target"]
 class Params(NamedTuple):
     """Parameters of Q-learning.
 
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+
     Attributes
     ----------
-    discount : float
-        Discount factor per step.
-    epsilon : float
-        Probability of a uniformly random action.
-    learning_rate : float
-        Fraction of the distance to its target by which an action value moves. The first backup of
-        a pair whose initial value is infinite goes all the way.
     initial_value : float
         Action value of an untried pair. Infinite: untried actions are preferred, and left out
         of maxima. Large and finite: optimistic Q-learning.
-    act_before_update : bool
-        Whether the next action is drawn before the update of a step, as in the published code.
     """
 
     discount: ranges.Share = 0.99
@@ -95,23 +88,7 @@ def target(
     next_state: int,
     terminated: bool,
 ) -> float:
-    """Return the target of a backup, r + discount * max Q(s', .).
-
-    Parameters
-    ----------
-    params : NamedTuple
-        Has ``discount``.
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    reward : float
-    next_state : int
-    terminated : bool
-        Whether the transition ended the episode; its target is then the reward.
-
-    Returns
-    -------
-    float
-    """
+    """Return the target of a backup, r + discount * max Q(s', .)."""
     if terminated:
         return reward
     return float(reward + params.discount * best_tried(action_values, next_state))
@@ -128,21 +105,7 @@ def back_up(
 ) -> float:
     """Move one action value towards its target.
 
-    Parameters
-    ----------
-    params : NamedTuple
-        Has ``discount`` and ``learning_rate``.
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q, changed in place.
-    s, a : int
-        The pair.
-    reward, next_state, terminated
-        Its outcome, as `target` takes it.
-
-    Returns
-    -------
-    float
-        The action value before the backup.
+    Return the value before. Infinite stands for untried: the first backup goes all the way.
     """
     towards = target(params, action_values, reward, next_state, terminated)
     before: float = action_values[s, a]

@@ -1,4 +1,4 @@
-"""Ranges of parameters, by the kind of quantity that a parameter is.
+"""Ranges of parameters, by the kind of quantity that a parameter is, and what shared ones mean.
 
 A learner's ``Params`` uses them as annotations, ``discount: ranges.Share = 0.99``. They are made of
 :class:`replay.learners.contract.Between` and :class:`replay.learners.contract.Choice`.
@@ -9,13 +9,12 @@ from typing import Annotated
 
 from replay.checks import LARGEST_NUMBER
 from replay.learners.contract import Between, Choice
+from replay.parts.moments import MOMENTS
 from replay.parts.policies import POLICIES
-from replay.parts.priorities import MOMENTS, PRIORITIES
-from replay.parts.retention import RETENTION
 
-__all__ = ["Capacity", "Count", "DiscountBelowOne", "Finite", "InitialValue"]
-__all__ += ["InverseTemperature", "Mean", "Moment", "NotNegative", "PolicyKind"]
-__all__ += ["PositiveCount", "Priority", "Retention", "Share", "Threshold"]
+__all__ = ["Count", "DiscountBelowOne", "InitialValue", "InverseTemperature", "Mean"]
+__all__ += ["SHARED", "Moment", "NotNegative", "PolicyKind", "PositiveCount", "Share"]
+__all__ += ["Threshold"]
 
 Share = Annotated[float, Between(0.0, 1.0)]
 """A number from 0 to 1: a probability, a rate or a discount."""
@@ -39,19 +38,31 @@ Mean = Annotated[float, Between(0.0, math.inf)]
 """The mean of a random number; if it is infinite, none is drawn."""
 NotNegative = Annotated[float, Between(0.0, LARGEST_NUMBER)]
 """A finite number of at least 0: a cost, a strength."""
-Finite = Annotated[float, Between(-LARGEST_NUMBER, LARGEST_NUMBER)]
-"""Any finite number."""
 InitialValue = Annotated[float, Between(-LARGEST_NUMBER, math.inf)]
 """The value of an untried action; infinite: untried actions are preferred."""
-Capacity = Annotated[float, Between(1.0, math.inf)]
-"""The bound of a memory; infinite: there is none."""
 InverseTemperature = Annotated[float, Between(1e-6, 700.0)]
 """The inverse temperature of a softmax."""
 PolicyKind = Annotated[int, Choice(POLICIES)]
 """The name of a policy, of :data:`replay.parts.policies.POLICIES`."""
-Priority = Annotated[int, Choice(PRIORITIES)]
-"""What is backed up next, of :data:`replay.parts.priorities.PRIORITIES`."""
 Moment = Annotated[int, Choice(MOMENTS)]
-"""The pauses in which there is replay, of :data:`replay.parts.priorities.MOMENTS`."""
-Retention = Annotated[int, Choice(RETENTION)]
-"""What a bounded memory keeps, of :data:`replay.parts.retention.RETENTION`."""
+"""The pauses in which there is replay, of :data:`replay.parts.moments.MOMENTS`."""
+
+SHARED = {
+    "discount": "Discount factor per step.",
+    "epsilon": "Probability of a uniformly random action.",
+    "learning_rate": "Fraction of the distance to its target by which an action value moves. The "
+    "first backup of a pair whose initial value is infinite goes all the way.",
+    "initial_value": "Action value of an untried pair. Infinite: untried actions are preferred, "
+    "and left out of maxima.",
+    "act_before_update": "Whether the next action is drawn before the update of a step, as in the "
+    "code published with Brea (2018).",
+    "backup_cost": "Duration of a backup, in steps: a pause ends when the next backup is expected "
+    "to gain no more than that many steps earn on average; see replay.parts.pauses. 0: no time.",
+    "mean_backups": "Mean number of backups, or of pops or retrievals, after which a pause ends at "
+    "random; infinite: it does not.",
+    "replay_at": "The pauses in which there is replay: after each step; at ends of episodes; at "
+    "ends and the next starts; in rest; or at ends, at starts and in rest ('pauses').",
+    "reversible": "Whether each move, once made, is known in both directions. The reverse move is "
+    "assumed to earn nothing until it is tried.",
+}
+"""Name -> meaning of the parameters that mean the same in many learners."""

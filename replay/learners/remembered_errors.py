@@ -62,22 +62,16 @@ _PROPORTIONAL, _PRIORITIZED, _REWARD, _RANDOM, _EXPECTED_REWARD = range(5)
 class Params(NamedTuple):
     """Parameters of replay biased by remembered prediction errors.
 
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+
     Attributes
     ----------
-    discount : float
-        Discount factor per step.
-    epsilon : float
-        Probability of a uniformly random action.
-    learning_rate : float
-        Fraction of the distance to its target by which an action value moves.
     n_replays : int
         Number of experiences replayed per pause.
     bias : {"proportional", "prioritized", "reward", "random", "expected_reward"}
         How they are chosen.
     renew : bool
         Whether the error at a replay replaces the remembered one.
-    initial_value : float
-        Action value of an untried pair; infinite: untried actions are preferred.
     """
 
     discount: ranges.Share = 0.99

@@ -53,25 +53,16 @@ __all__ += ["replay"]
 class Params(NamedTuple):
     """Parameters of control by retrieved episodes.
 
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+
     Attributes
     ----------
-    discount : float
-        Discount factor per step.
-    epsilon : float
-        Probability of a uniformly random action.
     n : int
         Largest number of rewards in a return.
     n_retrieved : int
         Largest number of episodes retrieved for each action.
     n_remembered : int
         Number of steps that are remembered.
-    backup_cost : float
-        Duration of a retrieval, in steps: a pause ends when the next one is expected to gain no
-        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
-    mean_backups : float
-        Mean number of retrievals after which a pause ends at random; infinite: it does not.
-    initial_value : float
-        Action value of an untried pair; infinite: untried actions are preferred.
     """
 
     discount: ranges.Share = 0.99

@@ -77,21 +77,12 @@ DEFAULT_MODE, REVERSE_MODE, DYNAMIC_MODE = range(3)
 class Params(NamedTuple):
     """Parameters of SFMA.
 
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+
     Attributes
     ----------
-    discount : float
-        Discount factor per step.
-    epsilon : float
-        Probability of a uniformly random action.
-    learning_rate : float
-        Fraction of the distance to its target by which an action value moves.
     n_replays : int
         Number of experiences reactivated per pause.
-    backup_cost : float
-        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
-        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
-    mean_backups : float
-        Mean number of backups after which a pause ends at random; infinite: it does not.
     replay_mode : {"default", "reverse", "dynamic"}
         Whether similar experiences begin or end at the state reactivated last; or either.
     replay_at_start : bool
@@ -102,8 +93,6 @@ class Params(NamedTuple):
         How strongly the highest rating is preferred.
     inhibition_decay : float
         Factor of the inhibition of a state at each reactivation of another.
-    strength_decay : float
-        Factor of the strength of all experiences at each step.
     reward_modulation : float
         How much a reward strengthens similar experiences, per unit of its size.
     preplay : float
@@ -111,8 +100,6 @@ class Params(NamedTuple):
         Moves that lead nowhere are never known before.
     min_priority : float
         Smaller ratings count as 0; replay stops when all are 0.
-    initial_value : float
-        Action value of an untried pair; infinite: untried actions are preferred.
     """
 
     discount: ranges.Share = 0.99
@@ -126,7 +113,6 @@ class Params(NamedTuple):
     similarity_discount: Annotated[float, Between(0.0, 0.999999)] = 0.1
     inverse_temperature: ranges.InverseTemperature = 9.0
     inhibition_decay: ranges.Share = 0.9
-    strength_decay: ranges.Share = 1.0
     reward_modulation: ranges.NotNegative = 1.0
     preplay: ranges.NotNegative = 0.0
     min_priority: ranges.Threshold = 1e-6
@@ -244,10 +230,9 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
         experience["next_state"] = s_next
     experience["reward"] = r
     experience["terminated"] = transition.terminated
-    if r != 0.0 or params.strength_decay < 1.0:
+    if r != 0.0:
         for i in range(memory.experiences.n_known[0]):
             near = similarity.matrix[s, experiences[i]["state"]]
-            experiences[i]["strength"] *= params.strength_decay
             experiences[i]["strength"] += params.reward_modulation * abs(r) * near
     experience["strength"] += 1.0
     _back_up(params, memory, place, ONLINE, np.nan, 0, -1, log)

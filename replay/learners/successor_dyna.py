@@ -62,12 +62,10 @@ __all__ += ["n_words", "replay"]
 class Params(NamedTuple):
     """Parameters of SR-Dyna.
 
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+
     Attributes
     ----------
-    discount : float
-        gamma: discount factor per step.
-    epsilon : float
-        Probability of a uniformly random action.
     learning_rate : float
         alpha: fraction of the distance to its target by which a row of H moves.
     reward_rate : float
@@ -257,7 +255,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
         transition.action,
         transition.next_state,
     )
-    remember_outcome(memory.outcomes, memory.model, 0.0, transition)
+    remember_outcome(memory.outcomes, memory.model, transition)
     pair, before = meet(memory.pairs, s * Q.shape[1] + a), Q[s, a]
     if params.on_policy:
         following = s_next * Q.shape[1] + transition.next_action

@@ -33,19 +33,8 @@ _ALONE = _references([np.empty(0)], 0)
 def uninitialised(n_rows: int, dtype: DTypeLike) -> NDArray[Any]:
     """Make an uninitialised array, if possible in memory that an earlier run has used.
 
-    Touching new memory of the operating system takes longer than a learner's step.
-
-    Parameters
-    ----------
-    n_rows : int
-        Length of the array.
-    dtype : dtype
-        Type of the array.
-
-    Returns
-    -------
-    ndarray of dtype, shape (n_rows,)
-        An array whose memory is not shared.
+    Touching new memory of the operating system takes longer than a learner's step. The array
+    shares its memory with no other.
 
     Examples
     --------
@@ -108,15 +97,7 @@ class GrowingArray:
     def reserve(self, n_rows: int) -> None:
         """Extend the array to at least this number of rows.
 
-        Parameters
-        ----------
-        n_rows : int
-            Number of rows that may be written to.
-
-        Raises
-        ------
-        OSError
-            If the disk is full.
+        The rows that are filled are kept.
         """
         most_in_memory = _MOST_IN_MEMORY // self.rows.itemsize
         if n_rows > max(len(self.rows), most_in_memory):

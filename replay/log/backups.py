@@ -1,8 +1,8 @@
 """The buffer to which learners write their backups while a kernel runs.
 
 A learner calls :func:`record` for every backup; a learner without values calls :func:`reactivate`
-for every move from one reactivated place to the next. If nothing is logged, the buffer has no rows
-and keeps none, so that a learner is written, and compiled, once for both cases.
+for every move from one reactivated place to the next. If nothing is logged, the buffer is None: a
+learner is written once for both cases, and compiled without any code for a log if there is none.
 """
 
 from typing import NamedTuple
@@ -40,8 +40,8 @@ BACKUP = np.dtype(
 EVALUATION = np.dtype([("gain", np.float64), ("need", np.float64)])
 """What a learner that evaluates its backups writes in addition, one row per backup."""
 
-_N_KEPT, _FILL, _STEP, _FIRST_PHASE, _N_LOST = range(5)
-_NO_LIMIT = np.iinfo(np.int64).max
+_FIRST_ROW, _FILL, _STEP, _N_LOST, _N_EVENTS, _PAUSE = range(6)
+_FIRST_PHASE = {"replay": STEP, "all": ONLINE}
 
 
 class BackupBuffer(NamedTuple):
@@ -51,65 +51,40 @@ class BackupBuffer(NamedTuple):
     ----------
     rows : ndarray of BACKUP, shape (capacity,)
         The backups; the first ``n_rows(buffer)`` are filled.
-    counter : ndarray of int64, shape (5,)
-        Rows kept since the run began, rows filled, the current step, the first phase that is kept,
-        and rows lost because the buffer was full.
+    counter : ndarray of int64, shape (6,)
+        Rows of the run before this buffer, rows filled, the current step, rows lost because the
+        buffer was full, replay events so far, and the pause (step and phase) of the last backup.
+    first_phase : int
+        The first phase that is kept. As a number, not an entry of an array, it stays in a register.
     evaluations : ndarray of EVALUATION, shape (capacity,), or None
         Gain and need, for learners that evaluate their backups.
     """
 
     rows: NDArray[np.void]
     counter: NDArray[np.int64]
+    first_phase: int
     evaluations: NDArray[np.void] | None = None
 
 
 def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBuffer:
-    """Make an empty buffer.
-
-    Parameters
-    ----------
-    capacity : int
-        Number of backups that fit.
-    keep : {"none", "replay", "all"}
-        Which backups are kept: none, those of replay, or online updates and eligibility traces too.
-    evaluates : bool, default False
-        Whether it has room for gain and need.
-
-    Returns
-    -------
-    BackupBuffer
+    """Make an empty buffer; `keep` is "replay" or "all".
 
     Examples
     --------
     >>> backup_buffer(100, "all").rows.shape
     (100,)
     """
-    counter = np.zeros(5, dtype=np.int64)
-    counter[_FIRST_PHASE] = {"none": len(PHASES), "replay": STEP, "all": ONLINE}[keep]
-    return _empty(capacity, counter, evaluates)
-
-
-def _empty(capacity: int, counter: NDArray[np.int64], evaluates: bool) -> BackupBuffer:
+    counter = np.zeros(6, dtype=np.int64)
+    counter[_PAUSE] = -len(PHASES) - 1  # before any
     evaluations = uninitialised(capacity, EVALUATION) if evaluates else None
-    return BackupBuffer(uninitialised(capacity, BACKUP), counter, evaluations)
+    rows = uninitialised(capacity, BACKUP)
+    return BackupBuffer(rows, counter, _FIRST_PHASE[keep], evaluations)
 
 
 def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[NDArray[np.void], ...], BackupBuffer]:
     """Return the filled rows of a buffer, and an empty buffer for the backups that follow.
 
-    Parameters
-    ----------
-    buffer : BackupBuffer
-        The old buffer, not to be used any more.
-    capacity : int
-        Number of backups that fit into the new buffer.
-
-    Returns
-    -------
-    filled : tuple of structured ndarray
-        The rows, and the evaluations if there are any.
-    buffer : BackupBuffer
-        The new buffer; its counters continue.
+    Rows are joined with evaluations, if there are any.
 
     Examples
     --------
@@ -119,13 +94,20 @@ def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[NDArray[np.void], 
     """
     tables = (buffer.rows, buffer.evaluations)
     filled = tuple(table[: buffer.counter[_FILL]] for table in tables if table is not None)
+    buffer.counter[_FIRST_ROW] += buffer.counter[_FILL]
     buffer.counter[_FILL] = 0
-    return filled, _empty(capacity, buffer.counter, buffer.evaluations is not None)
+    evaluations = None if len(filled) == 1 else uninitialised(capacity, EVALUATION)
+    return filled, buffer._replace(rows=uninitialised(capacity, BACKUP), evaluations=evaluations)
 
 
 def n_kept(buffer: BackupBuffer) -> int:
     """Count the backups kept since the run began."""
-    return int(buffer.counter[_N_KEPT])
+    return int(buffer.counter[_FIRST_ROW] + buffer.counter[_FILL])
+
+
+def n_events(buffer: BackupBuffer) -> int:
+    """Count the replay events since the run began."""
+    return int(buffer.counter[_N_EVENTS])
 
 
 def n_lost(buffer: BackupBuffer) -> int:
@@ -137,45 +119,29 @@ def n_lost(buffer: BackupBuffer) -> int:
 def set_step(log: BackupBuffer, step: int) -> None:
     """Set the step of the run to which the next backups belong.
 
-    Parameters
-    ----------
-    log : BackupBuffer
-    step : int
-        The step, counted over the run; -1 before the first.
+    Steps are counted over the run; -1 before the first.
     """
     log.counter[_STEP] = step
 
 
 @inlined
 def room(log: BackupBuffer) -> int:
-    """Count the backups for which there is still room; without limit if none are kept."""
-    if log.counter[_FIRST_PHASE] > REST:
-        return _NO_LIMIT
+    """Count the backups for which there is still room."""
     n_rows: int = len(log.rows) - log.counter[_FILL]
     return n_rows
 
 
 @inlined
-def keeps(log: BackupBuffer, phase: int) -> bool:
-    """Return whether backups of a phase are logged.
-
-    Parameters
-    ----------
-    log : BackupBuffer
-    phase : int
-        The index of a name in ``PHASES``.
-
-    Returns
-    -------
-    bool
-    """
-    is_kept: bool = phase >= log.counter[_FIRST_PHASE]
-    return is_kept
+def keeps(log: BackupBuffer | None, phase: int) -> bool:
+    """Return whether backups of a phase are logged; `phase` is an index of ``PHASES``."""
+    if log is None:
+        return False
+    return phase >= log.first_phase
 
 
 @inlined
 def record(
-    log: BackupBuffer,
+    log: BackupBuffer | None,
     phase: int,
     state: int,
     action: int,
@@ -193,8 +159,8 @@ def record(
 
     Parameters
     ----------
-    log : BackupBuffer
-        The buffer that is written to.
+    log : BackupBuffer or None
+        The buffer that is written to; None: nothing is logged.
     phase : int
         ``ONLINE``, ``TRACE``, ``STEP``, ``EPISODE_END``, ``START`` or ``REST``.
     state, action, next_state : int
@@ -217,8 +183,10 @@ def record(
     int
         The row, counted over the run, or -1 if it is not kept.
     """
+    if log is None:
+        return -1
     counter = log.counter
-    if phase < counter[_FIRST_PHASE]:
+    if phase < log.first_phase:
         return -1
     fill = counter[_FILL]
     if fill == len(log.rows):
@@ -238,14 +206,17 @@ def record(
     row["phase"] = phase
     _evaluate(log.evaluations, fill, gain, need)
     counter[_FILL] = fill + 1
-    number: int = counter[_N_KEPT]
-    counter[_N_KEPT] = number + 1
+    pause = counter[_STEP] * len(PHASES) + phase
+    if pause != counter[_PAUSE]:
+        counter[_PAUSE] = pause
+        counter[_N_EVENTS] += phase >= STEP
+    number: int = counter[_FIRST_ROW] + fill
     return number
 
 
 @inlined
 def reactivate(
-    log: BackupBuffer,
+    log: BackupBuffer | None,
     phase: int,
     state: int,
     next_state: int,
@@ -259,8 +230,8 @@ def reactivate(
 
     Parameters
     ----------
-    log : BackupBuffer
-        The buffer that is written to.
+    log : BackupBuffer or None
+        The buffer that is written to; None: nothing is logged.
     phase : int
         ``STEP``, ``EPISODE_END``, ``START`` or ``REST``.
     state, next_state : int

@@ -1,6 +1,8 @@
 """Consecutive parts of a run: blocks of its log, windows of its steps."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,45 +15,51 @@ STEPS_PER_BLOCK = 1 << 18
 """Largest number of steps in a block."""
 
 
-class LogBlock(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class LogBlock:
     """Part of the log of a run: consecutive steps, with all their backups.
 
     Attributes
     ----------
-    log : EventLog
-        This part of the log. Episodes, steps, events and causes are counted over the run.
-    n_backups : int
-        Number of backups in it.
-    first_row : int
-        Row of its first backup, counted over the run as in `cause`.
+    steps, backups : structured ndarray, shapes (n_steps,) and (n_backups,)
+        The rows as the loop and the learner wrote them: faster to read than `log`.
+    first_step, first_row : int
+        Its first step, and the row of its first backup, counted over the run as in `cause`.
     causes : ndarray of int64, shape (n_causes,)
         Rows of the backups so far that later ones may name as their cause, ascending.
+    make_log : callable
+        Makes `log` from the rows.
     """
 
-    log: EventLog
-    n_backups: int
+    steps: NDArray[np.void]
+    backups: NDArray[np.void]
+    first_step: int
     first_row: int
     causes: NDArray[np.int64]
+    make_log: Callable[[], EventLog]
+
+    @property
+    def n_backups(self) -> int:
+        """Number of backups in it."""
+        return len(self.backups)
+
+    @cached_property
+    def log(self) -> EventLog:
+        """The block as a log; episodes, steps, events and causes are counted over the run."""
+        return self.make_log()
 
 
+@lru_cache
 def window_ends(n_steps: int, n_windows: int) -> NDArray[np.int64]:
-    """Divide the steps of a run into adjacent windows.
+    """Divide the steps of a run into adjacent windows; the array is read-only.
 
-    Parameters
-    ----------
-    n_steps : int
-        Number of steps.
-    n_windows : int
-        Number of windows, at most one per step.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_windows,)
-        The step at which each window ends.
+    There is at most one window per step; a window ends before the step that is returned for it.
 
     Examples
     --------
     >>> window_ends(10, 3).tolist()
     [3, 6, 10]
     """
-    return np.array([k * n_steps // n_windows for k in range(1, n_windows + 1)], dtype=np.int64)
+    ends = np.array([k * n_steps // n_windows for k in range(1, n_windows + 1)], dtype=np.int64)
+    ends.setflags(write=False)
+    return ends

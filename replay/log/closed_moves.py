@@ -27,19 +27,8 @@ def closed_moves(
 ) -> ClosedMoves:
     """List when moves are closed, among those that are possible at some time.
 
-    Parameters
-    ----------
-    worlds : iterable of (int, MDP)
-        The first step of each world, and the world, in order.
-    whole : MDP, optional
-        A world in which no move is closed; by default the moves are those of all `worlds`.
-    number : ndarray of int32, shape (n_states,), optional
-        State of these worlds -> its number in the log.
-
-    Returns
-    -------
-    dict
-        Step -> moves, one entry per change; empty if no move is ever closed.
+    `number` (n_states,) maps states of these worlds to those of the log. Return step -> moves, an
+    entry per change; empty if none is ever closed.
 
     Examples
     --------
@@ -89,25 +78,6 @@ def _moves(mdp: MDP, number: NDArray[np.int32] | None) -> NDArray[np.int64]:
 def check_closed(closed: object, mdp: MDP | None) -> ClosedMoves:
     """Check the closed moves of a log.
 
-    Parameters
-    ----------
-    closed : mapping
-        Step -> moves, as given by the user.
-    mdp : MDP or None
-        The world of the log.
-
-    Returns
-    -------
-    dict
-        The same, ordered by step.
-
-    Raises
-    ------
-    TypeError
-        If it is not a mapping.
-    ValueError
-        If a step is not a whole number, or moves are not pairs of states of the world.
-
     Examples
     --------
     >>> check_closed({5: [(0, 1)]}, None)
@@ -147,23 +117,6 @@ def closed_to_json(closed: ClosedMoves) -> str:
 
 def closed_from_json(text: str | bytes, mdp: MDP | None) -> ClosedMoves:
     """Read what `closed_to_json` wrote.
-
-    Parameters
-    ----------
-    text : str or bytes
-        The text.
-    mdp : MDP or None
-        The world of the log.
-
-    Returns
-    -------
-    dict
-        Step -> moves.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the text is not valid, or has moves between states that the world lacks.
 
     Examples
     --------

@@ -20,7 +20,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_list, check_whole, no_attribute, shown, unknown_name
+from replay.checks import (
+    check_choice,
+    check_list,
+    check_whole,
+    no_attribute,
+    shown,
+    typed,
+    unknown_name,
+)
 from replay.log import parquet
 from replay.log.closed_moves import ClosedMoves, check_closed
 from replay.log.parquet import LogError
@@ -44,7 +52,9 @@ __all__ = ["EventLog", "LogError"]
 
 _MOST_SHOWN = 10  # runs, in a notebook
 _INSTEAD = {
-    "plot draw show": "analyses.plots.plot_event(log) draws a pause, write_page(log) makes a page.",
+    "plot draw show": (
+        "analyses.plots.plot_event(log) draws a pause, analyses.page.write_page(log) makes a page."
+    ),
     "sequences replay replays kinds classify": "analyses.classify(log) returns the sequences.",
     "read open": "EventLog.load(folder) reads what log.save(folder) wrote.",
     "to_csv to_pandas to_frame to_parquet write df data": (
@@ -116,6 +126,8 @@ class EventLog:
     mdp: MDP | None = None
     excerpt: Excerpt = WHOLE_RUN
     closed: ClosedMoves = field(default_factory=dict)
+    _complete: dict[str, Columns] = field(default_factory=dict, init=False)
+    _is_made_here: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         """Add empty tables, and refuse unknown ones."""
@@ -125,6 +137,9 @@ class EventLog:
             )
         if not isinstance(self.provenance, Mapping):
             raise TypeError(f"provenance must be a dict, got {shown(self.provenance)}.")
+        kept = self.provenance.get("log", "replay")
+        if not isinstance(kept, str | list):  # a list for runs that keep different backups
+            raise TypeError(f"'log' of provenance must be text, got {shown(kept)}.")
         if self.mdp is not None and not isinstance(self.mdp, MDP):
             raise TypeError(f"mdp must be an MDP, got {shown(self.mdp)}.")
         unknown = [name for name in self.tables if name not in SCHEMA]
@@ -132,7 +147,6 @@ class EventLog:
             raise unknown_name("table", unknown[0], SCHEMA)
         object.__setattr__(self, "tables", {name: self.tables.get(name, {}) for name in SCHEMA})
         object.__setattr__(self, "closed", check_closed(self.closed, self.mdp))
-        object.__setattr__(self, "_complete", {})
 
     @classmethod
     def from_run(
@@ -350,6 +364,7 @@ class EventLog:
 
             yield add
 
+    @typed
     def label(self, **columns: Any) -> EventLog:
         """Set columns of the table of runs.
 
@@ -363,6 +378,11 @@ class EventLog:
         EventLog
             A log with the same steps and backups.
 
+        Raises
+        ------
+        ValueError
+            If a column is unknown, or a value does not fit it.
+
         Examples
         --------
         >>> EventLog({}).label(experiment="maze").runs["experiment"].tolist()
@@ -370,26 +390,14 @@ class EventLog:
         """
         runs = {**self.columns("runs"), **columns}
         tables = {**self.tables, "runs": runs}
-        return EventLog(tables, self.provenance, self.mdp, self.excerpt, self.closed)
+        log = EventLog(tables, self.provenance, self.mdp, self.excerpt, self.closed)
+        log.columns("runs")
+        return log
 
     def with_states(
         self, number: NDArray[np.int32], mdp: MDP, closed: ClosedMoves | None = None
     ) -> EventLog:
         """Renumber the states.
-
-        Parameters
-        ----------
-        number : ndarray of int32, shape (n_states,)
-            State -> its new number; several states may get the same one.
-        mdp : MDP
-            The world with these states.
-        closed : dict, optional
-            Step -> the moves between these states that are closed from then on.
-
-        Returns
-        -------
-        EventLog
-            A log with the same steps and backups.
 
         Examples
         --------
@@ -404,9 +412,10 @@ class EventLog:
             for column in {"state", "next_state", "location"} & table.keys():
                 table[column] = number[table[column]]
         log = EventLog(dict(tables), self.provenance, mdp, self.excerpt, closed or {})
-        log.__dict__["_complete"].update(tables)
+        log._complete.update(tables)
         return log
 
+    @typed
     def columns(self, name: str) -> Columns:
         """Return a table as plain arrays, without making a DataFrame.
 
@@ -431,11 +440,12 @@ class EventLog:
         >>> EventLog({"steps": {"state": [0, 1], "next_state": [1, 0]}}).columns("steps")["step"]
         array([0, 1])
         """
-        done: dict[str, Columns] = self.__dict__["_complete"]
+        check_choice("table", name, SCHEMA)
+        done = self._complete
         if name not in done:
             steps = self.columns("steps") if name == "backups" else None
             done[name] = complete(name, self.tables[name], steps, self.excerpt)
-            if not self.__dict__.get("_is_made_here"):
+            if not self._is_made_here:
                 runs = None if name == "runs" else self.columns("runs")
                 check_values(name, done[name], runs, self.excerpt)
                 self._check_states(name, done[name])

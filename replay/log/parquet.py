@@ -12,6 +12,7 @@ import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from replay.files import check_path
+from replay.files import check_path, opened_parquet, read_file
 from replay.log import closed_moves
 from replay.log.backups import PHASES
 from replay.log.schema import SCHEMA, Columns, check_values, schema_of
@@ -71,15 +72,7 @@ class LogFileWriter:
         self.closed: closed_moves.ClosedMoves = {}
 
     def write(self, tables: Mapping[str, Columns], whole: bool = False) -> None:
-        """Add rows to some tables.
-
-        Parameters
-        ----------
-        tables : mapping
-            Complete columns of `runs`, `steps` and `backups`, or of some of them.
-        whole : bool, default False
-            Whether `parts` will read these rows as one part, not in parts of a million rows.
-        """
+        """Add rows to some tables."""
         for name, columns in tables.items():
             if name not in self._files:
                 self._files[name] = self._open(name, schema_of(name, columns))
@@ -110,15 +103,19 @@ class LogFileWriter:
         """Write provenance, world and closed moves, and close the files."""
         provenance = dict(self.provenance or {})
         about = {"schema": _VERSION, "rows": self._n_rows, "provenance": provenance}
+        beside: dict[str, bytes] = {}
+        if self.world is not None:
+            beside[_WORLD] = mdp_to_json(self.world).encode()
+        if self.closed:
+            beside[_CLOSED] = closed_moves.closed_to_json(self.closed).encode()
+        if beside:
+            about["sha256"] = {name: sha256(text).hexdigest() for name, text in beside.items()}
+        for name, content in beside.items():
+            (self._folder / name).write_bytes(content)
         for name, file in self._files.items():
             text = _as_json(about | {"table": name})
             file.add_key_value_metadata({_KEY: text})
             file.close()
-        if self.world is not None:
-            (self._folder / _WORLD).write_text(mdp_to_json(self.world), encoding="utf-8")
-        if self.closed:
-            text = closed_moves.closed_to_json(self.closed)
-            (self._folder / _CLOSED).write_text(text, encoding="utf-8")
 
     def discard(self) -> None:
         """Close the files, complete or not."""
@@ -129,29 +126,7 @@ class LogFileWriter:
 
 @contextmanager
 def writing(folder: str | os.PathLike[str]) -> Iterator[LogFileWriter]:
-    """Write a log part by part, either completely or not at all.
-
-    Parameters
-    ----------
-    folder : path
-        The folder, which must be empty or not exist.
-
-    Yields
-    ------
-    LogFileWriter
-        Writes the parts, and the provenance.
-
-    Raises
-    ------
-    FileExistsError
-        If the folder is not empty.
-    OSError
-        If it cannot be written, for instance because the disk is full.
-    TypeError
-        If the provenance cannot be written as JSON.
-    ValueError
-        If the folder has a file's name, such as ``log.parquet``.
-    """
+    """Write a log part by part, either completely or not at all."""
     folder = check_path("folder", folder).absolute()
     if folder.suffix.lower() in _OF_FILES:
         raise ValueError(
@@ -227,26 +202,10 @@ def read(folder: str | os.PathLike[str]) -> tuple[dict[str, Columns], dict[str, 
 
 
 def read_world(folder: str | os.PathLike[str]) -> MDP | None:
-    """Read the world of a log.
-
-    Parameters
-    ----------
-    folder : path
-        A folder written by `writing`.
-
-    Returns
-    -------
-    MDP or None
-        The world; None if the log was saved without one.
-
-    Raises
-    ------
-    LogError
-        If the file does not hold a world.
-    """
+    """Read the world of a log."""
     path = check_path("folder", folder) / _WORLD
     try:
-        return mdp_from_json(path.read_bytes())
+        return mdp_from_json(_unchanged(path))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -259,26 +218,11 @@ def read_world(folder: str | os.PathLike[str]) -> MDP | None:
 def read_closed(folder: str | os.PathLike[str], world: MDP | None) -> closed_moves.ClosedMoves:
     """Read when moves are closed.
 
-    Parameters
-    ----------
-    folder : path
-        A folder written by `writing`.
-    world : MDP or None
-        The world of the log.
-
-    Returns
-    -------
-    dict
-        Step -> the moves that are closed from then on; empty if none ever is.
-
-    Raises
-    ------
-    LogError
-        If the file does not hold closed moves of this world.
+    Return step -> the moves that are closed from then on; empty if none ever is.
     """
     path = check_path("folder", folder) / _CLOSED
     try:
-        return closed_moves.closed_from_json(path.read_bytes(), world)
+        return closed_moves.closed_from_json(_unchanged(path), world)
     except FileNotFoundError:
         return {}
     except (OSError, TypeError, ValueError, RecursionError) as error:
@@ -286,6 +230,18 @@ def read_closed(folder: str | os.PathLike[str], world: MDP | None) -> closed_mov
             f"{path} holds no closed moves of this log ({str(error).rstrip('.')}). Fetch the file "
             "again, or remove it: the log can be read without it, but then no walls move."
         ) from error
+
+
+def _unchanged(path: Path) -> bytes:
+    """Read a file beside the tables, and check its digest; logs of old versions have none."""
+    content = read_file(path)
+    tables = path.with_name("runs.parquet")
+    with suppress(OSError, pa.ArrowException), opened_parquet(tables) as file:
+        about = _about(tables, "runs", file.metadata.metadata)
+        kept = about.get("sha256", {}).get(path.name)
+        if kept is not None and kept != sha256(content).hexdigest():
+            raise LogError("it has changed since the log was written")
+    return content
 
 
 def _is_dir(folder: Path) -> bool:
@@ -307,7 +263,7 @@ def _files() -> str:
 
 
 def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
-    if not path.is_file():
+    if not path.exists():
         raise LogError(f"{path} is missing. An event log is a folder with {_files()}.")
     with _opened(path, name) as (file, about, schema):
         table = file.read(columns=schema.names)
@@ -351,24 +307,7 @@ def beginning(
 ) -> tuple[dict[str, Columns], dict[str, Any]]:
     """Read the beginning of a log of one run, without reading all of it.
 
-    Parameters
-    ----------
-    folder : path
-        A folder written by `writing`.
-    n_rows : int
-        Number of steps, and of backups, that are enough. Files are read in groups of rows.
-
-    Returns
-    -------
-    tables : dict
-        Columns of `runs`, `steps` and `backups`: complete steps, with all their backups.
-    provenance : dict
-        Provenance of the log.
-
-    Raises
-    ------
-    LogError
-        If a file is damaged.
+    At least `n_rows` steps, and the backups made in them: files are read in groups of rows.
     """
     tables: dict[str, Columns] = {}
     last_steps = []
@@ -387,15 +326,15 @@ def beginning(
         for name in tables.keys() - {"runs"}:
             kept = tables[name]["step"] <= min(last_steps)
             tables[name] = {key: column[kept] for key, column in tables[name].items()}
-    path = Path(folder) / "runs.parquet"
-    return tables, _about(path, "runs", pq.read_metadata(path).metadata)["provenance"]
+    with _opened(Path(folder) / "runs.parquet", "runs") as (_, about, _):
+        return tables, about["provenance"]
 
 
 @contextmanager
 def _opened(path: Path, name: str) -> Iterator[tuple[pq.ParquetFile, dict[str, Any], pa.Schema]]:
     """Open a file of a log; any error becomes a `LogError`."""
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with opened_parquet(path) as file:
             about = _about(path, name, file.metadata.metadata)
             schema = schema_of(name, file.schema_arrow.names)
             _check_columns(path, schema, file.schema_arrow)
@@ -414,7 +353,9 @@ def _about(path: Path, name: str, metadata: Mapping[bytes, bytes] | None) -> dic
         about = json.loads((metadata or {})[_KEY])
         table = about.pop("table")
         version, _, _ = about["schema"], about["provenance"], about["rows"][name]
-        if not isinstance(about["provenance"], dict) or not isinstance(about["rows"], dict):
+        if not all(
+            isinstance(about.get(key, {}), dict) for key in ("provenance", "rows", "sha256")
+        ):
             raise TypeError
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise LogError(

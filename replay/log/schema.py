@@ -144,20 +144,7 @@ WHOLE_RUN = Excerpt()
 def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
     """Return the schema of a table, including columns that only some logs have.
 
-    Parameters
-    ----------
-    name : {"runs", "steps", "backups"}
-        The table.
-    columns : iterable of str
-        The columns that it has, or will have.
-
-    Returns
-    -------
-    pyarrow.Schema
-        The schema in ``SCHEMA``, with optional columns that are among `columns`: in `runs`,
-        `forgets_at_end`, whether the learner's model is emptied at the end of each episode; in
-        `steps`, the `words, backups, queue_operations, comparisons` of
-        :func:`replay.demands.count_demands`.
+    In `runs` that is `forgets_at_end`, in `steps` the demands of :mod:`replay.demands`.
 
     Examples
     --------
@@ -172,28 +159,6 @@ def complete(
     name: str, table: Any, steps: Columns | None = None, excerpt: Excerpt = WHOLE_RUN
 ) -> Columns:
     """Convert a table to its schema and derive the columns that it lacks.
-
-    Parameters
-    ----------
-    name : {"runs", "steps", "backups"}
-        The table.
-    table : mapping, DataFrame, structured ndarray or list of these
-        Its columns; a scalar in a mapping holds for all rows. The rows of a list of structured
-        arrays are concatenated; each element may be a tuple of arrays, whose columns are joined.
-    steps : dict of ndarray, optional
-        The complete steps, from which columns of `backups` are derived.
-    excerpt : Excerpt, optional
-        The part of its run that the table holds; by default all of it.
-
-    Returns
-    -------
-    dict of ndarray
-        All columns of the schema, in its order.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, unknown, duplicated, or of the wrong length or type.
 
     Examples
     --------
@@ -266,22 +231,6 @@ def check_values(
 ) -> None:
     """Check that numbers are in range and time does not decrease.
 
-    Parameters
-    ----------
-    name : {"runs", "steps", "backups"}
-        The table.
-    columns : dict of ndarray
-        The complete table.
-    runs : dict of ndarray, optional
-        The complete table of runs.
-    excerpt : Excerpt, optional
-        The part of its run that the table holds; by default all of it.
-
-    Raises
-    ------
-    ValueError
-        If a value is impossible; the message names its row.
-
     Examples
     --------
     >>> check_values("steps", complete("steps", {"state": [0, 1], "next_state": [1, -2]}))
@@ -312,6 +261,7 @@ def check_values(
         raise ValueError(f"The table 'runs' lacks run {run[row]}, which row {row} of {name!r} has.")
     for column in _ASCENDING[name]:
         _check_order(name, column, columns[column], run)
+    _check_rewards(name, columns["reward"], run)
     if name == "steps":
         check_seconds(columns["time"], "The column 'time' of 'steps'")
     if name == "backups" and excerpt == WHOLE_RUN:
@@ -321,6 +271,20 @@ def check_values(
                 "The column 'cause' of 'backups' must be the number of an earlier row of the same "
                 f"run, or -1; row {row} has {columns['cause'][row]}."
             )
+
+
+def _check_rewards(name: str, reward: NDArray[np.float64], run: NDArray[Any]) -> None:
+    """Check that rewards are finite; those of a run's steps may only be unknown all together."""
+    wrong = np.isinf(reward)
+    if name == "steps":
+        unknown = np.isnan(reward)
+        known = np.unique(run[~unknown]) if unknown.any() else run[:0]
+        wrong |= unknown & np.isin(run, known)
+    for row in np.flatnonzero(wrong)[:1]:
+        raise ValueError(
+            f"The column 'reward' of {name!r} must be finite, or NaN in all steps of a run where "
+            f"it is unknown; row {row} has {reward[row]}."
+        )
 
 
 def _check_order(name: str, column: str, values: NDArray[Any], run: NDArray[Any]) -> None:
@@ -353,16 +317,6 @@ def _is_json_object(text: str) -> bool:
 
 def to_frame(columns: Columns) -> pd.DataFrame:
     """Make a DataFrame of a complete table without copying it.
-
-    Parameters
-    ----------
-    columns : dict of ndarray
-        The result of `complete`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `phase` is a category.
 
     Examples
     --------
@@ -443,7 +397,7 @@ def _is_column(values: Any) -> bool:
     if isinstance(values, str | bytes | Mapping):
         return False
     return isinstance(values, Sequence | pd.api.extensions.ExtensionArray) or (
-        getattr(values, "ndim", 0) > 0
+        getattr(values, "ndim", 0) == 1
     )
 
 

@@ -1,1 +1,1 @@
-"""What learners are made of, each part once."""
+"""What two or more learners share, each part once."""

@@ -89,17 +89,6 @@ def elimination(n_states: int, n_edges: int) -> Elimination:
     There is room for 16 pairs of neighbours per edge, or for all pairs of states if these are
     fewer. If that does not suffice, `solve_visits` computes visits without an elimination.
 
-    Parameters
-    ----------
-    n_states : int
-        Number of states.
-    n_edges : int
-        The most edges that the chain can have.
-
-    Returns
-    -------
-    Elimination
-
     Examples
     --------
     >>> from replay.parts.markov_chain import markov_chain, move
@@ -116,16 +105,16 @@ def elimination(n_states: int, n_edges: int) -> Elimination:
         np.zeros(n_states, dtype=np.int32),
         np.zeros(n_states + 1, dtype=np.int32),
         np.zeros(n_states + 1, dtype=np.int32),
-        np.empty(room, dtype=np.int32),
-        np.empty(room, dtype=np.int32),
-        np.empty(room),
-        np.empty(room),
+        np.zeros(room, dtype=np.int32),
+        np.zeros(room, dtype=np.int32),
+        np.zeros(room),
+        np.zeros(room),
         np.zeros(n_states),
         np.zeros(n_states),
         np.zeros(n_states),
         np.zeros(n_states, dtype=np.bool_),
-        np.empty(2 * room, dtype=np.int32),
-        np.empty(2 * room, dtype=np.int32),
+        np.zeros(2 * room, dtype=np.int32),
+        np.zeros(2 * room, dtype=np.int32),
         np.zeros(n_states, dtype=np.int32),
         np.zeros(n_states, dtype=np.int32),
         np.zeros(n_states, dtype=np.int32),
@@ -143,18 +132,7 @@ def solve_visits(
 ) -> None:
     """Compute the discounted number of expected visits to each state from one state on.
 
-    Parameters
-    ----------
-    elimination : Elimination
-        As earlier calls for the same chain and discount left it; changed in place.
-    chain : MarkovChain
-        The chain T.
-    state : int
-        Where the agent is; this visit counts as 1.
-    discount : float
-        Discount per step, below 1.
-    visits : ndarray of float64, shape (n_states,)
-        Written to: a row of the inverse of 1 - discount * T.
+    That is a row of the inverse of 1 - discount T, written to `visits` (n_states,).
     """
     if _eliminate_all(elimination, chain, discount):
         elimination.row[state] = 1.0
@@ -173,18 +151,7 @@ def solve_visits_from(
 ) -> None:
     """Compute the discounted number of expected visits from a distribution of first states.
 
-    Parameters
-    ----------
-    elimination : Elimination
-        As earlier calls for the same chain and discount left it; changed in place.
-    chain : MarkovChain
-        The chain T.
-    begin : ndarray of float64, shape (n_states,)
-        The probability that a path begins in each state.
-    discount : float
-        Discount per step, below 1.
-    visits : ndarray of float64, shape (n_states,)
-        Written to: `begin` times the inverse of 1 - discount * T.
+    That is `begin` (n_states,) times the inverse of 1 - discount T, written to `visits`.
     """
     if _eliminate_all(elimination, chain, discount):
         for s in range(len(begin)):

@@ -10,7 +10,7 @@ from replay.jit import inlined
 __all__ = ["Episode", "add_transition", "begin_episode", "episode", "episode_words"]
 
 _STEP = np.dtype(
-    [("reward", np.float64), ("state", np.int32), ("action", np.int32)],
+    [("reward", np.float64), ("state", np.uint32), ("action", np.uint32)],
 )
 
 
@@ -48,7 +48,7 @@ def episode(n_steps: int) -> Episode:
     >>> int(now.length[0]), float(now.steps[0]["reward"])
     (1, 1.0)
     """
-    return Episode(np.empty(n_steps, dtype=_STEP), np.zeros(1, dtype=np.int64))
+    return Episode(np.zeros(n_steps, dtype=_STEP), np.zeros(1, dtype=np.int64))
 
 
 def episode_words(episode: Episode) -> int:

@@ -40,15 +40,6 @@ class Experiences(NamedTuple):
 def experiences_of(n_states: int, n_actions: int) -> Experiences:
     """Make room for the experiences of a world in which nothing was tried.
 
-    Parameters
-    ----------
-    n_states, n_actions : int
-        Size of the world.
-
-    Returns
-    -------
-    Experiences
-
     Examples
     --------
     >>> known = experiences_of(3, 2)
@@ -65,18 +56,7 @@ def experiences_of(n_states: int, n_actions: int) -> Experiences:
 
 
 def experience_words(experiences: Experiences, n_pairs: int) -> int:
-    """Count the numbers held: the fields of each experience, and its row.
-
-    Parameters
-    ----------
-    experiences : Experiences
-    n_pairs : int
-        The number of pairs tried.
-
-    Returns
-    -------
-    int
-    """
+    """Count the numbers held: the fields of each experience, and its row."""
     return (len(_EXPERIENCE.names or ()) + 1) * n_pairs
 
 
@@ -84,17 +64,7 @@ def experience_words(experiences: Experiences, n_pairs: int) -> int:
 def experience_at(experiences: Experiences, state: int, action: int) -> int:
     """Find the experience of a pair, and add it if it is new.
 
-    Parameters
-    ----------
-    experiences : Experiences
-        Changed in place.
-    state, action : int
-        The pair.
-
-    Returns
-    -------
-    int
-        Its row. A new experience leads back to `state` and has strength 0.
+    Return its row. A new experience leads back to its state and has strength 0.
     """
     place: int = experiences.place[state, action]
     if place < 0:

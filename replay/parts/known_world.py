@@ -12,26 +12,7 @@ __all__ = ["expect_moves", "known_world", "likeliest_outcomes"]
 
 
 def known_world(parameter: str, mdp: MDP | None, n_actions: int) -> MDP:
-    """Check that the world is known before the first step, and return it.
-
-    Parameters
-    ----------
-    parameter : str
-        The parameter that requires it, for the message.
-    mdp : MDP or None
-        The world.
-    n_actions : int
-        The number of actions that it must have.
-
-    Returns
-    -------
-    MDP
-
-    Raises
-    ------
-    ValueError
-        If there is no world, or its number of actions is another one.
-    """
+    """Check that the world is known before the first step, and return it."""
     if mdp is None:
         raise ValueError(f"{parameter} needs to know the world: give feed its mdp.")
     if mdp.n_actions != n_actions:
@@ -45,14 +26,7 @@ def known_world(parameter: str, mdp: MDP | None, n_actions: int) -> MDP:
 def likeliest_outcomes(mdp: MDP) -> NDArray[np.int32]:
     """Return the most probable next state of each pair of state and action.
 
-    Parameters
-    ----------
-    mdp : MDP
-
-    Returns
-    -------
-    ndarray of int32, shape (n_states, n_actions)
-        The state entered; -1 in terminal states.
+    Shape (n_states, n_actions); -1 in terminal states.
 
     Examples
     --------
@@ -74,21 +48,7 @@ def expect_moves(
     strength: float,
     weight: float,
 ) -> None:
-    """Remember each move to another state as if it had been made, without reward.
-
-    Parameters
-    ----------
-    experiences : Experiences
-        Of a learner that has tried nothing; changed in place.
-    similarity : Similarity
-        Of states without links; changed in place.
-    next_state : ndarray of int32, shape (n_states, n_actions)
-        Where each pair leads; -1 if nowhere.
-    strength : float
-        The strength of each experience.
-    weight : float
-        As for :func:`replay.parts.similarity.link`.
-    """
+    """Remember each move to another state as if it had been made, without reward."""
     for s in range(next_state.shape[0]):
         for a in range(next_state.shape[1]):
             s_next = next_state[s, a]

@@ -53,18 +53,6 @@ class MarkovChain(NamedTuple):
 def markov_chain(n_states: int, n_edges: int) -> MarkovChain:
     """Make a chain without edges.
 
-    Parameters
-    ----------
-    n_states : int
-        Number of states.
-    n_edges : int
-        The most edges that will be set. `move` reuses the edge of an earlier move, so for it alone
-        this is the number of distinct pairs (state, next state) that can occur.
-
-    Returns
-    -------
-    MarkovChain
-
     Examples
     --------
     >>> chain, visits = markov_chain(2, 2), np.zeros(2)
@@ -91,15 +79,7 @@ def chain_words(chain: MarkovChain) -> int:
 
 @inlined
 def set_edge(chain: MarkovChain, state: int, next_state: int, probability: float) -> None:
-    """Add an edge.
-
-    Parameters
-    ----------
-    chain : MarkovChain
-        Changed in place; it must have room for the edge, see `markov_chain`.
-    state, next_state : int
-    probability : float
-    """
+    """Add an edge."""
     edge = chain.n_edges[0]
     chain.n_edges[0] = edge + 1
     chain.edges[edge]["probability"] = probability
@@ -147,18 +127,8 @@ def expected_visits(
     This is a row of the inverse of 1 - discount * T, computed as a sum over future steps. What
     arrives in a state is passed on to its successors until all the rest would add less than 1e-15
     to the sum of all visits, or until 10,000 sweeps over the states were made, each of which looks
-    at least one step ahead. All terms are positive, so no digits are lost.
-
-    Parameters
-    ----------
-    chain : MarkovChain
-        The chain T.
-    state : int
-        Where the agent is; this visit counts as 1.
-    discount : float
-        Discount per step, below 1.
-    visits : ndarray of float64, shape (n_states,)
-        Written to.
+    at least one step ahead. All terms are positive, so no digits are lost. They are written to
+    `visits` (n_states,); the discount is below 1.
     """
     for s in range(len(visits)):
         chain.arriving[s] = 0.0
@@ -170,15 +140,7 @@ def expected_visits(
 def sum_visits(chain: MarkovChain, discount: float, visits: NDArray[np.float64]) -> None:
     """Compute expected visits as `expected_visits` does, from a distribution of first states.
 
-    Parameters
-    ----------
-    chain : MarkovChain
-        The chain T; its ``arriving`` is the probability that a path begins in each state, and is
-        overwritten.
-    discount : float
-        Discount per step, below 1.
-    visits : ndarray of float64, shape (n_states,)
-        Written to.
+    `visits` (n_states,) is written to; the discount is below 1.
     """
     n_states, arriving = len(visits), chain.arriving
     for s in range(n_states):
@@ -208,14 +170,8 @@ def long_run_shares(chain: MarkovChain, shares: NDArray[np.float64]) -> None:
 
     Each sweep moves half of the probability mass on, so that periodic chains converge too, until a
     sweep changes the shares by less than 1e-12 in sum, or 10,000 sweeps were made. The next call
-    continues from there.
-
-    Parameters
-    ----------
-    chain : MarkovChain
-    shares : ndarray of float64, shape (n_states,)
-        Initial values, with a sum above 0; written to. They are normalised to a sum of 1, although
-        mass is lost in states that were never left.
+    continues from there. `shares` (n_states,) begins with a sum above 0, and ends with a sum of 1,
+    although mass is lost in states that were never left.
     """
     n_states = len(shares)
     arriving = chain.arriving

@@ -58,18 +58,6 @@ class Need(NamedTuple):
 def need_of(n_states: int, n_edges: int) -> Need:
     """Make the need of an agent that has not moved: 1 everywhere.
 
-    Parameters
-    ----------
-    n_states : int
-        Number of states.
-    n_edges : int
-        The most edges that the chain can have.
-
-    Returns
-    -------
-    Need
-        Its chain is empty.
-
     Examples
     --------
     >>> need_of(2, 1).expected.tolist()
@@ -87,18 +75,7 @@ def need_of(n_states: int, n_edges: int) -> Need:
 def count_need(need: Need, kind: int, phase: int, origin: int, discount: float) -> None:
     """Compute the need of all states.
 
-    Parameters
-    ----------
-    need : Need
-        Its ``expected`` is written to.
-    kind : int
-        Index in ``NEEDS``; the same at each call.
-    phase : int
-        The phase of the pause.
-    origin : int
-        The state of the agent.
-    discount : float
-        Discount per step, below 1.
+    `kind` is an index of ``NEEDS``, the same at each call.
     """
     if kind == _STATIONARY or (kind == SUCCESSORS and phase == REST):
         long_run_shares(need.chain, need.shares)
@@ -122,21 +99,9 @@ def set_policy_moves(
     """Set a chain to the moves of the epsilon-greedy policy in a learned model.
 
     Actions whose value is infinite, as they were never tried, are left out. What follows an action
-    that is not in the model is unknown: it counts for nothing, or a new episode begins.
-
-    Parameters
-    ----------
-    chain : MarkovChain
-        All its edges are replaced. Its last state is no state of the model, but the time between
-        episodes; it needs room for the edges of the model, and for one more per state.
-    model : WorldModel
-        The learned model of the world.
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    epsilon : float
-        Probability of a uniformly random action.
-    goes_on : bool
-        Whether a new episode begins where the model does not know what follows.
+    that is not in the model is unknown: it counts for nothing, or a new episode begins. The chain's
+    last state is the time between episodes. It needs room for the edges of the model, and for one
+    more per state.
     """
     n_states, n_actions = action_values.shape
     chain.n_edges[0] = 0

@@ -31,15 +31,6 @@ class Numbering(NamedTuple):
 def numbering(n_things: int) -> Numbering:
     """Make an empty list.
 
-    Parameters
-    ----------
-    n_things : int
-        The number of different things that may be met.
-
-    Returns
-    -------
-    Numbering
-
     Examples
     --------
     >>> known = numbering(3)
@@ -52,18 +43,7 @@ def numbering(n_things: int) -> Numbering:
 
 @inlined
 def meet(known: Numbering, thing: int) -> int:
-    """Return the number of a thing, and number it if it is new.
-
-    Parameters
-    ----------
-    known : Numbering
-        Changed in place.
-    thing : int
-
-    Returns
-    -------
-    int
-    """
+    """Return the number of a thing, and number it if it is new."""
     if known.number[thing] < 0:
         n = known.n[0]
         known.number[thing] = n

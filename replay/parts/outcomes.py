@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined
 from replay.parts.forgetting import remember
-from replay.parts.interfaces import TransitionLike
+from replay.parts.steps_and_pauses import Transition
 from replay.parts.world_model import WorldModel, draw_edge, edge_to
 
 __all__ = ["Outcomes", "draw_outcome", "outcome_words", "outcomes_of", "remember_outcome"]
@@ -37,21 +37,13 @@ class Outcomes(NamedTuple):
 def outcomes_of(model: WorldModel) -> Outcomes:
     """Make room for the outcomes of a model that has observed nothing.
 
-    Parameters
-    ----------
-    model : WorldModel
-
-    Returns
-    -------
-    Outcomes
-
     Examples
     --------
     >>> from replay.learners.contract import Transition
     >>> from replay.parts.world_model import world_model
     >>> model = world_model(3, 2, 4)
     >>> outcomes = outcomes_of(model)
-    >>> remember_outcome(outcomes, model, 0.0, Transition(1, 0, 0.5, 2, -1, True, False))
+    >>> remember_outcome(outcomes, model, Transition(1, 0, 0.5, 2, -1, True, False))
     >>> edge = draw_outcome(outcomes, model, np.random.default_rng(0))
     >>> int(model.edges[edge]["next_state"]), float(outcomes.rows[edge]["reward"])
     (2, 0.5)
@@ -64,42 +56,18 @@ def outcomes_of(model: WorldModel) -> Outcomes:
 
 
 def outcome_words(outcomes: Outcomes, model: WorldModel) -> int:
-    """Count the numbers held: one for each pair, and two for each edge.
-
-    Parameters
-    ----------
-    outcomes : Outcomes
-    model : WorldModel
-
-    Returns
-    -------
-    int
-    """
+    """Count the numbers held: one for each pair, and two for each edge."""
     return int(outcomes.n_pairs[0]) + len(_OUTCOME.names or ()) * int(model.n_edges[0])
 
 
 @inlined
-def remember_outcome(
-    outcomes: Outcomes, model: WorldModel, surprise_rate: float, transition: TransitionLike
-) -> None:
-    """Count a transition in the model, and keep its reward and whether it ended the episode.
-
-    Parameters
-    ----------
-    outcomes : Outcomes
-        Changed in place.
-    model : WorldModel
-        Changed in place.
-    surprise_rate : float
-        As for :func:`replay.parts.forgetting.remember`.
-    transition : Transition
-        A :class:`replay.learners.contract.Transition`.
-    """
+def remember_outcome(outcomes: Outcomes, model: WorldModel, transition: Transition) -> None:
+    """Count a transition in the model, and keep its reward and whether it ended the episode."""
     s, a, s_next = transition.state, transition.action, transition.next_state
     if model.visits[s, a] == 0:
         outcomes.pairs[outcomes.n_pairs[0]] = s * model.visits.shape[1] + a
         outcomes.n_pairs[0] += 1
-    remember(model, surprise_rate, s, a, s_next, transition.terminated)
+    remember(model, s, a, s_next, transition.terminated)
     outcome = outcomes.rows[edge_to(model, s, a, s_next)]
     outcome["reward"] = transition.reward
     outcome["terminated"] = transition.terminated
@@ -109,17 +77,7 @@ def remember_outcome(
 def draw_outcome(outcomes: Outcomes, model: WorldModel, rng: Generator) -> int:
     """Draw a pair of the model, all alike, and then one of its outcomes, by its probability.
 
-    Parameters
-    ----------
-    outcomes : Outcomes
-    model : WorldModel
-    rng : numpy.random.Generator
-        Source of randomness; two numbers are drawn.
-
-    Returns
-    -------
-    int
-        The row in ``model.edges``, and in ``outcomes.rows``.
+    Return the row in ``model.edges`` and ``outcomes.rows``.
     """
     pair = outcomes.pairs[int(rng.random() * outcomes.n_pairs[0])]
     n_actions = model.visits.shape[1]

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.parts.interfaces import TransitionLike
 from replay.parts.policies import best_tried
+from replay.parts.steps_and_pauses import Transition
 
 __all__ = ["Earnings", "PauseParams", "earnings", "earnings_words", "goes_on"]
 __all__ += ["is_over_by_chance", "is_worth_it", "latest_change", "note_change", "note_experience"]
@@ -62,10 +62,6 @@ class Earnings(NamedTuple):
 def earnings() -> Earnings:
     """Make the record of a learner that has experienced nothing.
 
-    Returns
-    -------
-    Earnings
-
     Examples
     --------
     >>> class Params(NamedTuple):
@@ -98,20 +94,11 @@ def note_experience(
     params: PauseParams,
     held: Earnings,
     action_values: NDArray[np.float64],
-    transition: TransitionLike,
+    transition: Transition,
 ) -> None:
     """Note the reward of a step and the size of its prediction error, before it is learned from.
 
-    Parameters
-    ----------
-    params : PauseParams
-        The learner's.
-    held : Earnings
-        Changed in place, if backups cost time.
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Infinite where an action was never tried; such a pair has no prediction error.
-    transition : Transition
-        A :class:`replay.learners.contract.Transition`.
+    A pair that was never tried has an infinite value, and no prediction error.
     """
     if params.backup_cost > 0.0:
         held.held[_TOTAL] += transition.reward
@@ -125,17 +112,7 @@ def note_experience(
 
 @inlined
 def note_change(params: PauseParams, held: Earnings, before: float, after: float) -> None:
-    """Note the size of a change of an action value, unless it was infinite.
-
-    Parameters
-    ----------
-    params : PauseParams
-        The learner's.
-    held : Earnings
-        Changed in place, if backups cost time.
-    before, after : float
-        The value before and after the change.
-    """
+    """Note the size of a change of an action value, unless it was infinite."""
     if params.backup_cost > 0.0 and before < np.inf:
         held.held[_CHANGE] += _LATEST * (abs(after - before) - held.held[_CHANGE])
 
@@ -149,22 +126,7 @@ def latest_change(held: Earnings) -> float:
 
 @inlined
 def is_worth_it(params: PauseParams, gain: float, mean_reward: float) -> bool:
-    """Return whether a backup with this gain is worth its time.
-
-    Parameters
-    ----------
-    params : PauseParams
-        The learner's.
-    gain : float
-        The expected gain of the backup.
-    mean_reward : float
-        The mean reward of a step.
-
-    Returns
-    -------
-    bool
-        Always True if backups cost no time. A negative mean reward counts as 0.
-    """
+    """Return whether a backup with this gain is worth its time."""
     if params.backup_cost == 0.0:
         return True
     return bool(gain > params.backup_cost * max(mean_reward, 0.0))
@@ -172,42 +134,13 @@ def is_worth_it(params: PauseParams, gain: float, mean_reward: float) -> bool:
 
 @inlined
 def is_over_by_chance(params: PauseParams, rng: np.random.Generator) -> bool:
-    """Draw whether a pause ends before its next backup.
-
-    Parameters
-    ----------
-    params : PauseParams
-        The learner's.
-    rng : numpy.random.Generator
-        Source of randomness; nothing is drawn if ``mean_backups`` is infinite.
-
-    Returns
-    -------
-    bool
-        Whether it ends. The number of backups then has a geometric distribution on 0, 1, 2, ...
-    """
+    """Draw whether a pause ends before its next backup."""
     mean: float = params.mean_backups
     return mean < np.inf and rng.random() * (1.0 + mean) < 1.0
 
 
 @inlined
 def goes_on(params: PauseParams, held: Earnings, gain: float, rng: np.random.Generator) -> bool:
-    """Return whether a pause continues with a backup.
-
-    Parameters
-    ----------
-    params : PauseParams
-        The learner's.
-    held : Earnings
-    gain : float
-        The expected gain of the backup.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    bool
-        Whether the backup is worth its time, and the pause does not end at random.
-    """
+    """Return whether a pause continues with a backup."""
     mean_reward = held.held[_TOTAL] / max(held.held[_N], 1.0)
     return is_worth_it(params, gain, mean_reward) and not is_over_by_chance(params, rng)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 
 __all__ = ["EPSILON_GREEDY", "POLICIES", "SOFTMAX", "Policy", "best_tried", "best_value"]
-__all__ += ["draw_action", "draw_uniform", "draw_weighted", "epsilon_greedy", "mean_value"]
+__all__ += ["draw_action", "draw_uniform", "draw_weighted", "epsilon_greedy"]
 __all__ += ["softmax"]
 
 POLICIES = ("softmax", "epsilon_greedy")
@@ -48,16 +48,7 @@ class Policy(NamedTuple):
 def best_tried(action_values: NDArray[np.float64], state: int) -> float:
     """Return the largest value of the actions tried so far in a state.
 
-    Parameters
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Infinite where an action was never tried.
-    state : int
-
-    Returns
-    -------
-    float
-        The maximum of the finite values; 0 if no action was tried.
+    Values are infinite where an action was never tried.
 
     Examples
     --------
@@ -76,18 +67,6 @@ def best_tried(action_values: NDArray[np.float64], state: int) -> float:
 def draw_uniform(action_values: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Draw an action uniformly, whatever the values.
 
-    Parameters
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Only its shape is used.
-    rng : numpy.random.Generator
-        Source of randomness; one number is drawn.
-
-    Returns
-    -------
-    int
-        The action.
-
     Examples
     --------
     >>> draw_uniform(np.zeros((2, 1)), np.random.default_rng(0))
@@ -104,22 +83,7 @@ def epsilon_greedy(
     """Draw any action with probability epsilon, and otherwise one of the best at random.
 
     One random number is drawn, whatever the outcome, so that learners that share a seed stay
-    comparable step by step.
-
-    Parameters
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Infinite where an action was never tried.
-    state : int
-    epsilon : float
-        Probability of a uniformly random action, the best included.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    int
-        The action.
+    comparable step by step. An infinite value marks an untried action, which counts as the best.
 
     Examples
     --------
@@ -159,21 +123,6 @@ def softmax(
 ) -> int:
     """Draw an action with a probability that grows exponentially with its value.
 
-    Parameters
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Finite.
-    state : int
-    inverse_temperature : float
-        An action better by 1 is ``exp(inverse_temperature)`` times as probable.
-    rng : numpy.random.Generator
-        Source of randomness; one number is drawn.
-
-    Returns
-    -------
-    int
-        The action.
-
     Examples
     --------
     >>> softmax(np.array([[0.0, 1.0]]), 0, 1e3, np.random.default_rng(0))
@@ -198,21 +147,7 @@ def softmax(
 def draw_action(
     policy: Policy, action_values: NDArray[np.float64], state: int, rng: np.random.Generator
 ) -> int:
-    """Draw an action from a policy.
-
-    Parameters
-    ----------
-    policy : Policy
-    action_values : ndarray of float64, shape (n_states, n_actions)
-    state : int
-    rng : numpy.random.Generator
-        Source of randomness; one number is drawn.
-
-    Returns
-    -------
-    int
-        The action.
-    """
+    """Draw an action from a policy."""
     if policy.kind == SOFTMAX:
         return softmax(action_values, state, policy.inverse_temperature, rng)
     return epsilon_greedy(action_values, state, policy.epsilon, rng)
@@ -220,17 +155,7 @@ def draw_action(
 
 @inlined
 def best_value(action_values: NDArray[np.float64], state: int) -> float:
-    """Return the largest action value of a state, infinite ones included.
-
-    Parameters
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-    state : int
-
-    Returns
-    -------
-    float
-    """
+    """Return the largest action value of a state, infinite ones included."""
     best: float = action_values[state, 0]
     for a in range(1, action_values.shape[1]):
         best = max(best, action_values[state, a])
@@ -238,57 +163,10 @@ def best_value(action_values: NDArray[np.float64], state: int) -> float:
 
 
 @inlined
-def mean_value(policy: Policy, action_values: NDArray[np.float64], state: int) -> float:
-    """Return the mean action value of a state under a policy.
-
-    Parameters
-    ----------
-    policy : Policy
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Finite.
-    state : int
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> float(mean_value(Policy(EPSILON_GREEDY, 1.0, 0.5), np.array([[0.0, 1.0]]), 0))
-    0.75
-    """
-    n_actions: int = action_values.shape[1]
-    best = best_value(action_values, state)
-    total = 0.0
-    mean = 0.0
-    if policy.kind == EPSILON_GREEDY:
-        for a in range(n_actions):
-            mean += action_values[state, a] / n_actions
-        return (1.0 - policy.epsilon) * best + policy.epsilon * mean
-    for a in range(n_actions):
-        weight = math.exp(policy.inverse_temperature * (action_values[state, a] - best))
-        total += weight
-        mean += weight * action_values[state, a]
-    return mean / total
-
-
-@inlined
 def draw_weighted(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> int:
     """Draw an index below n in proportion to its weight.
 
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (at least n,)
-        Not negative.
-    n : int
-        How many weights are used.
-    rng : numpy.random.Generator
-        Source of randomness; one number is drawn.
-
-    Returns
-    -------
-    int
-        The index; -1 if all weights are 0.
+    It is -1 if all weights are 0.
 
     Examples
     --------

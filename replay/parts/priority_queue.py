@@ -48,14 +48,6 @@ class PriorityQueue(NamedTuple):
 def priority_queue(n_states: int) -> PriorityQueue:
     """Make an empty queue for states 0 to ``n_states - 1``.
 
-    Parameters
-    ----------
-    n_states : int
-
-    Returns
-    -------
-    PriorityQueue
-
     Examples
     --------
     >>> queue = priority_queue(3)
@@ -66,8 +58,8 @@ def priority_queue(n_states: int) -> PriorityQueue:
     """
     return PriorityQueue(
         np.zeros(1, dtype=np.int64),
-        np.empty(n_states, dtype=np.int32),
-        np.empty(n_states),
+        np.zeros(n_states, dtype=np.int32),
+        np.zeros(n_states),
         np.full(n_states, -1, dtype=np.int32),
         np.full(n_states, -1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
@@ -123,14 +115,8 @@ def _move_down(queue: PriorityQueue, place: int, state: int, priority: float) ->
 def set_priority(queue: PriorityQueue, state: int, priority: float, cause: int) -> None:
     """Insert a state, or change the priority of a queued one.
 
-    Parameters
-    ----------
-    queue : PriorityQueue
-        Changed in place.
-    state : int
-    priority : float
-    cause : int
-        The row of the backup that queues it, -1 for none; a queued state keeps its first cause.
+    `cause` is the row of the backup that queues it, -1 for none; a queued state keeps its first
+    cause.
     """
     place = queue.position[state]
     if place < 0:
@@ -146,14 +132,7 @@ def set_priority(queue: PriorityQueue, state: int, priority: float, cause: int) 
 
 @inlined
 def remove(queue: PriorityQueue, state: int) -> None:
-    """Remove a state from the queue, if it is there.
-
-    Parameters
-    ----------
-    queue : PriorityQueue
-        Changed in place.
-    state : int
-    """
+    """Remove a state from the queue, if it is there."""
     place = queue.position[state]
     if place < 0:
         return

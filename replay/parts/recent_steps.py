@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.parts.interfaces import TransitionLike
+from replay.parts.steps_and_pauses import Transition
 
 __all__ = ["RecentSteps", "add_step", "discounted_return", "recent_steps", "step_words"]
 
@@ -37,15 +37,6 @@ class RecentSteps(NamedTuple):
 def recent_steps(n_kept: int) -> RecentSteps:
     """Make an empty ring buffer.
 
-    Parameters
-    ----------
-    n_kept : int
-        How many steps are kept.
-
-    Returns
-    -------
-    RecentSteps
-
     Examples
     --------
     >>> from replay.learners.contract import Transition
@@ -66,21 +57,8 @@ def step_words(recent: RecentSteps) -> int:
 
 
 @inlined
-def add_step(recent: RecentSteps, transition: TransitionLike) -> int:
-    """Keep a transition.
-
-    Parameters
-    ----------
-    recent : RecentSteps
-        Changed in place.
-    transition : Transition
-        A :class:`replay.learners.contract.Transition`.
-
-    Returns
-    -------
-    int
-        Its row.
-    """
+def add_step(recent: RecentSteps, transition: Transition) -> int:
+    """Keep a transition."""
     place: int = recent.n_seen[1]
     step = recent.rows[place]
     step["state"] = transition.state
@@ -100,26 +78,7 @@ def discounted_return(
 ) -> tuple[float, float, int, int]:
     """Sum the rewards from a step on, to the end of its episode at most.
 
-    Parameters
-    ----------
-    recent : RecentSteps
-    place : int
-        The row of the first step.
-    n_steps : int
-        How many steps are followed at most, at least 1; all of them are in the buffer.
-    discount : float
-        Discount per step.
-
-    Returns
-    -------
-    total : float
-        The discounted sum of the rewards.
-    weight : float
-        The weight of what came after: the discount to the power of `n_followed`.
-    n_followed : int
-        How many steps were followed.
-    last : int
-        The row of the last of them.
+    `place` is the row of the first step; return the sum and the row of the last step in it.
     """
     total, weight, n_followed, last = 0.0, 1.0, 0, place
     while n_followed < n_steps:

@@ -41,17 +41,7 @@ class Similarity(NamedTuple):
 def similarity_of(n_states: int, discount: float) -> Similarity:
     """Make the similarity of states without links.
 
-    Parameters
-    ----------
-    n_states : int
-        Number of states; memory grows with its square.
-    discount : float
-        Discount of the random walk, below 1; the larger, the further similarity extends.
-
-    Returns
-    -------
-    Similarity
-        Each state is similar to itself only.
+    Memory grows with the square of the number of states.
 
     Examples
     --------
@@ -76,16 +66,7 @@ def similarity_words(similarity: Similarity) -> int:
 def link(similarity: Similarity, weight: float, state: int, other: int, change: int) -> None:
     """Add or remove a link between two states.
 
-    Parameters
-    ----------
-    similarity : Similarity
-        Changed in place.
-    weight : float
-        What a link adds to discount * T: the discount divided by the number of moves.
-    state, other : int
-        The states; if they are the same, nothing changes.
-    change : int
-        1 to add a link, -1 to remove one.
+    `change` is 1 to add a link, -1 to remove one.
     """
     if state == other:
         return

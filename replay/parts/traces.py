@@ -1,8 +1,7 @@
 """Replacing eligibility traces: a temporal-difference error is applied to all recent pairs.
 
 A trace is set to 1 when its pair is tried, whatever it was before, and decays by a constant factor
-per step; `end_other_traces` then also ends the traces of the state's other actions [1]_. Traces of
-1e-12 or less are dropped. Only recently visited pairs are processed.
+per step [1]_. Traces of 1e-12 or less are dropped. Only recently visited pairs are processed.
 
 References
 ----------
@@ -19,8 +18,7 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.log.backups import TRACE, BackupBuffer, keeps, record
 
-__all__ = ["Traces", "add_trace", "back_up_traced", "clear_traces", "end_other_traces"]
-__all__ += ["trace_at", "trace_words", "traces"]
+__all__ = ["Traces", "add_trace", "back_up_traced", "clear_traces", "trace_words", "traces"]
 
 _SMALLEST = 1e-12
 _ROOM = 256
@@ -46,7 +44,7 @@ class Traces(NamedTuple):
     reward : ndarray of float64, shape (n_kept + room,)
         Their rewards.
     place : ndarray of int32, shape (n_states * n_actions,)
-        The latest entry of each pair; -1 if its trace was ended.
+        The latest entry of each pair.
     end, n_traced : ndarray of int64, shape (1,)
         The index of the next entry, and the number of entries in use.
     """
@@ -63,19 +61,6 @@ class Traces(NamedTuple):
 
 def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
     """Make room for traces, none of which is set.
-
-    Parameters
-    ----------
-    n_states, n_actions : int
-        Size of the world.
-    decay : float
-        Decay per step: discount times lambda, in [0, 1].
-    n_steps : int
-        The length of the longest episode; bounds the number of traces if they do not decay.
-
-    Returns
-    -------
-    Traces
 
     Examples
     --------
@@ -123,84 +108,19 @@ def _move_to_front(traces: Traces) -> None:
 def add_trace(
     traces: Traces, action_values: NDArray[np.float64], pair: int, reward: float, next_state: int
 ) -> None:
-    """Set the trace of a pair to 1, and let all others decay by a step.
-
-    Parameters
-    ----------
-    traces : Traces
-        Changed in place.
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    pair : int
-        The pair, as state * n_actions + action.
-    reward : float
-        The reward of its transition, for the log.
-    next_state : int
-        The state entered, for the log.
-    """
-    n_actions = action_values.shape[1]
+    """Set the trace of a pair to 1, and let all others decay by a step."""
     if traces.n_traced[0] == len(traces.strength):
         traces.n_traced[0] -= 1
     if traces.end[0] == len(traces.pair):
         _move_to_front(traces)
     end = traces.end[0]
     traces.pair[end] = pair
-    traces.value[end] = action_values[pair // n_actions, pair % n_actions]
+    traces.value[end] = action_values.flat[pair]
     traces.next_state[end] = next_state
     traces.reward[end] = reward
     traces.place[pair] = end
     traces.end[0] = end + 1
     traces.n_traced[0] += 1
-
-
-@inlined
-def end_other_traces(traces: Traces, state: int, action: int, n_actions: int) -> None:
-    """End the traces of all other actions of a state.
-
-    Parameters
-    ----------
-    traces : Traces
-        Changed in place.
-    state, action : int
-        The pair whose trace stays.
-    n_actions : int
-        The number of actions.
-    """
-    for b in range(n_actions):
-        if b != action:
-            traces.place[state * n_actions + b] = -1
-
-
-@inlined
-def trace_at(traces: Traces, age: int) -> tuple[int, float]:
-    """Return the pair that was visited some steps ago, and its trace.
-
-    Parameters
-    ----------
-    traces : Traces
-    age : int
-        How many steps ago; 0 for the latest pair.
-
-    Returns
-    -------
-    pair : int
-        The pair, as state * n_actions + action.
-    trace : float
-        Its trace; 0 if it was ended, or if the pair was visited again since.
-
-    Examples
-    --------
-    >>> kept = traces(2, 2, 0.5, 10)
-    >>> for pair in (0, 2, 1):
-    ...     add_trace(kept, np.zeros((2, 2)), pair, 0.0, 0)
-    ...     end_other_traces(kept, pair // 2, pair % 2, 2)
-    >>> [(int(pair), float(trace)) for pair, trace in (trace_at(kept, age) for age in range(3))]
-    [(1, 1.0), (2, 0.5), (0, 0.0)]
-    """
-    place = traces.end[0] - 1 - age
-    pair = traces.pair[place]
-    strength = traces.strength[len(traces.strength) - 1 - age]
-    return pair, strength if traces.place[pair] == place and strength > _SMALLEST else 0.0
 
 
 @inlined
@@ -223,22 +143,8 @@ def back_up_traced(
 
     Backups are logged from the newest pair to the oldest. If the newest pair was never tried, its
     value is set to the error.
-
-    Parameters
-    ----------
-    traces : Traces
-        Changed in place.
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q, changed in place; infinite where an action was never tried.
-    error : float
-        The temporal-difference error.
-    learning_rate : float
-    first_phase : int
-        The phase in which the newest pair is logged; that of the others is ``TRACE``.
-    log : BackupBuffer
-        Where backups are recorded.
     """
-    table = action_values.reshape(-1)
+    table = action_values.flat
     end, n_traced = np.uint64(traces.end[0]), np.uint64(traces.n_traced[0])
     first, newest = end - n_traced, end - np.uint64(1)
     oldest_age = np.uint64(len(traces.strength)) - n_traced

@@ -6,7 +6,7 @@ The weight of an edge is the number of times it was seen, less what was forgotte
 is its share of the weight of its pair.
 
 :mod:`replay.parts.forgetting` says how weights fade and how ways back are assumed, and
-:mod:`replay.parts.retention` how a bounded memory chooses what to forget.
+:mod:`replay.learners.prioritized_sweeping.retention` how a bounded memory chooses what to forget.
 """
 
 from typing import NamedTuple
@@ -57,8 +57,8 @@ class WorldModel(NamedTuple):
         The length of that list.
     most_in : ndarray of int64, shape (1,)
         The greatest length that any of these lists has had.
-    forgetting : ndarray of float64, shape (n_states, n_actions), or None
-        The kappa of each pair, see :mod:`replay.parts.forgetting`; None: transitions are counted.
+    forgetting : ndarray of float64, shape (1,), or None
+        The share of its weight that a pair loses when it is tried again; None: nothing.
     way_back : ndarray of int32, shape (n_states, n_actions), or None
         The action that undoes each pair, -1 if there is none; None: ways back are not assumed.
     is_assumed : ndarray of bool, shape (n_states, n_actions), or None
@@ -98,7 +98,6 @@ def world_model(
     n_transitions: int,
     *,
     forgetting: float = 0.0,
-    surprise_rate: float = 0.0,
     capacity: float = np.inf,
     way_back: NDArray[np.int32] | None = None,
 ) -> WorldModel:
@@ -106,25 +105,6 @@ def world_model(
 
     There is room for all edges that can be known at one time: one for each transition, and one for
     its way back. The row of a forgotten edge is used again.
-
-    Parameters
-    ----------
-    n_states, n_actions : int
-        Size of the world.
-    n_transitions : int
-        The most distinct transitions (state, action, next state) that can occur.
-    forgetting, surprise_rate : float, default 0
-        The initial kappa of every pair, and how fast it changes; if both are 0, transitions are
-        counted. See :mod:`replay.parts.forgetting`.
-    capacity : float, default inf
-        Bound of the memory, see :func:`replay.parts.retention.retain`; infinite: none.
-    way_back : ndarray of int32, shape (n_states, n_actions), optional
-        The action that undoes each pair, if the way back of a move is known with the move.
-
-    Returns
-    -------
-    WorldModel
-        The model.
 
     Examples
     --------
@@ -136,7 +116,7 @@ def world_model(
     """
     pairs = (n_states, n_actions)
     return WorldModel(
-        np.empty(n_transitions if way_back is None else 2 * n_transitions, dtype=_EDGE),
+        np.zeros(n_transitions if way_back is None else 2 * n_transitions, dtype=_EDGE),
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.full(1, -1, dtype=np.int64),
@@ -146,7 +126,7 @@ def world_model(
         np.full(n_states, -1, dtype=np.int32),
         np.zeros(n_states, dtype=np.int32),
         np.zeros(1, dtype=np.int64),
-        np.full(pairs, float(forgetting)) if forgetting > 0.0 or surprise_rate > 0.0 else None,
+        np.full(1, float(forgetting)) if forgetting > 0.0 else None,
         None if way_back is None else np.array(way_back, dtype=np.int32),
         None if way_back is None else np.zeros(pairs, dtype=np.bool_),
         priority_queue(n_states * n_actions) if capacity < np.inf else None,
@@ -158,11 +138,10 @@ def world_model(
 def model_words(model: WorldModel) -> int:
     """Count the numbers held: six for each edge, and those of pairs and of states entered.
 
-    A pair has its weight and the first edge of its list, and one more number for each option that
-    keeps one; a state has both ends of its list. The lengths of lists only bound the log.
+    A pair has its weight and the first edge of its list, and where ways back are assumed, whether
+    it is; a state has both ends of its list. The lengths of lists only bound the log.
     """
-    options = (model.forgetting, model.is_assumed)
-    per_pair = 2 + sum(option is not None for option in options)
+    per_pair = 2 + (model.is_assumed is not None)
     words = len(_EDGE.names or ()) * int(model.n_edges[0])
     words += per_pair * int(np.count_nonzero(model.first_out >= 0))
     words += 2 * int(np.count_nonzero(model.first_in >= 0))
@@ -173,15 +152,7 @@ def model_words(model: WorldModel) -> int:
 def edge_to(model: WorldModel, state: int, action: int, next_state: int) -> int:
     """Find the edge of a transition.
 
-    Parameters
-    ----------
-    model : WorldModel
-    state, action, next_state : int
-
-    Returns
-    -------
-    int
-        Its row in ``model.edges``; -1 if it is not known.
+    Return its row in ``model.edges``; -1 if it is not known.
     """
     edge: int = model.first_out[state, action]
     while edge >= 0 and model.edges[edge]["next_state"] != next_state:
@@ -193,17 +164,7 @@ def edge_to(model: WorldModel, state: int, action: int, next_state: int) -> int:
 def draw_edge(model: WorldModel, state: int, action: int, rng: np.random.Generator) -> int:
     """Draw an outcome of a known pair, by its probability in the model.
 
-    Parameters
-    ----------
-    model : WorldModel
-    state, action : int
-    rng : numpy.random.Generator
-        Source of randomness; one number is drawn.
-
-    Returns
-    -------
-    int
-        The row in ``model.edges``.
+    Return its row in ``model.edges``.
     """
     edge: int = model.first_out[state, action]
     left = rng.random() * model.visits[state, action] - model.edges[edge]["count"]
@@ -217,17 +178,7 @@ def draw_edge(model: WorldModel, state: int, action: int, rng: np.random.Generat
 def count_transition(
     model: WorldModel, state: int, action: int, next_state: int, terminated: bool
 ) -> None:
-    """Count one transition.
-
-    Parameters
-    ----------
-    model : WorldModel
-        Changed in place.
-    state, action, next_state : int
-        The transition.
-    terminated : bool
-        Whether it ended the episode. Terminal states have no list of the edges into them.
-    """
+    """Count one transition."""
     model.visits[state, action] += 1
     edge = edge_to(model, state, action, next_state)
     if edge >= 0:
@@ -260,17 +211,7 @@ def count_transition(
 
 @inlined
 def fade(model: WorldModel, state: int, action: int, kappa: float) -> None:
-    """Reduce the weight of a pair and of its edges; an edge without weight is forgotten.
-
-    Parameters
-    ----------
-    model : WorldModel
-        Changed in place.
-    state, action : int
-        The pair.
-    kappa : float
-        The share of the weight that is lost; 1: all of it.
-    """
+    """Reduce the weight of a pair and of its edges; an edge without weight is forgotten."""
     kept = 1.0 - kappa
     model.visits[state, action] *= kept
     before = -1

@@ -4,17 +4,17 @@ All code that lets a learner act, or learn from recorded experience, does so thr
 calls the compiled loop for some steps at a time, so that the log never overflows and Ctrl-C works.
 """
 
-import os
 import threading
 from collections.abc import Callable
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from time import process_time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.checks import MOST_STATES
+from replay.checks import MOST_STATES, check_fits, located
 from replay.learners.contract import Learner, Pause, Sizes
 from replay.log import backups
 from replay.log.arrays import uninitialised
@@ -22,7 +22,7 @@ from replay.log.blocks import STEPS_PER_BLOCK, LogBlock
 from replay.log.closed_moves import ClosedMoves
 from replay.log.event_log import EventLog
 from replay.log.schema import WHOLE_RUN, Excerpt
-from replay.simulation.loop import STEP_ROW, Clock, Given, World, kernel_of
+from replay.simulation.loop import STEP_ROW, Clock, Given, World, checked_act, kernel_of
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
 
@@ -30,6 +30,7 @@ __all__ = ["Driver", "LogWriter", "changing_tables", "replay_rng", "way_back", "
 
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
 _MOST_STEPS = 1 << 20
+_NEVER = np.iinfo(np.int64).max
 _FIRST_WORK = 1e8
 _SECONDS_PER_CALL = 0.05
 _LARGE = 10_000_000
@@ -39,7 +40,6 @@ _MOST_LOGGED = np.iinfo(backups.BACKUP["step"]).max
 
 def world_tables(mdp: MDP) -> World:
     """Convert an MDP to the tables that the loop reads."""
-    starts = np.flatnonzero(mdp.start_probability)
     return World(
         mdp.n_actions,
         mdp.successor_offset,
@@ -47,47 +47,24 @@ def world_tables(mdp: MDP) -> World:
         mdp.cumulative_probability,
         mdp.reward,
         mdp.terminal,
-        starts.astype(np.int32),
-        np.cumsum(mdp.start_probability[starts]),
+        mdp.start_states,
+        mdp.start_probability[mdp.start_states].cumsum(),
     )
 
 
 def changing_tables(mdp: MDP, reward: NDArray[np.float64], start_state: NDArray[np.int32]) -> World:
-    """Convert an MDP to the tables that the loop reads, with other rewards and one start state.
-
-    Parameters
-    ----------
-    mdp : MDP
-        The world.
-    reward : ndarray of float64, shape (n_transitions,)
-        Replaces the rewards of the MDP; may change between steps.
-    start_state : ndarray of int32, shape (1,)
-        Where the next episode begins, -1 if there is none; may change between steps.
-
-    Returns
-    -------
-    World
-    """
-    view = reward.view()  # compiled code takes it for an MDP's own table, which is read-only
-    view.setflags(write=False)
+    """Convert an MDP to the tables that the loop reads, with other rewards and one start state."""
+    views = reward.view(), start_state.view()
+    for view in views:  # compiled code takes them for an MDP's own tables, which are read-only
+        view.setflags(write=False)
     return world_tables(mdp)._replace(
-        reward=view, start_state=start_state, start_cumulative=np.ones(1)
+        reward=views[0], start_state=views[1], start_cumulative=np.ones(1)
     )
 
 
 def replay_rng(seed: int) -> np.random.Generator:
-    """Make a random stream for replay alone, so that outcomes and exploration do not depend on it.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the run.
-
-    Returns
-    -------
-    numpy.random.Generator
-    """
-    return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
+    """Make a random stream for replay alone: outcomes and exploration do not depend on it."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
 
 
 def way_back(
@@ -177,14 +154,15 @@ class LogWriter:
                 "fewer steps."
             )
         self.n_steps = n_steps if on_block is None else min(n_steps, STEPS_PER_BLOCK)
-        self.steps = np.empty(0, dtype=STEP_ROW)
+        self.steps = _NO_STEPS
+        self.buffer: backups.BackupBuffer | None = None
         if self.keeps_any:
             self.steps = _held(self.n_steps, STEP_ROW, f"the log of {self.n_steps} steps")
-        capacity = _BACKUPS_PER_BUFFER if self.keeps_any else 0
-        self.buffer = backups.backup_buffer(capacity, keep, learner.evaluates)
+            self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, learner.evaluates)
         self.pieces: list[tuple[NDArray[np.void], ...]] = []
         self.excerpt = WHOLE_RUN
         self.first_row = 0
+        self.sizes = Sizes(0, 0, 0, 0, 0, None)
 
     @property
     def keeps_any(self) -> bool:
@@ -202,22 +180,11 @@ class LogWriter:
             self.steps = np.append(self.steps, more)
 
     def make_room(self, n_rows: int) -> None:
-        """Set the backups made so far aside, and make room for at least `n_rows` more.
-
-        Parameters
-        ----------
-        n_rows : int
-            Number of backups.
-
-        Raises
-        ------
-        ValueError
-            If the log would have too many backups, or does not fit into memory.
-        """
-        if not self.keeps_any:
+        """Set the backups made so far aside, and make room for at least `n_rows` more."""
+        if self.buffer is None:
             return
         n_bytes = n_rows * (backups.BACKUP.itemsize + 16 * self.learner.evaluates)
-        _check_fits(n_bytes, f"a step of {self.learner.name!r}, which may make {n_rows} backups,")
+        check_fits(n_bytes, f"a step of {self.learner.name!r}, which may make {n_rows} backups,")
         few = n_rows <= _BACKUPS_PER_BUFFER
         # A bound that grows with each step must not lead to a new buffer at each step.
         room = max(n_rows + min(n_rows, _BACKUPS_PER_BUFFER), _BACKUPS_PER_BUFFER)
@@ -232,65 +199,54 @@ class LogWriter:
         self.pieces.append(rows)
 
     def hand_over(self, clock: Clock, memory: Any, is_last: bool = False) -> None:
-        """Call `on_block` with everything logged since its last call.
-
-        Parameters
-        ----------
-        clock : Clock
-            Where the run is.
-        memory : NamedTuple
-            The learner's memory.
-        is_last : bool, default False
-            Whether the run ends here.
-        """
+        """Call `on_block` with everything logged since its last call."""
         n_steps = int(clock.time[0]) - self.excerpt.n_steps
-        if self.on_block is None or not n_steps:
+        if self.on_block is None or self.buffer is None or not n_steps:
             return
         self.excerpt = self.excerpt._replace(next_state=-1 if is_last else int(clock.state[0]))
-        log = self.finished(n_steps)
-        n_backups = sum(len(rows[0]) for rows in log.tables["backups"])
-        causes = np.unique(self.learner.causes(memory))
-        known = causes[(causes >= 0) & (not is_last)]
-        self.on_block(LogBlock(log, n_backups, self.first_row, known))
-        n_events = self.excerpt.n_events
-        if n_backups:
-            n_events = int(log.columns("backups")["event"].max(initial=n_events - 1)) + 1
+        steps, made = self._taken(n_steps)
+        pieces = [rows for rows, *_ in made if len(rows)]
+        rows = pieces[0] if len(pieces) == 1 else np.concatenate([_NO_BACKUPS, *pieces])
+        causes = self.learner.causes(memory)
+        known = np.unique(causes[(causes >= 0) & (not is_last)])
+        make = partial(self._made, steps, made, self.excerpt)
+        self.on_block(LogBlock(steps, rows, self.excerpt.n_steps, self.first_row, known, make))
+        n_events = backups.n_events(self.buffer)
         self.excerpt = Excerpt(int(clock.time[0]), int(clock.episode[0]), n_events)
-        self.first_row += n_backups
+        self.first_row += len(rows)
 
     def finished(self, n_steps: int, time: NDArray[np.float64] | None = None) -> EventLog:
-        """Make a log of the first steps, and of all backups that were set aside.
+        """Make a log of the first steps, and of all backups that were set aside."""
+        return self._made(*self._taken(n_steps), self.excerpt, time)
 
-        Parameters
-        ----------
-        n_steps : int
-            Number of steps.
-        time : ndarray of float64, shape (n_steps,), optional
-            The time of each step, in seconds.
+    def _taken(self, n_steps: int) -> tuple[NDArray[np.void], list[tuple[NDArray[np.void], ...]]]:
+        """Take the first steps, and all backups that were set aside."""
+        if self.buffer is None:
+            return _NO_STEPS, [(_NO_BACKUPS,)]
+        n_lost = backups.n_lost(self.buffer)
+        if n_lost:
+            raise RuntimeError(
+                f"The learner {self.learner.name!r} made more backups in a step than its "
+                f"most_backups() allows, and {n_lost} could not be logged. Make that bound "
+                "larger."
+            )
+        self.make_room(0)
+        first_row = self.first_row
+        for rows, *_ in self.pieces if self.learner.file is not None else ():
+            _check_logged(self.learner, self.sizes, rows, first_row)
+            first_row += len(rows)
+        steps, made, self.pieces = self.steps[:n_steps], self.pieces, []
+        if self.on_block is not None:
+            self.steps = uninitialised(self.n_steps, STEP_ROW)
+        return steps, made
 
-        Returns
-        -------
-        EventLog
-
-        Raises
-        ------
-        RuntimeError
-            If the learner made more backups than its `most_backups` allows.
-        """
-        steps: NDArray[np.void] = np.empty(0, dtype=STEP_ROW)
-        made: list[tuple[NDArray[np.void], ...]] = [(np.empty(0, dtype=backups.BACKUP),)]
-        if self.keeps_any:
-            n_lost = backups.n_lost(self.buffer)
-            if n_lost:
-                raise RuntimeError(
-                    f"The learner {self.learner.name!r} made more backups in a step than its "
-                    f"most_backups() allows, and {n_lost} could not be logged. Make that bound "
-                    "larger."
-                )
-            self.make_room(0)
-            steps, made, self.pieces = self.steps[:n_steps], self.pieces, []
-            if self.on_block is not None:
-                self.steps = uninitialised(self.n_steps, STEP_ROW)
+    def _made(
+        self,
+        steps: NDArray[np.void],
+        made: list[tuple[NDArray[np.void], ...]],
+        excerpt: Excerpt,
+        time: NDArray[np.float64] | None = None,
+    ) -> EventLog:
         return EventLog.from_run(
             self.run,
             steps,
@@ -298,7 +254,7 @@ class LogWriter:
             keep=self.keep,
             mdp=self.mdp,
             time=time,
-            excerpt=self.excerpt,
+            excerpt=excerpt,
             closed=self.closed,
         )
 
@@ -315,7 +271,8 @@ class Driver:
     log : LogWriter
         Receives steps and backups.
     rng, replay_rng : numpy.random.Generator
-        Random numbers for outcomes and actions, and for replay.
+        Random numbers for outcomes and actions, and for replay; a learner that never replays needs
+        none for it.
     known : MDP, optional
         The world, for the learner's `explore`.
     window_ends : ndarray of int64, shape (n_windows,), optional
@@ -343,7 +300,7 @@ class Driver:
         log: LogWriter,
         *,
         rng: np.random.Generator,
-        replay_rng: np.random.Generator,
+        replay_rng: np.random.Generator | None,
         known: MDP | None = None,
         window_ends: NDArray[np.int64] | None = None,
     ) -> None:
@@ -357,14 +314,19 @@ class Driver:
                         f"A log holds at most {most} {name}, got {number}; with more, only "
                         "simulate with log='none' is possible."
                     )
-        self.learner, self.writer, self.rng, self.replay_rng = learner, log, rng, replay_rng
+        log.sizes = sizes
+        self._run = kernel_of(learner)
+        if learner.file is not None:
+            learner = _located(learner, learner.file)
+        self.learner, self.writer, self.rng = learner, log, rng
+        self.replay_rng = replay_rng if learner.replays else None
         self.memory = _made(learner, sizes)
         learner.explore(learner.params, self.memory, known)
         self.clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
-        ends = np.empty(0, dtype=np.int64) if window_ends is None else window_ends
-        self.window_ends = np.append(ends, -1)
+        ends = _NO_WINDOWS if window_ends is None else window_ends
+        self.window_ends = np.full(len(ends) + 1, _NEVER)
+        self.window_ends[:-1] = ends
         self.rewards = np.zeros(len(self.window_ends))
-        self._run = kernel_of(learner)
         self._n_pairs = sizes.n_states * sizes.n_actions
         work = self._most_backups() * self._n_pairs
         self._pace = int(min(max(_FIRST_WORK / max(work, 1), 16), _MOST_STEPS))
@@ -399,79 +361,27 @@ class Driver:
         self.clock.action[0] = action
 
     def act(self, world: World, n_steps: int, max_episode_steps: int, n_rest: int = 0) -> None:
-        """Let the agent make some steps in a world.
-
-        Parameters
-        ----------
-        world : World
-            The world.
-        n_steps : int
-            Number of steps.
-        max_episode_steps : int
-            After so many steps an episode is cut off.
-        n_rest : int, default 0
-            Pauses of rest after each end of an episode.
-
-        Raises
-        ------
-        ValueError
-            If the log would be too large.
-        """
-        self._go(world, _NOTHING, n_steps, max_episode_steps, n_rest)
+        """Let the agent make some steps in a world."""
+        self._go(world, None, n_steps, max_episode_steps, n_rest)
 
     def feed(self, given: Given, n_rest: int = 0) -> None:
-        """Let the learner learn from recorded steps.
-
-        Parameters
-        ----------
-        given : Given
-            The steps.
-        n_rest : int, default 0
-            Pauses of rest after each end of an episode.
-
-        Raises
-        ------
-        ValueError
-            If the log would be too large.
-        """
+        """Let the learner learn from recorded steps."""
         self._go(_nowhere(), given, len(given.steps), -1, n_rest)
 
     def rest(self, state: int, n_pauses: int) -> None:
-        """Let the learner replay at rest before the first step, if it already knows the world.
-
-        Parameters
-        ----------
-        state : int
-            The state in which the agent rests.
-        n_pauses : int
-            Number of pauses.
-        """
+        """Let the learner replay at rest before the first step, if it already knows the world."""
         learner = self.learner
         if not learner.explores:
             return
-        backups.set_step(self.writer.buffer, -1)
+        if self.writer.buffer is not None:
+            backups.set_step(self.writer.buffer, -1)
         pause = Pause(backups.REST, state, False)
         for _ in range(n_pauses):
             self.writer.make_room(self._most_backups())
             learner.replay(learner.params, self.memory, pause, self.replay_rng, self.writer.buffer)
 
     def finish(self, time: NDArray[np.float64] | None = None) -> EventLog:
-        """End the run, and return the log, except for what `on_block` received.
-
-        Parameters
-        ----------
-        time : ndarray of float64, shape (n_steps,), optional
-            The time of each step, in seconds.
-
-        Returns
-        -------
-        EventLog
-
-        Raises
-        ------
-        RuntimeError
-            If the learner made more backups than its `most_backups` allows.
-        """
+        """End the run, and return the log, except for what `on_block` received."""
         self.writer.hand_over(self.clock, self.memory, is_last=True)
         return self.writer.finished(self.time if self.writer.on_block is None else 0, time)
 
@@ -485,23 +395,28 @@ class Driver:
         return most
 
     def _go(
-        self, world: World, given: Given, n_steps: int, max_episode_steps: int, n_rest: int
+        self, world: World, given: Given | None, n_steps: int, max_episode_steps: int, n_rest: int
     ) -> None:
-        until, writer = self.time + n_steps, self.writer
-        n_given = len(given.steps)
+        until, writer, learner = self.time + n_steps, self.writer, self.learner
+        to_come: Given | None = None
+        rows: NDArray[np.void] | None = None
         while self.time < until:
-            n_more, rows = min(until - self.time, self._pace), writer.steps_from(self.time)
-            if writer.keeps_any and not n_given:
-                n_more = min(n_more, len(rows))
-            to_come = given.rows(max(n_given - (until - self.time), 0), n_given)
+            n_more = min(until - self.time, self._pace)
+            is_full = False
+            if given is not None:
+                to_come = given.rows(n_steps - (until - self.time), n_steps)
+            if writer.buffer is not None:
+                rows = writer.steps_from(self.time)
+                if given is None:
+                    n_more, to_come = min(n_more, len(rows)), _NOTHING
+                is_full = len(rows) == n_more
             n_done = self._call(
                 n_more > 1 or self._pace == 1,
-                world, to_come, self.learner.params, self.memory, self.clock, self.rng,
+                world, to_come, learner.params, self.memory, self.clock, self.rng,
                 self.replay_rng, n_more, max_episode_steps, n_rest,
-                self.learner.acts_before_learning, self.rewards, self.window_ends,
-                _NO_STEPS if n_given else rows, writer.buffer,
+                learner.acts_before_learning, self.rewards, self.window_ends, rows, writer.buffer,
             )  # fmt: skip
-            if self.time < until and (n_done < n_more or len(rows) == n_more):
+            if self.time < until and (n_done < n_more or is_full):
                 writer.hand_over(self.clock, self.memory)
                 writer.make_room(self._most_backups() * (1 + n_rest))
 
@@ -549,6 +464,35 @@ def _in_thread(function: Callable[..., int], *arguments: Any) -> int:
     return results[0]
 
 
+def _located(learner: Learner, file: str) -> Learner:
+    """Let functions of a user's learner tell the line of its file when Python calls them."""
+    names = ("init", "most_backups", "explore", "replay", "causes", "n_words")
+    functions: dict[str, Any] = {name: located(getattr(learner, name), file) for name in names}
+    return replace(learner, **functions, act=located(checked_act(learner.act), file))
+
+
+def _check_logged(learner: Learner, sizes: Sizes, rows: NDArray[np.void], first_row: int) -> None:
+    """Refuse backups of states, actions, phases or causes that are none, by a user's learner."""
+    limits: dict[str, tuple[int, Any]] = {
+        "state": (0, sizes.n_states - 1),
+        "action": (-1, sizes.n_actions - 1),
+        "next_state": (0, sizes.n_states - 1),
+        "pop": (0, _MOST_LOGGED),
+        "phase": (0, len(backups.PHASES) - 1),
+        "cause": (-1, first_row + np.arange(len(rows)) - 1),
+    }
+    for name, (least, most) in limits.items():
+        wrong = np.flatnonzero((rows[name] < least) | (rows[name] > most))
+        if len(wrong):
+            row = int(wrong[0])
+            high = np.broadcast_to(most, len(rows))[row]
+            raise ValueError(
+                f"{learner.file}: the learner {learner.name!r} logged a backup at step "
+                f"{rows['step'][row]} with the {name} {rows[name][row]}; it must be from {least} "
+                f"to {high}. Check what it passes to record()."
+            )
+
+
 def _made(learner: Learner, sizes: Sizes) -> Any:
     """Make the memory of a learner."""
     try:
@@ -561,24 +505,8 @@ def _made(learner: Learner, sizes: Sizes) -> Any:
 
 
 def _held(n_rows: int, dtype: np.dtype[np.void], what: str) -> NDArray[np.void]:
-    _check_fits(n_rows * dtype.itemsize, what)
+    check_fits(n_rows * dtype.itemsize, what)
     return uninitialised(n_rows, dtype)
-
-
-def _check_fits(n_bytes: int, what: str) -> None:
-    """Refuse what does not fit into the memory of this machine."""
-    if n_bytes > _memory_bytes():
-        raise ValueError(
-            f"There is no room for {what}: it needs {n_bytes / 1e9:,.1f} GB of memory, and this "
-            f"machine has {_memory_bytes() / 1e9:,.1f} GB."
-        )
-
-
-def _memory_bytes() -> float:
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):  # unknown on this system
-        return float("inf")
 
 
 @cache
@@ -587,5 +515,7 @@ def _nowhere() -> World:
     return world_tables(MDP.from_tables([[0]], reward=[0.0]))
 
 
+_NO_WINDOWS = np.empty(0, dtype=np.int64)
 _NO_STEPS = np.empty(0, dtype=STEP_ROW)
+_NO_BACKUPS = np.empty(0, dtype=backups.BACKUP)
 _NOTHING = Given(_NO_STEPS, np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))

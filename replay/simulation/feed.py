@@ -29,7 +29,6 @@ from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back
 from replay.simulation.loop import STEP_ROW, Given
 from replay.worlds.mdp import MDP
-from replay.worlds.protocols import Phase, Protocol
 
 __all__ = ["RecordedExperience", "feed"]
 
@@ -115,6 +114,8 @@ def feed(
         n_actions = mdp.n_actions if n_actions is None else n_actions
     if n_states is None or n_actions is None:
         raise ValueError("feed needs the size of the world: give n_states and n_actions, or mdp.")
+    if len(check_table(transitions, (), "transitions")) == 0:
+        raise ValueError("transitions has no rows: feed needs at least one step.")
     experience = RecordedExperience.of(
         transitions, n_states=n_states, n_actions=n_actions, mdp=mdp, rest=rest
     )
@@ -171,29 +172,6 @@ class RecordedExperience:
     ) -> RecordedExperience:
         """Check recorded experience; the parameters are those of `feed`.
 
-        Parameters
-        ----------
-        transitions : DataFrame
-            One row per step.
-        n_states, n_actions : int
-            Size of the world.
-        mdp : MDP, optional
-            The world.
-        rest : mapping of int to int, optional
-            Number of preceding rows -> pauses of rest there.
-
-        Returns
-        -------
-        RecordedExperience
-
-        Raises
-        ------
-        ValueError
-            If a column is missing or out of range, times decrease, successive rows without an end
-            between them do not connect, or there is rest within an episode.
-        TypeError
-            If `transitions` is not a DataFrame, or `mdp` not an MDP.
-
         Examples
         --------
         >>> lap = pd.DataFrame({"state": [0, 1], "action": 0, "reward": [0.0, 1.0],
@@ -216,7 +194,7 @@ class RecordedExperience:
         n_links = _count_links(given)
         if mdp is not None:
             n_transitions += len(mdp.successor)
-            n_links += Protocol([Phase(mdp, 1)]).n_links
+            n_links += mdp.n_links
         sizes = Sizes(n_states, n_actions, n_transitions, len(steps), n_links, None)
         return cls(given, sizes, rests, time, mdp)
 
@@ -227,30 +205,7 @@ class RecordedExperience:
         seed: int,
         on_step: Callable[[int, Any], None] | None = None,
     ) -> EventLog:
-        """Let a learner learn from this experience.
-
-        Parameters
-        ----------
-        learner : Learner
-            From `find_learner`.
-        writer : LogWriter
-            A new one; its steps become those of the experience.
-        seed : int
-            Seed of the random numbers of replay.
-        on_step : callable, optional
-            Called as ``on_step(k, memory)`` after row k.
-
-        Returns
-        -------
-        EventLog
-            Steps and backups.
-
-        Raises
-        ------
-        ValueError
-            If the learner needs next actions, an end, or the actions that lead back, and the
-            experience lacks them.
-        """
+        """Let a learner learn from this experience."""
         steps = self.given.steps
         if learner.learns_on_policy and len(steps) and self.given.next_action[0] < 0:
             raise ValueError(

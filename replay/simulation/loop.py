@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.jit import inlined, jitable, loop_kernel, uncached_kernel
+from replay.checks import located
+from replay.jit import inlined, loop_kernel, own_code, uncached_kernel
 from replay.learners.contract import Learner, Pause, Transition
 from replay.log import backups
 
@@ -34,6 +35,9 @@ STEP_ROW = np.dtype(
     align=True,
 )
 """One step as the loop writes it."""
+
+_NOT_NEGATIVE = 0x7FFFFFFF
+# Compiled code looks a negative index up from the end; a mask tells it that an index is none.
 
 
 class World(NamedTuple):
@@ -84,18 +88,7 @@ class Given(NamedTuple):
     start: NDArray[np.int32]
 
     def rows(self, begin: int, end: int) -> "Given":
-        """Return the rows from `begin` to `end`.
-
-        Parameters
-        ----------
-        begin, end : int
-            Numbers of rows, the last one excluded.
-
-        Returns
-        -------
-        Given
-            Views of the rows.
-        """
+        """Return the rows from `begin` to `end`."""
         return Given(self.steps[begin:end], self.next_action[begin:end], self.start[begin:end])
 
 
@@ -120,19 +113,7 @@ class Clock(NamedTuple):
 
 @inlined
 def draw_start(world: World, rng: np.random.Generator) -> int:
-    """Draw the first state of an episode.
-
-    Parameters
-    ----------
-    world : World
-        Its start distribution.
-    rng : numpy.random.Generator
-        Used only if there are several starts.
-
-    Returns
-    -------
-    int
-    """
+    """Draw the first state of an episode."""
     n_starts = len(world.start_state)
     state: int = world.start_state[0]
     if n_starts > 1:
@@ -143,35 +124,38 @@ def draw_start(world: World, rng: np.random.Generator) -> int:
 
 @inlined
 def _outcome(world: World, state: int, action: int, rng: np.random.Generator) -> int:
-    pair = state * world.n_actions + action
-    entry: int = world.successor_offset[pair]
-    last = world.successor_offset[pair + 1] - 1
+    pair = (state * world.n_actions + action) & _NOT_NEGATIVE
+    entry: int = world.successor_offset[pair] & _NOT_NEGATIVE
+    last = (world.successor_offset[pair + 1] & _NOT_NEGATIVE) - 1
     if entry < last:
         draw = rng.random()
         while entry < last and draw >= world.cumulative[entry]:
             entry += 1
-    return entry
+    return entry & _NOT_NEGATIVE
 
 
 def kernel_of(learner: Learner) -> Callable[..., int]:
-    """Make the loop of a learner.
-
-    Parameters
-    ----------
-    learner : Learner
-        The learner whose functions the loop calls.
-
-    Returns
-    -------
-    callable
-        ``run(world, given, params, memory, clock, rng, replay_rng, n_steps, max_episode_steps,
-        n_rest, act_first, rewards, window_ends, steps, log)`` makes `n_steps` steps, or fewer if
-        the log has no room for the next one, and returns their number. Every end of an episode is
-        followed by `n_rest` pauses of rest. The loop updates `clock`, adds to the `rewards` of each
-        window, and fills `log`, and `steps` unless it has no rows.
-    """
+    """Make the loop of a learner; errors of a user's learner tell the line of its file."""
     functions = (learner.learn, learner.replay, learner.act, learner.most_backups)
-    return _compiled_loop(*functions) if learner.compiled else _loop(*functions, _plain)
+    if learner.compiled:
+        run = _compiled_loop(*functions)
+    else:
+        act = learner.act if learner.file is None else checked_act(learner.act)
+        run = _loop(learner.learn, learner.replay, act, learner.most_backups, _plain)
+    return run if learner.file is None else located(run, learner.file)
+
+
+@cache
+def checked_act(act: Callable[..., int]) -> Callable[..., int]:
+    """Wrap the `act` of a user's learner, so that it returns no other numbers than actions."""
+
+    def checked(params: Any, memory: Any, state: int, rng: np.random.Generator) -> int:
+        action = act(params, memory, state, rng)
+        if not 0 <= action < memory.action_values.shape[1]:
+            raise IndexError("act() must return an action, from 0 to n_actions - 1")
+        return action
+
+    return checked
 
 
 @cache
@@ -186,6 +170,8 @@ def _compiled_loop(
     ours = all(function.__module__.startswith("replay.") for function in functions)
     for function in functions:
         _make_jitable(inspect.unwrap(function).__globals__)
+    if not ours:
+        act = own_code(checked_act(act))
     return _loop(learn, replay, act, most_backups, loop_kernel if ours else uncached_kernel)
 
 
@@ -199,20 +185,20 @@ def _loop(
     @compile_
     def run(
         world: World,
-        given: Given,
+        given: Given | None,
         params: Any,
         memory: Any,
         clock: Clock,
         rng: np.random.Generator,
-        replay_rng: np.random.Generator,
+        replay_rng: np.random.Generator | None,
         n_steps: int,
         max_episode_steps: int,
         n_rest: int,
         act_first: bool,
         rewards: NDArray[np.float64],
         window_ends: NDArray[np.int64],
-        steps: NDArray[np.void],
-        log: backups.BackupBuffer,
+        steps: NDArray[np.void] | None,
+        log: backups.BackupBuffer | None,
     ) -> int:
         state = clock.state[0]
         action = clock.action[0]
@@ -220,73 +206,78 @@ def _loop(
         episode = clock.episode[0]
         episode_steps = clock.episode_steps[0]
         window = clock.window[0]
-        is_given, is_logged = len(given.steps) > 0, len(steps) > 0
-        n_done = 0
-        while n_done < n_steps:
-            if backups.room(log) < most_backups(params, memory) * (1 + n_rest):
-                break
-            backups.set_step(log, time)
-            if is_given:
-                made = given.steps[n_done]
-                state, action = made["state"], made["action"]
-                reward, next_state = made["reward"], made["next_state"]
-                terminated, truncated = made["terminated"], made["truncated"]
-                ended = terminated or truncated
-                here = given.start[n_done] if ended else next_state
-                next_action = given.next_action[n_done]
-            else:
-                entry = _outcome(world, state, action, rng)
-                next_state = world.successor[entry]
-                reward = world.reward[entry]
-                terminated = world.terminal[next_state]
-                truncated = not terminated and episode_steps + 1 == max_episode_steps
-                ended = terminated or truncated
-                here = draw_start(world, rng) if ended else next_state
-                next_action = -1
-                if act_first and here >= 0:
+        last_step = time - episode_steps + max_episode_steps - 1
+        is_given = False
+        if given is not None:
+            is_given = len(given.steps) > 0
+        begin, until = time, time + n_steps
+        while time < until:
+            stop, total = min(until, window_ends[window]), rewards[window]
+            while time < stop:
+                if log is not None:
+                    if backups.room(log) < most_backups(params, memory) * (1 + n_rest):
+                        until = time
+                        break
+                    backups.set_step(log, time)
+                if given is not None and is_given:
+                    made = given.steps[time - begin]
+                    state, action = made["state"], made["action"]
+                    reward, next_state = made["reward"], made["next_state"] & _NOT_NEGATIVE
+                    terminated, truncated = made["terminated"], made["truncated"]
+                    ended = terminated or truncated
+                    here = given.start[time - begin] if ended else next_state
+                    next_action = given.next_action[time - begin]
+                else:
+                    entry = _outcome(world, state, action, rng)
+                    next_state = world.successor[entry] & _NOT_NEGATIVE
+                    reward = world.reward[entry]
+                    terminated = world.terminal[next_state]
+                    ended = terminated or time == last_step
+                    truncated = ended != terminated
+                    here = draw_start(world, rng) if ended else next_state
+                    next_action = -1
+                    if act_first and here >= 0:
+                        next_action = act(params, memory, here, rng)
+                state, action = state & _NOT_NEGATIVE, action & _NOT_NEGATIVE
+                transition = Transition(
+                    state, action, reward, next_state, next_action, terminated, truncated
+                )
+                learn(params, memory, transition, log)
+                phase = backups.EPISODE_END if ended else backups.STEP
+                pause = Pause(phase, next_state, terminated)
+                replay(params, memory, pause, replay_rng, log)
+                if ended:
+                    for place in range(n_rest + (here >= 0)):
+                        where, phase = next_state, backups.REST
+                        if place == n_rest:
+                            where, phase = here, backups.START
+                        replay(params, memory, Pause(phase, where, False), replay_rng, log)
+                    episode += 1
+                    last_step = time + max_episode_steps
+                if not (is_given or act_first) and here >= 0:
                     next_action = act(params, memory, here, rng)
-            episode_steps += 1
-            transition = Transition(
-                state, action, reward, next_state, next_action, terminated, truncated
-            )
-            learn(params, memory, transition, log)
-            if ended:
-                episode += 1
-                episode_steps = 0
-                # A single loop, so that replay between episodes is compiled only once.
-                for place in range(n_rest + 1 + (here >= 0)):
-                    where, phase = next_state, backups.REST
-                    if place == 0:
-                        phase = backups.EPISODE_END
-                    elif place > n_rest:
-                        where, phase = here, backups.START
-                    pause = Pause(phase, where, terminated and place == 0)
-                    replay(params, memory, pause, replay_rng, log)
-            else:
-                replay(params, memory, Pause(backups.STEP, next_state, False), replay_rng, log)
-            if not (is_given or act_first) and here >= 0:
-                next_action = act(params, memory, here, rng)
-            if is_logged:
-                step = steps[n_done]
-                step["state"] = state
-                step["action"] = action
-                step["reward"] = reward
-                step["next_state"] = next_state
-                step["terminated"] = terminated
-                step["truncated"] = truncated
-            rewards[window] += reward
-            time += 1
+                if steps is not None and not is_given:
+                    step = steps[time - begin]
+                    step["state"] = state
+                    step["action"] = action
+                    step["reward"] = reward
+                    step["next_state"] = next_state
+                    step["terminated"] = terminated
+                    step["truncated"] = truncated
+                total += reward
+                time += 1
+                state = here
+                action = next_action
+            rewards[window] = total
             if time == window_ends[window]:
                 window += 1
-            state = here
-            action = next_action
-            n_done += 1
         clock.state[0] = state
         clock.action[0] = action
         clock.time[0] = time
         clock.episode[0] = episode
-        clock.episode_steps[0] = episode_steps
+        clock.episode_steps[0] = time - last_step + max_episode_steps - 1
         clock.window[0] = window
+        n_done: int = time - begin
         return n_done
 
     return run
@@ -305,7 +296,7 @@ def _make_jitable(namespace: dict[str, Any]) -> None:
         ours = value.__module__.startswith("replay.learners.")
         if ours or value.__module__ == namespace["__name__"] != __name__:
             _jitable.add(value)
-            (inlined if ours else jitable)(value)
+            (inlined if ours else own_code)(value)
             _make_jitable(value.__globals__)
 
 

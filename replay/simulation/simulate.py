@@ -13,7 +13,7 @@ from replay.checks import check_choice, check_whole, known_arguments, no_attribu
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.blocks import LogBlock, window_ends
-from replay.log.closed_moves import closed_moves
+from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_tables
 from replay.simulation.loop import draw_start
@@ -27,7 +27,9 @@ _MOST_STEPS = 10**15  # a hundred days even of the fastest learner
 
 
 _INSTEAD = {
-    "plot draw show": "analyses.plots.plot_event(run) draws a pause, write_page(run) makes a page.",
+    "plot draw show": (
+        "analyses.plots.plot_event(run) draws a pause, analyses.page.write_page(run) makes a page."
+    ),
     "save to_parquet": "run.log.save(folder) does that.",
     "sequences replay replays kinds classify": "analyses.classify(run) gives the sequences.",
     "steps backups runs graph events": "the log has it, as in run.log.steps.",
@@ -176,14 +178,16 @@ def simulate(
     (True, 0)
     """
     found = find_learner(learner, params)
-    protocol = _protocol(mdp, n_steps)
-    phases, n_steps = protocol.phases, protocol.n_steps
+    phases = _phases(mdp, n_steps)
+    n_steps = sum(phase.n_steps for phase in phases)
     seed = check_whole("seed", seed)
     longest = n_steps + 1  # never reached
     if max_episode_steps is not None:
         longest = check_whole("max_episode_steps", max_episode_steps, at_least=1)
     n_windows = min(check_whole("n_windows", n_windows, at_least=1), n_steps)
     check_choice("log", log, ("replay", "all", "none"))
+    if not (on_block is None or callable(on_block)):
+        raise TypeError(f"on_block must be a function, got {shown(on_block)}.")
     if log == "none" and on_block is not None:
         raise ValueError("on_block receives the log, so log must be 'replay' or 'all'.")
     for phase in phases:
@@ -194,23 +198,22 @@ def simulate(
     sizes = Sizes(
         first.n_states,
         first.n_actions,
-        max(protocol.n_transitions, 1),
+        max(mdp.n_transitions, 1),
         min(longest, max(phase.n_steps for phase in phases)),
-        protocol.n_links,
-        way_back(found, protocol, first.n_actions),
+        mdp.n_links,
+        way_back(found, mdp, first.n_actions),
     )
+    protocol = mdp if isinstance(mdp, Protocol) else None
     ends = window_ends(n_steps, n_windows)
-    begins = [0, *protocol.changes.tolist()]
-    worlds = [phase.mdp for phase in phases]
     writer = LogWriter(
         log,
         found,
         first,
-        name=protocol.name,
+        name=mdp.name,
         seed=seed,
         n_steps=n_steps,
         on_block=on_block,
-        closed=closed_moves(zip(begins, worlds, strict=True)) if len(phases) > 1 else None,
+        closed=None if protocol is None else _closed_moves(protocol),
     )
     rng = np.random.default_rng(seed)
     driver = Driver(
@@ -218,7 +221,7 @@ def simulate(
         sizes,
         writer,
         rng=rng,
-        replay_rng=replay_rng(seed),
+        replay_rng=replay_rng(seed) if found.replays else None,
         known=first,
         window_ends=ends,
     )
@@ -235,38 +238,42 @@ def simulate(
             driver.act(world._replace(**starts), 1, cut, phase.n_rest)
             world = following
     event_log = driver.finish()
-    changing = protocol if isinstance(mdp, Protocol) else None
-    return Run(found, first, seed, event_log, driver.memory, ends, driver.rewards[:-1], changing)
+    return Run(found, first, seed, event_log, driver.memory, ends, driver.rewards[:-1], protocol)
 
 
-def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
-    """Make a protocol of one phase from a world that does not change."""
+def _phases(mdp: MDP | Protocol, n_steps: int | None) -> tuple[Phase, ...]:
+    """Return the phases of a protocol; a world that does not change is one phase."""
     if isinstance(mdp, Protocol):
         if n_steps is not None:
             raise ValueError(
                 f"The phases of {mdp.name!r} have {mdp.n_steps} steps in all: leave out n_steps, "
                 f"got {n_steps!r}."
             )
-        return mdp
+        return mdp.phases
     if not isinstance(mdp, MDP):
         raise TypeError(
             f"mdp must be an MDP or a Protocol, got {shown(mdp)}: MDP.from_tables, "
             "MDP.from_gymnasium and the builders in replay.worlds make one. Tasks are for run_task."
         )
     n_steps = check_whole("n_steps", n_steps, at_least=1, at_most=_MOST_STEPS)
-    return Protocol([Phase(mdp, n_steps)], name=mdp.name)
+    return (Phase(mdp, n_steps),)
+
+
+def _closed_moves(protocol: Protocol) -> ClosedMoves | None:
+    worlds = [phase.mdp for phase in protocol.phases]
+    begins = [0, *protocol.changes.tolist()]
+    return closed_moves(zip(begins, worlds, strict=True)) if len(worlds) > 1 else None
 
 
 def _check_ends(phases: Sequence[Phase]) -> None:
     """Refuse a world that has ends, but none that can be reached in any phase."""
-    for phase in phases:
-        mdp, starts = phase.mdp, np.flatnonzero(phase.mdp.start_probability)
-        if not mdp.terminal.any() or np.isfinite(mdp.steps_to_end[starts]).any():
-            return
+    if not all(phase.mdp.misses_ends for phase in phases):
+        return
+    mdp = phases[-1].mdp
     raise ValueError(
         f"No path leads from the start to an end of {mdp.name!r}: none of its "
         f"{np.count_nonzero(mdp.terminal)} terminal states can be reached from state "
-        f"{starts[0]}. Open a path, or leave out the end."
+        f"{mdp.start_states[0]}. Open a path, or leave out the end."
     )
 
 
@@ -280,7 +287,7 @@ def _check_world(found: Learner, mdp: MDP) -> None:
         cure = "choose another learner"
     else:
         return
-    lost = np.flatnonzero(np.isinf(mdp.steps_to_end))
+    lost = mdp.dead_ends
     if lost.size:
         raise ValueError(
             f"No terminal state can be reached from {lost.size} of the {mdp.n_states} states of "

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 import networkx as nx
 import numpy as np
 
-from replay.checks import shown
+from replay.checks import check_list, shown, typed
 
 __all__ = ["both_directions", "random_walk", "shortest_path", "without_edges"]
 
 
+@typed
 def shortest_path(graph: nx.Graph, start: str, end: str, rng: np.random.Generator) -> list[str]:
     """Find a shortest path; where several steps lead along one, each is equally probable.
 
@@ -63,6 +64,7 @@ def _steps_to(graph: nx.Graph, end: str) -> dict[str, int]:
     return steps
 
 
+@typed
 def random_walk(graph: nx.Graph, start: str, end: str, rng: np.random.Generator) -> list[str]:
     """Walk at random until the end is reached, turning back in dead ends only.
 
@@ -101,6 +103,7 @@ def random_walk(graph: nx.Graph, start: str, end: str, rng: np.random.Generator)
     return path
 
 
+@typed
 def without_edges(graph: nx.Graph, closed: Iterable[tuple[str, str]]) -> nx.Graph:
     """Return a maze in which some edges are closed.
 
@@ -125,6 +128,7 @@ def without_edges(graph: nx.Graph, closed: Iterable[tuple[str, str]]) -> nx.Grap
     return remaining
 
 
+@typed
 def both_directions(edges: Iterable[Iterable[str]]) -> tuple[tuple[str, str], ...]:
     """List edges in both directions, as `Block.closed` needs them.
 
@@ -143,7 +147,11 @@ def both_directions(edges: Iterable[Iterable[str]]) -> tuple[tuple[str, str], ..
     >>> both_directions([("a", "b")])
     (('a', 'b'), ('b', 'a'))
     """
-    return tuple(move for here, there in edges for move in ((here, there), (there, here)))
+    pairs = [check_list("each edge", edge) for edge in check_list("edges", edges)]
+    for edge in pairs:
+        if len(edge) != 2:
+            raise ValueError(f"edges must list pairs of nodes, got {shown(edge)}.")
+    return tuple(move for here, there in pairs for move in ((here, there), (there, here)))
 
 
 def _check_ends(graph: nx.Graph, *nodes: str) -> None:

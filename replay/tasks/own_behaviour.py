@@ -31,52 +31,12 @@ def act_through(
     n_rest_before: int,
     rngs: tuple[np.random.Generator, ...],
 ) -> tuple[list[Lap], EventLog]:
-    """Let a learner act through a task.
-
-    Parameters
-    ----------
-    task : Task
-    learner, params
-        As for `run_task`.
-    seed : int
-        For the log.
-    n_rest_before : int
-        Pauses of rest before the first lap.
-    rngs : tuple of numpy.random.Generator
-        Random numbers for replay, laps, rewards and actions.
-
-    Returns
-    -------
-    laps : list of Lap
-        As the protocol gave them.
-    log : EventLog
-        In states of the model.
-
-    Raises
-    ------
-    TypeError
-        If the protocol yields something other than laps.
-    ValueError
-        If a parameter is out of range, or a lap does not fit the task's model.
-    """
+    """Let a learner act through a task."""
     return _Animal(task, learner, params, seed=seed, rngs=rngs).run(n_rest_before)
 
 
 def noisy(mean: NDArray[np.float64], sd: float, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw rewards from normal distributions; a reward of the opposite sign becomes 0.
-
-    Parameters
-    ----------
-    mean : ndarray of float64
-        Where it is 0, nothing is drawn.
-    sd : float
-        Standard deviation as a share of the mean, 0 or more.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of float64, shape as `mean`
-    """
+    """Draw rewards from normal distributions; a reward of the opposite sign becomes 0."""
     drawn = mean.copy()
     varies = mean * sd != 0
     drawn[varies] = rng.normal(mean[varies], sd * np.abs(mean[varies]))

@@ -20,7 +20,15 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.checks import check_array, check_list, check_number, check_text, check_whole, shown
+from replay.checks import (
+    check_array,
+    check_list,
+    check_number,
+    check_text,
+    check_whole,
+    shown,
+    typed,
+)
 from replay.worlds.mdp import MDP
 
 __all__ = ["Places", "Rule", "State", "explore"]
@@ -238,6 +246,7 @@ class Places:
             raise ValueError(f"No action leads from {here.node!r} to {there.node!r}.")
         return self.neighbours[here.node].index(there.node)
 
+    @typed
     def actions(self, path: tuple[int, ...]) -> NDArray[np.int32]:
         """Return the actions that lead along a path.
 
@@ -472,20 +481,7 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
 
 
 def check_graph(graph: object) -> None:
-    """Check the graph of a task: nodes are texts with `pos`, and two nodes have at most one edge.
-
-    Parameters
-    ----------
-    graph : networkx.Graph or DiGraph
-        The user's input.
-
-    Raises
-    ------
-    TypeError
-        If it is not a graph, or a multigraph.
-    ValueError
-        If it has no nodes, or a node is not a text or has no position.
-    """
+    """Check the graph of a task: nodes are texts with `pos`, two nodes have at most one edge."""
     if not isinstance(graph, nx.Graph) or graph.is_multigraph():
         raise TypeError(f"A task needs a networkx Graph or DiGraph, got {shown(graph)}.")
     if len(graph) == 0:
@@ -500,20 +496,7 @@ def check_graph(graph: object) -> None:
 
 
 def check_moves(graph: nx.Graph, moves: object) -> None:
-    """Check a list of moves from node to node.
-
-    Parameters
-    ----------
-    graph : networkx.Graph or DiGraph
-        The graph of the task.
-    moves : iterable of (str, str)
-        The user's input.
-
-    Raises
-    ------
-    ValueError
-        If a move is not a pair of nodes.
-    """
+    """Check a list of moves from node to node."""
     for move in check_list("closed", moves):
         if not isinstance(move, Sequence) or isinstance(move, str) or len(move) != 2:
             raise ValueError(f"Closed moves must be pairs (from, to) of nodes; got {shown(move)}.")
@@ -522,20 +505,7 @@ def check_moves(graph: nx.Graph, moves: object) -> None:
 
 
 def check_node_rewards(graph: nx.Graph, rewards: object) -> None:
-    """Check the rewards of a block or rule.
-
-    Parameters
-    ----------
-    graph : networkx.Graph or DiGraph
-        The graph of the task.
-    rewards : mapping of str to float, or iterable of (str, float)
-        The user's input.
-
-    Raises
-    ------
-    ValueError
-        If a node is unknown, or a reward is not a finite number.
-    """
+    """Check the rewards of a block or rule."""
     pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
     for pair in check_list("rewards", pairs):
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:

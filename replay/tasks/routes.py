@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from replay.checks import check_choice, check_list, check_text, shown
+from replay.checks import check_choice, check_list, check_text, shown, typed
 from replay.tasks.places import Rule, check_graph, explore
 from replay.tasks.task import Block, Lap, Laps, Task, check_blocks
 
@@ -20,6 +20,7 @@ _ABOUT = (
 )
 
 
+@typed
 def task_of_routes(
     name: str,
     graph: nx.Graph,

@@ -25,7 +25,9 @@ __all__ = ["BEHAVIOURS", "GivenLaps", "TaskRun", "give_laps", "replay_laps", "ru
 
 BEHAVIOURS = ("given", "own")
 _INSTEAD = {
-    "plot draw show": "analyses.plots.plot_event(animal) draws a pause, write_page(animal) a page.",
+    "plot draw show": (
+        "analyses.plots.plot_event(animal) draws a pause, analyses.page.write_page(animal) a page."
+    ),
     "save": "animal.log.save(folder) does that.",
     "sequences replay replays kinds classify": (
         "analyses.classify(animal) and analyses.place_sequences(animal) give the sequences."
@@ -307,16 +309,14 @@ def _lap_steps(
     state, next_state = states[:-1], states[1:]
     action = task.model.actions(path)
     pair = state * world.n_actions + action
-    row = world.successor_offset[pair]
-    is_sure = world.successor_offset[pair + 1] == row + 1
-    leads = is_sure & (world.successor[np.minimum(row, world.n_transitions - 1)] == next_state)
-    for step in np.flatnonzero(~leads):
-        if next_state[step] not in world.successors(state[step], action[step]):
-            here, there = (task.model.states[path[step + k]].node for k in range(2))
-            raise ValueError(
-                f"Lap {number} of the task {task.name!r} goes from {here!r} to {there!r}, but its "
-                "world has no such move: the path is closed, or the lap ends elsewhere."
-            )
+    possible = world.transition_rows() * world.n_states + world.successor
+    leads = np.isin(pair * world.n_states + next_state, possible)
+    for step in np.flatnonzero(~leads)[:1]:
+        here, there = (task.model.states[path[step + k]].node for k in range(2))
+        raise ValueError(
+            f"Lap {number} of the task {task.name!r} goes from {here!r} to {there!r}, but its "
+            "world has no such move: the path is closed, or the lap ends elsewhere."
+        )
     return _LapSteps(state, action, mean[state, action], next_state)
 
 

@@ -97,26 +97,7 @@ _MOST_RESTS = 1_000_000
 
 
 def check_blocks(graph: nx.Graph, blocks: object) -> tuple[Block, ...]:
-    """Check the blocks of a task.
-
-    Parameters
-    ----------
-    graph : networkx.Graph or DiGraph
-        The graph of the task.
-    blocks : iterable of Block
-        The user's input.
-
-    Returns
-    -------
-    tuple of Block
-
-    Raises
-    ------
-    TypeError
-        If one of them is not a `Block`.
-    ValueError
-        If a field has a wrong type, is out of range, or names a node that the graph lacks.
-    """
+    """Check the blocks of a task."""
     checked = []
     for block in check_list("blocks", blocks):
         if not isinstance(block, Block):
@@ -166,27 +147,7 @@ def _are_states(path: object, last: int) -> bool:
 
 
 def begin_protocol(task: Task, rng: np.random.Generator) -> tuple[Laps, Lap]:
-    """Return the protocol of a task, and its first lap.
-
-    Parameters
-    ----------
-    task : Task
-        Must have laps.
-    rng : numpy.random.Generator
-        Random numbers for the protocol.
-
-    Returns
-    -------
-    protocol : generator
-    lap : Lap
-
-    Raises
-    ------
-    TypeError
-        If the protocol yields something other than laps.
-    ValueError
-        If there is no lap.
-    """
+    """Return the protocol of a task, and its first lap."""
     protocol = task.laps(rng)
     lap = next(protocol, None)
     if lap is None:
@@ -197,22 +158,7 @@ def begin_protocol(task: Task, rng: np.random.Generator) -> tuple[Laps, Lap]:
 def next_lap(protocol: Laps, states: Sequence[int]) -> Lap | None:
     """Send a protocol the last lap as it was run, and return the next one.
 
-    Parameters
-    ----------
-    protocol : generator
-        From `Task.laps`.
-    states : sequence of int
-        The states of the last lap.
-
-    Returns
-    -------
-    Lap or None
-        None after the last lap.
-
-    Raises
-    ------
-    TypeError
-        If the protocol yields something other than laps.
+    None after the last lap.
     """
     try:
         return _checked(protocol.send(tuple(states)))

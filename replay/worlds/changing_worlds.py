@@ -28,6 +28,7 @@ from replay.checks import Named, check_choice, check_number, check_seed, check_w
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
+from replay.worlds.transitions import close_moves
 from replay.worlds.trees import stochastic_tree
 
 __all__ = ["WORLDS", "drifting_tree", "find_world", "moving_reward", "moving_wall", "shortcut"]
@@ -187,25 +188,6 @@ def drifting_tree(
 ) -> Protocol:
     """Stochastic tree whose transition probabilities follow a random walk from phase to phase.
 
-    Parameters
-    ----------
-    depth, n_actions, branching
-        As in :func:`replay.worlds.trees.stochastic_tree`.
-    n_phases, n_steps, n_rest, seed
-        As in `moving_wall`.
-    drift : float
-        Standard deviation of the random step of each log probability at a change, before those of a
-        state and action are normalised again.
-
-    Returns
-    -------
-    Protocol
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
     Examples
     --------
     >>> before, after = (phase.mdp for phase in drifting_tree(n_phases=2, seed=1).phases)
@@ -238,21 +220,6 @@ has both noise and change."""
 
 def find_world(name: str) -> Callable[..., Protocol]:
     """Look up a builder.
-
-    Parameters
-    ----------
-    name : str
-        A name in ``WORLDS``.
-
-    Returns
-    -------
-    callable
-        Makes a protocol.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown; the message lists the choices.
 
     Examples
     --------
@@ -383,13 +350,8 @@ def _from_matrices(
 
 def _without(mdp: MDP, state: int) -> MDP:
     """Build a wall: actions that led to this state now leave the animal in place, unrewarded."""
-    chance, reward = _matrices(mdp)
-    is_open = sparse.diags_array((np.arange(mdp.n_states) != state).astype(float))
-    open_chance = chance @ is_open
-    stays = chance.sum(axis=1) - open_chance.sum(axis=1)
-    rows = np.arange(len(stays))
-    staying = sparse.csr_array((stays, (rows, rows // mdp.n_actions)), shape=chance.shape)
-    return _from_matrices(mdp, (open_chance + staying).tocsr(), (reward @ is_open).tocsr())
+    moves = close_moves(mdp.transitions(), mdp.successor == state)
+    return MDP.from_transitions(**moves._asdict())
 
 
 def _with_noise(mdp: MDP, noise: float) -> MDP:

@@ -9,6 +9,7 @@ walks.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
@@ -38,22 +39,11 @@ from replay.worlds.transitions import (
 __all__ = ["from_networkx", "to_networkx"]
 
 _MOST_STEPS = 1_000_000
+_SHORTEST = 10.0  # cm, of all edges of a track; an animal is longer
 
 
 def to_networkx(transitions: Transitions) -> nx.MultiDiGraph:
     """Make the graph of an MDP.
-
-    Parameters
-    ----------
-    transitions : Transitions
-        The MDP.
-
-    Returns
-    -------
-    networkx.MultiDiGraph
-        Nodes 0 to n_states - 1 with `terminal`, `start_probability`, and, where the MDP has them,
-        `pos` (cm) and `label`; edges keyed by action (int) with `probability` and `reward`; graph
-        attributes `name` and `action_names`.
 
     Examples
     --------
@@ -92,23 +82,6 @@ def from_networkx(
     name: str | None = None,
 ) -> Transitions:
     """List the transitions of a track graph, or of the graph of an MDP.
-
-    Parameters
-    ----------
-    graph, rewards, terminal, start, bin_size, name
-        See `replay.worlds.mdp.MDP.from_networkx`.
-
-    Returns
-    -------
-    Transitions
-        In a track graph the nodes come first, in the graph's order, then the states along edges.
-
-    Raises
-    ------
-    TypeError
-        If `graph` is not a networkx graph.
-    ValueError
-        If nodes are unknown, lengths are missing, or the graph is of neither kind.
 
     Examples
     --------
@@ -277,10 +250,13 @@ def _divide(
         raise ValueError(f"bin_size must be above 0 cm; got {bin_size}.")
     walk = graph.__class__()
     walk.add_nodes_from(graph)
-    n_new = 0
+    n_new, total = 0, 0.0
     for u, v, data in graph.edges(data=True):
         ends = [positions.get(node) for node in (u, v)]
-        n_steps = _n_steps((u, v), data.get("distance"), ends, bin_size)
+        length = _length_of((u, v), data.get("distance"), ends)
+        total += length
+        # Half bins are rounded up: Python would round 2.5 to 2 but 3.5 to 4.
+        n_steps = max(1, math.floor(min(length / bin_size, 2.0 * _MOST_STEPS) + 0.5))
         n_new += n_steps - 1
         if n_new > _MOST_STEPS:
             raise ValueError(
@@ -299,16 +275,19 @@ def _divide(
                 positions[node] = (x, y)
         nx.add_path(walk, path)
     check_bin_size(bin_size, n_new + graph.number_of_edges())
+    if 0 < total < _SHORTEST:
+        warnings.warn(
+            f"The track is {total:.3g} cm long in all. Lengths, positions and bin_size are in cm: "
+            "multiply metres by 100.",
+            stacklevel=6,
+        )
     return walk
 
 
-def _n_steps(
-    edge: tuple[Hashable, Hashable],
-    distance: object,
-    ends: list[tuple[float, float] | None],
-    bin_size: float,
-) -> int:
-    """Count the steps of an edge; half bins are rounded up."""
+def _length_of(
+    edge: tuple[Hashable, Hashable], distance: object, ends: list[tuple[float, float] | None]
+) -> float:
+    """Return the length of an edge in cm."""
     here, there = ends
     if distance is None and here is not None and there is not None:
         distance = math.dist(here, there)
@@ -317,11 +296,8 @@ def _n_steps(
             "With bin_size each edge needs a 'distance' in cm, or a 'pos' at both ends; edge "
             f"{edge!r} has neither."
         )
-    length = check_number(
-        f"'distance' in cm of edge {edge!r}", distance, at_least=0, at_most=LARGEST_NUMBER
-    )
-    # Python would round 2.5 to 2 but 3.5 to 4.
-    return max(1, math.floor(min(length / bin_size, 2.0 * _MOST_STEPS) + 0.5))
+    what = f"'distance' in cm of edge {edge!r}"
+    return check_number(what, distance, at_least=0, at_most=LARGEST_NUMBER)
 
 
 def _neighbours(

@@ -235,48 +235,14 @@ class MDPEnv(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        """Start an episode in a state drawn from the start distribution.
-
-        Parameters
-        ----------
-        seed : int, optional
-            Seed of the random numbers from now on; without it the stream continues.
-        options : dict, optional
-            Ignored.
-
-        Returns
-        -------
-        state : int
-        info : dict
-            Empty.
-        """
+        """Start an episode in a state drawn from the start distribution."""
         super().reset(seed=seed, options=options)
         self._state = _draw(self.np_random, self.initial_state_distrib)
         self._n_steps = 0
         return self._state, {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """Take an action.
-
-        Parameters
-        ----------
-        action : int
-
-        Returns
-        -------
-        state : int
-        reward : float
-        terminated, truncated : bool
-        info : dict
-            Empty.
-
-        Raises
-        ------
-        gymnasium.error.ResetNeeded
-            Before the first `reset`.
-        ValueError
-            If there is no such action.
-        """
+        """Take an action."""
         if self._state is None:
             raise gymnasium.error.ResetNeeded("Call reset() before the first step().")
         action = check_whole("action", action, at_most=len(self.P[0]) - 1)

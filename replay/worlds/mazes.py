@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from replay.checks import (
     LARGEST_NUMBER,
+    SMALLEST_BIN,
     check_flag,
     check_number,
     check_seed,
@@ -27,10 +28,15 @@ from replay.checks import (
     shown,
 )
 from replay.worlds.mdp import MDP
+from replay.worlds.transitions import close_moves
 
-__all__ = ["from_ascii", "layout", "open_maze", "random_maze", "two_way_track"]
+__all__ = ["barriers", "from_ascii", "layout", "open_maze", "random_maze", "two_way_track"]
 
 _MOST_CELLS = 3000  # along a side
+_PLACES = (  # what may be drawn on lines of cells, and between two of them
+    (("a cell", "#. SG"), ("between two cells of a line", " |")),
+    (("between two lines of cells", " -"), ("between four cells", " +|-")),
+)
 _MOVES = {"up": (0, 1), "right": (1, 0), "down": (0, -1), "left": (-1, 0)}
 
 
@@ -99,6 +105,10 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
         start in any free cell that is not a goal, with equal probability. A drawing that is open at
         its edge gets a surrounding wall. Indentation is removed and short lines are filled up with
         walls: at the edge, draw free cells as `.`.
+
+        In a drawing with barriers between cells (`|` or `-`) there is one more character between
+        two cells of a line, and one more line between two lines of cells: a space, or the barrier.
+        At the corners `+`, `|` and `-` may be drawn for the looks.
     cell_size : float
         Width of a cell in cm.
     name : str
@@ -111,7 +121,12 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     Raises
     ------
     ValueError
-        If `text` is not text, has other characters, or lacks a goal or a start.
+        If `text` is not text, has other characters, lacks a goal or a start, or has a barrier in
+        the place of a cell.
+
+    See Also
+    --------
+    replay.MDP.with_barrier : Builds a barrier in a maze that is there.
 
     Examples
     --------
@@ -126,15 +141,32 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     ((3, 1), 7)
     >>> float(t_maze.solve(discount=1).state_values.max())
     1.0
+
+    Two rooms, with a door between them at the top:
+
+    >>> rooms = from_ascii('''
+    ... . . . G
+    ...
+    ... S .|. .
+    ... ''')
+    >>> rooms.steps_to_end[rooms.labels.index((2, 1))]
+    np.float64(3.0)
     """
     name = check_text("The name of a maze", name)
     cell_size = check_number("cell_size", cell_size, at_most=LARGEST_NUMBER)
-    if not cell_size > 0:
-        raise ValueError(f"cell_size must be above 0 cm; got {cell_size}.")
+    if cell_size < SMALLEST_BIN:
+        raise ValueError(
+            f"cell_size must be at least {SMALLEST_BIN} cm; got {cell_size:g}. Multiply metres by "
+            "100."
+        )
     lines = dedent(check_text("The drawing of a maze", text)).strip("\n").splitlines()
-    unknown = sorted(set("".join(lines)) - set("#. SG"))
+    unknown = sorted(set("".join(lines)) - set("#. SG|-+"))
     if unknown:
-        raise ValueError(f"A maze is drawn with '#', '.', ' ', 'S' and 'G'; got {unknown[0]!r}.")
+        raise ValueError(
+            "A maze is drawn with '#', '.', ' ', 'S' and 'G', and with '|' and '-' between cells; "
+            f"got {unknown[0]!r}."
+        )
+    lines, between = _read_barriers(lines)
     width = max(map(len, lines), default=1)
     if max(width, len(lines)) > _MOST_CELLS:
         raise ValueError(
@@ -145,6 +177,7 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     is_open = np.count_nonzero(drawn != "#") > np.count_nonzero(drawn[1:-1, 1:-1] != "#")
     if is_open:
         drawn = np.pad(drawn, 1, constant_values="#")
+        between = between + 1
     goal = drawn == "G"
     start = drawn == "S" if (drawn == "S").any() else (drawn != "#") & ~goal
     if not goal.any() or not start.any():
@@ -152,7 +185,44 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
             "A maze needs a goal 'G' and a start; "
             f"got {np.count_nonzero(goal)} goals, {np.count_nonzero(start)} starts."
         )
-    return _maze(drawn != "#", goal, start, cell_size, name)
+    maze = _maze(drawn != "#", goal, start, cell_size, name)
+    return _with_barriers(maze, between) if len(between) else maze
+
+
+def _read_barriers(lines: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Part the lines of a drawing into cells and barriers, as pairs of cells (x, y), (n, 2, 2)."""
+    if not set("".join(lines)) & set("|-+"):
+        return lines, np.zeros((0, 2, 2), dtype=np.int64)
+    n_rows = (len(lines) + 1) // 2
+    found: list[tuple[tuple[int, int], tuple[int, int]]] = []
+    for number, line in enumerate(lines):
+        y = n_rows - 1 - number // 2
+        for place, drawn in enumerate(line):
+            x = place // 2
+            where, allowed = _PLACES[number % 2][place % 2]
+            if drawn not in allowed:
+                raise ValueError(
+                    "With barriers drawn, every second character and line is between "
+                    f"cells. Character {place + 1} of line {number + 1} is {where}, one of "
+                    f"{', '.join(map(repr, allowed))}; got {drawn!r}."
+                )
+            if drawn == "|" and not number % 2:
+                found.append(((x, y), (x + 1, y)))
+            elif drawn == "-" and not place % 2:
+                found.append(((x, y), (x, y - 1)))
+    return [line[::2] for line in lines[::2]], np.array(found, dtype=np.int64).reshape(-1, 2, 2)
+
+
+def _with_barriers(maze: MDP, between: NDArray[np.int64]) -> MDP:
+    """Close the moves between pairs of cells, shape (n, 2, 2); beside walls there are none."""
+    number = {label: state for state, label in enumerate(maze.labels or ())}
+    pairs = [[number.get((x, y), -1) for x, y in pair] for pair in between.tolist()]
+    closed = np.array([pair for pair in pairs if min(pair) >= 0], dtype=np.int64).reshape(-1, 2)
+    moves = maze.transitions()
+    size = (maze.n_states, 1)
+    made = np.sort(np.column_stack((moves.state, moves.next_state)), axis=1)
+    is_closed = np.isin(made @ size, np.sort(closed, axis=1) @ size)
+    return MDP.from_transitions(**close_moves(moves, is_closed)._asdict())
 
 
 def open_maze(scale: int = 1, random_starts: bool = False) -> MDP:
@@ -205,20 +275,6 @@ def two_way_track(length: int = 10) -> MDP:
     a start at one end and a goal at the other; episodes start in either corridor with equal
     probability.
 
-    Parameters
-    ----------
-    length : int
-        Cells from one end to the other; at least 2.
-
-    Returns
-    -------
-    MDP
-
-    Raises
-    ------
-    ValueError
-        If the length is not a whole number of at least 2.
-
     References
     ----------
     .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
@@ -246,23 +302,8 @@ def _scaled(drawn: str, scale: int) -> str:
 def layout(mdp: MDP) -> NDArray[np.bool_]:
     """Recover the walls of a maze from its labels.
 
-    Parameters
-    ----------
-    mdp : MDP
-        A maze made by this module.
-
-    Returns
-    -------
-    ndarray of bool, shape (height, width)
-        True where there is a wall; the element of cell (x, y) is [y, x], so that `plt.imshow(walls,
-        origin="lower")` shows the maze.
-
-    Raises
-    ------
-    TypeError
-        If `mdp` is not an MDP.
-    ValueError
-        If it is not a maze.
+    Cell (x, y) is the element [y, x] of the result, True where there is a wall, so that
+    `plt.imshow(walls, origin="lower")` shows the maze.
 
     Examples
     --------
@@ -280,6 +321,29 @@ def layout(mdp: MDP) -> NDArray[np.bool_]:
     walls = np.ones((y.max() + 2, x.max() + 2), dtype=bool)
     walls[y, x] = False
     return walls
+
+
+def barriers(mdp: MDP) -> NDArray[np.int64]:
+    """List the pairs of neighbouring free cells of a maze between which no move leads, (n, 2).
+
+    Examples
+    --------
+    >>> barriers(from_ascii("S|. G"))
+    array([[0, 1]])
+    """
+    number = np.full(np.add(layout(mdp).shape, 1)[::-1], -1)
+    x, y = np.array(mdp.labels, dtype=np.int64).T
+    number[x, y] = np.arange(mdp.n_states)
+    pairs = np.concatenate(
+        [np.column_stack((number[x, y], number[x + 1, y])),
+         np.column_stack((number[x, y], number[x, y + 1]))]
+    )  # fmt: skip
+    pairs = pairs[(pairs >= 0).all(axis=1) & ~mdp.terminal[pairs].all(axis=1)]
+    made = np.column_stack((mdp.transition_rows() // mdp.n_actions, mdp.successor))
+    size = (mdp.n_states, 1)
+    is_open = np.isin(np.sort(pairs, axis=1) @ size, np.sort(made, axis=1) @ size)
+    closed: NDArray[np.int64] = pairs[~is_open]
+    return closed
 
 
 def _is_cell(label: object) -> bool:

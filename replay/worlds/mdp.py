@@ -17,6 +17,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -26,7 +27,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from replay.checks import check_array, check_text, check_whole, no_attribute
+from replay.checks import check_array, check_text, check_whole, no_attribute, shown
 from replay.worlds import solutions
 from replay.worlds.solutions import Solution
 from replay.worlds.transitions import (
@@ -37,6 +38,7 @@ from replay.worlds.transitions import (
     check_position,
     check_rewards,
     check_size,
+    close_moves,
     list_transitions,
     name_pair,
 )
@@ -61,6 +63,7 @@ _INSTEAD = {
     "rewards R": "mdp.reward has one per transition, mdp.expected_reward() is a table of means.",
     "gamma discount": "worlds have no discount: give it to mdp.solve, or to a learner.",
     "walls layout": "replay.worlds.mazes.layout(mdp) has the walls of a maze.",
+    "add_barrier block": "mdp.with_barrier(a, b) makes a world with a barrier between two states.",
     "positions pos": "mdp.position has them, in cm.",
     "reset step": "mdp.to_gymnasium() makes an environment; replay.simulate lets a learner act.",
 }
@@ -230,6 +233,67 @@ class MDP:
         same.__dict__.update(self.__dict__, start_probability=start)
         return same
 
+    def with_barrier(self, one: Hashable, other: Hashable) -> MDP:
+        """Return the same world with a barrier between two neighbouring states.
+
+        A move from one to the other, in either direction, then leaves the animal in place,
+        unrewarded.
+
+        Parameters
+        ----------
+        one, other : int or label
+            Numbers of states, or their labels: cells (x, y) of a maze, nodes of a track graph. A
+            whole number is always that of a state.
+
+        Returns
+        -------
+        MDP
+            With the same states and actions, so that a :class:`replay.Protocol` may have both.
+
+        Raises
+        ------
+        ValueError
+            If there is no such state, or no move leads from one to the other.
+
+        Examples
+        --------
+        >>> from replay.worlds.mazes import open_maze
+        >>> maze = open_maze()
+        >>> blocked = maze.with_barrier((9, 5), (9, 6))  # below the goal, its only side
+        >>> maze.steps_to_end.max(), blocked.steps_to_end.max()
+        (np.float64(15.0), np.float64(inf))
+        """
+        a, b = self._state(one), self._state(other)
+        moves = self.transitions()
+        leads = {
+            (here, there): (moves.state == here) & (moves.next_state == there)
+            for here, there in ((a, b), (b, a))
+        }
+        is_closed = leads[a, b] | leads[b, a]
+        if a == b or not is_closed.any():
+            near = np.unique(moves.next_state[(moves.state == a) & (moves.next_state != a)])
+            known = [shown(self._name(state)) for state in near.tolist()]
+            raise ValueError(
+                "A barrier stands between two neighbouring states; no move leads from "
+                f"{shown(one)} to {shown(other)}. From {shown(one)} moves lead to "
+                f"{', '.join(known) or 'no other state'}."
+            )
+        return MDP.from_transitions(**close_moves(moves, is_closed)._asdict())
+
+    def _state(self, place: Hashable) -> int:
+        """Find a state by its number or its label."""
+        if self.labels is not None and not isinstance(place, int | np.integer):
+            with suppress(ValueError, TypeError):
+                return self.labels.index(place)
+            raise ValueError(
+                f"{self.name!r} has no state with the label {shown(place)}; its labels are like "
+                f"{shown(self.labels[0])}. Give a label, or a number from 0 to {self.n_states - 1}."
+            )
+        return check_whole("state", place, at_most=self.n_states - 1)
+
+    def _name(self, state: int) -> Hashable:
+        return state if self.labels is None else self.labels[state]
+
     def transition_rows(self) -> NDArray[np.intp]:
         """Return the row s * n_actions + a of every transition.
 
@@ -280,6 +344,29 @@ class MDP:
     def steps_to_end(self) -> NDArray[np.float64]:
         """Least number of steps to a terminal state; infinite without a path; shape (n_states,)."""
         return solutions.steps_to_end(self.transition_matrix(), self.terminal, self.n_actions)
+
+    @cached_property
+    def start_states(self) -> NDArray[np.int32]:
+        """States in which episodes may start, ascending."""
+        states = np.flatnonzero(self.start_probability).astype(np.int32)
+        states.setflags(write=False)
+        return states
+
+    @cached_property
+    def misses_ends(self) -> bool:
+        """Whether it has terminal states, but none that can be reached from a start state."""
+        reached = np.isfinite(self.steps_to_end[self.start_states])
+        return bool(self.terminal.any()) and not reached.any()
+
+    @cached_property
+    def dead_ends(self) -> NDArray[np.intp]:
+        """States from which no terminal state can be reached, ascending."""
+        return np.flatnonzero(np.isinf(self.steps_to_end))
+
+    @cached_property
+    def n_links(self) -> int:
+        """Number of pairs of a terminal state and a start state."""
+        return int(np.count_nonzero(self.terminal)) * len(self.start_states)
 
     @cached_property
     def way_back(self) -> NDArray[np.int32]:
@@ -774,13 +861,7 @@ class MDP:
 def uniform_policy(mdp: MDP) -> NDArray[np.float64]:
     """Return the policy of an animal that chooses actions at random.
 
-    Parameters
-    ----------
-    mdp : MDP
-
-    Returns
-    -------
-    ndarray of float64, shape (n_states, n_actions)
+    Shape (n_states, n_actions).
 
     Examples
     --------

@@ -18,15 +18,6 @@ _BROKEN = (KeyError, TypeError, AttributeError, ValueError, RecursionError)
 def mdp_to_json(mdp: MDP) -> str:
     """Write an MDP as JSON.
 
-    Parameters
-    ----------
-    mdp : MDP
-        The MDP. Labels of states that are not numbers, strings or tuples of these become strings.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> corridor = MDP.from_tables([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
@@ -38,19 +29,6 @@ def mdp_to_json(mdp: MDP) -> str:
 
 def mdp_from_json(text: str | bytes) -> MDP:
     """Read an MDP that `mdp_to_json` wrote.
-
-    Parameters
-    ----------
-    text : str or bytes
-
-    Returns
-    -------
-    MDP
-
-    Raises
-    ------
-    ValueError
-        If the text is not the JSON of an MDP.
 
     Examples
     --------

@@ -76,7 +76,7 @@ class Protocol:
     ----------
     phases : iterable of Phase
         At least one. All worlds must have the same number of states and of actions, and the same
-        terminal states.
+        terminal states; labels and positions of states must agree where worlds have them.
     name : str, default "protocol"
         Name of the protocol in logs.
 
@@ -121,6 +121,8 @@ class Protocol:
             )
         first = self.phases[0].mdp
         for number, phase in enumerate(self.phases):
+            if phase.mdp is first:
+                continue
             for what in ("n_states", "n_actions"):
                 expected, got = getattr(first, what), getattr(phase.mdp, what)
                 if got != expected:
@@ -129,6 +131,7 @@ class Protocol:
                         f"{expected}, phase {number} has {got}. Include states that cannot be "
                         "entered in some of the phases."
                     )
+            _check_same_states(first, phase.mdp, number)
             differ = np.flatnonzero(first.terminal != phase.mdp.terminal)
             if differ.size:
                 raise ValueError(
@@ -193,8 +196,6 @@ class Protocol:
     def n_transitions(self) -> int:
         """Number of different transitions (s, a, s') in all phases together."""
         mdps = [phase.mdp for phase in self.phases]
-        if len(mdps) == 1:  # the fast path of all runs in one world
-            return mdps[0].n_transitions
         rows = [mdp.transition_rows() * np.int64(mdp.n_states) + mdp.successor for mdp in mdps]
         return len(np.unique(np.concatenate(rows)))
 
@@ -226,3 +227,24 @@ class Protocol:
         rows = [(repr(phase.mdp), phase.n_steps, phase.n_rest) for phase in self.phases]
         table = pd.DataFrame(rows, columns=["world", "steps", "pauses of rest after it"])
         return f"<p>{self!r}</p>{table.rename_axis('phase').to_html(max_rows=_MOST_SHOWN)}"
+
+
+def _check_same_states(first: MDP, other: MDP, number: int) -> None:
+    """Refuse a phase in which some number of a state means another place than in phase 0."""
+    for what in ("labels", "position"):
+        ours, theirs = getattr(first, what), getattr(other, what)
+        if ours is None or theirs is None:
+            continue
+        for state, (one, two) in enumerate(zip(list(ours), list(theirs), strict=True)):
+            if np.any(np.not_equal(one, two)) if what == "position" else one != two:
+                noun = {"labels": "is", "position": "lies at"}[what]
+                raise ValueError(
+                    f"State {state} {noun} {_place(one)} in phase 0, but {_place(two)} in phase "
+                    f"{number}: the worlds of a protocol must number the same places alike. In "
+                    "drawn mazes a wall that moves renumbers the cells: change the moves of one "
+                    "maze instead, for instance with maze.with_barrier(a, b)."
+                )
+
+
+def _place(label: object) -> str:
+    return shown(label.tolist() if isinstance(label, np.ndarray) else label)

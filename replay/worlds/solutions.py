@@ -13,6 +13,8 @@ References
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +29,7 @@ __all__ = ["Solution", "reward_rate", "solve", "steps_to_end"]
 
 # Actions are tied if their values differ by less than this share of the rewards summed in them.
 TIE_TOLERANCE = 1e-12
+_HALVES = 2.0**27 + 1
 
 
 class Solution(NamedTuple):
@@ -69,26 +72,6 @@ def solve(
     Each policy is evaluated by a sparse LU decomposition. An action replaces that of the policy
     only if it is better by more than rounding errors, so that ties do not flip. Among tied actions
     the returned policy has the first (with discount 1, unless episodes would then never end).
-
-    Parameters
-    ----------
-    transition : scipy.sparse.csr_array of float64, shape (n_states * n_actions, n_states)
-        P(s' | s, a) in row s * n_actions + a; rows of terminal states are empty.
-    reward : ndarray of float64, shape (n_states, n_actions)
-        Mean reward of each pair (s, a).
-    terminal : ndarray of bool, shape (n_states,)
-    discount : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    Solution
-
-    Raises
-    ------
-    ValueError
-        If the discount is not in [0, 1]; with discount 1 also if no terminal state can be reached
-        from some state, or rewards are unbounded.
 
     Examples
     --------
@@ -154,29 +137,6 @@ def reward_rate(
     episodes never end, the return to one state. The transition from a terminal state to the next
     start takes no time.
 
-    Parameters
-    ----------
-    transition, reward, terminal
-        As for `solve`.
-    start_probability : ndarray of float64, shape (n_states,)
-        Distribution of an episode's first state.
-    policy : array_like of int, shape (n_states,), or of float, shape (n_states, n_actions)
-        The action taken in each state, or the probability of each action. Entries of terminal
-        states are ignored.
-    epsilon : float, default 0
-        Probability of a uniformly random action instead of the policy's.
-
-    Returns
-    -------
-    float
-        Mean reward per step.
-
-    Raises
-    ------
-    ValueError
-        If the policy does not fit the MDP, or if the animal ends up by chance in one of several
-        parts of the world and never leaves it.
-
     References
     ----------
     .. [1] Puterman (1994), Markov Decision Processes. Wiley. https://doi.org/10.1002/9780470316887
@@ -216,10 +176,48 @@ def reward_rate(
     total, steps = gained[renewal], duration[renewal]
     if others.size:
         among = chain[others][:, others]
-        decomposition = _decomposed(sparse.eye_array(others.size) - among.T)
-        visits = decomposition.solve(chain[[renewal]].toarray()[0, others])
-        total, steps = total + visits @ gained[others], steps + visits.sum()
+        visits = _solved(
+            sparse.eye_array(others.size) - among.T, chain[[renewal]].toarray()[0, others]
+        )
+        total = math.fsum([total, *(visits * gained[others])])
+        steps = math.fsum([steps, *visits])
     return float(total / steps)
+
+
+def _solved(matrix: Any, right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Solve a sparse linear system, with the same bits on any processor.
+
+    The order in which linear algebra sums, and with it the last digits, depends on the processor.
+    After one step of refinement by the exact residual, the error is far below these digits.
+    """
+    rows = matrix.tocsr()
+    decomposition = _decomposed(rows)
+    solution: NDArray[np.float64] = decomposition.solve(right)
+    product, error = _exact_product(rows.data, solution[rows.indices])
+    residual = [
+        math.fsum([right[row], *-product[begin:end], *-error[begin:end]])
+        for row, (begin, end) in enumerate(pairwise(rows.indptr))
+    ]
+    correction: NDArray[np.float64] = decomposition.solve(np.array(residual))
+    return solution + correction
+
+
+def _exact_product(
+    one: NDArray[np.float64], other: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Multiply, and return the rounding errors too: by Dekker's halves, whose products are exact.
+
+    Dekker (1971), A floating-point technique for extending the available precision.
+    https://doi.org/10.1007/BF01397083
+    """
+    product = one * other
+    halves = []
+    for factor in (one, other):
+        large = _HALVES * factor
+        high = large - (large - factor)
+        halves.append((high, factor - high))
+    (a, b), (c, d) = halves
+    return product, ((a * c - product) + a * d + b * c) + b * d
 
 
 def _decomposed(matrix: Any) -> Any:
@@ -290,16 +288,7 @@ def steps_to_end(
 ) -> NDArray[np.float64]:
     """Compute the least number of steps from each state to a terminal one.
 
-    Parameters
-    ----------
-    transition, terminal
-        As for `solve`.
-    n_actions : int
-
-    Returns
-    -------
-    ndarray of float64, shape (n_states,)
-        Infinite where no path leads to a terminal state.
+    Shape (n_states,); infinite where no path leads to a terminal state.
 
     Examples
     --------

@@ -34,23 +34,7 @@ _MOST_SEGMENTS = 1_000_000
 def make_track_graph(node_positions: ArrayLike, edges: object) -> nx.Graph:
     """Make a track graph of places and the straight paths between them.
 
-    Parameters
-    ----------
-    node_positions : array_like of float, shape (n_nodes, 2)
-        In cm.
-    edges : iterable of (int, int)
-        Pairs of nodes. `edge_id` numbers edges in the order of `graph.edges`, which may differ from
-        this one.
-
-    Returns
-    -------
-    networkx.Graph
-        Nodes with `pos`, edges with `distance` and `edge_id`.
-
-    Raises
-    ------
-    ValueError
-        If positions are not pairs of numbers, or an edge does not join two nodes.
+    Positions (n_nodes, 2) are in cm.
 
     Examples
     --------
@@ -87,19 +71,7 @@ def make_track_graph(node_positions: ArrayLike, edges: object) -> nx.Graph:
 def make_linear_track(length: float = 150.0) -> nx.Graph:
     """Make a straight track: node 0 at its left end, 1 at its right end.
 
-    Parameters
-    ----------
-    length : float
-        In cm.
-
-    Returns
-    -------
-    networkx.Graph
-
-    Raises
-    ------
-    ValueError
-        If the length is not a number above 0.
+    Lengths are in cm.
 
     Examples
     --------
@@ -113,21 +85,7 @@ def make_linear_track(length: float = 150.0) -> nx.Graph:
 def make_circular_track(radius: float = 30.0, n_segments: int = 24) -> nx.Graph:
     """Make a ring of straight segments around the origin: node 0 on the right, then anticlockwise.
 
-    Parameters
-    ----------
-    radius : float
-        In cm.
-    n_segments : int
-        At least 3.
-
-    Returns
-    -------
-    networkx.Graph
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    Lengths are in cm.
 
     Examples
     --------
@@ -141,19 +99,7 @@ def make_circular_track(radius: float = 30.0, n_segments: int = 24) -> nx.Graph:
 def make_tmaze_track(stem_length: float = 80.0, arm_length: float = 50.0) -> nx.Graph:
     """Make a T-maze: node 0 at the start of the stem, 1 the junction, 2 and 3 the arms' ends.
 
-    Parameters
-    ----------
-    stem_length, arm_length : float
-        In cm.
-
-    Returns
-    -------
-    networkx.Graph
-
-    Raises
-    ------
-    ValueError
-        If a length is not a number above 0.
+    Lengths are in cm.
 
     Examples
     --------
@@ -169,19 +115,7 @@ def make_tmaze_track(stem_length: float = 80.0, arm_length: float = 50.0) -> nx.
 def make_ymaze_track(arm_length: float = 50.0) -> nx.Graph:
     """Make a Y-maze: node 0 in the middle, 1 to 3 the ends of its arms, the first on the right.
 
-    Parameters
-    ----------
-    arm_length : float
-        In cm.
-
-    Returns
-    -------
-    networkx.Graph
-
-    Raises
-    ------
-    ValueError
-        If the length is not a number above 0.
+    Lengths are in cm.
 
     Examples
     --------
@@ -196,19 +130,7 @@ def make_ymaze_track(arm_length: float = 50.0) -> nx.Graph:
 def make_plus_maze_track(arm_length: float = 50.0) -> nx.Graph:
     """Make a plus maze: node 0 in the middle, then the north, east, south and west ends.
 
-    Parameters
-    ----------
-    arm_length : float
-        In cm.
-
-    Returns
-    -------
-    networkx.Graph
-
-    Raises
-    ------
-    ValueError
-        If the length is not a number above 0.
+    Lengths are in cm.
 
     Examples
     --------
@@ -223,22 +145,8 @@ def make_plus_maze_track(arm_length: float = 50.0) -> nx.Graph:
 def make_wtrack(width: float = 80.0, height: float = 80.0) -> nx.Graph:
     """Make a W-track with arms that point upwards.
 
-    Nodes 0, 1 and 2 are the left corner, the choice point and the right corner at the bottom,
-    3, 4 and 5 the ends of the left, central and right arm.
-
-    Parameters
-    ----------
-    width, height : float
-        In cm.
-
-    Returns
-    -------
-    networkx.Graph
-
-    Raises
-    ------
-    ValueError
-        If a length is not a number above 0.
+    Nodes 0, 1 and 2 are the left corner, the choice point and the right corner at the bottom, 3, 4
+    and 5 the ends of the left, central and right arm. Lengths are in cm.
 
     Examples
     --------
@@ -254,21 +162,7 @@ def make_wtrack(width: float = 80.0, height: float = 80.0) -> nx.Graph:
 def make_figure8_track(loop_radius: float = 30.0, n_segments: int = 12) -> nx.Graph:
     """Make two rings that touch in node 0, at the origin; the right one has the smaller numbers.
 
-    Parameters
-    ----------
-    loop_radius : float
-        In cm.
-    n_segments : int
-        Of each ring; at least 3.
-
-    Returns
-    -------
-    networkx.Graph
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    Lengths are in cm.
 
     Examples
     --------

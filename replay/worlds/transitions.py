@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from replay.checks import LARGEST_NUMBER, check_array, check_list, check_text, shown
 
-__all__ = ["Transitions", "list_transitions"]
+__all__ = ["Transitions", "close_moves", "list_transitions"]
 
 _MOST_ROWS = 2**31 - 2  # pairs of state and action are numbered by int32
 
@@ -65,20 +65,7 @@ def list_transitions(
 ) -> Transitions:
     """List the transitions of dense tables.
 
-    Parameters
-    ----------
-    transition, reward, start, terminal, action_names, position, labels, name
-        See `replay.worlds.mdp.MDP.from_tables`.
-
-    Returns
-    -------
-    Transitions
-        Probabilities of 0 and the rows of terminal states are left out.
-
-    Raises
-    ------
-    ValueError
-        If a table has a wrong shape or wrong values.
+    Probabilities of 0 and the rows of terminal states are left out.
 
     Examples
     --------
@@ -125,6 +112,29 @@ def list_transitions(
     )
 
 
+def close_moves(world: Transitions, is_closed: NDArray[np.bool_]) -> Transitions:
+    """Let some transitions, given as a mask, leave the animal in place, unrewarded.
+
+    Where an action could already leave it there, the reward becomes the mean of both outcomes.
+    """
+    n_actions, n_states = len(world.action_names), np.int64(len(world.terminal))
+    ends = np.where(is_closed, world.state, world.next_state)
+    rewards = np.where(is_closed, 0.0, world.reward)
+    outcome = (world.state * n_actions + world.action) * n_states + ends
+    _, first, same, count = np.unique(
+        outcome, return_index=True, return_inverse=True, return_counts=True
+    )
+    probability: NDArray[np.float64] = np.bincount(same, weights=world.probability).astype(float)
+    mean = np.bincount(same, weights=world.probability * rewards) / probability
+    return world._replace(
+        state=world.state[first],
+        action=world.action[first],
+        next_state=ends[first],
+        probability=probability,
+        reward=np.where(count > 1, mean, rewards[first]),
+    )
+
+
 def _transition_table(transition: object) -> NDArray[Any]:
     """Read next states as int64, or probabilities as float64."""
     table: NDArray[Any] = np.empty(0)
@@ -142,24 +152,7 @@ def _transition_table(transition: object) -> NDArray[Any]:
 
 
 def terminal_mask(terminal: object, n_states: int) -> NDArray[np.bool_]:
-    """Convert terminal states, given as a mask or as a list, to a mask.
-
-    Parameters
-    ----------
-    terminal : array_like of bool, shape (n_states,), or of int
-        The user's input.
-    n_states : int
-        Number of states.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_states,)
-
-    Raises
-    ------
-    ValueError
-        If it is neither, or a state is out of range or listed twice.
-    """
+    """Convert terminal states, given as a mask or as a list, to a mask."""
     given = np.atleast_1d(check_array(terminal, "terminal", kind="number", n_dims=None))
     is_mask = _holds_flags(terminal)
     if is_mask:
@@ -192,21 +185,8 @@ def _holds_flags(values: object) -> bool:
 def start_distribution(start: object, terminal: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the distribution of an episode's first state.
 
-    Parameters
-    ----------
-    start : int or array_like of float, shape (n_states,), optional
-        One state, or the probability of each; by default all states that are not terminal are
-        equally probable.
-    terminal : ndarray of bool, shape (n_states,)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_states,)
-
-    Raises
-    ------
-    ValueError
-        If it is not a distribution, or all states are terminal.
+    `start` is one state, or the probability of each; by default all states that are not terminal
+    are equally probable.
     """
     if start is None:
         if terminal.all():
@@ -227,21 +207,7 @@ def start_distribution(start: object, terminal: NDArray[np.bool_]) -> NDArray[np
 def check_rewards(reward: object, n_dims: int | None = 1) -> NDArray[np.float64]:
     """Check rewards.
 
-    Parameters
-    ----------
-    reward : array_like of float
-        The user's input.
-    n_dims : int or None, default 1
-        Number of dimensions; None allows any.
-
-    Returns
-    -------
-    ndarray of float64
-
-    Raises
-    ------
-    ValueError
-        If a reward is not finite, or so large that sums of it would not be.
+    `n_dims` None allows any number of dimensions.
     """
     return check_array(
         reward,
@@ -254,22 +220,7 @@ def check_rewards(reward: object, n_dims: int | None = 1) -> NDArray[np.float64]
 
 
 def check_action_names(names: object) -> tuple[str, ...]:
-    """Check the names of actions; they must be different texts.
-
-    Parameters
-    ----------
-    names : iterable of str
-        The user's input.
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    ValueError
-        If a name is not a text, or occurs twice.
-    """
+    """Check the names of actions; they must be different texts."""
     given = check_list("action_names", names)
     listed = tuple(check_text("Each of action_names", each) for each in given)
     if len(set(listed)) != len(listed):
@@ -280,21 +231,7 @@ def check_action_names(names: object) -> tuple[str, ...]:
 def check_position(position: object, n_states: int) -> NDArray[np.float64] | None:
     """Check the positions of states.
 
-    Parameters
-    ----------
-    position : array_like of float, shape (n_states, 2), optional
-        The user's input, in cm.
-    n_states : int
-        Number of states.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_states, 2), or None
-
-    Raises
-    ------
-    ValueError
-        If it has a wrong shape, or a number is missing.
+    Shape (n_states, 2), in cm.
     """
     if position is None:
         return None
@@ -314,24 +251,7 @@ def check_position(position: object, n_states: int) -> NDArray[np.float64] | Non
 
 
 def check_labels(labels: object, n_states: int) -> tuple[Hashable, ...] | None:
-    """Check the labels of states.
-
-    Parameters
-    ----------
-    labels : iterable of hashable, length n_states, optional
-        The user's input.
-    n_states : int
-        Number of states.
-
-    Returns
-    -------
-    tuple or None
-
-    Raises
-    ------
-    ValueError
-        If their number is wrong, or one is not hashable.
-    """
+    """Check the labels of states."""
     if labels is None:
         return None
     listed = check_list("labels", labels)
@@ -349,17 +269,7 @@ def check_labels(labels: object, n_states: int) -> tuple[Hashable, ...] | None:
 
 
 def check_size(n_states: int, n_actions: int) -> None:
-    """Refuse an MDP without states or actions, or with more than can be numbered.
-
-    Parameters
-    ----------
-    n_states, n_actions : int
-
-    Raises
-    ------
-    ValueError
-        If there are none, or too many.
-    """
+    """Refuse an MDP without states or actions, or with more than can be numbered."""
     if n_states == 0 or n_actions == 0:
         raise ValueError(
             f"An MDP needs states and actions; got {n_states} states, {n_actions} actions."
@@ -380,21 +290,7 @@ def check_indices(
 ) -> None:
     """Check that numbers of states or actions are in range.
 
-    Parameters
-    ----------
-    what : str
-        What is numbered, for the message.
-    index : ndarray of int, shape (n_transitions,)
-        The numbers.
-    size : int
-        They must be smaller than this.
-    state, action : ndarray of int, shape (n_transitions,)
-        The pair of each transition, for the message.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    `state` and `action` (n_transitions,) are for the message.
     """
     for wrong in np.flatnonzero((index < 0) | (index >= size))[:1]:
         raise ValueError(
@@ -404,16 +300,5 @@ def check_indices(
 
 
 def name_pair(state: NDArray[Any], action: NDArray[Any], number: int) -> str:
-    """Name the pair (s, a) of a transition, for a message.
-
-    Parameters
-    ----------
-    state, action : ndarray of int, shape (n_transitions,)
-    number : int
-        Number of the transition.
-
-    Returns
-    -------
-    str
-    """
+    """Name the pair (s, a) of a transition, for a message."""
     return f"state {state[number]}, action {action[number]}"

@@ -7,9 +7,12 @@ paper's learners. Each run is one call of `simulate` at the paper's number of st
 thread, after compilation. It is timed in processor seconds, so that other work on the machine
 hardly matters. Four runs alternate: without a log; with one; with one whose replay is classified
 and counted, as `replay reproduce` does; and a minimal loop that earns the same reward. Times are
-medians over repeats, and the ratio of each to the first is the median of the ratios of neighbouring
-runs. ``walk`` is the minimal loop that only moves and draws actions. The times of the original code
-are from another day and include waiting, so their ratio to ours is approximate.
+the least of all repeats of the same run, to which other work on the machine adds nothing, and the
+ratios are those of these times. With ``--against`` a table that an earlier run wrote, its learners
+are measured, and a ratio that is worse by more than 15 % in three measurements is an error: ratios
+hardly depend on the machine. ``walk`` is the minimal loop that only moves and draws actions. The
+times of the original code are from another day and include waiting, so their ratio to ours is
+approximate.
 """
 
 import argparse
@@ -34,10 +37,11 @@ from rich.table import Table
 from analyses.sequences.counts import ReplayCounts
 from analyses.studies.brea_2018.reproduction import N_WINDOWS
 from replay.experiments import EXPERIMENTS
-from replay.learners import LEARNERS
+from replay.learners import LEARNERS, find_learner
 from replay.simulation import simulate
 
 TIMING = Path(__file__).parents[1] / "reference" / "original_timing.csv"
+KEPT = 0.85
 ORIGINAL_EXPERIMENT = {
     "deterministic_tree": "det_tree_terminal",
     "deterministic_tree_intermittent": "det_tree_intermittent",
@@ -90,13 +94,24 @@ def main() -> None:
     parser.add_argument("learners", nargs="*", help="all without any")
     parser.add_argument("--repeats", type=int, default=9, help="maze; three times as many in trees")
     parser.add_argument("--csv", type=Path, help="where to write the table to")
+    parser.add_argument("--against", type=Path, help="fail if a ratio of this table is lost")
     arguments = parser.parse_args()
     learners = [name for name in LEARNERS if name in (arguments.learners or LEARNERS)]
     original = pd.read_csv(TIMING).set_index(["experiment", "agent"])["median_ns_per_step"]
+    shipped = pd.DataFrame(columns=["experiment", "learner"])
+    if arguments.against:
+        shipped = pd.read_csv(arguments.against)
+        learners = [name for name in learners if name in set(shipped["learner"])]
+    before = shipped.set_index(["experiment", "learner"]).to_dict("index")
 
-    rows = []
+    rows, lost = [], []
     for experiment, learner in track([(e, name) for e in EXPERIMENTS for name in learners]):
-        times = measure(experiment, learner, repeats=arguments.repeats)
+        for _ in range(3):
+            times = measure(experiment, learner, repeats=arguments.repeats)
+            worse = worse_ratios(times, before.get((experiment, learner), {}))
+            if not worse:
+                break
+        lost += [f"{name} of {learner} in {experiment}: {worse[name]}" for name in worse]
         theirs = original.get((ORIGINAL_EXPERIMENT[experiment], ORIGINAL_AGENT.get(learner)), nan)
         rows.append((experiment, learner, times.ours, theirs, theirs / times.ours, *times[1:]))
 
@@ -117,6 +132,8 @@ def main() -> None:
             f"{name}: {geometric_mean(values):.2f} (geometric mean), {min(values):.2f} to "
             f"{max(values):.2f}"
         )
+    if arguments.against:
+        sys.exit("\n".join(["Worse by more than 15 %:", *lost]) if lost else 0)
     for experiment in EXPERIMENTS:
         console.print(f"walk, {experiment}: {walk(experiment, arguments.repeats):.0f} ns")
     if not arguments.learners:
@@ -124,10 +141,22 @@ def main() -> None:
         console.print(f"all kernels: {cold:.1f} s compiled, {cached:.2f} s from the cache")
 
 
+def worse_ratios(times: Times, before: dict[str, float]) -> dict[str, str]:
+    """Name the ratios that are worse than before by more than 15 %."""
+    worse = {}
+    for name in ("minimal", "log", "classified"):
+        now, then = getattr(times, name), before.get(name, nan)
+        gain = now / then if name == "minimal" else then / now
+        if gain < KEPT:
+            worse[name] = f"{now:.2f}, was {then:.2f}"
+    return worse
+
+
 def measure(experiment: str, learner: str, repeats: int) -> Times:
     """Time runs of a learner, and a minimal loop that does the same."""
     plan = EXPERIMENTS[experiment]
     mdp, params = plan.mdp(0), plan.parameters[learner]
+    found = find_learner(learner, params)
     module = LEARNERS[learner][0].__name__.rpartition(".")[2]
     if experiment != "maze":
         repeats *= 3
@@ -136,8 +165,7 @@ def measure(experiment: str, learner: str, repeats: int) -> Times:
         counts = ReplayCounts(plan.n_steps, N_WINDOWS) if classified else None
         return simulate(
             mdp,
-            learner,
-            params,
+            found,
             n_steps=plan.n_steps,
             seed=seed,
             log=log,
@@ -147,22 +175,22 @@ def measure(experiment: str, learner: str, repeats: int) -> Times:
     def minimal(seed: int) -> float:
         return run_minimal(mdp, module, params, plan.n_steps, seed)
 
-    earned = simulate(mdp, learner, params, n_steps=plan.n_steps, log="none").window_rewards.sum()
+    earned = simulate(mdp, found, n_steps=plan.n_steps, log="none").window_rewards.sum()
     if learner in ORIGINAL_AGENT and not isclose(earned, minimal(0), rel_tol=1e-9):
         raise RuntimeError(f"The minimal loop of {learner} does something else in {experiment}.")
     ours(0, "replay", classified=True)
     times = []
-    for seed in range(repeats):
+    for _ in range(repeats):
         work = (
-            partial(ours, seed, "none"),
-            partial(minimal, seed) if learner in ORIGINAL_AGENT else None,
-            partial(ours, seed, "replay"),
-            partial(ours, seed, "replay", classified=True),
+            partial(ours, 0, "none"),
+            partial(minimal, 0) if learner in ORIGINAL_AGENT else None,
+            partial(ours, 0, "replay"),
+            partial(ours, 0, "replay", classified=True),
         )
         times.append([seconds(each) if each else nan for each in work])
-    table = pd.DataFrame(times, columns=["ours", "minimal", "log", "classified"])
-    ratios = table.div(table["ours"], axis=0).median()
-    return Times(table["ours"].median() / plan.n_steps * 1e9, *ratios[1:])
+    least = pd.DataFrame(times, columns=["ours", "minimal", "log", "classified"]).min()
+    ratios = least / least["ours"]
+    return Times(least["ours"] / plan.n_steps * 1e9, *ratios[1:])
 
 
 def walk(experiment: str, repeats: int) -> float:

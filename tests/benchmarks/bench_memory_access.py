@@ -17,9 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 from replay.jit import kernel
+from replay.learners.prioritized_memory_access.exploration import explore_chain
 from replay.parts.elimination import elimination, solve_visits
 from replay.parts.markov_chain import expected_visits, markov_chain, move
-from replay.parts.memory_access.exploration import explore_chain
 from replay.simulation import simulate
 from replay.worlds.mazes import open_maze, random_maze, two_way_track
 
@@ -73,7 +73,7 @@ def need_per_pause() -> Table:
                     markov_chain(mdp.n_states, n_edges),
                     elimination(mdp.n_states, n_edges),
                 )
-                explore_chain(chain, mdp, link_starts=True)
+                explore_chain(chain, mdp)
                 path, visits = _walk(mdp, seed), np.zeros(mdp.n_states)
                 for times, solve in ((eliminating, _by_elimination), (summing, _by_sums)):
                     begin = process_time()

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from replay.experiments import EXPERIMENTS
 from replay.learners import find_learner
-from replay.parts.retention import RETENTION
+from replay.learners.prioritized_sweeping.retention import RETENTION
 from replay.simulation import simulate
 
 N_STEPS = {"deterministic_tree": 20_000, "stochastic_tree": 10_000, "maze": 200_000}
@@ -26,13 +26,14 @@ N_STEPS = {"deterministic_tree": 20_000, "stochastic_tree": 10_000, "maze": 200_
 
 def options(learner: str) -> dict[str, dict[str, object]]:
     """Name what is measured of a learner, and give its parameters."""
+    if learner == "full_backups":
+        return {"none": {}, "reversible": {"reversible": True}}
     priorities = find_learner(learner).choices["priority"]
     bounds = {"recent_episodes": 16, "fading": 16}
     return {
         **{f"priority {name}": {"priority": name} for name in priorities},
         "forgetting 0.1": {"forgetting": 0.1},
         "forgetting 1": {"forgetting": 1.0},
-        "surprise_rate 0.1": {"surprise_rate": 0.1},
         "reversible": {"reversible": True},
         **{
             f"{name} {bounds.get(name, 256)}": {

@@ -113,7 +113,7 @@ def q_learning(world, Q, p, n_steps, rng):
 @inlined
 def spread(Q, pairs, values, strength, end, n_traced, error, learning_rate):
     """Add an error to the traced pairs; values side by side can be added to four at a time."""
-    table = Q.reshape(-1)
+    table = Q.flat
     last, length = np.uint64(end), np.uint64(n_traced)
     first, oldest = last - length, np.uint64(len(strength)) - length
     untried = values[last - np.uint64(1)] == np.inf

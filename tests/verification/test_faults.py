@@ -1,10 +1,11 @@
-"""A reproduction that is killed repeatedly gives the same bytes as an undisturbed one.
+"""Commands that are killed, and results that are damaged, give the same bytes in the end.
 
-It is killed 20 times, or as often as the environment variable ``KILLS`` says, half of them while it
-works in one process.
+Commands are killed 20 times, and results damaged 20 times, or as often as the environment variables
+``KILLS`` and ``DAMAGES`` say, divided among the commands. One command works in a single process.
 """
 
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -15,29 +16,70 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
+from commands import replay
+from malformed import damage, time_limit
 
 from analyses.jobs.results import Results
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.readers.track_graphs import draw_track
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes in /proc"),
 ]
 
-N_KILLS = int(os.environ.get("KILLS", "20"))
+COMMANDS = {
+    "reproduce": (
+        "reproduce --experiment deterministic_tree --mdps 12 --seeds 2 --steps 10000 --keep-logs 2 "
+        "--learner q_learning,prioritized_sweeping,episodic_control"
+    ),
+    "compare": "compare --task mine.py --account dyna_q,graph_walks --draws 4",
+    "recording": "recording mine.npz --track track.json --events events.csv --shuffles 19 "
+    "--recovery 2",
+    "study": "study gain_floor --size 0.1",
+}
+WORK = [("reproduce", 1), *((command, 2) for command in COMMANDS)]
+N_KILLS = int(os.environ.get("KILLS", "20")) // len(WORK)
+N_DAMAGES = int(os.environ.get("DAMAGES", "20")) // len(COMMANDS)
+
+OWN_TASK = """
+from replay.tasks.published import TaskEntry
+from replay.tasks.published.linear_tracks import linear_track
+
+TASK = TaskEntry(lambda: linear_track(n_training=2, n_laps=2), ("S1",))
+"""
 
 
-def start(folder, jobs, scratch):
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """Write the files that the commands read."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "mine.py").write_text(OWN_TASK)
+    recording = simulated_recording(24)
+    np.savez(
+        folder / "mine.npz",
+        position_time=recording.time,
+        position_xy=recording.position,
+        spike_time=np.concatenate(recording.spikes),
+        spike_unit=np.repeat(np.arange(60), [len(each) for each in recording.spikes]),
+    )
+    (folder / "track.json").write_text(json.dumps(draw_track(recording.graph)), "utf-8")
+    events = recording.events[["start_time", "end_time"]].iloc[:20]
+    events.to_csv(folder / "events.csv", index=False)
+    return folder
+
+
+def start(folder, command, inputs, jobs, scratch):
     # Workers that outlive a killed process would keep a pipe open.
     with folder.with_suffix(".stderr").open("w") as errors:
         return subprocess.Popen(
             [
-                sys.executable, "-m", "analyses.cli", "reproduce",
-                "--experiment", "deterministic_tree",
-                "--learner", "q_learning,prioritized_sweeping,episodic_control",
-                "--mdps", "12", "--seeds", "2", "--steps", "10000",
-                "--keep-logs", "2", "--jobs", str(jobs), "--out", str(folder),
+                sys.executable, "-m", "analyses.cli", *COMMANDS[command].split(),
+                "--jobs", str(jobs), "--out", str(folder),
             ],
+            cwd=inputs,
             stdout=subprocess.DEVNULL,
             stderr=errors,
             env=os.environ | {"TMPDIR": str(scratch)},
@@ -95,12 +137,12 @@ def wait_until(condition, message, seconds=30):
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_killed_at_random_moments(jobs, tmp_path, rng):
+@pytest.mark.parametrize(("command", "jobs"), WORK)
+def test_killed_at_random_moments(command, jobs, inputs, tmp_path, rng):
     compiled, undisturbed, folder = (tmp_path / name for name in ("compiled", "once", "killed"))
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    begin = partial(start, jobs=jobs, scratch=scratch)
+    begin = partial(start, command=command, inputs=inputs, jobs=jobs, scratch=scratch)
     assert finish(begin(compiled), compiled)[0] == 0
     before = time.monotonic()
     assert finish(begin(undisturbed), undisturbed)[0] == 0
@@ -109,7 +151,7 @@ def test_killed_at_random_moments(jobs, tmp_path, rng):
     assert digests(compiled) == expected
 
     n_killed = {"main": 0, "worker": 0}
-    while sum(n_killed.values()) < N_KILLS // 2:
+    while sum(n_killed.values()) < N_KILLS:
         process = begin(folder)
         seen = set()
         moment = time.monotonic() + rng.uniform(0, duration)
@@ -133,4 +175,37 @@ def test_killed_at_random_moments(jobs, tmp_path, rng):
             shutil.rmtree(folder)
     assert finish(begin(folder), folder)[0] == 0
     assert digests(folder) == expected
-    assert jobs == 1 or min(n_killed.values()) >= N_KILLS // 8
+    assert jobs == 1 or min(n_killed.values()) >= N_KILLS // 4
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_damaged_anywhere(command, inputs, tmp_path, rng):
+    """Flipped and missing bytes, other files, folders, links, pipes and devices in any place.
+
+    The same command again makes the same bytes, or says in a sentence what is in the way.
+    """
+    outside, whole, folder = (tmp_path / name for name in ("outside", "whole", "damaged"))
+    outside.mkdir()
+    for name in ("thesis.txt", ".thesis.txt.4242", "notes.csv"):
+        (outside / name).write_text("mine")
+    words = [*COMMANDS[command].split(), "--jobs", 1, "--out"]
+    assert replay(*words, whole, cwd=inputs).returncode == 0
+    expected, there = digests(whole), digests(outside)
+    n_again = 0
+    for _ in range(N_DAMAGES):
+        shutil.copytree(whole, folder)
+        for _ in range(rng.integers(1, 4)):
+            damage(folder, lambda n: int(rng.integers(n)), outside)
+        with time_limit(300):
+            found = replay("status", folder)
+            drawn = replay("page", folder, "--out", tmp_path / "page.html")
+            again = replay(*words, folder, cwd=inputs)
+        for done in (found, drawn, again):
+            assert done.returncode in (0, 1)
+            assert done.returncode == 0 or "Error:" in done.stderr or "To resume" in done.stdout
+        assert digests(outside) == there
+        if again.returncode == 0:
+            n_again += 1
+            assert digests(folder) == expected, found.stdout
+        shutil.rmtree(folder)
+    assert n_again >= N_DAMAGES // 2

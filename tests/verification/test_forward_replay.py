@@ -20,8 +20,10 @@ import pandas as pd
 import pytest
 from plain_memory_access import simulate_plainly
 
+from analyses.jobs.run import run
+from analyses.jobs.study import SizedPlan
 from analyses.sequences.segments import find_segments, segments_per_episode
-from analyses.studies.gain_floor import compare_gain_floors
+from analyses.studies.gain_floor import STUDY
 from replay.worlds.mazes import two_way_track
 
 pytestmark = pytest.mark.slow
@@ -49,7 +51,7 @@ FURTHEST = 3.0
 
 @pytest.fixture(scope="module")
 def ours():
-    table = compare_gain_floors(n_animals=N_SIMULATIONS)
+    table = run(STUDY, SizedPlan({"animals": N_SIMULATIONS}, seed=0))["gain_floor.csv"]
     return table.set_index(["task", "setting", "place", "direction"])
 
 

@@ -20,6 +20,7 @@ from replay_tables import (
     block,
     eight,
     make_task,
+    null_test,
     permutation_test,
     random_pairs,
     shortcut_share,
@@ -30,7 +31,6 @@ from scipy import stats
 
 from analyses.measures import STATISTICS, Replays
 from analyses.measures.nulls import (
-    null_test,
     padded,
     random_edges,
     random_walks,

@@ -26,12 +26,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.recordings.judgement import SHUFFLES
 from analyses.recordings.observation.known_replay import draw_session
 from analyses.recordings.observation.observe import observe
 from analyses.recordings.session import prepare
 from analyses.recordings.significance.calibration import choose_threshold
 from analyses.recordings.significance.p_values import significance
-from analyses.recordings.significance.shuffles import SHUFFLES
 
 pytestmark = pytest.mark.slow
 

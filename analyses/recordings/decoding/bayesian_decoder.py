@@ -19,24 +19,9 @@ __all__ = ["bayesian_posterior"]
 def bayesian_posterior(
     log_likelihoods: ArrayLike, prior: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Decode each time bin independently.
+    """Decode each time bin independently: likelihoods and posterior are (n_time, n_bins).
 
-    Parameters
-    ----------
-    log_likelihoods : array_like of float, shape (n_time, n_bins)
-        As `log_likelihood` returns them.
-    prior : array_like of float, shape (n_bins,), optional
-        Probability of each place; uniform by default.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_time, n_bins)
-        The posterior; rows sum to 1.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, or the prior is not a distribution.
+    `prior`, shape (n_bins,), is uniform by default.
 
     Examples
     --------

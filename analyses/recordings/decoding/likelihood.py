@@ -27,24 +27,8 @@ _LOWEST_RATE = 1e-10
 def log_likelihood(counts: ArrayLike, rates: ArrayLike, dt: float) -> NDArray[np.float64]:
     """Compute the log-likelihood of spike counts at each place, up to a constant per time bin.
 
-    Parameters
-    ----------
-    counts : array_like of int, shape (n_time, n_cells)
-        Spikes of each cell in each time bin.
-    rates : array_like of float, shape (n_cells, n_bins)
-        Rates in Hz; rates below 1e-10 Hz count as 1e-10 Hz.
-    dt : float
-        Length of a time bin, in s.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_time, n_bins)
-        The natural logarithm; log n! is left out.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, or a number is negative or not finite.
+    `counts` is (n_time, n_cells), `rates` (n_cells, n_bins) in Hz, `dt` in s; returns
+    (n_time, n_bins). A rate of 0 counts as 1e-10 Hz, so that one spike does not rule a place out.
 
     Examples
     --------
@@ -67,23 +51,7 @@ def log_likelihood(counts: ArrayLike, rates: ArrayLike, dt: float) -> NDArray[np
 
 
 def check_likelihoods(values: ArrayLike) -> NDArray[np.float64]:
-    """Check log-likelihoods before decoding.
-
-    Parameters
-    ----------
-    values : array_like of float, shape (n_time, n_bins)
-        As `log_likelihood` returns them.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_time, n_bins)
-        The same values.
-
-    Raises
-    ------
-    ValueError
-        If the shape is wrong, or the likelihood of a time bin is NaN, infinite, or 0 everywhere.
-    """
+    """Check log-likelihoods before decoding."""
     given = np.asarray(values, dtype=float)
     if given.ndim != 2 or not given.shape[1]:
         raise ValueError(

@@ -15,26 +15,9 @@ __all__ = ["count_spikes"]
 def count_spikes(
     spikes: Sequence[ArrayLike], start: ArrayLike, end: ArrayLike, dt: float
 ) -> list[NDArray[np.int64]]:
-    """Count the spikes of each cell in the time bins of each event.
+    """Count the spikes of each cell in the time bins of each event, (n_time, n_cells) each.
 
-    Parameters
-    ----------
-    spikes : sequence of array_like of float
-        The spike times of each cell, in s, ascending.
-    start, end : array_like of float, shape (n_events,)
-        Begin and end of each event, in s. An incomplete bin at the end is left out.
-    dt : float
-        Length of a time bin, in s.
-
-    Returns
-    -------
-    list of ndarray of int64, each of shape (n_time, n_cells)
-        The counts of each event.
-
-    Raises
-    ------
-    ValueError
-        If `dt` is not positive, or an event ends before it begins.
+    Times and `dt` are in s; what is left of an event after its last whole time bin does not count.
 
     Examples
     --------

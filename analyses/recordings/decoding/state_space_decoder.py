@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.binned_track import BinnedTrack
 from analyses.recordings.decoding.likelihood import check_likelihoods
+from analyses.recordings.fields.headings import with_headings
 from replay.checks import check_number
 from replay.jit import kernel
 
@@ -32,6 +33,7 @@ __all__ = [
     "continuous_path",
     "decode",
     "state_posterior",
+    "walk_of_states",
     "walk_transitions",
 ]
 
@@ -62,25 +64,9 @@ class DecodedEvent(NamedTuple):
 
 
 def walk_transitions(track: BinnedTrack, variance: float) -> NDArray[np.float64]:
-    """Compute the probability of each step of a random walk along the track.
+    """Compute the probability of each step of a random walk along the track, (n_bins, n_bins).
 
-    Parameters
-    ----------
-    track : BinnedTrack
-        The track.
-    variance : float
-        Variance of the step in a time bin, in cm^2.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_bins, n_bins)
-        Probability from each bin (row) to each bin, proportional to
-        exp(-distance^2 / (2 variance)).
-
-    Raises
-    ------
-    ValueError
-        If the variance is not positive.
+    `variance` is that of one step, in cm^2; steps never leave a connected component.
 
     Examples
     --------
@@ -97,6 +83,12 @@ def walk_transitions(track: BinnedTrack, variance: float) -> NDArray[np.float64]
     return steps
 
 
+def walk_of_states(track: BinnedTrack, variance: float, n_states: int) -> NDArray[np.float64]:
+    """Compute the same for states with or without a heading, which the walk carries on."""
+    steps = walk_transitions(track, variance)
+    return steps if n_states == track.n_bins else with_headings(track, steps)
+
+
 def decode(
     log_likelihoods: ArrayLike,
     walk: ArrayLike,
@@ -105,25 +97,8 @@ def decode(
 ) -> DecodedEvent:
     """Decode with the state-space decoder.
 
-    Parameters
-    ----------
-    log_likelihoods : array_like of float, shape (n_time, n_bins)
-        As `log_likelihood` returns them.
-    walk : array_like of float, shape (n_bins, n_bins)
-        The steps of continuous movement, as `walk_transitions` returns them; rows sum to 1.
-    stay : float, default 0.98
-        The probability that the kind of movement stays the same in the next time bin; the other
-        kinds share the rest equally.
-
-    Returns
-    -------
-    DecodedEvent
-        Posterior, evidence, and the most probable path.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a likelihood is NaN, or rows of `walk` do not sum to 1.
+    Likelihoods are (n_time, n_bins), `walk` (n_bins, n_bins) with rows that sum to 1; movement
+    stays the same from one time bin to the next with the probability `stay`.
 
     Examples
     --------
@@ -148,22 +123,7 @@ def state_posterior(
 ) -> tuple[NDArray[np.float64], float]:
     """Compute only the posterior of the state-space decoder, which is several times faster.
 
-    Parameters
-    ----------
-    log_likelihoods, walk, stay
-        As for `decode`.
-
-    Returns
-    -------
-    posterior : ndarray of float64, shape (n_time, 3, n_bins)
-        As from `decode`.
-    log_evidence : float
-        As from `decode`.
-
-    Raises
-    ------
-    ValueError
-        As `decode`.
+    Returns it, shape (n_time, 3, n_bins), and the log evidence of all spikes.
 
     Examples
     --------
@@ -179,21 +139,6 @@ def continuous_path(log_likelihoods: ArrayLike, walk: ArrayLike) -> NDArray[np.i
 
     The path of `decode` may also rest and jump, even where continuous movement is as likely. This
     path is continuous whatever the spikes: a test must decide whether there is a path at all.
-
-    Parameters
-    ----------
-    log_likelihoods, walk
-        As for `decode`.
-
-    Returns
-    -------
-    ndarray of int32, shape (n_time,)
-        The place bin in each time bin.
-
-    Raises
-    ------
-    ValueError
-        As `decode`.
 
     Examples
     --------

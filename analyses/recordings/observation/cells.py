@@ -12,6 +12,8 @@ from replay.checks import check_array, check_number, check_seed, check_whole
 
 __all__ = ["Cells", "check_cells", "draw_cells"]
 
+_LOWER = 0.1  # the rate in the other heading
+
 
 class Cells(NamedTuple):
     """Place cells, with their firing rates along a track during running.
@@ -20,8 +22,9 @@ class Cells(NamedTuple):
     ----------
     track : BinnedTrack
         The track.
-    rates : ndarray of float64, shape (n_cells, n_bins)
-        Rates in Hz.
+    rates : ndarray of float64, shape (n_cells, n_bins) or (n_cells, 2 * n_bins)
+        Rates in Hz; if they depend on the heading, in all bins when running towards the second node
+        of their edge, then towards the first.
     background : float
         The rate of each cell while the animal is still and nothing is replayed, in Hz.
     """
@@ -40,39 +43,14 @@ def draw_cells(
     width: float = 12.0,
     background: float = 0.1,
     common: float = 0.5,
+    directional: float = 0.0,
+    weaker: float | None = None,
     seed: int | np.random.Generator = 0,
 ) -> Cells:
     """Draw place cells with uniformly distributed fields and log-normal peak rates.
 
-    Parameters
-    ----------
-    track : BinnedTrack
-        The track, in fine bins of about 1 cm.
-    n_cells : int, default 70
-        Number of cells; Gupta et al. (2010) recorded about 70 per session.
-    median_peak : float, default 10.0
-        Median of the peak rates, in Hz.
-    spread : float, default 0.6
-        Standard deviation of the logarithm of the peak rates.
-    width : float, default 12.0
-        Standard deviation of a field, in cm.
-    background : float, default 0.1
-        Rate everywhere else, in Hz.
-    common : float, default 0.5
-        On separate tracks: the probability that a cell with a field on one of them has one on each
-        other, with an independent position and peak.
-    seed : int or numpy.random.Generator, default 0
-        Seed of fields and peak rates.
-
-    Returns
-    -------
-    Cells
-        The cells.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    A share `directional` of them distinguishes headings: in one, the rate is `weaker` times that in
+    the other, or, by default, either a tenth of it or that of another field.
 
     Examples
     --------
@@ -100,26 +78,44 @@ def draw_cells(
         has = (track.component[centre] != part) & (rng.random(number) < shared)
         shape = np.exp(-0.5 * (track.distance[centre_here] / reach) ** 2)
         rates += np.where(has, peak, 0.0)[:, None] * shape
+    share = check_number("directional", directional, at_least=0.0, at_most=1.0)
+    if share > 0:
+        rates = _with_headings(track, rates, floor, share, weaker, median, sigma, reach, rng)
     return Cells(track, rates, floor)
 
 
+def _with_headings(
+    track: BinnedTrack,
+    rates: NDArray[np.float64],
+    floor: float,
+    share: float,
+    weaker: float | None,
+    median: float,
+    sigma: float,
+    reach: float,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Give a share of cells other rates in one heading, which is drawn for each cell."""
+    n_cells = len(rates)
+    factor = _LOWER if weaker is None else check_number("weaker", weaker, at_least=0.0)
+    other = floor + factor * (rates - floor)
+    if weaker is None:
+        centre = rng.choice(track.n_bins, n_cells, p=track.width / track.width.sum())
+        peak = median * np.exp(sigma * rng.standard_normal(n_cells))
+        moved = floor + peak[:, None] * np.exp(-0.5 * (track.distance[centre] / reach) ** 2)
+        other = np.where(rng.random((n_cells, 1)) < 0.5, moved, other)
+    other = np.where(rng.random((n_cells, 1)) < share, other, rates)
+    swaps = rng.random((n_cells, 1)) < 0.5
+    return np.hstack([np.where(swaps, other, rates), np.where(swaps, rates, other)])
+
+
 def check_cells(cells: Cells) -> None:
-    """Check the rates of cells.
-
-    Parameters
-    ----------
-    cells : Cells
-        The user's cells.
-
-    Raises
-    ------
-    ValueError
-        If there is no cell, rates do not match the bins of the track, or a rate is negative.
-    """
+    """Check the rates of cells."""
     rates = check_array(cells.rates, "The rates of cells", kind="number", at_least=0, n_dims=2)
-    if rates.shape[1] != cells.track.n_bins or not len(rates):
+    n_bins = cells.track.n_bins
+    if rates.shape[1] not in (n_bins, 2 * n_bins) or not len(rates):
         raise ValueError(
-            f"The rates of cells must have the shape (n_cells, {cells.track.n_bins}) on their "
-            f"track; got {rates.shape}."
+            f"The rates of cells must have the shape (n_cells, {n_bins}) on their track, or twice "
+            f"as many columns, one for each heading; got {rates.shape}."
         )
     check_number("The background of cells", cells.background, at_least=0.0)

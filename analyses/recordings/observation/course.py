@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.fields.headings import heading_between
 from analyses.recordings.observation.sweeps import TrackPaths
 from replay.log.event_log import EventLog
 
@@ -31,14 +32,15 @@ class Course(NamedTuple):
         The nearest bin of the track.
     position : ndarray of float64, shape (n_samples, 2)
         Positions in cm.
-    is_moving : ndarray of bool, shape (n_samples,)
-        Whether the animal moved.
+    heading : ndarray of int8, shape (n_samples,)
+        The direction in which it moved along the edge: 1 towards its second node, -1 towards its
+        first, 0 if it did not move.
     """
 
     time: NDArray[np.float64]
     bins: NDArray[np.int64]
     position: NDArray[np.float64]
-    is_moving: NDArray[np.bool_]
+    heading: NDArray[np.int8]
 
 
 def run_course(
@@ -48,33 +50,7 @@ def run_course(
     event_step: NDArray[np.int64],
     lasts: NDArray[np.float64],
 ) -> tuple[Course, NDArray[np.float64]]:
-    """Let the animal run its laps, and stay still after each lap and around events.
-
-    Parameters
-    ----------
-    log : EventLog
-        A log with the steps of the laps.
-    track_paths : TrackPaths
-        The paths between the states of its world.
-    speed : float
-        Running speed, in cm/s.
-    event_step : ndarray of int64, shape (n_events,)
-        The step at which each event occurs, ascending.
-    lasts : ndarray of float64, shape (n_events,)
-        Duration of each event, in s.
-
-    Returns
-    -------
-    course : Course
-        The animal's positions.
-    start : ndarray of float64, shape (n_events,)
-        The time at which each event begins, in s.
-
-    Raises
-    ------
-    ValueError
-        If the log has no steps.
-    """
+    """Let the animal run its laps, and stay still after each lap and around events."""
     steps = log.columns("steps")
     if not len(steps["state"]):
         raise ValueError("The log has no steps, so the animal never runs: log steps too.")
@@ -127,4 +103,5 @@ def _sampled(
     begin, end = track_paths.position[bins[knot]], track_paths.position[bins[knot + 1]]
     nearest = np.where(share < 0.5, bins[knot], bins[knot + 1])
     position = begin + share[:, None] * (end - begin)
-    return Course(time, nearest, position, bins[knot] != bins[knot + 1])
+    heading = heading_between(track_paths.track, bins[knot], nearest, bins[knot + 1])
+    return Course(time, nearest, position, heading)

@@ -21,11 +21,12 @@ import numpy as np
 import pandas as pd
 
 from analyses.sequences.track import graph_of_log
+from replay.checks import typed
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
-from replay.worlds.tracks import make_track_graph
+from replay.worlds.tracks import make_linear_track, make_track_graph
 
-__all__ = ["N_EACH", "KnownReplay", "draw_session"]
+__all__ = ["N_EACH", "KnownReplay", "draw_session", "draw_two_way_session"]
 
 _CORNERS = ((60, 5), (60, 95), (10, 95), (10, 5), (110, 95), (110, 5))
 _RAILS = ((0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 0))
@@ -48,7 +49,8 @@ class KnownReplay(NamedTuple):
     graph : networkx.Graph
         The track.
     paths : pandas.DataFrame
-        The forward, reverse and novel paths that are replayed after the last lap: `step, states`.
+        The paths that are replayed after the last lap: `step, states`, and `along`, the headings
+        that they represent, if the track was run both ways.
     """
 
     log: EventLog
@@ -56,6 +58,7 @@ class KnownReplay(NamedTuple):
     paths: pd.DataFrame
 
 
+@typed
 def draw_session(rng: np.random.Generator) -> KnownReplay:
     """Draw a session on the figure of eight.
 
@@ -104,3 +107,31 @@ def draw_session(rng: np.random.Generator) -> KnownReplay:
     paths = drawn[:N_EACH] + [path[::-1] for path in drawn[N_EACH:]]
     paths += [across[::turn] for turn in rng.choice((-1, 1), N_EACH).tolist()]
     return KnownReplay(log, graph, pd.DataFrame({"step": len(moves) - 1, "states": paths}))
+
+
+def draw_two_way_session(rng: np.random.Generator) -> KnownReplay:
+    """Draw a session of 24 laps there and back on a linear track of 160 cm.
+
+    Afterwards, runs are replayed in either direction, half of them in the heading that the cells
+    represent and half against it.
+
+    Examples
+    --------
+    >>> from analyses import place_sequences
+    >>> session = draw_two_way_session(np.random.default_rng(0))
+    >>> place_sequences(session.log, session.paths)["direction"].value_counts().tolist()[:2]
+    [15, 15]
+    """
+    graph = make_linear_track(160.0)
+    world = MDP.from_networkx(graph, bin_size=_STATE_SIZE, name="linear_track")
+    way = nx.shortest_path(graph_of_log(EventLog({}, mdp=world)), 0, 1)
+    moves = [*pairwise(way), *pairwise(way[::-1])] * 12
+    steps = {
+        "state": [state for state, _ in moves],
+        "next_state": [state for _, state in moves],
+        "terminated": np.arange(1, len(moves) + 1) % (len(way) - 1) == 0,
+    }
+    states = [way[::turn] for turn in rng.choice((-1, 1), 2 * N_EACH).tolist()]
+    along = [[1 if number < N_EACH else -1] * len(way) for number in range(2 * N_EACH)]
+    paths = pd.DataFrame({"step": len(moves) - 1, "states": states, "along": along})
+    return KnownReplay(EventLog({"steps": steps}, mdp=world), graph, paths)

@@ -24,6 +24,7 @@ References
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import networkx as nx
@@ -32,6 +33,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import cut_track
+from analyses.recordings.fields.headings import travel
 from analyses.recordings.observation.cells import Cells, check_cells, draw_cells
 from analyses.recordings.observation.course import SAMPLE, run_course
 from analyses.recordings.observation.poisson_spikes import poisson_spikes
@@ -45,6 +47,8 @@ from replay.log.event_log import EventLog
 
 __all__ = ["Observation", "observe"]
 
+_BLOCK = np.array([2, 0, 1])  # of rates: heading unknown (0), ahead (1), back (-1)
+
 
 class Observation(NamedTuple):
     """A simulated recording of an animal that runs and replays as in a log, and the true replay.
@@ -57,6 +61,9 @@ class Observation(NamedTuple):
         `step`, the step of the log at which they occur.
     replayed : tuple of ndarray of int64, length n_events
         The bins of `cells.track` through which each event sweeps, about 1 cm apart.
+    along : tuple of ndarray of int8, length n_events
+        Whether the heading that is represented in each bin is the direction of travel (1), the
+        opposite (-1), or neither (0).
     cells : Cells
         The cells.
     speed, gain : float
@@ -65,6 +72,7 @@ class Observation(NamedTuple):
 
     recording: Recording
     replayed: tuple[NDArray[np.int64], ...]
+    along: tuple[NDArray[np.int8], ...]
     cells: Cells
     speed: float
     gain: float
@@ -95,8 +103,9 @@ def observe(
         The track; nodes have `pos` in cm.
     paths : DataFrame, optional
         Replayed paths, instead of the log's backups, as for
-        :func:`analyses.sequences.reactivations.reactivations`: `states` of each event, and `step`
-        or `time`.
+        :func:`analyses.sequences.reactivations.reactivations`: `states` of each event, `step` or
+        `time`, and optionally `along`, the headings that they represent. By default, that is the
+        heading of the moves of the world, if each leads in one direction only.
     cells : Cells or int, default 70
         The cells, or the number of cells to be drawn by `draw_cells`.
     speed : float, default 800.0
@@ -152,17 +161,23 @@ def observe(
     course, start = run_course(log, track_paths, running, events["step"].to_numpy(), lasts)
     events["start_time"], events["end_time"] = start, start + lasts
 
-    moves = course.is_moving
-    moved = poisson_spikes(cells.rates, course.bins[moves], course.time[moves], SAMPLE, rng)
+    moves = course.heading != 0
+    rates, n_bins = _with_unknown(cells), cells.track.n_bins
+    ran = course.bins[moves] + n_bins * _BLOCK[course.heading[moves]]
+    moved = poisson_spikes(rates, ran % rates.shape[1], course.time[moves], SAMPLE, rng)
     at_rest = np.full((len(cells.rates), 1), cells.background)
     nowhere = np.zeros(np.count_nonzero(~moves), dtype=np.int64)
     still = poisson_spikes(at_rest, nowhere, course.time[~moves], SAMPLE, rng)
     event = np.searchsorted(start, still.time, side="right") - 1
     between = still.time >= np.append(start + lasts, -np.inf)[event]
     begin = [first + np.cumsum(each) - each for first, each in zip(start, dwell, strict=True)]
+    replayed = [
+        sweep.bins + n_bins * _BLOCK[travel(cells.track, sweep.bins, 1) * sweep.along]
+        for sweep in sweeps
+    ]
     swept = poisson_spikes(
-        factor * cells.rates,
-        np.concatenate([*(sweep.bins for sweep in sweeps), np.empty(0, dtype=np.int64)]),
+        factor * rates,
+        np.concatenate([*replayed, np.empty(0, dtype=np.int64)]) % rates.shape[1],
         np.concatenate([*begin, np.empty(0)]),
         np.concatenate([*dwell, np.empty(0)]),
         rng,
@@ -172,10 +187,21 @@ def observe(
     order = np.lexsort((fired, cell))
     bounds = np.searchsorted(cell[order], np.arange(1, len(cells.rates)))
     spikes = tuple(np.split(fired[order], bounds))
-    replayed = tuple(sweep.bins for sweep in sweeps)
     name = f"the observation of {log.mdp.name}" if log.mdp else "the observation"
     recording = Recording(name, graph, course.time, course.position, spikes, events=events)
-    return Observation(recording, replayed, cells, velocity, factor)
+    return Observation(
+        recording, tuple(sweep.bins for sweep in sweeps), tuple(sweep.along for sweep in sweeps),
+        cells, velocity, factor,
+    )  # fmt: skip
+
+
+def _with_unknown(cells: Cells) -> NDArray[np.float64]:
+    """Add the rates where the heading is unknown, their mean, if they depend on it."""
+    n_bins = cells.track.n_bins
+    if cells.rates.shape[1] == n_bins:
+        return cells.rates
+    mean = (cells.rates[:, :n_bins] + cells.rates[:, n_bins:]) / 2
+    return np.hstack([cells.rates, mean])
 
 
 def _events(
@@ -191,8 +217,21 @@ def _events(
     joined = graph_of_log(log)
     rows, sweeps = [], []
     for _, own in found.sort_values(["step", "event", "index"]).groupby("event", sort=False):
-        sweep = track_paths.sweep_along(own["place"].tolist(), joined)
+        along = own["along"].tolist() if "along" in own else _headings_of(own["place"], log)
+        sweep = track_paths.sweep_along(own["place"].tolist(), joined, along)
         if sweep.ahead.any():
             rows.append(tuple(own[["event", "step"]].iloc[0].tolist()))
             sweeps.append(sweep)
     return pd.DataFrame(rows, columns=["event", "step"], dtype=np.int64), sweeps
+
+
+def _headings_of(places: pd.Series, log: EventLog) -> list[int]:
+    """Return the headings of a path by the world's moves, which may lead in one direction only."""
+    mdp = log.mdp
+    if mdp is None:
+        return [0] * len(places)
+    rows = mdp.transition_rows() // mdp.n_actions
+    moves = set(zip(rows.tolist(), mdp.successor.tolist(), strict=True))
+    path = places.tolist()
+    steps = [(move in moves) - (move[::-1] in moves) for move in pairwise(path)]
+    return [*steps[:1], *steps] if steps else [0]

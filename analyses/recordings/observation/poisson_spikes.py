@@ -32,26 +32,7 @@ def poisson_spikes(
     lasts: NDArray[np.float64] | float,
     rng: np.random.Generator,
 ) -> Spikes:
-    """Draw the spikes of all cells in stretches of time with a constant place bin.
-
-    Parameters
-    ----------
-    rates : ndarray of float64, shape (n_cells, n_bins)
-        Rates in Hz.
-    bins : ndarray of int, shape (n_stretches,)
-        The place bin of each stretch.
-    start : ndarray of float64, shape (n_stretches,)
-        The time at which each stretch begins, in s.
-    lasts : ndarray of float64, shape (n_stretches,), or float
-        The duration of each stretch, in s.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Spikes
-        Times and cells of the spikes.
-    """
+    """Draw the spikes of all cells in stretches of time with a constant place bin."""
     total = rates.sum(axis=0)
     each = np.broadcast_to(lasts, start.shape)
     stretch = np.repeat(np.arange(len(start)), rng.poisson(total[bins] * each))

@@ -27,10 +27,14 @@ class Sweep(NamedTuple):
         The bins, in order.
     ahead : ndarray of float64, shape (n_bins_of_sweep,)
         The distance of each bin from the one before, in cm; 0 after a jump.
+    along : ndarray of int8, shape (n_bins_of_sweep,)
+        Whether the heading that is represented is the direction of travel (1), the opposite (-1) or
+        unknown (0).
     """
 
     bins: NDArray[np.int64]
     ahead: NDArray[np.float64]
+    along: NDArray[np.int8]
 
     def dwell(self, speed: float) -> NDArray[np.float64]:
         """Return the time in each bin, in s: half of the time to each of its neighbours."""
@@ -57,6 +61,7 @@ class TrackPaths:
     """
 
     def __init__(self, track: BinnedTrack, bin_of_state: NDArray[np.int32]) -> None:
+        self.track = track
         self.position = track.position
         self._distance = track.distance
         self._bin_of_state = bin_of_state
@@ -67,19 +72,7 @@ class TrackPaths:
         return int(self._bin_of_state[state])
 
     def between(self, state: int, next_state: int) -> _TrackPath:
-        """Find the shortest path between two states.
-
-        Parameters
-        ----------
-        state, next_state : int
-
-        Returns
-        -------
-        bins : ndarray of int64, shape (n_bins_of_path,)
-            Its bins, without the first.
-        along : ndarray of float64, shape (n_bins_of_path,)
-            The distance of each bin from the first state, in cm.
-        """
+        """Find the shortest path between two states."""
         if (state, next_state) not in self._known:
             self._known[state, next_state] = self._find(self.at(state), self.at(next_state))
         return self._known[state, next_state]
@@ -96,21 +89,10 @@ class TrackPaths:
                 way.append(place)
         return _TrackPath(np.array(way[1:], dtype=np.int64), begin[way[1:]])
 
-    def sweep_along(self, places: Sequence[int], joined: nx.Graph) -> Sweep:
-        """Sweep from place to place, and jump between successive places that are not neighbours.
-
-        Parameters
-        ----------
-        places : sequence of int
-            The states, in order.
-        joined : networkx.Graph
-            The graph of neighbouring states.
-
-        Returns
-        -------
-        Sweep
-            The bins of the sweep.
-        """
+    def sweep_along(
+        self, places: Sequence[int], joined: nx.Graph, along: Sequence[int] | None = None
+    ) -> Sweep:
+        """Sweep from place to place, and jump between successive places that are not neighbours."""
         bins, ahead = [np.array([self.at(places[0])])], [np.zeros(1)]
         for here, there in pairwise(places):
             if joined.has_edge(here, there):
@@ -120,31 +102,16 @@ class TrackPaths:
             else:
                 bins.append(np.array([self.at(there)]))
                 ahead.append(np.zeros(1))
-        return Sweep(np.concatenate(bins).astype(np.int64), np.concatenate(ahead))
+        headings = np.repeat(
+            np.zeros(len(bins)) if along is None else along, [len(each) for each in bins]
+        )
+        return Sweep(
+            np.concatenate(bins).astype(np.int64), np.concatenate(ahead), headings.astype(np.int8)
+        )
 
 
 def bins_of_states(log: EventLog, track: BinnedTrack) -> NDArray[np.int32]:
-    """Find the bin of each state of the log's world.
-
-    Parameters
-    ----------
-    log : EventLog
-        A log whose world has positions.
-    track : BinnedTrack
-        The track.
-
-    Returns
-    -------
-    ndarray of int32, shape (n_states,)
-        The bin nearest to each state.
-
-    Raises
-    ------
-    TypeError
-        If `log` is not a log.
-    ValueError
-        If its world has no positions, or a state lies off the track.
-    """
+    """Find the bin of each state of the log's world."""
     if not isinstance(log, EventLog):
         raise TypeError(f"log must be an EventLog, got {type(log).__name__}.")
     if log.mdp is None or log.mdp.position is None:

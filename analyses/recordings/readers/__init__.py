@@ -26,6 +26,7 @@ from analyses.recordings.readers.table_files import read_events, read_table
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.recordings.recording import Recording
 from replay.checks import known_arguments, shown
+from replay.files import opened
 
 __all__ = ["read_recording"]
 
@@ -130,7 +131,8 @@ def _read(
 ) -> Recording:
     if isinstance(source, str | Path):
         found = _of_file(Path(source), graph, events, bins, most_unknown)
-        digest = hashlib.sha256(Path(source).read_bytes()).hexdigest()
+        with opened(source) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
         origin = {"file": Path(source).name, "sha256": digest, **found.origin}
         return replace(found, origin=origin)
     if isinstance(source, Recording):

@@ -18,9 +18,11 @@ A saved `TsdFrame` of pynapple is read as a decoded posterior along the track.
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -31,13 +33,15 @@ from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.track_graphs import epochs_of
 from analyses.recordings.readers.units import count_text, to_cm
 from analyses.recordings.recording import FieldPotential, Posterior, Recording
-from replay.checks import check_array, check_number, shown
+from replay.checks import check_array, check_fits, check_number, shown, typed
+from replay.files import opened
 
 __all__ = ["load_arrays", "read_arrays"]
 
 _PYNAPPLE = ("t", "d", "columns")
 
 
+@typed
 def read_arrays(
     source: str | Path | Mapping[str, object],
     graph: nx.Graph | None = None,
@@ -75,12 +79,15 @@ def read_arrays(
     [[0.7], [0.5, 0.9]]
     """
     if isinstance(source, Mapping):
-        name, arrays = "the arrays", {key: np.asarray(value) for key, value in source.items()}
+        name = "the arrays"
+        arrays = {key: _array(f"{key} of {name}", value) for key, value in source.items()}
     else:
         name, arrays = Path(source).name, load_arrays(Path(source))
     if set(_PYNAPPLE) <= set(arrays):
         return along_track(arrays["t"], arrays["d"], arrays["columns"], graph, name)
     clock = arrays.get("clock_hz")
+    if clock is not None and clock.size != 1:
+        raise ValueError(f"clock_hz of {name} must be one number (Hz), got {shown(clock)}.")
     hertz = None if clock is None else check_number(f"clock_hz of {name}", clock.item())
     contents = []
     position_time = _times(arrays, "position", hertz, name)
@@ -153,12 +160,19 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     ValueError
         If the file is damaged or has another format, or arrays are pickled objects.
     """
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        with (
+            opened(path) as file,
+            zipfile.ZipFile(file) as archive,
+            np.load(file, allow_pickle=False) as stored,
+        ):
             is_pynapple = set(_PYNAPPLE) <= set(stored.files)  # its other arrays are pickled
-            return {key: stored[key] for key in (_PYNAPPLE if is_pynapple else stored.files)}
+            names = _PYNAPPLE if is_pynapple else tuple(stored.files)
+            claimed = [_claimed(archive, f"{key}.npy") for key in names]
+            check_fits(sum(claimed), f"the arrays of {path.name}")
+            return {key: stored[key] for key in names}
+    except FileNotFoundError:
+        raise
     except ValueError as error:
         if "pickle" in str(error).lower():
             raise ValueError(
@@ -166,11 +180,22 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
                 "code, and other versions cannot read them. Save plain arrays of numbers."
             ) from None
         raise ValueError(f"{path.name} cannot be read as arrays ({error}).") from None
-    except (OSError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a damaged file may raise anything
         raise ValueError(
             f"{path.name} must be a file of numpy.savez, but is truncated, damaged or of another "
             f"format ({error}). Copy it again."
         ) from None
+
+
+def _claimed(archive: zipfile.ZipFile, name: str) -> int:
+    """Return the size in bytes that the header of an array claims, without reading the array."""
+    with archive.open(name) as member:
+        version = np.lib.format.read_magic(member)
+        read = np.lib.format.read_array_header_1_0
+        if version != (1, 0):
+            read = np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(member)
+        return math.prod(shape) * int(dtype.itemsize)
 
 
 def _times(
@@ -198,6 +223,13 @@ def _positions(
     raise ValueError(
         f"{name} has times of positions, but neither position_xy (cm) nor position_xy_px (pixels)."
     )
+
+
+def _array(what: str, value: object) -> NDArray[Any]:
+    try:
+        return np.asarray(value)
+    except Exception as error:  # objects may raise anything here
+        raise ValueError(f"{what} must be an array, got {shown(value)}.") from error
 
 
 def _by_cell(

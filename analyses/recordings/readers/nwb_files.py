@@ -18,13 +18,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.recordings.readers.hdf5_files import check_hdf5
 from analyses.recordings.readers.track_graphs import epochs_of, read_track
 from analyses.recordings.readers.units import count_text, to_cm
 from analyses.recordings.recording import FieldPotential, Recording
 from replay.checks import shown, unknown_name
+from replay.files import check_file
 
 if TYPE_CHECKING:
-    from pynwb import NWBFile
+    from pynwb import NWBHDF5IO, NWBFile
 
 __all__ = ["FIND_RIPPLES", "read_nwb"]
 
@@ -72,8 +74,7 @@ def read_nwb(
         If the file is damaged, lacks required data, or has implausible data.
     """
     name = Path(path).name
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
+    check_file(path)
     try:
         from pynwb import NWBHDF5IO
     except ImportError:
@@ -81,14 +82,24 @@ def read_nwb(
             "NWB files need pynwb: pip install 'hippocampal-replay[recordings]'."
         ) from None
     try:
+        check_hdf5(path)
         with NWBHDF5IO(str(path), "r") as file:
-            return _of_file(file.read(), name, graph, events, most_unknown)
-    except (OSError, KeyError, TypeError, EOFError) as error:
+            return _of_file(_content(file), name, graph, events, most_unknown)
+    except ValueError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(
             f"{name} cannot be read as an NWB file: it is truncated, damaged or of another format "
             f"({reason[:120]}). Copy it again from its source, or export it again."
         ) from error
+
+
+def _content(file: NWBHDF5IO) -> NWBFile:
+    try:
+        return file.read()
+    except ValueError as error:
+        raise OSError(str(error)) from error
 
 
 def _of_file(

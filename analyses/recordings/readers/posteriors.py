@@ -11,6 +11,9 @@ installed:
 - pynapple's `decode_bayes`: a `Tsd` and a `TsdFrame`, or only the latter, whose columns are places
   along the track.
 
+States whose names contain `inbound` and `outbound`, as with `encoding_group_labels`, have a
+heading: outbound is along the track as the graph's `linear_edge_order` lays it out.
+
 Linearised positions are mapped to the plane by the table of bins, if there is one
 (replay_trajectory_classification's `place_bin_centers_nodes_df_`), or else by the graph's
 `linear_edge_order` and `linear_edge_spacing`.
@@ -26,9 +29,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from analyses.recordings.readers.hdf5_files import check_hdf5
+from analyses.recordings.readers.table_files import open_table
 from analyses.recordings.readers.track_graphs import linear_to_plane
 from analyses.recordings.recording import Posterior, Recording
-from replay.checks import check_array, check_table, shown
+from replay.checks import check_array, check_fits, check_table, shown
+from replay.files import check_file
 
 __all__ = ["along_track", "is_posterior", "is_pynapple", "read_posterior", "read_pynapple"]
 
@@ -108,13 +114,21 @@ def read_posterior(
     _check_sums(values, name)
     position = _in_plane(place, graph, bins, name)
     posterior, n_gaps = _posterior(time, values, place, position, movement, name)
+    outward = _outward(movement)
+    headings = ""
+    if outward is not None:
+        headings = "; inbound and outbound"
+        if graph is None or not graph.graph.get("edge_order"):
+            headings += " (not used: only a graph with linear_edge_order says what is outbound)"
+        else:
+            posterior = posterior._replace(outward=outward)
     labels = np.asarray(data["interval_labels"].values) if "interval_labels" in data else None
     events = None if labels is None else _labelled(time, labels)
     rate = 1 / float(np.median(np.diff(time))) if len(time) > 1 else np.nan
     note = (
         f"{name}: {array.name}; {len(time):,} times, {rate:.4g} per second, "
         f"{len(posterior.position)} bins ({n_gaps} in gaps or off the track)"
-        f"; states {', '.join(movement) or 'none'}"
+        f"; states {', '.join(movement) or 'none'}{headings}"
         + (f"; {len(events)} events" if events is not None else "")
         + "."
     )
@@ -122,8 +136,7 @@ def read_posterior(
 
 
 def _open(path: Path) -> object:
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
+    check_file(path)
     try:
         import h5netcdf  # noqa: F401
         import xarray
@@ -132,9 +145,11 @@ def _open(path: Path) -> object:
             "NetCDF files need xarray and h5netcdf: pip install 'hippocampal-replay[recordings]'."
         ) from None
     try:
+        check_hdf5(path)
         with xarray.open_dataset(path, engine="h5netcdf") as data:
+            check_fits(data.nbytes, f"the contents of {path.name}")
             return data.load()
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except Exception as error:  # a damaged file may raise anything
         raise ValueError(
             f"{path.name} must be a NetCDF file, but is truncated, damaged or of another format "
             f"({' '.join(str(error).split())[:120]}). Write it again with Dataset.to_netcdf."
@@ -188,6 +203,19 @@ def _movement(
     return {each: np.nansum(values[:, text == each], axis=1) for each in names}
 
 
+def _outward(movement: dict[str, NDArray[np.float64]]) -> NDArray[np.float64] | None:
+    """Return the probability of outbound states among those with a heading, if there are any."""
+    by_heading = [
+        [values for name, values in movement.items() if heading in name.lower()]
+        for heading in ("outbound", "inbound")
+    ]
+    if not all(by_heading):
+        return None
+    out, back = (np.sum(each, axis=0) for each in by_heading)
+    known = out + back > _LEAST
+    return np.where(known, out / np.where(known, out + back, 1.0), 0.5)
+
+
 def _check_sums(values: NDArray[np.float64], name: str) -> None:
     sums = np.nansum(values, axis=1)
     known = ~np.isnan(values).all(axis=1)
@@ -222,7 +250,7 @@ def _in_plane(
 
 
 def _from_table(linear: NDArray[np.float64], bins: object, name: str) -> NDArray[np.float64]:
-    table = pd.read_csv(bins) if isinstance(bins, str | Path) else bins
+    table = open_table(bins) if isinstance(bins, str | Path) else bins
     columns = ["linear_position", "x_position", "y_position"]
     checked = check_table(table, columns, "The table of bins")
     known = checked["linear_position"].to_numpy(dtype=float)

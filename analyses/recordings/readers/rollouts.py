@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.readers.array_files import load_arrays
 from analyses.sequences.chains import decoded_backups
-from replay.checks import check_array
+from replay.checks import check_array, typed
 from replay.log.event_log import EventLog
 
 __all__ = ["read_rollouts"]
@@ -57,6 +57,7 @@ _ARRAYS: dict[str, dict[str, Any]] = {
 """Options of `check_array` for each array."""
 
 
+@typed
 def read_rollouts(source: str | Path | Mapping[str, object]) -> EventLog:
     """Read the moves and the rollouts of an agent.
 

@@ -10,7 +10,8 @@ import pandas as pd
 
 from analyses.recordings.readers.track_graphs import epochs_of, linear_to_plane
 from analyses.recordings.recording import Recording
-from replay.checks import check_column, check_table, shown
+from replay import files
+from replay.checks import check_column, check_table, shown, typed
 
 __all__ = ["open_table", "read_events", "read_table"]
 
@@ -21,6 +22,8 @@ _WHOSE = ("animal", "subject", "rat", "session")
 
 def open_table(path: str | Path) -> pd.DataFrame:
     """Read a CSV or parquet file.
+
+    Rows of a CSV file are numbered as in the file, for messages: the first row of data is row 2.
 
     Parameters
     ----------
@@ -39,18 +42,16 @@ def open_table(path: str | Path) -> pd.DataFrame:
     ValueError
         If it cannot be read as a table.
     """
-    file = Path(path)
-    if not file.is_file():
-        raise FileNotFoundError(f"There is no file {file}.")
     try:
-        return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
-    except (ValueError, OSError, UnicodeDecodeError) as error:
+        table = files.read_table(path)
+    except ValueError as error:
         raise ValueError(
-            f"{file.name} cannot be read as a table ({' '.join(str(error).split())[:120]}). Write "
-            "it again as CSV, with the names of columns in the first line."
+            f"{error} Write it again as CSV, with the names of columns in the first line."
         ) from None
+    return table if Path(path).suffix == ".parquet" else table.set_axis(table.index + 2)
 
 
+@typed
 def read_table(
     source: str | Path | pd.DataFrame, graph: nx.Graph | None, *, most_unknown: float = 0.2
 ) -> Recording:
@@ -121,7 +122,7 @@ def read_table(
     decoded = pd.DataFrame({"event": event, "time": time, "x": xy[:, 0], "y": xy[:, 1]})
     goes_back = (np.diff(event) < 0) | ((np.diff(event) == 0) & (np.diff(time) < 0))
     if goes_back.any():
-        row = int(np.flatnonzero(goes_back)[0]) + 1
+        row = table.index.tolist()[int(np.flatnonzero(goes_back)[0]) + 1]
         raise ValueError(
             f"{name} must be sorted by event and time; row {row} is out of order. Sort it, and "
             "number events in temporal order."

@@ -11,7 +11,7 @@ The node-link form of networkx is read too.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.binned_track import cut_track
-from replay.checks import check_array, check_list, check_number, shown
+from replay.checks import check_array, check_choice, check_list, check_number, shown, typed
+from replay.files import read_file
 from replay.worlds.tracks import make_track_graph
 
-__all__ = ["draw_track", "epochs_of", "linear_to_plane", "read_track"]
+__all__ = ["draw_track", "epochs_of", "find_tracks", "linear_to_plane", "read_track"]
 
 
 def read_track(source: object) -> nx.Graph:
@@ -59,13 +60,13 @@ def read_track(source: object) -> nx.Graph:
     name = "The track graph"
     if isinstance(source, str | Path):
         name = str(source)
-        if not Path(source).is_file():
+        try:
+            source = json.loads(read_file(source))
+        except FileNotFoundError:
             raise FileNotFoundError(
                 f"There is no file {name}: give the JSON file of the track graph."
-            )
-        try:
-            source = json.loads(Path(source).read_text("utf-8"))
-        except (UnicodeDecodeError, ValueError) as error:
+            ) from None
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{name} cannot be read as a track graph in JSON ({error}).") from None
     if not isinstance(source, Mapping):
         raise TypeError(
@@ -122,6 +123,7 @@ def _from_mapping(drawn: Mapping[str, Any], name: str) -> nx.Graph:
     return graph
 
 
+@typed
 def draw_track(graph: nx.Graph) -> dict[str, Any]:
     """Convert a track graph to JSON that `read_track` reads.
 
@@ -174,6 +176,7 @@ def epochs_of(graph: nx.Graph | None) -> NDArray[np.float64]:
     return np.empty((0, 2)) if epochs is None else np.asarray(epochs, dtype=float)
 
 
+@typed
 def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np.float64]:
     """Map linearised positions to the plane.
 
@@ -217,7 +220,7 @@ def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np
         check_array(graph.graph.get("edge_spacing", 0), "edge_spacing", kind="number", n_dims=None),
         (len(order) - 1,),
     )
-    place = np.asarray(linear, dtype=float)
+    place = check_array(linear, name, kind="number", missing=True)
     found = np.full((len(place), 2), np.nan)
     begin = 0.0
     for number, (one, other) in enumerate(order):
@@ -232,3 +235,29 @@ def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np
         found[here] = first + np.outer((place[here] - begin) / length, last - first)
         begin += length + (float(spacing[number]) if number < len(spacing) else 0.0)
     return found
+
+
+def find_tracks(graph: nx.Graph | None, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Look up the nodes of two tracks that are named as landmarks.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_tmaze_track
+    >>> graph = make_tmaze_track()
+    >>> graph.graph["landmarks"] = {"left": ["1", "2"], "right": ["1", "3"]}
+    >>> find_tracks(graph, ["left", "right"])
+    (('1', '2'), ('1', '3'))
+    """
+    if len(names) not in (0, 2):
+        raise ValueError(
+            f"Track log odds compare two tracks; got {len(names)}. Name two landmarks."
+        )
+    known = {} if graph is None else graph.graph.get("landmarks", {})
+    if names and not known:
+        raise ValueError(
+            "The track has no landmarks to compare: add them to its JSON, such as "
+            '"landmarks": {"left": ["1", "2"], "right": ["1", "3"]}.'
+        )
+    return tuple(
+        tuple(str(node) for node in known[check_choice("landmark", name, known)]) for name in names
+    )

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replay.checks import shown
+from replay.checks import shown, typed
 
 __all__ = ["count_text", "to_cm"]
 
@@ -18,6 +18,7 @@ _CM = {
 _PIXELS = ("px", "pixel")
 
 
+@typed
 def count_text(number: int, thing: str) -> str:
     """Write a count with its noun.
 
@@ -41,6 +42,7 @@ def count_text(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
+@typed
 def to_cm(
     values: ArrayLike, unit: str, graph: nx.Graph | None, name: str
 ) -> tuple[NDArray[np.float64], str]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analyses.sequences.place_sequences import DIRECTIONS
 from analyses.tables import KINDS
-from replay.checks import check_choice, check_table
+from replay.checks import check_choice, check_table, check_text, typed
 
 __all__ = [
     "FOUND_KINDS",
@@ -33,6 +33,7 @@ REPLAYED = ("forward_episode", "reverse_episode", "novel_path")
 NOVEL = REPLAYED[-1]
 
 
+@typed
 def confusion_matrix(recovered: pd.DataFrame, what: str = "kind") -> pd.DataFrame:
     """Compute the confusion matrix.
 
@@ -68,25 +69,12 @@ def confusion_matrix(recovered: pd.DataFrame, what: str = "kind") -> pd.DataFram
 
 
 def truths_and_found(recovered: pd.DataFrame, what: str) -> tuple[list[str], list[str]]:
-    """List the rows and the columns of a confusion matrix.
-
-    Parameters
-    ----------
-    recovered, what
-        As for `confusion_matrix`.
-
-    Returns
-    -------
-    truths, found : list of str
-        The true kinds in the table, and all possible results of classification.
-
-    Raises
-    ------
-    ValueError
-        As `confusion_matrix`.
-    """
+    """List the rows and the columns of a confusion matrix."""
     name = check_choice("what", what, ("kind", "direction"))
     check_table(recovered, [name, f"true_{name}"], "recovered")
+    for column in (name, f"true_{name}"):
+        for each in recovered[column].dropna():
+            check_text(f"Each cell of {column!r} of recovered", each)
     if not len(recovered):
         raise ValueError("recovered has no event, so there is nothing to compare.")
     found = FOUND_KINDS if name == "kind" else (*DIRECTIONS, MISSED)

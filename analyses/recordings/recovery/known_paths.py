@@ -18,6 +18,7 @@ from replay.checks import (
     check_choice,
     check_number,
     check_whole,
+    typed,
 )
 from replay.log.event_log import EventLog
 
@@ -26,12 +27,14 @@ __all__ = ["known_paths"]
 _N_DRAWN, _N_TRIES = 200, 20
 
 
+@typed
 def known_paths(
     log: EventLog,
     *,
     n_each: int = 15,
     length: float = 200.0,
     kinds: Sequence[str] = REPLAYED,
+    headings: bool = False,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Draw paths that are forward, reverse or novel with respect to an animal's laps.
@@ -45,20 +48,24 @@ def known_paths(
     ----------
     log : EventLog
         The animal's laps; the world of the log must have positions. For a recording, use
-        :func:`analyses.recordings.recorded_experience.experience_of`.
+        :func:`analyses.recordings.experience.recorded_experience.experience_of`.
     n_each : int, default 15
         Number of paths of each kind.
     length : float, default 200.0
         Least length of a path, in cm; paths are at most one move longer.
     kinds : sequence of str, default ("forward_episode", "reverse_episode", "novel_path")
         The kinds; ``ambiguous`` is another one.
+    headings : bool, default False
+        Whether paths have a heading, so that those that the animal ran in both directions are
+        forward or reverse, too.
     seed : int, default 0
         Seed of the draws.
 
     Returns
     -------
     pandas.DataFrame
-        `step` (the last one of the log), `states` and `kind`.
+        `step` (the last one of the log), `states`, `kind`, and, for each state, `along`: whether
+        the heading is the direction of travel (1), the opposite (-1) or unknown (0).
 
     Raises
     ------
@@ -91,13 +98,17 @@ def known_paths(
     )
     ends = np.flatnonzero(np.append(np.diff(steps["episode"]) != 0, True)) + 1
     last = int(steps["step"][-1])
-    found: dict[str, list[list[int]]] = {kind: [] for kind in wanted}
+    found: dict[str, list[tuple[list[int], int]]] = {kind: [] for kind in wanted}
     for _ in range(_N_TRIES):
         first = rng.integers(len(steps["state"]), size=_N_DRAWN)
         stretches = [_stretch(steps, row, ends, joined, least) for row in first.tolist()]
         starts = rng.choice(np.array(sorted(ran)), _N_DRAWN)
         walks = [_walk(ran, start, least, rng) for start in starts.tolist()]
-        drawn = [path for path in (*stretches, *(path[::-1] for path in stretches), *walks) if path]
+        turned = [path[::-1] for path in stretches]
+        each_way = [1] * len(stretches), [-1] * len(turned), [1, -1] * (len(walks) // 2)
+        way = [sign * headings for signs in each_way for sign in signs]
+        listed = zip((*stretches, *turned, *walks), way, strict=True)
+        drawn = [(path, sign) for path, sign in listed if path]
         for path, kind in zip(drawn, _kinds(log, drawn, last), strict=True):
             if kind in found and len(found[kind]) < number:
                 found[kind].append(path)
@@ -111,21 +122,27 @@ def known_paths(
                 "every corridor was run in both directions; otherwise ask for shorter paths "
                 "(length)."
             )
-    rows = [(last, path, kind) for kind, paths in found.items() for path in paths]
-    return pd.DataFrame(rows, columns=["step", "states", "kind"])
+    rows = [
+        (last, path, kind, [sign] * len(path))
+        for kind, paths in found.items()
+        for path, sign in paths
+    ]
+    return pd.DataFrame(rows, columns=["step", "states", "kind", "along"])
 
 
-def _kinds(log: EventLog, paths: list[list[int]], step: int) -> list[str]:
-    """Return the kind of each path; empty for paths that are novel only at their ends."""
+def _kinds(log: EventLog, paths: list[tuple[list[int], int]], step: int) -> list[str]:
+    """Return the kind of each path with a heading; empty if it is novel only at its ends."""
 
     def named(places: list[list[int]]) -> list[str]:
         moments = np.full(len(places), step)
-        return list(longest_sequences(log, moments, places, Detection(2), when="step")["kind"])
+        along = [[sign] * len(path) for path, (_, sign) in zip(places, paths, strict=True)]
+        found = longest_sequences(log, moments, places, along, Detection(2), when="step")
+        return list(found["kind"])
 
-    middles = [path[len(path) // 4 : len(path) - len(path) // 4] for path in paths]
+    middles = [path[len(path) // 4 : len(path) - len(path) // 4] for path, _ in paths]
     return [
         kind if kind != NOVEL or middle == NOVEL else ""
-        for kind, middle in zip(named(paths), named(middles), strict=True)
+        for kind, middle in zip(named([path for path, _ in paths]), named(middles), strict=True)
     ]
 
 

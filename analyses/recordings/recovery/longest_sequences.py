@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from analyses.recordings.event_kinds import sequence_kinds
+from analyses.recordings.kinds.event_kinds import sequence_kinds
 from analyses.recordings.recovery.confusion import MISSED
 from analyses.sequences.place_sequences import Detection, place_sequences
 from replay.log.event_log import EventLog
@@ -17,31 +17,12 @@ def longest_sequences(
     ran: EventLog,
     moments: ArrayLike,
     places: list[list[int]],
+    along: list[list[int]],
     detection: Detection,
     when: str = "time",
 ) -> pd.DataFrame:
-    """Find and classify the longest sequence of each event.
-
-    Parameters
-    ----------
-    ran : EventLog
-        The animal's experience.
-    moments : array_like, shape (n_events,)
-        The time of each event.
-    places : list of list of int, length n_events
-        The states that each event visits.
-    detection : Detection
-        The criteria for sequences.
-    when : {"time", "step"}, default "time"
-        The unit of `moments`: s, or steps of the log.
-
-    Returns
-    -------
-    DataFrame
-        One row per event: `kind, direction, states` of its longest sequence; ``missed`` if it has
-        none.
-    """
-    paths = pd.DataFrame({when: moments, "states": places})
+    """Find and classify the longest sequence of each event; `along` are the headings."""
+    paths = pd.DataFrame({when: moments, "states": places, "along": along})
     found = place_sequences(ran, paths, detection=detection)
     found["kind"] = sequence_kinds(found)
     longest = found.sort_values(["event", "distance"], ascending=[True, False], kind="stable")

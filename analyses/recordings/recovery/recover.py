@@ -18,24 +18,30 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import BinnedTrack, cut_track, project
-from analyses.recordings.conclusions import path_radius
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import (
     continuous_path,
-    walk_transitions,
 )
+from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.conclusions import path_radius
 from analyses.recordings.observation.cells import Cells
 from analyses.recordings.observation.observe import Observation, observe
-from analyses.recordings.recorded_experience import experience_of
 from analyses.recordings.recovery.confusion import NOISE
 from analyses.recordings.recovery.longest_sequences import longest_sequences
-from analyses.recordings.session import prepare
+from analyses.recordings.session import Session, prepare
 from analyses.recordings.settings import Settings
+from analyses.recordings.significance.heading import (
+    heading_of_path,
+    heading_of_ways,
+    heading_told,
+    is_told,
+)
 from analyses.recordings.significance.scores import SCORES, TestedEvent, routes_for
 from replay.checks import (
     check_list,
     check_whole,
+    typed,
 )
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
@@ -47,6 +53,7 @@ _NOWHERE = np.empty(0, dtype=np.int32)
 _BY = ("n_cells", "gain", "speed")
 
 
+@typed
 def recover(
     observed: Observation,
     settings: Settings = Settings(),  # noqa: B008 (immutable)
@@ -115,18 +122,19 @@ def recover(
     recording, cells, graph = observed.recording, observed.cells, observed.recording.graph
     if graph is None or recording.events is None or not len(recording.events):
         raise ValueError("The observation has no event: no replay moves along the track.")
-    session = prepare(recording, settings)
+    session = prepare(recording, settings, judgement)
     world, ran = experience_of(recording, judgement.state_size, judgement.lap_ends)
     counts, n_events = session.counts, len(session.events)
     if number:
-        mean = observed.gain * (cells.rates @ cells.track.width) / cells.track.width.sum()
+        width = np.tile(cells.track.width, cells.rates.shape[1] // cells.track.n_bins)
+        mean = observed.gain * (cells.rates @ width) / width.sum()
         expected = mean[session.cells] * session.time_bin
         lasts = rng.choice([len(each) for each in counts], number)
         counts = [*counts, *(rng.poisson(expected, (n, len(expected))) for n in lasts)]
-    rates, walk = observed.gain * session.rates, walk_transitions(session.track, session.variance)
+    rates, walk = observed.gain * session.decoded_rates, session.walk()
     rule, routes = SCORES[judgement.score], routes_for(judgement.score, session.track)
-    scores, paths = [], []
-    for each in counts:
+    scores, paths, headings = [], [], []
+    for row, each in enumerate(counts):
         likelihoods = log_likelihood(each, rates, session.time_bin)
         event = TestedEvent(
             each.astype(float), rates, session.time_bin, walk, routes, session.track.component
@@ -134,14 +142,18 @@ def recover(
         score = rule(event, likelihoods) if len(each) else 0.0
         is_accepted = score >= judgement.least_score
         scores.append(score)
-        paths.append(continuous_path(likelihoods, walk) if is_accepted else _NOWHERE)
+        states = continuous_path(likelihoods, walk) if is_accepted else _NOWHERE
+        paths.append(states % session.track.n_bins)
+        headings.append(_told(session, each, states, np.random.default_rng([seed, row])))
     time = np.append(session.events["start_time"], np.full(number, recording.time[-1]))
     fine, radius = cut_track(graph, 1.0), path_radius(world, session.track)
     found, true = (
-        longest_sequences(ran, when, _places(each, track, fine, world, radius), judgement.detection)
-        for each, track, when in (
-            (paths, session.track, time),
-            (observed.replayed, cells.track, time[:n_events]),
+        longest_sequences(
+            ran, when, *_places(each, own, track, fine, world, radius), judgement.detection
+        )
+        for each, own, track, when in (
+            (paths, headings, session.track, time),
+            (observed.replayed, observed.along, cells.track, time[:n_events]),
         )
     )
     true = pd.concat([true, pd.DataFrame([_NOISE_ROW] * number, columns=true.columns)])
@@ -160,21 +172,42 @@ def recover(
     )
 
 
+def _told(
+    session: Session,
+    counts: NDArray[np.integer],
+    states: NDArray[np.integer],
+    rng: np.random.Generator,
+) -> NDArray[np.int8]:
+    """Return the headings of a path that are told, and 0 for others, shape (n_time,)."""
+    if session.headings is None or not len(states):
+        return np.zeros(len(states), dtype=np.int8)
+    told = pd.DataFrame([heading_told(session, counts, states, rng)])
+    return heading_of_path(session.track, states) * np.int8(is_told(told)[0])
+
+
 def _places(
     paths: Sequence[NDArray[np.integer]],
+    headings: Sequence[NDArray[np.int8]],
     track: BinnedTrack,
     fine: BinnedTrack,
     world: MDP,
     radius: float,
-) -> list[list[int]]:
-    """Return the states that each path enters by coming near their centres, as in `find_visits`."""
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the states that each path enters by coming near their centres, and the headings."""
     centre = project(fine, np.asarray(world.position)).bin
     away = fine.distance[np.ix_(project(fine, track.position).bin, centre)]
     entered = np.where(away.min(axis=1) <= radius, away.argmin(axis=1), -1)
-    visited = [entered[path][entered[path] >= 0] for path in paths]
-    return [each[np.diff(each, prepend=-1) != 0].tolist() for each in visited]
+    places, along = [], []
+    for path, heading in zip(paths, headings, strict=True):
+        at = np.flatnonzero(entered[path] >= 0)
+        visited = entered[path][at]
+        at = at[np.diff(visited, prepend=-1) != 0]
+        places.append(entered[path][at].tolist())
+        along.append(heading_of_ways(heading, at).tolist())
+    return places, along
 
 
+@typed
 def recovery(
     log: EventLog,
     graph: nx.Graph,

@@ -15,29 +15,26 @@ import numpy as np
 import pandas as pd
 
 from analyses.recordings.binned_track import project
-from analyses.recordings.conclusions import Conclusions
-from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.conclusions import Conclusions
 from analyses.recordings.observation.cells import Cells
-from analyses.recordings.recording import Recording
 from analyses.recordings.recovery.confusion import confusion_matrix
 from analyses.recordings.recovery.known_paths import known_paths
 from analyses.recordings.recovery.recover import recovery
 from analyses.recordings.recovery.unfolding import estimate_shares
 from analyses.recordings.session import Session
-from analyses.recordings.settings import Settings
+from analyses.recordings.settings import N_SESSIONS
 from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
-from replay.checks import check_whole
+from replay.checks import check_whole, typed
 from replay.log.event_log import EventLog
 
-__all__ = ["N_SESSIONS", "RecordedShares", "recorded_shares"]
+__all__ = ["RecordedShares", "recorded_shares"]
 
-N_SESSIONS = 20
-"""Default number of simulated sessions."""
 _N_EACH = 15
 _MOST_OF_A_LAP = 0.75  # so that stretches of this length begin at many places
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
 _BOTH_WAYS = ("ambiguous", "novel_path")
+_NEVER_NOVEL = ("reverse_episode", "forward_episode")
 _UNKNOWN = dict.fromkeys(_ONE_WAY, np.nan)
 _COLUMNS = ["kind", "found", "corrected", "ci_low", "ci_high", "recall"]
 
@@ -67,12 +64,10 @@ class _Replay(NamedTuple):
     gain: float
 
 
+@typed
 def recorded_shares(
-    recording: Recording,
     session: Session,
     found: Conclusions,
-    settings: Settings = Settings(),  # noqa: B008 (immutable)
-    judgement: Judgement = Judgement(),  # noqa: B008
     *,
     n_sessions: int = N_SESSIONS,
     seed: int = 0,
@@ -86,16 +81,10 @@ def recorded_shares(
 
     Parameters
     ----------
-    recording : Recording
-        The recording.
     session : Session
-        The same recording, as `analyses.recordings.session.prepare` returns it.
+        The recording, as `analyses.recordings.session.prepare` returns it.
     found : Conclusions
         The replay, as `analyses.recordings.find_replay.find_replay` returns it.
-    settings : Settings, optional
-        The settings of decoding.
-    judgement : Judgement, optional
-        The criteria for replay.
     n_sessions : int, default 20
         Number of simulated sessions; with 0 nothing is corrected.
     seed : int, default 0
@@ -114,11 +103,12 @@ def recorded_shares(
     Examples
     --------
     >>> from analyses.recordings.find_replay import find_replay
+    >>> from analyses.recordings.judgement import Judgement
     >>> from analyses.recordings.session import prepare
     >>> from analyses.recordings.observation.simulated_recording import simulated_recording
-    >>> recording, judgement = simulated_recording(12), Judgement(n_shuffles=39)
-    >>> found = find_replay(recording, judgement=judgement)
-    >>> shares = recorded_shares(recording, prepare(recording), found, n_sessions=2)
+    >>> recording = simulated_recording(12)
+    >>> found = find_replay(recording, judgement=Judgement(n_shuffles=39))
+    >>> shares = recorded_shares(prepare(recording), found, n_sessions=2)
     >>> shares.table["kind"].tolist()
     ['reverse_episode', 'forward_episode', 'novel_path']
     """
@@ -126,17 +116,16 @@ def recorded_shares(
     root = np.random.SeedSequence(check_whole("seed", seed))
     seeds = root.generate_state(2 * number + 1).tolist()
     counts = found.events["kind"].value_counts().reindex(KINDS, fill_value=0)
-    is_ours = session.posterior is None and session.decoded is None
     if not number:
         return _not_corrected(counts, "No session was simulated.")
-    if not (session.counts and is_ours):
+    if not (session.counts and session.is_decoded_here):
         return _not_corrected(
             counts, "Only replay that was decoded here from spikes can be simulated."
         )
     if not counts.sum():
         return _not_corrected(counts, "No replay event has a sequence.")
     replay = _measured(session, found)
-    drawn = _draw(found.experience, replay.length, seeds[:number])
+    drawn = _draw(found.experience, replay.length, seeds[:number], session.headings is not None)
     if drawn is None:
         return _not_corrected(
             counts,
@@ -147,8 +136,9 @@ def recorded_shares(
     try:
         tables = [
             recovery(
-                found.experience, recording.graph, paths, settings, judgement,
-                cells=[Cells(session.track, session.rates)], gain=[replay.gain],
+                found.experience, session.recording.graph, paths, session.settings,
+                session.judgement,
+                cells=[Cells(session.track, session.decoded_rates)], gain=[replay.gain],
                 speed=[replay.speed], n_seeds=1, seed=own,
             ).assign(seed=place)
             for place, (paths, own) in enumerate(zip(drawn, seeds[number:-1], strict=True))
@@ -166,12 +156,16 @@ def recorded_shares(
     return RecordedShares(table, _how(number, replay))
 
 
-def _draw(log: EventLog, length: float, seeds: Sequence[int]) -> list[pd.DataFrame] | None:
+def _draw(
+    log: EventLog, length: float, seeds: Sequence[int], headings: bool
+) -> list[pd.DataFrame] | None:
     """Draw the paths of each session; None if the laps allow too few."""
-    for kinds in (_ONE_WAY, _BOTH_WAYS):
+    for kinds in (_ONE_WAY, _NEVER_NOVEL if headings else _BOTH_WAYS):
         with suppress(ValueError):
             return [
-                known_paths(log, n_each=_N_EACH, length=length, kinds=kinds, seed=seed)
+                known_paths(
+                    log, n_each=_N_EACH, length=length, kinds=kinds, headings=headings, seed=seed
+                )
                 for seed in seeds
             ]
     return None

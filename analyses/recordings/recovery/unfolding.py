@@ -51,29 +51,6 @@ def correct_shares(
 ) -> pd.Series:
     """Estimate the true shares from those that were found.
 
-    Parameters
-    ----------
-    found : Series
-        The number or share of the events that were classified as each kind, by kind. Missed events
-        do not count.
-    matrix : DataFrame
-        As `confusion_matrix` returns it. Noise does not count.
-    regularisation : float, default 1e-4
-        The weight of the squared differences between kinds, relative to the squared error. With 0
-        the matrix is inverted, under the constraint that no share is negative.
-    least_recall : float, default 0.2
-        The least recall of each kind.
-
-    Returns
-    -------
-    Series
-        The true share of each kind in `matrix`; they sum to 1.
-
-    Raises
-    ------
-    ValueError
-        If the recall of a kind is below `least_recall`, or nothing was found.
-
     Examples
     --------
     Half of the forward events are found, and all of the novel ones, a quarter of which is mistaken
@@ -117,20 +94,6 @@ def unfold(
     found: ArrayLike, matrix: ArrayLike, regularisation: float = REGULARISATION
 ) -> NDArray[np.float64]:
     """Solve for the non-negative shares that, through a confusion matrix, best give those found.
-
-    Parameters
-    ----------
-    found : array_like of float, shape (n_found,)
-        Shares or numbers that were found.
-    matrix : array_like of float, shape (n_truths, n_found)
-        The share of each true kind that is classified as each kind; rows need not sum to 1.
-    regularisation : float, default 1e-4
-        As for `correct_shares`.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_truths,)
-        The true shares, which sum to 1; NaN if nothing was found.
 
     Examples
     --------
@@ -244,25 +207,6 @@ def bootstrap_shares(
     In each sample, recordings have the confusion matrices of randomly drawn sessions, as far as
     sessions differ beyond chance; as many events as were found are drawn from them, and unfolded
     with the confusion matrix of another random sample of sessions.
-
-    Parameters
-    ----------
-    found : ndarray of float64, shape (n_found - 1,)
-        The number of events that were classified as each kind, without missed events.
-    sessions : ndarray of float64, shape (n_sessions, n_truths, n_found)
-        The number of events of each true kind classified as each kind in each session; missed
-        events are last.
-    rng : numpy.random.Generator
-        Source of randomness.
-    n_recordings : int, default 1
-        Number of recordings that are pooled in `found`.
-    n_bootstrap : int, default 1000
-        Number of samples.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_bootstrap, n_truths)
-        The estimated shares in each sample.
     """
     mean, each = _rates(sessions.sum(axis=0)), _rates(sessions)
     shares = unfold(found, mean[:, :-1])

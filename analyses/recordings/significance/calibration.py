@@ -55,30 +55,6 @@ def calibrate(
 ) -> Calibration:
     """Choose the threshold from events with randomised cells, whose true rate of replay is 0.
 
-    Parameters
-    ----------
-    events, rates, track, dt
-        As for `significance`.
-    level : float, default 0.05
-        The share of them that may pass.
-    n_repeats : int, default 1
-        Number of randomisations of each event.
-    seed : int, default 0
-        Seed of the randomised cells and of their shuffles.
-    **options
-        Further arguments of `significance`.
-
-    Returns
-    -------
-    Calibration
-        The largest threshold that at most the share `level` of events pass, and its false-positive
-        rate.
-
-    Raises
-    ------
-    ValueError
-        As `significance`, or if no event can be tested.
-
     Examples
     --------
     >>> from analyses.recordings.binned_track import cut_track
@@ -103,23 +79,6 @@ def calibrate(
 
 def choose_threshold(p_by_chance: ArrayLike, level: float = 0.05) -> Calibration:
     """Choose the threshold of p that at most the share `level` of events pass by chance.
-
-    Parameters
-    ----------
-    p_by_chance : array_like of float, shape (n_events,)
-        The `p` of events with randomised cells; NaN for events that were not tested.
-    level : float, default 0.05
-        The share of them that may pass.
-
-    Returns
-    -------
-    Calibration
-        The largest such threshold, but at most `level`.
-
-    Raises
-    ------
-    ValueError
-        If no event was tested.
 
     Examples
     --------

@@ -18,16 +18,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.checks import check_shuffles
 from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.decoding.state_space_decoder import (
-    walk_transitions,
-)
+from analyses.recordings.decoding.state_space_decoder import walk_of_states
 from analyses.recordings.significance.scores import (
     SCORES,
     TestedEvent,
     routes_for,
 )
-from analyses.recordings.significance.shuffles import check_shuffles, shuffled_likelihoods
+from analyses.recordings.significance.shuffles import shuffled_likelihoods
 from replay.checks import check_choice, check_whole
 
 __all__ = ["significance"]
@@ -48,40 +47,9 @@ def significance(
 ) -> pd.DataFrame:
     """Test whether events are replay.
 
-    Parameters
-    ----------
-    events : sequence of array_like of int, each of shape (n_time, n_cells)
-        Spikes of each cell in each time bin of each event.
-    rates : array_like of float, shape (n_cells, n_bins)
-        Place fields in Hz.
-    track : BinnedTrack
-        The track in these bins.
-    dt : float
-        Length of a time bin, in s.
-    score : {"continuous", "weighted_correlation", "line_fit"}, default "continuous"
-        The score of each event; see ``SCORES``.
-    shuffles : sequence of str
-        The shuffles, each of which is a separate test; see ``SHUFFLES``. At least one must be of
-        cells.
-    n_shuffles : int, default 200
-        Number of shuffles of each.
-    variance : float, default 15.0
-        Variance of a step of continuous movement in a time bin, in cm^2.
-    least_active : int, default 4
-        Least number of active cells; other events are not tested.
-    seed : int, default 0
-        Seed of the shuffles; those of an event do not depend on the other events.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per event: `event`, `n_active` (cells), `score`, a column ``p_SHUFFLE`` for each
-        shuffle, and `p`, the largest of them; NaN for events that were not tested.
-
-    Raises
-    ------
-    ValueError
-        If there is no shuffle of cells, a name is unknown, or shapes disagree.
+    Each event is (n_time, n_cells) spikes in time bins of `dt` s; `variance` is that of a step of
+    the walk in such a bin, in cm^2. Returns `event, n_active, score`, a column ``p_SHUFFLE`` for
+    each shuffle, and `p`, the largest; all NaN with fewer than `least_active` cells.
 
     Examples
     --------
@@ -99,11 +67,13 @@ def significance(
     n = check_whole("n_shuffles", n_shuffles, at_least=1)
     least = check_whole("least_active", least_active)
     hertz = np.asarray(rates, dtype=float)
-    if hertz.ndim != 2 or hertz.shape[1] != track.n_bins:
+    if hertz.ndim != 2 or hertz.shape[1] not in (track.n_bins, 2 * track.n_bins):
         raise ValueError(
-            f"rates must have the shape (n_cells, {track.n_bins}) on this track; got {hertz.shape}."
+            f"rates must have the shape (n_cells, {track.n_bins}) on this track, or twice as many "
+            f"columns, one for each heading; got {hertz.shape}."
         )
-    walk, routes = walk_transitions(track, variance), routes_for(score, track)
+    walk = walk_of_states(track, variance, hertz.shape[1])
+    routes = routes_for(score, track)
     children = np.random.SeedSequence(check_whole("seed", seed)).spawn(len(events))
     rows = []
     for number, (given, child) in enumerate(zip(events, children, strict=True)):

@@ -32,17 +32,6 @@ class Route(NamedTuple):
 def find_routes(track: BinnedTrack) -> list[Route]:
     """List the routes of a track: from each of its ends to each other, without repeated places.
 
-    Parameters
-    ----------
-    track : BinnedTrack
-        The track. In a component with fewer than two ends, such as a ring, routes lead from each
-        of its nodes to each other.
-
-    Returns
-    -------
-    list of Route
-        Each route in one of its two directions; routes with the same bins are listed once.
-
     Examples
     --------
     >>> from analyses.recordings.binned_track import cut_track

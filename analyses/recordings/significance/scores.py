@@ -34,18 +34,8 @@ __all__ = [
 def weighted_correlation(posterior: ArrayLike, routes: Iterable[Route]) -> float:
     """Compute the correlation of time and place, weighted by probability, on the best route [1]_.
 
-    Parameters
-    ----------
-    posterior : array_like of float, shape (n_time, n_bins)
-        Probability of each place in each time bin.
-    routes : iterable of Route
-        As `find_routes` returns them.
-
-    Returns
-    -------
-    float
-        The largest absolute correlation over all routes, each multiplied by the share of the
-        posterior that lies on it; between 0 and 1.
+    The posterior is (n_time, n_bins); the absolute correlation is multiplied by the share of the
+    posterior on the route, so that a short route with little of it does not win.
 
     References
     ----------
@@ -78,22 +68,7 @@ def line_fit(
 ) -> float:
     """Fit the straight line through time and place that covers most of the posterior [1]_.
 
-    Parameters
-    ----------
-    posterior : array_like of float, shape (n_time, n_bins)
-        Probability of each place in each time bin.
-    routes : iterable of Route
-        As `find_routes` returns them.
-    width : float, default 15.0
-        Largest distance of a place from the line, in cm.
-    n_lines : int, default 40
-        Number of places at the beginning and at the end of the event; lines join each with each.
-
-    Returns
-    -------
-    float
-        The mean probability, over time bins, within `width` of the best line on the best route;
-        between 0 and 1.
+    Returns the mean probability within `width` cm of the best of ``n_lines ** 2`` lines.
 
     References
     ----------
@@ -130,11 +105,11 @@ class TestedEvent(NamedTuple):
     ----------
     counts : ndarray of float64, shape (n_time, n_cells)
         Spikes of each cell in each time bin.
-    rates : ndarray of float64, shape (n_cells, n_bins)
-        Place fields in Hz.
+    rates : ndarray of float64, shape (n_cells, n_states)
+        Place fields in Hz, in bins, or in bins of each heading.
     dt : float
         Length of a time bin, in s.
-    walk : ndarray of float64, shape (n_bins, n_bins)
+    walk : ndarray of float64, shape (n_states, n_states)
         Transition probabilities of continuous movement.
     routes : list of Route
         The routes of the track.
@@ -156,28 +131,23 @@ def _continuous(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:
 
 
 def _correlation(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:
-    return weighted_correlation(bayesian_posterior(likelihoods), event.routes)
+    return weighted_correlation(_places(event, likelihoods), event.routes)
 
 
 def _line(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:
-    return line_fit(bayesian_posterior(likelihoods), event.routes)
+    return line_fit(_places(event, likelihoods), event.routes)
+
+
+def _places(event: TestedEvent, likelihoods: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute the posterior of places, whatever the heading."""
+    posterior = bayesian_posterior(likelihoods)
+    by_heading = posterior.reshape(len(posterior), -1, len(event.component))
+    places: NDArray[np.float64] = by_heading.sum(axis=1)
+    return places
 
 
 def routes_for(score: str, track: BinnedTrack) -> list[Route]:
-    """List the routes of a track, of which there may be many, if the score needs them.
-
-    Parameters
-    ----------
-    score : str
-        A name in ``SCORES``.
-    track : BinnedTrack
-        The track.
-
-    Returns
-    -------
-    list of Route
-        The routes; empty for ``continuous``, which uses the track itself.
-    """
+    """List the routes of a track, of which there may be many, if the score needs them."""
     return [] if score == "continuous" else find_routes(track)
 
 

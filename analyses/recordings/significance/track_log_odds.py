@@ -14,20 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.binned_track import BinnedTrack, bins_between
 from analyses.recordings.decoding.bayesian_decoder import bayesian_posterior
 from analyses.recordings.decoding.likelihood import log_likelihood
-from replay.checks import check_choice, check_number, check_whole
+from replay.checks import check_number, check_whole, typed
 
-__all__ = ["bins_between", "common_cells", "find_tracks", "log_odds", "track_log_odds"]
-__all__ += ["tracks_to_compare"]
+__all__ = ["common_cells", "log_odds", "track_log_odds", "tracks_to_compare"]
 
 
+@typed
 def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float:
     """Compute the log odds of two tracks from the posterior of an event [1]_.
 
@@ -76,113 +75,10 @@ def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float
     return float(np.log(on_first) - np.log(on_second))
 
 
-def find_tracks(graph: nx.Graph | None, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Look up the nodes of two tracks that are named as landmarks.
-
-    Parameters
-    ----------
-    graph : networkx.Graph or None
-        The track graph, with `landmarks` as :mod:`analyses.recordings.readers.track_graphs` reads
-        them.
-    names : sequence of str
-        The names of two landmarks, or none.
-
-    Returns
-    -------
-    tuple of tuple of str
-        The nodes of each landmark.
-
-    Raises
-    ------
-    ValueError
-        If there are not two names, or the track has no such landmark.
-
-    Examples
-    --------
-    >>> from replay.worlds.tracks import make_tmaze_track
-    >>> graph = make_tmaze_track()
-    >>> graph.graph["landmarks"] = {"left": ["1", "2"], "right": ["1", "3"]}
-    >>> find_tracks(graph, ["left", "right"])
-    (('1', '2'), ('1', '3'))
-    """
-    if len(names) not in (0, 2):
-        raise ValueError(
-            f"Track log odds compare two tracks; got {len(names)}. Name two landmarks."
-        )
-    known = {} if graph is None else graph.graph.get("landmarks", {})
-    if names and not known:
-        raise ValueError(
-            "The track has no landmarks to compare: add them to its JSON, such as "
-            '"landmarks": {"left": ["1", "2"], "right": ["1", "3"]}.'
-        )
-    return tuple(
-        tuple(str(node) for node in known[check_choice("landmark", name, known)]) for name in names
-    )
-
-
-def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
-    """Find the bins on the edges between the given nodes of a track.
-
-    Parameters
-    ----------
-    track : BinnedTrack
-        The track.
-    nodes : sequence of str
-        The names of nodes.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_bins,)
-        Whether each bin is on an edge between two of these nodes.
-
-    Raises
-    ------
-    ValueError
-        If there is no such node, or no edge between them.
-
-    Examples
-    --------
-    >>> from analyses.recordings.binned_track import cut_track
-    >>> from replay.worlds.tracks import make_tmaze_track
-    >>> track = cut_track(make_tmaze_track(), 10.0)
-    >>> track.edges[track.edge[bins_between(track, ["1", "2"])][0]].tolist()
-    [1, 2]
-    """
-    names = [str(node) for node in track.nodes]
-    chosen = {names.index(check_choice("node of the track", str(node), names)) for node in nodes}
-    inside: NDArray[np.bool_] = np.isin(track.edges, list(chosen)).sum(axis=1) == 2
-    if not inside.any():
-        raise ValueError(
-            f"The track has no edge between any of the nodes {', '.join(nodes)}: name the nodes at "
-            "both ends of each corridor."
-        )
-    return inside[track.edge]
-
-
 def tracks_to_compare(
     track: BinnedTrack, rates: ArrayLike, named: Sequence[Sequence[str]] = ()
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """Find the bins of the two tracks to be compared by track log odds.
-
-    Parameters
-    ----------
-    track : BinnedTrack
-        The track.
-    rates : array_like of float, shape (n_cells, n_bins)
-        Place fields in Hz.
-    named : sequence of sequence of str, optional
-        The nodes of each track; by default, the two components of a graph with two.
-
-    Returns
-    -------
-    tuple of ndarray of bool, each of shape (n_bins,), or None
-        The bins of each track; None if no tracks are named and either the graph does not have two
-        components or fewer than two cells have a field on both.
-
-    Raises
-    ------
-    ValueError
-        As `bins_between`.
 
     Examples
     --------
@@ -206,20 +102,6 @@ def common_cells(
     rates: ArrayLike, first: ArrayLike, second: ArrayLike, least_peak: float = 0.5
 ) -> NDArray[np.bool_]:
     """Find the cells with a field on each of two tracks.
-
-    Parameters
-    ----------
-    rates : array_like of float, shape (n_cells, n_bins)
-        Place fields in Hz.
-    first, second : array_like of bool, shape (n_bins,)
-        Whether each bin belongs to the first and to the second track.
-    least_peak : float, default 0.5
-        Least peak rate on each track, in Hz.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_cells,)
-        Whether each cell has a field on both tracks.
 
     Examples
     --------
@@ -245,34 +127,8 @@ def track_log_odds(
 ) -> pd.DataFrame:
     """Compute the track log odds of each event, and compare them with chance.
 
-    Parameters
-    ----------
-    events : sequence of array_like of int, each of shape (n_time, n_cells)
-        Spikes of each cell in each time bin of each event.
-    rates : array_like of float, shape (n_cells, n_bins)
-        Place fields in Hz.
-    first, second : array_like of bool, shape (n_bins,)
-        Whether each bin belongs to the first and to the second track, as from `bins_between`.
-    dt : float
-        Length of a time bin, in s.
-    least_peak : float, default 0.5
-        As for `common_cells`; only these cells are decoded.
-    n_shuffles : int, default 200
-        Number of shuffles, in which the fields of cells swap tracks. If tracks differ in length,
-        fields are stretched.
-    seed : int, default 0
-        Seed of the shuffles; those of an event do not depend on the other events.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per event: `log_odds`, above 0 for the first track, and `log_odds_z`, in standard
-        deviations from the mean of the shuffles; NaN for events without spikes of these cells.
-
-    Raises
-    ------
-    ValueError
-        If fewer than two cells have a field on both tracks, or the tracks share a bin.
+    Events are (n_time, n_cells) spikes; `first` and `second` mark the bins of the tracks. Cells
+    with a rate of at least `least_peak` Hz on both count. Returns `log_odds` and `log_odds_z`.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from analyses.studies.brea_2018.reproduced_runs import make_runs
 from analyses.studies.brea_2018.reproduced_tables import make_tables
 from analyses.studies.brea_2018.reproduction import Reproduction, log_folder, plan_reproduction
 from analyses.studies.brea_2018.sampling import estimate_cost
+from replay.files import inside
 from replay.log.event_log import EventLog
 from replay.log.parquet import beginning
 
@@ -68,18 +69,7 @@ def _show(plan: Reproduction, tables: Mapping[str, pd.DataFrame]) -> Iterator[Sh
 
 
 def by_experiment(table: pd.DataFrame) -> pd.DataFrame:
-    """Arrange texts about each learner and experiment in a table.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Columns `experiment, learner, shown`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per learner, one column per experiment, under their published names.
-    """
+    """Arrange texts about each learner and experiment in a table."""
     from analyses.plots.style import label
 
     names = table.astype({"experiment": str, "learner": str})
@@ -155,7 +145,7 @@ def _first_log(
 ) -> EventLog | None:
     """Read the first kept log among these learners; if it is long, only its beginning."""
     for learner in learners:
-        folder = results.folder / log_folder(experiment, learner, 0, 0)
+        folder = inside(results.folder, log_folder(experiment, learner, 0, 0))
         if folder.exists():
             return EventLog(*beginning(folder, n_rows))
     return None
@@ -164,10 +154,7 @@ def _first_log(
 STUDY = Study(
     "reproduction",
     "Is prioritized sweeping the better episodic control? The experiments of Brea (2018).",
-    "replay reproduce",
     plan=_plan,
-    describe=Reproduction.describe,
-    pieces=Reproduction.n_pieces,
     make=make_runs,
     summarise=make_tables,
     figures={
@@ -242,4 +229,5 @@ STUDY = Study(
     show=_show,
     size=_size,
     estimate=estimate_cost,
+    command="replay reproduce",
 )

@@ -23,6 +23,7 @@ from analyses.sequences.counts import CHAINS, ReplayCounts
 from analyses.studies.baselines import baselines
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction, log_folder
 from analyses.tables import KINDS
+from replay.learners import find_learner
 from replay.log.blocks import LogBlock, window_ends
 from replay.log.event_log import EventLog
 from replay.log.parquet import parts
@@ -34,19 +35,9 @@ __all__ = ["keep_log", "make_runs"]
 def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path]:
     """Make all runs in one world.
 
-    Parameters
-    ----------
-    plan : Reproduction
-        The plan.
-    piece : Piece
-        The experiment, and the number of the world.
-
-    Returns
-    -------
-    dict
-        ``windows``: one row per window of each run: `time_step, reward_rate, learner, mdp, seed`,
-        and the reward rates of the `random` and the `optimal` policy; ``counts``: the number of
-        chains of each kind that began in each window; and the files of the logs that are kept.
+    Returns ``windows``, with the reward rate of each run in each window and those of the random and
+    the optimal policy; ``counts``, the number of chains of each kind that began in each window; and
+    the files of the logs that are kept.
     """
     name, index = piece
     experiment = plan.experiment(name)
@@ -56,12 +47,15 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
     columns: dict[str, list[NDArray[Any]]] = {}
     files: dict[str, Path] = {}
     replayed: dict[str, NDArray[np.int64]] = {}
+    found = {
+        learner: find_learner(plan.file_or_name(learner), experiment.parameters[learner])
+        for learner in plan.learners
+    }
     for run, learner in product(range(plan.n_seeds[name]), plan.learners):
         learn = partial(
             simulate,
             mdp,
-            plan.file_or_name(learner),
-            experiment.parameters[learner],
+            found[learner],
             n_steps=plan.n_steps[name],
             seed=experiment.run_seed(index, run, plan.seed),
             log=plan.log,
@@ -72,7 +66,7 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
             result = learn()
         elif run < plan.n_kept(piece):
             labels = {"experiment": name, "learner": learner, "mdp": index, "seed": run}
-            log = Path(mkdtemp(prefix="hippocampal-replay-")) / "log"
+            log = Path(mkdtemp(prefix="hippocampal-replay-"))
             result = keep_log(log, labels, counts, learn)
             place = log_folder(name, learner, index, run)
             files |= {f"{place}/{file.name}": file for file in log.iterdir()}
@@ -111,23 +105,11 @@ def _counts_table(counts: dict[str, NDArray[np.int64]], ends: NDArray[np.int64])
 def keep_log(
     folder: Path, labels: dict[str, Any], counts: ReplayCounts, learn: Callable[..., Run]
 ) -> Run:
-    """Make a run, count its replay, and write its log and its sequences.
+    """Make a run, count its replay, and write its log and its sequences to a new folder.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder to write; it must not exist yet.
-    labels : dict
-        Columns that identify the run, `experiment` among them, before those of the sequences.
-    counts : ReplayCounts
-        Counts the replay of the run.
-    learn : callable
-        ``learn(on_block=...)`` makes the run.
-
-    Returns
-    -------
-    Run
-        The run.
+    `learn` makes the run. Its sequences are classified afterwards, from the log, not as they are
+    counted: their table names the latest episode of each piece, and to look these up takes one pass
+    over the index of the whole run, or else one for each block.
     """
     with EventLog.saving(folder) as add:
 

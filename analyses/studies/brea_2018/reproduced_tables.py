@@ -16,7 +16,7 @@ from analyses.jobs.mdp_files import write_mdps
 from analyses.jobs.results import Results
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
 from replay.experiments import EXPERIMENTS
-from replay.files import replacing
+from replay.files import opened_parquet, replacing
 
 __all__ = ["learning_curves", "make_tables", "normalise_windows", "world_means"]
 
@@ -29,20 +29,7 @@ _ROWS_OF_A_GROUP = 1 << 20
 
 
 def make_tables(plan: Reproduction, results: Results) -> dict[str, pd.DataFrame]:
-    """Make the tables of all pieces; also write the example worlds and all sequences.
-
-    Parameters
-    ----------
-    plan : Reproduction
-        The plan.
-    results : Results
-        The folder, with all pieces.
-
-    Returns
-    -------
-    dict of str to pandas.DataFrame
-        The tables by the name of their files.
-    """
+    """Make the tables of all pieces; also write the example worlds and all sequences."""
     means, singles, counts = [], [], []
     for name, n_mdps in plan.n_mdps.items():
         for index in range(n_mdps):
@@ -86,33 +73,14 @@ def make_tables(plan: Reproduction, results: Results) -> dict[str, pd.DataFrame]
 def world_means(windows: pd.DataFrame) -> pd.DataFrame:
     """Average the reward rate of each window over the runs of a learner in a world.
 
-    Parameters
-    ----------
-    windows : pandas.DataFrame
-        Columns `experiment, learner, mdp, time_step, reward_rate, random, optimal`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per window, as of a single run with seed 0.
+    The result is like the table of a single run with seed 0.
     """
     group = windows.groupby(_GROUP, as_index=False, sort=False)
     return group[["reward_rate", "random", "optimal"]].mean().assign(seed=0)
 
 
 def normalise_windows(windows: pd.DataFrame) -> pd.DataFrame:
-    """Scale reward rates so that the random policy has 0 and the optimal policy 1.
-
-    Parameters
-    ----------
-    windows : pandas.DataFrame
-        Columns `experiment, learner, mdp, seed, time_step, reward_rate, random, optimal`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `analyses.reward_rate.normalise` returns it.
-    """
+    """Scale reward rates so that the random policy has 0 and the optimal policy 1."""
     between = windows[["experiment", "mdp", "random", "optimal"]].drop_duplicates()
     rates = windows[["experiment", "learner", "mdp", "seed", "time_step", "reward_rate"]]
     return reward_rate.normalise(rates, between)
@@ -152,9 +120,11 @@ def _replay_tables(counts: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def _join(files: list[Path], path: Path) -> None:
     """Write the rows of several tables as one table, part by part."""
-    schema = pa.unify_schemas(
-        [parquet.read_schema(file) for file in files], promote_options="default"
-    )
+    schemas = []
+    for each in files:
+        with opened_parquet(each) as file:
+            schemas.append(file.schema_arrow)
+    schema = pa.unify_schemas(schemas, promote_options="default")
     with (
         replacing(path) as beside,
         parquet.ParquetWriter(beside, schema, compression="zstd") as writer,
@@ -165,7 +135,7 @@ def _join(files: list[Path], path: Path) -> None:
 
 def _row_groups(files: Iterable[Path], schema: pa.Schema) -> Iterator[pa.Table]:
     for path in files:
-        with parquet.ParquetFile(path) as file:
+        with opened_parquet(path) as file:
             for number in range(file.num_row_groups):
                 yield file.read_row_group(number).cast(schema)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, MOST_STEPS, Piece, digests
 from analyses.tables import LEARNER_ORDER, in_order
 from replay.checks import check_choice, check_whole
@@ -23,7 +24,8 @@ from replay.experiments import (
 from replay.learners import LEARNERS, check_computes_values, find_learner
 from replay.worlds.mdp import MDP
 
-__all__ = ["N_WINDOWS", "Reproduction", "log_folder", "plan_reproduction", "world_of_log"]
+__all__ = ["N_WINDOWS", "Reproduction", "log_folder", "plan_of", "plan_reproduction"]
+__all__ += ["world_of_log"]
 
 N_WINDOWS = 100
 """Number of windows of a run in which its reward rate is computed."""
@@ -34,6 +36,7 @@ _QUICK = {
     "stochastic_tree": (10, 4, 10_000),
     "maze": (6, 1, 300_000),
 }
+_NUMBERS = re.compile(r"-(\d{1,9})-\d+$")  # of the world and the run, in the name of a log
 _LOGS = ("replay", "all", "none")
 
 
@@ -145,38 +148,6 @@ def plan_reproduction(
 ) -> Reproduction:
     """Plan a reproduction: check the arguments, and fill in the sizes.
 
-    Parameters
-    ----------
-    experiments, learners : sequence of str
-        By default all experiments and the paper's nine learners. A learner may be your own Python
-        file.
-    n_mdps, n_seeds : int, optional
-        Number of worlds of every experiment, and of runs of each learner in each of them.
-    n_steps : int or dict, optional
-        Steps of a run, a multiple of 100; by experiment if it is a dict.
-    full : bool, default False
-        Whether sizes that are not given are the paper's, instead of small ones for about a minute.
-    size : float, default 1
-        A factor of the number of worlds, if that is not given.
-    seed : int, default 0
-        Seed of everything.
-    log : {"replay", "all", "none"}, default "replay"
-        What is logged.
-    keep_logs : int, default 1
-        Number of runs of each learner in each experiment whose whole log is kept.
-    variant : str, default "published"
-        A name in ``VARIANTS``, or discrepancies, as in ``"D1+D2"``.
-
-    Returns
-    -------
-    Reproduction
-        The plan.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, a learner computes no values, or a number is out of range.
-
     Examples
     --------
     >>> plan_reproduction(["maze"], ["q_learning"], full=True).n_runs
@@ -239,39 +210,45 @@ def _whole_windows(experiment: str, n_steps: int) -> int:
 
 
 def log_folder(experiment: str, learner: str, index: int, run: int) -> str:
-    """Return the folder of a whole event log.
-
-    Parameters
-    ----------
-    experiment, learner : str
-    index, run : int
-        The number of the world, and of the run in it.
-
-    Returns
-    -------
-    str
-        The path, relative to the result folder.
-    """
+    """Return the folder of a whole event log, relative to that of the results."""
     return f"logs/{experiment}/{learner}-{index}-{run}"
 
 
 def world_of_log(folder: str | Path) -> MDP | None:
-    """Draw again the world of an event log that ``replay reproduce`` kept without its world.
-
-    Parameters
-    ----------
-    folder : str or pathlib.Path
-        The log, in its place in the result folder; see `log_folder`.
-
-    Returns
-    -------
-    MDP or None
-        The world; None for a log from elsewhere.
-    """
+    """Draw again the world of a log that ``replay reproduce`` kept; None for one from elsewhere."""
     folder = Path(folder).resolve()
-    manifest = Path(*folder.parts[:-3]) / "manifest.json"
-    experiment, index = folder.parent.name, folder.name.split("-")[-2:-1]
-    if experiment not in EXPERIMENTS or not index or not manifest.is_file():
+    experiment, index = folder.parent.name, _NUMBERS.search(folder.name)
+    if folder.parent.parent.name != "logs" or experiment not in EXPERIMENTS or index is None:
         return None
-    seed = json.loads(manifest.read_bytes())["seed"]
-    return EXPERIMENTS[experiment].mdp(int(index[0]), seed)
+    try:
+        seed = Results(folder.parents[2]).manifest().get("seed")
+    except FileNotFoundError:
+        return None
+    return EXPERIMENTS[experiment].mdp(int(index[1]), check_whole("The seed", seed))
+
+
+def plan_of(results: Results) -> Reproduction:
+    """Return the plan of finished results, unless learners from files are part of it.
+
+    A manifest may come from somebody else, so it must not choose which files are run.
+    """
+    held = results.manifest()
+    if held.get("files") or not set(held.get("learners", ())) <= set(LEARNERS):
+        raise ValueError(
+            f"{results.folder} has other learners than those of this toolkit. Name a folder "
+            "without them."
+        )
+    try:
+        known = {each.name: held[each.name] for each in fields(Reproduction) if each.name in held}
+        for name in known["experiments"]:
+            find_experiment(name)
+            for what in ("n_mdps", "n_seeds"):
+                check_whole(what, known[what][name], at_least=1, at_most=MOST)
+            _whole_windows(name, known["n_steps"][name])
+        lists = {key: tuple(known[key]) for key in ("experiments", "learners")}
+        return Reproduction(**known | lists)
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"The manifest of {results.folder} is not that of a reproduction ({error}). Name "
+            "another folder."
+        ) from error

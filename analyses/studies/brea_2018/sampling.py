@@ -69,18 +69,6 @@ def extrapolate(n_steps: int, run: Callable[[int], Measured]) -> Measured:
     tenth and fifth, or from its first one and two million steps if these are shorter: from both,
     because learners replay most while they know little.
 
-    Parameters
-    ----------
-    n_steps : int
-        Steps of the run.
-    run : callable
-        ``run(n_steps)`` makes a run and measures it.
-
-    Returns
-    -------
-    Measured
-        The estimate.
-
     Examples
     --------
     >>> extrapolate(1_000_000, lambda n_steps: Measured(n_steps / 1e6, n_steps / 100))
@@ -97,20 +85,7 @@ def extrapolate(n_steps: int, run: Callable[[int], Measured]) -> Measured:
 
 
 def sample_runs(plan: Reproduction, name: str, learner: str) -> Sample:
-    """Time short runs of a learner in an experiment.
-
-    Parameters
-    ----------
-    plan : Reproduction
-        The plan.
-    name, learner : str
-        The experiment and the learner.
-
-    Returns
-    -------
-    Sample
-        The estimated cost of one run.
-    """
+    """Time short runs of a learner in an experiment."""
     experiment = plan.experiment(name)
     mdp = experiment.mdp(0, plan.seed)
     parameters, seed = experiment.parameters[learner], experiment.run_seed(0, 0, plan.seed)
@@ -145,22 +120,7 @@ def sample_runs(plan: Reproduction, name: str, learner: str) -> Sample:
 
 
 def estimate_cost(plan: Reproduction, left: Sequence[Piece], call: Runner) -> WorkCost:
-    """Estimate the cost of pieces, by short runs of each learner in each experiment.
-
-    Parameters
-    ----------
-    plan : Reproduction
-        The plan.
-    left : sequence of Piece
-        The pieces that are not finished.
-    call : Runner
-        Makes the short runs.
-
-    Returns
-    -------
-    WorkCost
-        The estimate.
-    """
+    """Estimate the cost of pieces, by short runs of each learner in each experiment."""
     # Compiling each loop in one process is faster than compiling all loops in each process.
     modules: dict[LearnerModule, str] = {}
     for name in map(plan.file_or_name, plan.learners):
@@ -179,24 +139,10 @@ def _warm_up(learner: str, log: str) -> None:
 
 
 def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample]) -> WorkCost:
-    """Sum the cost of pieces.
+    """Sum the cost of pieces, from one sample per learner and experiment.
 
-    Parameters
-    ----------
-    plan : Reproduction
-        The plan.
-    pieces : iterable of Piece
-        Some of its pieces.
-    samples : iterable of Sample
-        One per learner and experiment.
-
-    Returns
-    -------
-    WorkCost
-        The sum, including disk space for tables and figures. Memory does not grow with the number
-        of steps of a run, only with the backups in a block of steps: a large index of experience is
-        kept in a temporary file of at most a hundred bytes per step, and logs are written and read
-        part by part.
+    Memory does not grow with the steps of a run, only with the backups in a block: a large index of
+    experience is kept in a temporary file, and logs are written and read part by part.
     """
     samples = list(samples)
     n_steps, n_backups, seconds, n_bytes = 0, 0.0, 0.0, float(BYTES_OF_FIGURES)

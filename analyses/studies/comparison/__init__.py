@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from replay.lazy import offered
 
 if TYPE_CHECKING:
-    from analyses.studies.comparison.compare_accounts import compare
+    from analyses.studies.comparison.compare_accounts import compare as compare
 
-__all__ = ["compare"]
-
-__getattr__, __dir__ = offered(__name__, {"compare_accounts": "compare"})
+__getattr__, __dir__, __all__ = offered(__name__)

@@ -15,16 +15,6 @@ __all__ = ["explained", "list_codes", "list_findings"]
 def explained(code: str) -> str:
     """Explain what a statistic measures.
 
-    Parameters
-    ----------
-    code : str
-        A name in ``STATISTICS``.
-
-    Returns
-    -------
-    str
-        Its label; shares are marked as such.
-
     Examples
     --------
     >>> explained("S3")
@@ -36,11 +26,6 @@ def explained(code: str) -> str:
 
 def list_codes() -> pd.DataFrame:
     """List the codes of all statistics.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `code`, `what it measures`, and the number of published `findings`.
 
     Examples
     --------
@@ -54,22 +39,6 @@ def list_codes() -> pd.DataFrame:
 
 def list_findings(name: str) -> pd.DataFrame:
     """List the published findings of a statistic, or in a task.
-
-    Parameters
-    ----------
-    name : str
-        A name in ``STATISTICS`` or in ``TASKS``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `finding, code, task, quantity, value` (with its unit, as text) and `tested`: whether models
-        are compared with it, or why not.
-
-    Raises
-    ------
-    ValueError
-        If it is neither; the message lists the choices.
 
     Examples
     --------

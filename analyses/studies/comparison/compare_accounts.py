@@ -20,7 +20,7 @@ from analyses.studies.comparison.plan import (
     plan_comparison,
 )
 from analyses.studies.comparison.simulated_studies import estimate_studies, simulate_studies
-from replay.checks import known_arguments
+from replay.checks import known_arguments, typed
 from replay.tasks.published import TASKS, TaskEntry
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ __all__ = ["STUDY", "compare"]
 
 
 @known_arguments
+@typed
 def compare(
     tasks: Iterable[str] | Mapping[str, TaskEntry] = tuple(TASKS),
     accounts: Accounts | None = None,
@@ -73,34 +74,24 @@ def compare(
     Returns
     -------
     dict of pandas.DataFrame
-        All sequences are place sequences.
+        The tables by name; ``replay columns evidence`` explains the columns of one. All sequences
+        are place sequences.
 
         ``evidence``
-            One row per finding and account: `evidence` (in bits, against a uniform prediction) and
-            its Monte Carlo error `evidence_se`; `share_agreeing`, the share of the parameter space
-            in which the finding is more probable than under a uniform prediction; `predicted_low,
-            predicted, predicted_high` (5, 50, 95 % of simulated studies: of the value, or of its
-            difference from the null for directions and null results) beside `published,
-            published_low, published_high`; `weight`, the finding's part in the vote of its study;
-            `as_published`, whether the parameters are those of the account's authors;
-            `diagnostic`, whether some account predicts it better than every control by one bit.
+            The evidence for each account from each finding, and what the account predicts.
         ``sums``
-            One row per account, with one vote per study. For all findings: `evidence_of_all` with
-            its 95 % interval over studies (`ci_low_of_all, ci_high_of_all`) and its Monte Carlo
-            error (`evidence_se_of_all`), and by how much it is `ahead_of_all` of the best control,
-            with 95 % over the same studies. The same without ``_of_all`` for diagnostic findings.
-            In these some account surpasses the controls, so their sums favour accounts.
+            The evidence for each account, with one vote per study: from all findings, and from
+            diagnostic ones, in which some account surpasses the controls, so that these sums
+            favour accounts. Intervals are 95 % over studies.
         ``confusion``
-            `truth, found, share`: which account ranks first if a simulated account were true.
+            Which account ranks first if a simulated account were true.
         ``measurements``
-            One row per statistic of a task: `information`, the expected information in bits of one
-            more such study about which account is true, and the two accounts that it separates best
-            (`apart`, at most 1 bit).
+            What one more study of each statistic is expected to tell about which account is true.
         ``regions``
-            The region of each parameter in which an account agrees with a finding.
+            The values of each parameter with which an account agrees with a finding.
         ``robustness``
             Both sums under other settings of the scoring, and for each half of the draws.
-        ``studies, parameters``
+        ``studies``, ``parameters``
             The simulated studies, and their parameters.
         ``findings``
             The published findings.
@@ -211,10 +202,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "comparison",
     "Which account of replay predicts the findings in animals best?",
-    "replay compare",
     plan=_plan,
-    describe=Comparison.describe,
-    pieces=Comparison.n_pieces,
     make=simulate_studies,
     summarise=compare_tables,
     figures={"findings": _draw},
@@ -225,4 +213,5 @@ STUDY = Study(
     size=lambda plan, piece: float(
         len(plan.parts()[piece.number].draws) * plan.n_animals(piece.group)
     ),
+    command="replay compare",
 )

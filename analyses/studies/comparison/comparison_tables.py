@@ -203,20 +203,7 @@ COMPARISON_COLUMNS = {
 
 
 def compare_tables(plan: Comparison, results: Results) -> dict[str, pd.DataFrame]:
-    """Make all tables from the pieces.
-
-    Parameters
-    ----------
-    plan : Comparison
-        The plan of the comparison.
-    results : Results
-        The folder, with all pieces.
-
-    Returns
-    -------
-    dict of str to pandas.DataFrame
-        The tables by the name of their files; `analyses.studies.comparison.compare` describes them.
-    """
+    """Make all tables from the pieces; ``COMPARISON_COLUMNS`` describes them."""
     simulated = results.read_pieces("studies")
     drawn = {name: settings(plan, name) for name in plan.candidates()}
     parameters = pd.DataFrame(

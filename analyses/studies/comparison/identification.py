@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.findings.evidence import Published, evidence, likelihoods, synthetic
+from analyses.findings.evidence import Published, evidence
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions
 
@@ -22,19 +22,7 @@ _N_SHUFFLES = 20
 def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
     """Assume that draws of each account are true, score all accounts, and count which ranks first.
 
-    Parameters
-    ----------
-    plan : Comparison
-        The plan of the comparison.
-    known : Predictions
-        The findings and the simulated studies.
-    rng : numpy.random.Generator
-        Chooses the draws that are assumed to be true.
-
-    Returns
-    -------
-    DataFrame
-        `truth, found, share`.
+    `rng` chooses the draws.
     """
     names = list(plan.accounts)
     draws = {truth: rng.permutation(plan.n_studies(truth))[:_N_TRUTHS].tolist() for truth in names}
@@ -43,15 +31,15 @@ def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) ->
         by_all: dict[Published, NDArray[np.float64]] = {}  # many draws have the same result
         for column, truth in enumerate(names):
             for row, draw in enumerate(draws[truth]):
-                published = synthetic(result, studies[truth], draw)
-                if published is None:
+                if not studies[truth].n_animals[draw] > 0:
                     continue
-                if published not in by_all:
-                    by_all[published] = np.array(
-                        [evidence(likelihoods(published, studies[name])) for name in names]
+                found = result.as_found(studies[truth], draw)
+                if found not in by_all:
+                    by_all[found] = np.array(
+                        [evidence(found.likelihood(studies[name])) for name in names]
                     )
-                bits = by_all[published].copy()
-                bits[column] = evidence(np.delete(likelihoods(published, studies[truth]), draw))
+                bits = by_all[found].copy()
+                bits[column] = evidence(np.delete(found.likelihood(studies[truth]), draw))
                 totals[truth][row] += weight * bits
     counts = pd.DataFrame(0.0, index=names, columns=names)
     for truth, total in totals.items() if known.rows else ():
@@ -67,19 +55,7 @@ def measurements(
 ) -> pd.DataFrame:
     """Estimate the information of one study of each statistic about which account is true, in bits.
 
-    Parameters
-    ----------
-    plan : Comparison
-        The plan of the comparison.
-    simulated : DataFrame
-        The studies of all pieces.
-    rng : numpy.random.Generator
-        Shuffles accounts, to subtract the information that is due to chance.
-
-    Returns
-    -------
-    DataFrame
-        `task, statistic, information, most_apart, apart`.
+    `rng` shuffles accounts, to subtract the information that is due to chance.
     """
     names = list(plan.accounts)
     of_tasks = simulated[simulated["account"].isin(names) & (simulated["finding"] == "")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import runpy
-import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -19,7 +18,7 @@ from analyses.findings.table import findings as read_findings
 from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
 from analyses.tables import published_label
-from replay.checks import check_whole, shown, unknown_name
+from replay.checks import check_whole, errors_located, shown, unknown_name
 from replay.learners import find_learner
 from replay.tasks import Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
@@ -98,23 +97,8 @@ class Comparison(NamedTuple):
 
     @contextmanager
     def locating_errors(self, task: str) -> Iterator[None]:
-        """Report where the user's file of a task fails, as a context manager.
-
-        Parameters
-        ----------
-        task : str
-            The name of the task.
-
-        Yields
-        ------
-        None
-
-        Raises
-        ------
-        ValueError
-            For any error in the file of the task; the message has the file, the line and the error.
-        """
-        with _locating_errors(self.files[task]) if task in self.files else nullcontext():
+        """Report where the user's file of a task fails, as a context manager."""
+        with errors_located(self.files[task]) if task in self.files else nullcontext():
             yield
 
     def tested(self, task: str) -> pd.DataFrame:
@@ -127,13 +111,7 @@ class Comparison(NamedTuple):
         return int(n_simulated(self.tested(task)).max(initial=_FEWEST_ANIMALS))
 
     def candidates(self) -> dict[str, Candidate]:
-        """List the accounts by name, then those with published parameters, under names for these.
-
-        Returns
-        -------
-        dict of str to Candidate
-            Name in the column `account` of tables -> what it stands for.
-        """
+        """List the accounts by name, then those with published parameters, by names for these."""
         published = [n for n, account in self.accounts.items() if account.as_published is not None]
         return {name: Candidate(name, False) for name in self.accounts} | {
             published_label(name): Candidate(name, True) for name in published
@@ -181,16 +159,8 @@ class Comparison(NamedTuple):
 def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
     """Compute the number of animals in simulated studies.
 
-    Parameters
-    ----------
-    tested : pandas.DataFrame
-        Findings: `n_animals, n_units, unit_of_n`.
-
-    Returns
-    -------
-    ndarray of int, shape (n_findings,)
-        The number of units, animals or sessions, in the test or error of a finding; if these are
-        something else, the number of animals in the study. At least three, at most eight.
+    It is that of the units, animals or sessions, in the test or error of a finding; if these are
+    something else, that of the study's animals. At least three, at most eight.
 
     Examples
     --------
@@ -206,18 +176,7 @@ def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
 
 
 def tested_findings(table: pd.DataFrame) -> pd.DataFrame:
-    """Select the findings that models are compared with.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `analyses.findings.table.findings` returns them.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The findings that have a likelihood.
-    """
+    """Select the findings that models are compared with."""
     kept: pd.DataFrame = table[(table["likelihood"] != "none") & (table["why_not"] == "")]
     return kept
 
@@ -231,25 +190,6 @@ def plan_comparison(
     findings: pd.DataFrame | Path | None = None,
 ) -> Comparison:
     """Plan a comparison: check its parts, and add the statistics by which findings are tested.
-
-    Parameters
-    ----------
-    tasks, accounts, n_draws, seed
-        As in `compare`.
-    findings : pandas.DataFrame or Path, optional
-        As `analyses.findings.table.findings` returns them, or a file of your own findings.
-
-    Returns
-    -------
-    Comparison
-        The plan.
-
-    Raises
-    ------
-    TypeError
-        If an account is not an `Account`.
-    ValueError
-        If a name is unknown or a number out of range.
 
     Examples
     --------
@@ -267,6 +207,12 @@ def plan_comparison(
         if not names:
             raise ValueError(f"Name at least one {what}.")
     asked = tested_findings(table)
+    for row in asked[~asked["task_name"].isin([*TASKS, *found])].itertuples():
+        unknown_task = unknown_name("task", row.task_name, [*TASKS, *found])
+        raise ValueError(
+            f"The finding {row.id!r} is tested in no task. {unknown_task} A task of your own has "
+            "the name of its file, such as mine in --task mine.py, whatever the task calls itself."
+        )
     complete = {}
     for name, entry in found.items():
         of_findings = asked.loc[asked["task_name"] == name, "statistic"]
@@ -340,7 +286,7 @@ def _read_task(name: str) -> TaskEntry:
         raise FileNotFoundError(
             f"{shown(name)} is not a file. Name a task, or your own Python file."
         )
-    with _locating_errors(name):
+    with errors_located(name):
         entry = runpy.run_path(name).get("TASK")
     if not isinstance(entry, TaskEntry):
         raise TypeError(
@@ -359,19 +305,3 @@ def _read_task(name: str) -> TaskEntry:
         )
     check_whole(f"min_length of TASK in {name}", entry.min_length, at_least=2)
     return entry
-
-
-@contextmanager
-def _locating_errors(file: str) -> Iterator[None]:
-    """Raise errors in a user's file again, with the file and the line."""
-    try:
-        yield
-    except (Exception, SystemExit) as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == file]
-        if isinstance(error, SyntaxError) and error.filename == file:
-            lines.append(error.lineno)
-        where = f"{file}, line {lines[-1]}" if lines else file
-        message = error.msg if isinstance(error, SyntaxError) else str(error)
-        text = f"{type(error).__name__}: {message}" if message else type(error).__name__
-        raise ValueError(f"{where}: {text}") from error

@@ -39,19 +39,7 @@ class Predictions(NamedTuple):
 
 
 def predictions(plan: Comparison, simulated: pd.DataFrame) -> Predictions:
-    """Arrange the simulated studies by finding and account.
-
-    Parameters
-    ----------
-    plan : Comparison
-        The plan of the comparison.
-    simulated : DataFrame
-        The studies of all pieces.
-
-    Returns
-    -------
-    Predictions
-    """
+    """Arrange the simulated studies by finding and account."""
     rows = pd.concat([plan.tested(task) for task in plan.tasks])
     of_finding = dict(tuple(simulated[simulated["finding"] != ""].groupby("finding", sort=False)))
     studies = []
@@ -74,16 +62,6 @@ def weights(rows: pd.DataFrame) -> NDArray[np.float64]:
 
     A study has one vote, however many statistics it reports: its findings share it equally. Studies
     with mutually exclusive answers to one question also share one vote.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Findings: `id, study, contradicts`.
-
-    Returns
-    -------
-    ndarray of float, shape (n_findings,)
-        The weights.
 
     Examples
     --------

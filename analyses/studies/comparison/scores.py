@@ -12,11 +12,8 @@ from numpy.typing import NDArray
 from analyses.findings.evidence import (
     BETWEEN_STUDIES,
     SURPRISE,
-    Published,
     Studies,
     evidence,
-    independent_trials,
-    likelihoods,
 )
 from analyses.measures import STATISTICS
 from analyses.studies.comparison.plan import Comparison
@@ -52,32 +49,18 @@ _INTERVAL = (0.025, 0.975)
 
 
 def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
-    """Score all accounts by all findings.
-
-    Parameters
-    ----------
-    plan : Comparison
-        The plan of the comparison.
-    known : Predictions
-        The findings and the simulated studies.
-    rng : numpy.random.Generator
-        Resamples draws, for Monte Carlo errors.
-
-    Returns
-    -------
-    DataFrame
-        One row per finding and account; `analyses.studies.comparison.compare` lists the columns.
-    """
+    """Score all accounts by all findings; `rng` resamples draws, for Monte Carlo errors."""
     made = []
     for row, result, studies, weight in zip(*known, strict=True):
         for name, each in studies.items():
-            likelihood = likelihoods(result, each)
+            likelihood = result.likelihood(each)
             again = rng.integers(len(likelihood), size=(_N_RESAMPLED, len(likelihood)))
-            predicted = each.value if result.likelihood in ("count", "value") else each.mean
+            predicted = result.predicted(each)
             there = predicted[~np.isnan(predicted)]
             low, middle, high = (
                 np.quantile(there, [0.05, 0.5, 0.95]) if len(there) else [np.nan] * 3
             )
+            published, published_low, published_high = result.interval()
             made.append(
                 {
                     "finding": row["id"],
@@ -87,7 +70,7 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
                     "task": row["task_name"],
                     "statistic": row["statistic"],
                     "label": STATISTICS[row["statistic"]].label,
-                    "likelihood": result.likelihood,
+                    "likelihood": result.kind,
                     "account": name,
                     "evidence": evidence(likelihood),
                     "evidence_se": float(np.std(evidence(likelihood[again]))),
@@ -96,7 +79,9 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
                     "predicted": middle,
                     "predicted_high": high,
                     "share_without_replay": float(np.mean(~(each.n_animals > 0))),
-                    **_interval(result),
+                    "published": published,
+                    "published_low": published_low,
+                    "published_high": published_high,
                     "weight": weight,
                     "second_hand": row["second_hand"],
                 }
@@ -110,6 +95,7 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
     is_control = np.array([plan.accounts[each.account].is_control for each in of_rows])
     best = table[~is_control & ~as_published].groupby("finding")["evidence"].max()
     by_chance = table[is_control].groupby("finding")["evidence"].max().reindex(best.index)
+    # Where no control is scored, a uniform prediction, of 0 bits, stands for it.
     surpasses = best - by_chance.fillna(0.0) > _DIAGNOSTIC
     return table.assign(
         is_control=is_control,
@@ -118,46 +104,12 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
     )
 
 
-def _interval(result: Published) -> dict[str, float]:
-    """Return the published value, with a 95 % interval if it is a number."""
-    if result.likelihood == "direction":
-        return {"published": result.first, "published_low": np.nan, "published_high": np.nan}
-    if result.likelihood == "null":
-        return {
-            "published": 0.0,
-            "published_low": result.first,
-            "published_high": result.second,
-        }
-    if result.likelihood == "value":
-        share, error = result.first, float(np.hypot(result.second, BETWEEN_STUDIES))
-    else:
-        share = result.first / result.second
-        error = float(np.sqrt(share * (1 - share) / independent_trials(result.second)))
-    return {
-        "published": share,
-        "published_low": max(share - 1.96 * error, result.low),
-        "published_high": min(share + 1.96 * error, result.high),
-    }
-
-
 def sums(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     """Sum evidence with one vote per study: over all findings, and over diagnostic ones.
 
     Diagnostic findings are those in which some account surpasses all controls, so their sums favour
-    accounts; sums over all findings do not.
-
-    Parameters
-    ----------
-    found : DataFrame
-        As `evidence_table` returns it.
-    rng : numpy.random.Generator
-        Resamples studies, the same ones for all accounts.
-
-    Returns
-    -------
-    DataFrame
-        One row per account, in descending order of evidence from all findings;
-        `analyses.studies.comparison.compare` lists the columns.
+    accounts; sums over all findings do not. `rng` resamples studies, the same ones for all
+    accounts. Accounts are in descending order of evidence from all findings.
     """
     of_all = _sum(found, rng)
     diagnostic = _sum(found[found["diagnostic"].fillna(False).astype(bool)], rng)
@@ -186,6 +138,7 @@ def _sum(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     is_control = found.drop_duplicates("account")["is_control"].to_numpy(bool)
     ahead = {name: np.full(len(accounts), np.nan) for name in ("ahead", "ahead_low", "ahead_high")}
     if is_control.any():
+        # One control, the best by all studies: the best of each resample would be too good.
         control = int(np.flatnonzero(is_control)[total[is_control].argmax()])
         ahead["ahead"] = total - total[control]
         ahead["ahead_low"], ahead["ahead_high"] = np.quantile(
@@ -208,20 +161,7 @@ def _sum(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 def robustness(plan: Comparison, known: Predictions, found: pd.DataFrame) -> pd.DataFrame:
     """Compute the sums of evidence under other settings of the scoring, and for half of the draws.
 
-    Parameters
-    ----------
-    plan : Comparison
-        The plan of the comparison.
-    known : Predictions
-        The findings and the simulated studies.
-    found : DataFrame
-        As `evidence_table` returns it; says which findings are diagnostic.
-
-    Returns
-    -------
-    DataFrame
-        `setting, account`; `evidence, rank` by diagnostic findings, and `evidence_of_all,
-        rank_of_all` by all findings.
+    `found`, from `evidence_table`, says which findings are diagnostic.
     """
     each = found.drop_duplicates("finding").set_index("finding")
     is_diagnostic = each["diagnostic"].fillna(False).astype(bool)
@@ -231,7 +171,7 @@ def robustness(plan: Comparison, known: Predictions, found: pd.DataFrame) -> pd.
             all_bits, bits = 0.0, 0.0
             for row, result, studies, weight in zip(*known, strict=True):
                 some = _half(studies[name], setting.half)
-                likelihood = likelihoods(result, some, setting.between_studies)
+                likelihood = result.likelihood(some, setting.between_studies)
                 own = weight * float(evidence(likelihood, setting.surprise))
                 all_bits += own
                 bits += own if is_diagnostic[row["id"]] else 0.0
@@ -254,19 +194,7 @@ def regions(
 ) -> pd.DataFrame:
     """Find the region of its parameters in which an account agrees with each finding.
 
-    Parameters
-    ----------
-    plan : Comparison
-        The plan of the comparison.
-    known : Predictions
-        The findings and the simulated studies.
-    drawn : mapping of str to list of dict
-        Account -> the parameters of each draw.
-
-    Returns
-    -------
-    DataFrame
-        `account, finding, parameter, region, share_agreeing`.
+    `drawn` has the parameters of each draw by account.
     """
     rows = []
     candidates = plan.candidates()
@@ -276,7 +204,7 @@ def regions(
             if candidate.as_published:
                 continue
             account = plan.accounts[candidate.account]
-            agrees: NDArray[np.bool_] = likelihoods(result, each) > 1
+            agrees: NDArray[np.bool_] = result.likelihood(each) > 1
             if not agrees.any():
                 continue
             agreeing = np.flatnonzero(agrees).tolist()

@@ -54,27 +54,7 @@ class _Measured(NamedTuple):
 
 
 def simulate_studies(plan: Comparison, piece: Piece) -> dict[str, pd.DataFrame]:
-    """Simulate some studies of one account in one task.
-
-    Parameters
-    ----------
-    plan : Comparison
-        The plan of the comparison.
-    piece : Piece
-        The task, and the number of the part.
-
-    Returns
-    -------
-    dict of str to pandas.DataFrame
-        ``studies``: one row per draw and finding, or statistic of the task: `task, account, draw,
-        finding` (empty: none), `statistic, successes, trials` (of shares), `mean, sd` (of statistic
-        minus null over animals), `value` (its mean), `n_animals` (those that have a value).
-
-    Raises
-    ------
-    ValueError
-        If the user's file of a task fails.
-    """
+    """Simulate some studies of one account in one task: the table ``studies`` of the piece."""
     part = plan.parts()[piece.number]
     with plan.locating_errors(piece.group):
         rows = list(_animals(plan, piece.group, part.candidate, part.draws))
@@ -85,20 +65,7 @@ def simulate_studies(plan: Comparison, piece: Piece) -> dict[str, pd.DataFrame]:
 
 
 def settings(plan: Comparison, name: str) -> list[dict[str, Parameter]]:
-    """Return the parameters of all draws of an account.
-
-    Parameters
-    ----------
-    plan : Comparison
-        The plan of the comparison.
-    name : str
-        One of its candidates.
-
-    Returns
-    -------
-    list of dict
-        Parameter -> value, one dictionary per draw.
-    """
+    """Return the parameters of all draws of one of the plan's candidates."""
     account, is_published = _account(plan, name)
     if is_published:
         return [{**account.fixed, **(account.as_published or {})}] * plan.n_studies(name)
@@ -110,20 +77,6 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> W
     """Time a few animals of each account in one task, and of the first account in all tasks.
 
     An account that takes twice as long as another in one task is expected to do so in all tasks.
-
-    Parameters
-    ----------
-    plan : Comparison
-        The plan of the comparison.
-    left : sequence of Piece
-        The pieces that are not finished.
-    call : Runner
-        Times the animals.
-
-    Returns
-    -------
-    WorkCost
-        The estimate.
     """
     parts = plan.parts()
     tasks = list(dict.fromkeys(piece.group for piece in left))
@@ -316,7 +269,7 @@ def _studies(animals: pd.DataFrame, measured: _Measured) -> pd.DataFrame:
     known = rows["value"].notna().to_numpy()
     rows, draw = rows[known], draw[known] - first
     value, n = rows["value"].to_numpy(), rows["n"].to_numpy(float)
-    null = np.nan_to_num(rows["null"].to_numpy())
+    null = np.nan_to_num(rows["null"].to_numpy())  # without a null, a value counts from 0
     count = np.bincount(draw, minlength=n_draws).astype(float)
     divisor = np.where(count > 0, count, np.nan)
     mean = np.bincount(draw, value - null, n_draws) / divisor

@@ -65,14 +65,7 @@ PARITY_COLUMNS = {
 def published_panels() -> pd.DataFrame:
     """Read the published quantities, one row per quantity of a figure.
 
-    Returns
-    -------
-    pandas.DataFrame
-        `account, panel` (figure of the source), `quantity` (as text), `protocol, measure` (what is
-        simulated and computed), `source, read_from` (``text``, or ``code`` that was run); the
-        published `value, sem, n` or `low, high` or `sign`; `task, statistic, experiment_sign` (of
-        the experiment that the figure explains, and the sign of its effect); `why` (why it differs,
-        or is not computed).
+    The columns are those of ``published.csv``.
 
     Examples
     --------
@@ -99,32 +92,6 @@ def compare_panels(
     simulated mean lies within it, or within three standard errors of it. A direction agrees if the
     simulated 95 % interval lies on that side of 0, disagrees if it lies on the other, and is
     otherwise undecided.
-
-    Parameters
-    ----------
-    published : pandas.DataFrame
-        As `published_panels` returns it.
-    simulated : pandas.DataFrame
-        One row per animal and quantity: `protocol, measure, value`.
-    experiments : pandas.DataFrame
-        The same accounts in the tasks of experiments, one row per animal and statistic: `account,
-        task, statistic, value`.
-    known : pandas.DataFrame, optional
-        Means that are already known: `protocol, measure, ours, ours_sem, ours_low, ours_high,
-        ours_n`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The rows of `published` with `ours, ci_low, ci_high, ours_sem, ours_n`, `z` (of values),
-        `agrees` (``yes``, ``no``, ``undecided`` or ``not computed``); and with `experiment,
-        experiment_low, experiment_high, experiment_n` and `experiment_agrees`: whether the effect
-        is found there too.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
 
     Examples
     --------

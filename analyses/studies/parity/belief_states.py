@@ -27,9 +27,9 @@ from replay.learners.bayes_adaptive import (
     make_backups,
     make_plan,
 )
+from replay.learners.bayes_adaptive.belief_tree import OPEN
 from replay.learners.contract import Sizes
 from replay.log.backups import REST, backup_buffer, n_kept
-from replay.parts.belief_tree import OPEN
 from replay.worlds.mdp import MDP
 
 __all__ = ["BELIEF_PROTOCOLS"]

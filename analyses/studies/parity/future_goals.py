@@ -78,26 +78,9 @@ def _far(arm: int) -> int:
 def arms_replayed(
     mdp: MDP, choices: Choices, params: dict[str, Any], n_together: int, seed: int
 ) -> NDArray[np.bool_]:
-    """Find the arms that are replayed after each trial.
+    """Find the arms that are replayed after each trial, shape (n_trials, n_arms).
 
-    Parameters
-    ----------
-    mdp : MDP
-        The maze.
-    choices : Choices
-        The choices of the animal.
-    params : dict
-        Parameters of the learner.
-    n_together : int
-        The number of trials after which the animal forgets all paths; 0: it knows all of them from
-        the beginning, and forgets none.
-    seed : int
-        Seed of replay.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_trials, n_arms)
-        Whether a backup begins or ends in a place of the arm.
+    After `n_together` trials the animal forgets all paths; 0: it knows all from the beginning.
     """
     n_arms = mdp.n_actions - 2
     rows = [(0, 0, 0.0, 0, True)]  # goals become known in the first step, which leads nowhere
@@ -165,18 +148,6 @@ def goal_shares(choices: Choices, shown: NDArray[np.bool_]) -> dict[str, float]:
 
     Only trials that repeat the last choice of the goal count, from the second goal on. A trial in
     which neither goal is replayed counts one sixth for each of the other arms.
-
-    Parameters
-    ----------
-    choices : Choices
-        The choices of the animal.
-    shown : ndarray of bool, shape (n_trials, n_arms)
-        As `arms_replayed` returns it.
-
-    Returns
-    -------
-    dict of str to float
-        ``current_goal``, ``previous_goal``, ``other_arm``, and ``previous_minus_current``.
     """
     counts, n, before, is_repeated = np.zeros(3), 0, -1, False
     for trial in range(1, len(choices.arm)):

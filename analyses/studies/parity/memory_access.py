@@ -97,20 +97,7 @@ def directions(seen: LapRecord) -> dict[str, float]:
 
 
 def reward_shift(seen: LapRecord, shifted: float) -> dict[str, float]:
-    """Count sequences per lap after a reward of 1, and after a shifted one.
-
-    Parameters
-    ----------
-    seen : LapRecord
-        One animal on the track.
-    shifted : float
-        The mean of the shifted reward.
-
-    Returns
-    -------
-    dict of str to float
-        For each direction ``_after_1x``, ``_after_shift`` and ``_shift_minus_1x``.
-    """
+    """Count sequences per lap after a reward of 1, and after one of the mean `shifted`."""
     segments, steps = find_segments(seen.backups), seen.steps
     at_end = steps["next_state"].isin(seen.goals).to_numpy()
     last = pd.Series(np.where(at_end, steps["reward"], np.nan), index=steps["step"]).ffill()
@@ -197,19 +184,9 @@ def _learning(steps: pd.DataFrame) -> dict[str, float]:
 
 
 def paying_arm(seen: LapRecord, towards: Mapping[str, tuple[int, int]]) -> dict[str, float]:
-    """Compute the share of backups that move along each arm; of an n-step backup, the last counts.
+    """Compute the share of backups along each arm; of an n-step backup, the last counts.
 
-    Parameters
-    ----------
-    seen : LapRecord
-        One animal in the T-maze.
-    towards : mapping of str to (int, int)
-        Arm, ``cued`` or ``uncued`` -> the state at the junction and the action that leads into it.
-
-    Returns
-    -------
-    dict of str to float
-        ``cued_share``, ``uncued_share`` and ``cued_minus_uncued``.
+    `towards` has, for each arm, the state at the junction and the action that leads into it.
     """
     replayed = seen.backups[seen.backups["event"] >= 0]
     rows = replayed.drop_duplicates(["event", "pop"], keep="last")

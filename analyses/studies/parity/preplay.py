@@ -56,16 +56,8 @@ _N_RUNS = 10.0
 def match_arms(states: NDArray[np.int64]) -> dict[str, int]:
     """Find the parts of the T-maze that a preplay shows, and in which direction.
 
-    Parameters
-    ----------
-    states : ndarray of int, shape (n_experiences,)
-        The states in which the preplayed experiences begin.
-
-    Returns
-    -------
-    dict of str to int
-        For each part, and with ``_back`` for its reverse: 1 if at most two fifths of its states (or
-        of the states of the preplay, if that is shorter) differ, else 0.
+    1 if at most two fifths of a part's states (or of those of the preplay, if it is shorter)
+    differ, else 0; ``_back`` marks reverse.
 
     Examples
     --------
@@ -92,23 +84,8 @@ def measure_preplay(
     not move the animal: after the first, and before the rest that follows the second, whose own
     strength is subtracted in advance.
 
-    Parameters
-    ----------
-    similarity_discount : float
-        Parameter of SFMA.
-    mode : {"default", "reverse"}
-        The mode of SFMA.
-    cued : float
-        Share of attention that the cued arm receives.
-    attention : float
-        By how much looking at an arm strengthens an experience, relative to running there.
-    seed : int
-        Seed of the animal.
-
-    Returns
-    -------
-    dict of str to float
-        Shares of preplays of each arm, and the share of forward ones among those of the cued arm.
+    `cued` is the share of attention that the cued arm receives, `attention` by how much looking at
+    an arm strengthens an experience, relative to running there.
     """
     next_state = _MAZE.next_state()
     mdp = MDP.from_tables(next_state, np.zeros(len(next_state)), start=_FOOT)

@@ -77,14 +77,7 @@ _BREA = "brea_2018"
 
 
 def reproduced_curves() -> pd.DataFrame:
-    """Return the reproduced windows of Brea (2018), under the names of the published table.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `protocol, measure` and, computed over worlds, `ours, ours_sem, ours_low, ours_high,
-        ours_n`.
-    """
+    """Return the reproduced windows of Brea (2018), under the names of the published table."""
     curves = reference_table("brea_2018/reward_rate")
     names = curves["experiment"] + "/" + curves["learner"] + "/" + curves["time_step"].astype(str)
     return pd.DataFrame(
@@ -175,10 +168,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "parity",
     "Does each account of replay reproduce its authors' own figures?",
-    "replay study parity",
     plan=_plan,
-    describe=SizedPlan.describe,
-    pieces=SizedPlan.n_pieces,
     make=_make,
     summarise=_summarise,
     figures={"parity": _draw},

@@ -27,16 +27,7 @@ ReplayedSteps = Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 def mean_directionality(replays: ReplayedSteps, n_replays: int) -> float:
     """Compute the number of forward pairs minus that of reverse pairs, per replay.
 
-    Parameters
-    ----------
-    replays : list of (ndarray, ndarray)
-        As `replayed_steps` returns them, without empty replays.
-    n_replays : int
-        The number of replays, including empty ones.
-
-    Returns
-    -------
-    float
+    `n_replays` includes empty replays.
 
     Examples
     --------
@@ -54,17 +45,7 @@ def mean_directionality(replays: ReplayedSteps, n_replays: int) -> float:
 def replayed_steps(log: EventLog, phase: str) -> ReplayedSteps:
     """List the replays of SFMA in the pauses of one phase, in order.
 
-    Parameters
-    ----------
-    log : EventLog
-        The log of one run.
-    phase : str
-        A value of the column `phase` of logs.
-
-    Returns
-    -------
-    list of (ndarray of int, ndarray of int)
-        For each replay, the states in which its experiences begin, and those to which they lead.
+    For each, the states in which its experiences begin, and those to which they lead.
     """
     rows = log.backups
     rows = rows[rows["phase"] == phase]

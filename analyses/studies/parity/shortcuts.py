@@ -77,16 +77,8 @@ def _errors(states: NDArray[np.int64], template: NDArray[np.int64]) -> NDArray[n
 def count_shortcuts(states: NDArray[np.int64]) -> int:
     """Count the shortcuts in a replay: a piece of one loop, and then one of the other.
 
-    Parameters
-    ----------
-    states : ndarray of int, shape (n_experiences,)
-        The states in which the replayed experiences begin.
-
-    Returns
-    -------
-    int
-        How often a corner is followed by the opposite corner in such a direction that the two
-        together form a path that was never run.
+    A corner is followed by the opposite one in such a direction that both form a path that was
+    never run.
 
     Examples
     --------
@@ -128,22 +120,7 @@ def _experience_of(condition: str) -> pd.DataFrame:
 
 
 def measure_shortcuts(condition: str, mode: str, seed: int) -> dict[str, float]:
-    """Simulate animals that run the same laps, and count the shortcuts in each replay.
-
-    Parameters
-    ----------
-    condition : str
-        A name in ``CONDITIONS``.
-    mode : {"default", "reverse"}
-        The mode of SFMA.
-    seed : int
-        Seed of the animals.
-
-    Returns
-    -------
-    dict of str to float
-        ``shortcuts_per_replay``.
-    """
+    """Simulate animals that run the same laps, and count the shortcuts in each replay."""
     params = {"n_replays": 18, "replay_mode": mode, "reward_modulation": 0.0}
     experience, n_before = _experience_of(condition), len(CONDITIONS[condition]) // 2
     counts: list[int] = []

@@ -86,19 +86,7 @@ def _shortcut(seed: int) -> dict[str, float]:
 
 
 def greedy_path_length(action_values: NDArray[np.float64], mdp: MDP) -> float:
-    """Count the steps of the greedy path from the start to an end.
-
-    Parameters
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    mdp : MDP
-        A deterministic world with one start.
-
-    Returns
-    -------
-    float
-        The number of steps; infinite if the path does not reach an end.
+    """Count the steps of the greedy path from the start to an end; infinite if it reaches none.
 
     Examples
     --------

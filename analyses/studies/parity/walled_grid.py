@@ -31,12 +31,7 @@ class WalledGrid(NamedTuple):
     walls: tuple[tuple[int, int], ...] = ()
 
     def next_state(self) -> NDArray[np.int64]:
-        """Return the cell that each action leads to.
-
-        Returns
-        -------
-        ndarray of int, shape (height * width, 4)
-            The cell itself if an edge or a wall is in the way.
+        """Return the cell that each action leads to, shape (n_cells, 4); itself if it cannot move.
 
         Examples
         --------
@@ -57,19 +52,7 @@ class WalledGrid(NamedTuple):
 
 
 def walls_between(first: Iterable[int], step: int) -> tuple[tuple[int, int], ...]:
-    """List walls between pairs of cells.
-
-    Parameters
-    ----------
-    first : iterable of int
-        The cell with the smaller number of each pair.
-    step : int
-        By how much the number of the other cell is larger.
-
-    Returns
-    -------
-    tuple of (int, int)
-        As `WalledGrid` takes them.
+    """List walls between cells and those whose number is larger by `step`.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from analyses.jobs.results import Results
@@ -14,10 +15,11 @@ from analyses.recordings.decoding.spike_counts import count_spikes
 from analyses.recordings.decoding.state_space_decoder import (
     continuous_path,
     state_posterior,
-    walk_transitions,
+    walk_of_states,
 )
 from analyses.recordings.readers.track_graphs import read_track
-from analyses.recordings.report import LOW_POWER
+from analyses.studies.recorded_replay.report import LOW_POWER
+from replay.files import inside
 from replay.worlds.mdp import MDP
 
 if TYPE_CHECKING:
@@ -32,20 +34,7 @@ _MOST_EXAMPLES = 4
 
 
 def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
-    """Draw the shares of kinds.
-
-    Parameters
-    ----------
-    results : Results
-        The result folder.
-    read : Reader
-        Reads the tables of the animal.
-
-    Yields
-    ------
-    (str, Figure)
-        Its name, and the figure.
-    """
+    """Draw the shares of kinds."""
     from analyses.plots.recorded_kinds import recorded_kinds_figure
 
     chance = read("calibration.csv")
@@ -57,43 +46,22 @@ def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
 
 
 def draw_accounts(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
-    """Draw the statistics beside published values and the predictions of accounts.
-
-    Parameters
-    ----------
-    results, read
-        As for `draw_kinds`.
-
-    Yields
-    ------
-    (str, Figure)
-        Its name, and the figure.
-    """
-    from analyses.plots.recorded_statistics import recorded_statistics_figure
+    """Draw the statistics beside published values and the predictions of accounts."""
+    from analyses.plots.recorded_statistics import recorded_statistics_figures
 
     table = read("accounts.csv")
     if len(table):
-        yield "statistics", recorded_statistics_figure(table)
+        for question, figure in recorded_statistics_figures(table):
+            yield f"statistics_{question}", figure
 
 
 def draw_paths(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
-    """Draw the longest sequence of each kind on the maze.
-
-    Parameters
-    ----------
-    results, read
-        As for `draw_kinds`.
-
-    Yields
-    ------
-    (str, Figure)
-        Its name, and the figure.
-    """
+    """Draw the longest sequence of each kind on the maze."""
     from analyses.plots.decoded_path import decoded_path_figure
 
     examples = _examples(read)
     if len(examples):
-        graph = read_track(results.folder / "track.json")
+        graph = read_track(inside(results.folder, "track.json"))
         manifest = results.manifest()
         world = MDP.from_networkx(graph, bin_size=manifest["judgement"]["state_size"])
         track = cut_track(graph, manifest["settings"]["bin_size"])
@@ -101,30 +69,21 @@ def draw_paths(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
 
 
 def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
-    """Draw the spikes and the posterior of the events that contain these sequences.
-
-    Parameters
-    ----------
-    results, read
-        As for `draw_kinds`.
-
-    Yields
-    ------
-    (str, Figure)
-        The name of each, and the figure.
-    """
+    """Draw the spikes and the posterior of the events that contain these sequences."""
     from analyses.plots.decoded_event import posterior_figure
 
     fields, spikes = read("place_fields.parquet"), read("spikes.parquet")
     if not len(fields):
         return
     settings = results.manifest()["settings"]
-    track = cut_track(read_track(results.folder / "track.json"), settings["bin_size"])
-    rates = fields["rate"].to_numpy().reshape(-1, track.n_bins)
+    track = cut_track(read_track(inside(results.folder, "track.json")), settings["bin_size"])
+    names = ["rate_ahead", "rate_back"] if "rate_ahead" in fields else ["rate"]
+    by_heading = [fields[name].to_numpy().reshape(-1, track.n_bins) for name in names]
+    rates, mean = np.hstack(by_heading), np.mean(by_heading, axis=0)
     cells = fields["cell"].unique()
     events = read("events.csv").set_index("event")
     seconds = settings["time_bin"]
-    walk = walk_transitions(track, settings["diffusion"] * seconds)
+    walk = walk_of_states(track, settings["diffusion"] * seconds, rates.shape[1])
     for _, example in _examples(read).iterrows():
         event = events.loc[example["event"]]
         own = spikes[spikes["event"] == example["event"]]
@@ -132,6 +91,10 @@ def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
         counts = count_spikes(fired, [event["start_time"]], [event["end_time"]], seconds)[0]
         likelihoods = log_likelihood(counts, rates, seconds)
         posterior, _ = state_posterior(likelihoods, walk)
+        posterior = posterior.reshape(*posterior.shape[:2], -1, track.n_bins).sum(axis=2)
+        heading = ""
+        if event.get("is_heading_told", False):
+            heading = ", told by its heading"
         yield (
             f"event_{example['kind']}",
             posterior_figure(
@@ -140,9 +103,9 @@ def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
                 dt=seconds,
                 start=float(event["start_time"]),
                 spikes=fired,
-                rates=rates,
-                path=continuous_path(likelihoods, walk),
-                title=f"Event {example['event']}: {example['kind'].replace('_', ' ')}",
+                rates=mean,
+                path=continuous_path(likelihoods, walk) % track.n_bins,
+                title=f"Event {example['event']}: {example['kind'].replace('_', ' ')}{heading}",
             ),
         )
 

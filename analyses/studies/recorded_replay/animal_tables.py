@@ -11,16 +11,16 @@ import pandas as pd
 
 from analyses.jobs.columns import STEP_COLUMNS, Column, Table
 from analyses.jobs.results import Results
-from analyses.recordings.conclusions import Conclusions, conclude
-from analyses.recordings.predictions import beside_predictions
+from analyses.recordings.kinds.conclusions import Conclusions, conclude
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recovery.shares import recorded_shares
-from analyses.recordings.report import write_report
-from analyses.recordings.results_nwb import write_nwb
-from analyses.recordings.scoring import Scored
 from analyses.recordings.session import Session
 from analyses.recordings.significance.calibration import Calibration
+from analyses.recordings.significance.scoring import Scored
 from analyses.studies.recorded_replay.plan import RecordingPlan
+from analyses.studies.recorded_replay.predictions import beside_predictions
+from analyses.studies.recorded_replay.report import write_report
+from analyses.studies.recorded_replay.results_nwb import write_nwb
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.files import replacing
 
@@ -48,7 +48,8 @@ ANIMAL_COLUMNS = {
     "events.csv": Table.of(
         "candidate event",
         "animal? event start_time end_time peak? n_active n_spikes score p_cell_identity? "
-        "p_circular_fields? p largest_jump log_odds? log_odds_z? track? is_replay kind",
+        "p_circular_fields? p largest_jump log_odds? log_odds_z? track? heading_p? "
+        "heading_evidence? is_replay is_heading_told? kind",
         {
             "event": Column("its number, from 0"),
             "peak": Column("its largest rate or ripple power", "standard deviations"),
@@ -65,7 +66,16 @@ ANIMAL_COLUMNS = {
             "log_odds_z": Column("that, in standard deviations of shuffles"),
             "largest_jump": Column("between the most probable places of time bins", "cm"),
             "track": Column("the track of its path, from 1", "", "without a path"),
+            "heading_p": Column(
+                "p of the better heading of its path, against events without a heading",
+                "",
+                "without spikes",
+            ),
+            "heading_evidence": Column(
+                "log of the evidence with headings, divided by that without", "", "without spikes"
+            ),
             "is_replay": Column("whether it counts as replay"),
+            "is_heading_told": Column("whether its cells tell the heading that they represent"),
             "kind": Column("that of its longest sequence", "", "unless it is replay"),
         },
     ),
@@ -93,15 +103,26 @@ ANIMAL_COLUMNS = {
         {"recall": Column("the share of it that is found", "", "without simulated sessions")},
     ),
     "states.csv": Table.of("state of the track", "animal? state x y"),
-    "paths.parquet": Table.of("time bin of an event", "animal? event time x y"),
+    "paths.parquet": Table.of(
+        "time bin of an event",
+        "animal? event time x y along?",
+        {
+            "along": Column(
+                "whether the heading that cells represent is the direction of travel (1), the "
+                "opposite (-1), or not told (0)"
+            )
+        },
+    ),
     "experience.parquet": Table.of("move of the animal between states", f"animal? {STEP_COLUMNS}"),
     "spikes.parquet": Table.of("spike in an event", "animal? event cell time"),
     "place_fields.parquet": Table.of(
         "cell and bin of the track",
-        "animal? cell bin x y rate",
+        "animal? cell bin x y rate rate_ahead? rate_back?",
         {
             "bin": Column("the number of the bin, from 0"),
             "rate": Column("the rate in running", "Hz"),
+            "rate_ahead": Column("that towards the second node of its edge", "Hz"),
+            "rate_back": Column("that towards the first node of its edge", "Hz"),
         },
     ),
     "statistics.csv": Table.of(
@@ -158,38 +179,15 @@ class Analysed(NamedTuple):
 
 
 def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "") -> Analysed:
-    """Make the tables of an animal, and write its report and NWB file.
-
-    Parameters
-    ----------
-    plan : RecordingPlan
-        The plan.
-    results : Results
-        The folder with its scored events.
-    group : str
-        The group of these pieces.
-    ending : str, optional
-        Suffix of the names of the report and of the NWB file.
-
-    Returns
-    -------
-    Analysed
-        Its replay and its tables.
-    """
+    """Make the tables of an animal, and write its report and NWB file."""
     scored = Scored(*(results.read_pieces(name, group) for name in _SCORED))
-    found = conclude(plan.recording, plan.session, plan.judgement, scored)
-    shares = recorded_shares(
-        plan.recording, plan.session, found, plan.settings, plan.judgement,
-        n_sessions=plan.n_sessions, seed=plan.seed,
-    )  # fmt: skip
+    found = conclude(plan.session, scored)
+    shares = recorded_shares(plan.session, found, n_sessions=plan.n_sessions, seed=plan.seed)
     nwb_note = _write_nwb(plan, results.folder / f"replay{ending}.nwb", found)
     statistics = recorded_statistics([found], landmarks_of(plan))
     accounts = beside_predictions(statistics, plan.predictions)
     with replacing(results.folder / f"report{ending}.md") as beside:
-        write_report(
-            beside, plan.recording, found, shares, statistics, accounts, plan.settings,
-            plan.judgement, nwb_note,
-        )  # fmt: skip
+        write_report(beside, plan.session, found, shares, statistics, accounts, nwb_note)
     calibration = [] if found.calibration is None else [found.calibration]
     tables = {
         "events.csv": found.events,
@@ -210,34 +208,17 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
 
 
 def landmarks_of(plan: RecordingPlan) -> dict[str, list[str]] | None:
-    """Return the landmarks of the track of a recording.
-
-    Parameters
-    ----------
-    plan : RecordingPlan
-        The plan.
-
-    Returns
-    -------
-    dict of str to list of str, or None
-        Name -> nodes.
-    """
-    graph = plan.recording.graph
+    """Return the landmarks of the track of a recording."""
+    graph = plan.session.recording.graph
     return None if graph is None else graph.graph.get("landmarks")
 
 
 def write_track(plan: RecordingPlan, folder: Path) -> None:
-    """Write the track graph of a recording, on which figures are drawn.
-
-    Parameters
-    ----------
-    plan : RecordingPlan
-        The plan.
-    folder : Path
-        The folder in which ``track.json`` is written.
-    """
+    """Write the track graph of a recording, on which figures are drawn."""
     with replacing(folder / "track.json") as beside:
-        beside.write_text(json.dumps(draw_track(plan.recording.graph), indent=1) + "\n", "utf-8")
+        beside.write_text(
+            json.dumps(draw_track(plan.session.recording.graph), indent=1) + "\n", "utf-8"
+        )
 
 
 def _spikes(plan: RecordingPlan) -> pd.DataFrame:
@@ -245,7 +226,7 @@ def _spikes(plan: RecordingPlan) -> pd.DataFrame:
     events = plan.session.events[["start_time", "end_time"]].to_numpy(dtype=float)
     parts = [pd.DataFrame({"event": [], "cell": [], "time": []})]
     for cell in plan.session.cells.tolist():
-        spikes = plan.recording.spikes[cell]
+        spikes = plan.session.recording.spikes[cell]
         first, last = np.searchsorted(spikes, events).T
         event = np.repeat(np.arange(len(events)), last - first)
         own = [spikes[one:other] for one, other in zip(first, last, strict=True)]
@@ -258,7 +239,7 @@ def _spikes(plan: RecordingPlan) -> pd.DataFrame:
 def _place_fields(session: Session) -> pd.DataFrame:
     n_cells, n_bins = session.rates.shape
     bins = np.tile(np.arange(n_bins), n_cells)
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "cell": np.repeat(session.cells, n_bins),
             "bin": bins,
@@ -267,12 +248,16 @@ def _place_fields(session: Session) -> pd.DataFrame:
             "rate": session.rates.ravel(),
         }
     )
+    if session.headings is None:
+        return table
+    rates = session.headings.rates
+    return table.assign(rate_ahead=rates[:, :n_bins].ravel(), rate_back=rates[:, n_bins:].ravel())
 
 
 def _write_nwb(plan: RecordingPlan, path: Path, found: Conclusions) -> str:
     """Write the NWB file; return a text that names it, or says why there is none."""
     try:
-        write_nwb(path, found, plan.recording.origin, plan.recording.digest())
+        write_nwb(path, found, plan.session.recording.origin, plan.session.recording.digest())
     except ImportError as error:
         return f"There is no {path.name}: {error}"
     return f"{path.name} contains events, sequences and decoded paths for other programs."

@@ -23,7 +23,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -32,9 +32,8 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.report import LOW_POWER, replay_by_chance
-from analyses.recordings.scoring import n_blocks, score_block
 from analyses.recordings.significance.calibration import Calibration
+from analyses.recordings.significance.scoring import score_block
 from analyses.studies.recorded_replay.animal_figures import (
     draw_accounts,
     draw_events,
@@ -43,19 +42,17 @@ from analyses.studies.recorded_replay.animal_figures import (
 )
 from analyses.studies.recorded_replay.animal_tables import ANIMAL_COLUMNS, analyse, write_track
 from analyses.studies.recorded_replay.plan import (
+    EVENTS,
     RecordingPlan,
     cost_of,
-    describe_choices,
-    describe_data,
     plan_recording,
 )
+from analyses.studies.recorded_replay.report import LOW_POWER, headings_told, replay_by_chance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["STUDY"]
-
-_EVENTS = "events"
 
 
 def _usual_plan(size: float, seed: int) -> RecordingPlan:
@@ -63,16 +60,8 @@ def _usual_plan(size: float, seed: int) -> RecordingPlan:
     return plan_recording(recording, judgement=Judgement(n_shuffles=max(round(200 * size), 19)))
 
 
-def _describe(plan: RecordingPlan) -> dict[str, Any]:
-    return {**describe_data(plan), **describe_choices(plan)}
-
-
-def _pieces(plan: RecordingPlan) -> dict[str, int]:
-    return {_EVENTS: n_blocks(plan.session)}
-
-
 def _make(plan: RecordingPlan, piece: Piece) -> dict[str, pd.DataFrame]:
-    return score_block(plan.session, plan.judgement, piece.number, plan.seed)._asdict()
+    return score_block(plan.session, piece.number, plan.seed)._asdict()
 
 
 def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> WorkCost:
@@ -82,12 +71,12 @@ def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> WorkC
 
 def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]:
     write_track(plan, results.folder)
-    return analyse(plan, results, _EVENTS).tables
+    return analyse(plan, results, EVENTS).tables
 
 
 def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     kinds = tables["kinds.csv"]
-    own = kinds[kinds["state_size"] == plan.judgement.state_size]
+    own = kinds[kinds["state_size"] == plan.session.judgement.state_size]
     columns = ["kind", "n", "share", "ci_low", "ci_high"]
     chance, events = tables["calibration.csv"], tables["events.csv"]
     calibration = Calibration(*chance.iloc[0]) if len(chance) else None
@@ -100,7 +89,11 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
         else "Not corrected: report.md says why."
     )
     return [
-        Shown(title, own[columns], f"{replay_by_chance(events, calibration)} {LOW_POWER}"),
+        Shown(
+            title,
+            own[columns],
+            f"{replay_by_chance(events, calibration)} {headings_told(events)}{LOW_POWER}",
+        ),
         Shown(
             "Shares of kinds, corrected for replay that this recording would miss:",
             shares.round(3).astype(object).where(shares.notna(), ""),
@@ -128,10 +121,7 @@ def _accounts(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "recording",
     "What is replayed in a recording, and how much of it is chance?",
-    "replay recording",
     plan=_usual_plan,
-    describe=_describe,
-    pieces=_pieces,
     make=_make,
     summarise=_summarise,
     figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
@@ -139,5 +129,6 @@ STUDY = Study(
     n_figures=lambda plan: 6,  # three of them are events
     show=_show,
     estimate=_estimate,
+    command="replay recording",
 )
 """The study of one recording."""

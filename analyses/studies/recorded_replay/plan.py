@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -11,21 +12,25 @@ import numpy as np
 import pandas as pd
 
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
-from analyses.recordings.decoding.state_space_decoder import state_posterior, walk_transitions
-from analyses.recordings.judgement import Judgement, check_judgement, check_state_size
-from analyses.recordings.predictions import read_predictions
-from analyses.recordings.recorded_experience import describe_experience
+from analyses.recordings.decoding.state_space_decoder import state_posterior
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.track_graphs import find_tracks
 from analyses.recordings.recording import Recording
-from analyses.recordings.recovery.shares import N_SESSIONS
-from analyses.recordings.scoring import n_blocks
 from analyses.recordings.session import Session, prepare
-from analyses.recordings.settings import Settings
-from analyses.recordings.significance.track_log_odds import bins_between
+from analyses.recordings.settings import MOST_UNKNOWN, N_SESSIONS, Settings
+from analyses.recordings.significance.scoring import n_blocks
+from analyses.studies.recorded_replay.predictions import read_predictions
 from replay.checks import check_whole
 
-__all__ = ["RecordingPlan", "cost_of", "describe_choices", "describe_data", "plan_recording"]
+__all__ = ["EVENTS", "Files", "RecordingPlan", "cost_of", "describe_choices", "describe_data"]
+__all__ += ["plan_recording"]
 
 _SECONDS_OF_SESSION = 0.3
+
+
+EVENTS = "events"
+"""The only group of pieces of one recording: blocks of its events."""
 
 
 class RecordingPlan(NamedTuple):
@@ -33,14 +38,8 @@ class RecordingPlan(NamedTuple):
 
     Attributes
     ----------
-    recording : Recording
-        The recording.
     session : Session
-        Its place fields, track and candidate events.
-    settings : Settings
-        Parameters of decoding.
-    judgement : Judgement
-        Criteria for events.
+        The recording, its place fields, track and candidate events.
     n_sessions : int
         Number of sessions that are simulated to correct shares.
     seed : int
@@ -49,13 +48,18 @@ class RecordingPlan(NamedTuple):
         Predictions of accounts.
     """
 
-    recording: Recording
     session: Session
-    settings: Settings
-    judgement: Judgement
     n_sessions: int
     seed: int
     predictions: pd.DataFrame
+
+    def describe(self) -> dict[str, Any]:
+        """Return the entries of the manifest."""
+        return {**describe_data(self), **describe_choices(self)}
+
+    def n_pieces(self) -> dict[str, int]:
+        """Return the number of blocks of events."""
+        return {EVENTS: n_blocks(self.session)}
 
 
 def plan_recording(
@@ -67,83 +71,84 @@ def plan_recording(
     n_sessions: int = N_SESSIONS,
     predictions: pd.DataFrame | None = None,
 ) -> RecordingPlan:
-    """Plan the analysis of a recording: estimate place fields, and find candidate events.
-
-    Parameters
-    ----------
-    recording : Recording
-        As `analyses.recordings.readers.read_recording` returns it.
-    settings : Settings, optional
-        Parameters of decoding.
-    judgement : Judgement, optional
-        Criteria for events.
-    seed : int, default 0
-        Seed of the shuffles and of the simulated sessions.
-    n_sessions : int, default 20
-        Number of sessions that are simulated to correct shares; with 0 none are corrected.
-    predictions : DataFrame, optional
-        Predictions of accounts, as `analyses.recordings.predictions.read_predictions` returns them;
-        by default those that ship with the toolkit.
-
-    Returns
-    -------
-    RecordingPlan
-        The plan.
-
-    Raises
-    ------
-    ValueError
-        As `analyses.recordings.session.prepare`.
-    """
-    check_judgement(judgement, recording)
+    """Plan the analysis of a recording: estimate place fields, and find candidate events."""
     check_whole("seed", seed)
     check_whole("n_sessions", n_sessions)
-    session = prepare(recording, settings)
-    check_state_size(judgement.state_size, session.track)
-    note = describe_experience(recording, judgement.state_size, judgement.lap_ends)
-    session = session._replace(notes=(*session.notes, note))
-    for nodes in judgement.tracks:
-        bins_between(session.track, nodes)  # may refuse
+    session = prepare(recording, settings, judgement)
     known = read_predictions() if predictions is None else predictions
-    return RecordingPlan(recording, session, settings, judgement, n_sessions, seed, known)
+    return RecordingPlan(session, n_sessions, seed, known)
+
+
+class Files(NamedTuple):
+    """The files of an experiment: a recording of each animal, and what they share.
+
+    Attributes
+    ----------
+    recordings, complements : sequence of Path
+        Each recording, and a file with what it lacks; none, or one for each.
+    track, bins : Path or None
+        The track graph, and the bins of a posterior, unless the recordings have them.
+    events : str or None
+        Candidate events; see `analyses.recordings.readers.read_recording`.
+    tracks : sequence of str
+        Two landmarks whose tracks are compared by log odds; or none.
+    most_unknown : float
+        The largest share of positions that may be missing.
+    """
+
+    recordings: Sequence[Path]
+    complements: Sequence[Path] = ()
+    track: Path | None = None
+    bins: Path | None = None
+    events: str | None = None
+    tracks: Sequence[str] = ()
+    most_unknown: float = MOST_UNKNOWN
+
+    def check(self) -> None:
+        """Check that files match, before any of them is read."""
+        n_files = len(self.recordings)
+        if self.complements and len(self.complements) != n_files:
+            raise ValueError(
+                f"--session must be given once for each of the {n_files} recordings, in the same "
+                f"order, got {len(self.complements)}."
+            )
+        if n_files > 1 and self.events is not None and Path(self.events).suffix:
+            raise ValueError(
+                "One table of events cannot serve several recordings. Store the events in each "
+                "file or its --session file, or detect them with --events find."
+            )
+        names = [path.stem for path in self.recordings]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(
+                f"Two files are named {twice[0]}, and results are named after the files. Rename "
+                "one of them."
+            )
+
+    def read(self, number: int) -> tuple[Recording, tuple[tuple[str, ...], ...]]:
+        """Read a recording; also return the nodes of the two tracks that are compared."""
+        found = read_recording(
+            self.recordings[number], self.track, events=self.events, bins=self.bins,
+            session=self.complements[number] if self.complements else None,
+            most_unknown=self.most_unknown,
+        )  # fmt: skip
+        return found, find_tracks(found.graph, self.tracks)
 
 
 def describe_data(plan: RecordingPlan) -> dict[str, Any]:
-    """Describe the recording of a plan, for the manifest.
-
-    Parameters
-    ----------
-    plan : RecordingPlan
-        The plan.
-
-    Returns
-    -------
-    dict
-        Name, origin, and digest.
-    """
+    """Describe the recording of a plan, for the manifest."""
     return {
-        "recording": {"name": plan.recording.name, **plan.recording.origin},
-        "data": plan.recording.digest(),
+        "recording": {"name": plan.session.recording.name, **plan.session.recording.origin},
+        "data": plan.session.recording.digest(),
     }
 
 
 def describe_choices(plan: RecordingPlan) -> dict[str, Any]:
-    """Describe how a recording is analysed, for the manifest.
-
-    Parameters
-    ----------
-    plan : RecordingPlan
-        The plan.
-
-    Returns
-    -------
-    dict
-        Settings, judgement, number of simulated sessions, seed, and digest of the predictions.
-    """
+    """Describe how a recording is analysed, for the manifest."""
     predictions = plan.predictions.to_csv(index=False).encode()
     return {
-        "settings": _plain(plan.settings),
-        "judgement": _plain(plan.judgement),
+        "settings": _plain(plan.session.settings),
+        "judgement": _plain(plan.session.judgement),
         "n_sessions": plan.n_sessions,
         "seed": plan.seed,
         "predictions": hashlib.sha256(predictions).hexdigest(),
@@ -159,25 +164,14 @@ def _plain(values: Settings | Judgement) -> dict[str, Any]:
 
 
 def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> WorkCost:
-    """Estimate the cost of recordings from the time of one decoding.
-
-    Parameters
-    ----------
-    plans : sequence of (RecordingPlan, int)
-        Each with the number of unfinished blocks of events.
-
-    Returns
-    -------
-    WorkCost
-        The estimate.
-    """
+    """Estimate the cost of recordings from the time of one decoding."""
     n_events, seconds, seconds_after = 0.0, 0.0, 0.0
     for plan, n_left in plans:
-        session, judgement = plan.session, plan.judgement
+        session, judgement = plan.session, plan.session.judgement
         share = n_left / n_blocks(session)
         n_bins = sum(map(len, session.counts)) * share
-        flat = np.zeros((200, session.track.n_bins))
-        walk = walk_transitions(session.track, session.variance)
+        walk = session.walk()
+        flat = np.zeros((200, len(walk)))
         state_posterior(flat[:2], walk)
         start = process_time()
         state_posterior(flat, walk)

@@ -29,10 +29,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.predictions import beside_predictions
-from analyses.recordings.report import LOW_POWER
-from analyses.recordings.report_of_animals import write_report_of_animals
-from analyses.recordings.scoring import n_blocks, score_block
+from analyses.recordings.significance.scoring import n_blocks, score_block
 from analyses.studies.recorded_replay.animal_figures import (
     Reader,
     draw_accounts,
@@ -55,9 +52,13 @@ from analyses.studies.recorded_replay.plan import (
     describe_data,
     plan_recording,
 )
+from analyses.studies.recorded_replay.predictions import beside_predictions
+from analyses.studies.recorded_replay.report import LOW_POWER
+from analyses.studies.recorded_replay.report_of_animals import write_report_of_animals
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.studies.simulated_animals import animal_seed
-from replay.files import replacing
+from replay.checks import shown
+from replay.files import replacing, safe_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,32 +81,31 @@ class AnimalsPlan(NamedTuple):
 
     animals: dict[str, RecordingPlan]
 
+    def describe(self) -> dict[str, Any]:
+        """Return the entries of the manifest."""
+        first = next(iter(self.animals.values()))
+        data = {name: describe_data(each) for name, each in self.animals.items()}
+        return {"animals": data, **describe_choices(first)}
+
+    def n_pieces(self) -> dict[str, int]:
+        """Return the number of blocks of events of each animal."""
+        return {name: n_blocks(each.session) for name, each in self.animals.items()}
+
 
 def plan_animals(animals: Mapping[str, RecordingPlan]) -> AnimalsPlan:
-    """Plan the analysis of several animals of one experiment.
-
-    Parameters
-    ----------
-    animals : mapping of str to RecordingPlan
-        Name -> the plan of its recording.
-
-    Returns
-    -------
-    AnimalsPlan
-        The plan.
-
-    Raises
-    ------
-    ValueError
-        If there is no animal, two have the same recording, or their tracks or their settings of the
-        analysis differ.
-    """
+    """Plan the analysis of several animals of one experiment."""
     if not animals:
         raise ValueError("There is no animal: name one recording or more.")
+    for name in animals:
+        if safe_name(name) != name:
+            raise ValueError(
+                "The name of an animal is part of the names of its files, so it must be a file "
+                f"name, without slashes and the like; got {shown(name)}."
+            )
     (name, first), *others = animals.items()
-    digests = {first.recording.digest(): name}
+    digests = {first.session.recording.digest(): name}
     for other, plan in others:
-        digest = plan.recording.digest()
+        digest = plan.session.recording.digest()
         if digest in digests:
             raise ValueError(
                 f"{digests[digest]} and {other} are the same recording: one animal must not count "
@@ -144,19 +144,9 @@ def _usual_plan(size: float, seed: int) -> AnimalsPlan:
     return plan_animals(plans)
 
 
-def _describe(plan: AnimalsPlan) -> dict[str, Any]:
-    first = next(iter(plan.animals.values()))
-    data = {name: describe_data(each) for name, each in plan.animals.items()}
-    return {"animals": data, **describe_choices(first)}
-
-
-def _pieces(plan: AnimalsPlan) -> dict[str, int]:
-    return {name: n_blocks(each.session) for name, each in plan.animals.items()}
-
-
 def _make(plan: AnimalsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     own = plan.animals[piece.group]
-    return score_block(own.session, own.judgement, piece.number, own.seed)._asdict()
+    return score_block(own.session, piece.number, own.seed)._asdict()
 
 
 def _estimate(plan: AnimalsPlan, left: Sequence[Piece], call: Runner) -> WorkCost:
@@ -199,7 +189,7 @@ def _summarise(plan: AnimalsPlan, results: Results) -> dict[str, pd.DataFrame]:
             tables["shares_of_all.csv"],
             statistics,
             tables["accounts.csv"],
-            first.judgement,
+            first.session.judgement,
         )
     return tables
 
@@ -225,7 +215,7 @@ def _shares_of_all(shares: pd.DataFrame) -> pd.DataFrame:
 
 
 def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
-    size = next(iter(plan.animals.values())).judgement.state_size
+    size = next(iter(plan.animals.values())).session.judgement.state_size
     events, chance = tables["events.csv"], tables["calibration.csv"]
     counts = events.groupby(_ANIMAL, sort=False)["is_replay"].agg(events="size", replay="sum")
     if len(chance):
@@ -280,10 +270,7 @@ def _accounts(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "recordings",
     "What do several animals replay, and how much of it is chance?",
-    "replay recording",
     plan=_usual_plan,
-    describe=_describe,
-    pieces=_pieces,
     make=_make,
     summarise=_summarise,
     figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
@@ -323,5 +310,6 @@ STUDY = Study(
     },
     show=_show,
     estimate=_estimate,
+    command="replay recording",
 )
 """The study of several recordings."""

@@ -18,9 +18,9 @@ from analyses.findings.table import findings
 from analyses.measures import STATISTICS, Replays
 from analyses.measures.animals import replays_of
 from analyses.measures.summary import over_animals
-from analyses.recordings.conclusions import Conclusions
+from analyses.recordings.kinds.conclusions import Conclusions
 from analyses.sequences.track import graph_of_log
-from replay.checks import check_choice, check_list
+from replay.checks import check_choice, check_list, typed
 from replay.log.event_log import EventLog
 from replay.tasks import Task
 from replay.tasks.places import Rule, explore
@@ -33,6 +33,7 @@ _LARGEST_JUMP = 3
 _REWARD = "reward"
 
 
+@typed
 def recorded_statistics(
     animals: Sequence[Conclusions],
     landmarks: Mapping[str, Sequence[str]] | None = None,
@@ -105,21 +106,6 @@ def replays_of_recordings(
     """Make the tables from which statistics of recorded animals are computed.
 
     Replay during laps, between their ends, is not counted, as in models.
-
-    Parameters
-    ----------
-    animals, landmarks
-        As for `recorded_statistics`.
-
-    Returns
-    -------
-    Replays
-        The tables, as for simulated animals.
-
-    Raises
-    ------
-    ValueError
-        As `recorded_statistics`.
     """
     found = check_list("animals", animals)
     if not found:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
-from replay.checks import Named, check_choice, no_attribute
+from replay.checks import Named, check_choice, no_attribute, typed
 from replay.tasks.published import (
     arenas,
     arms,
@@ -40,6 +40,7 @@ class TaskEntry(NamedTuple):
     statistics: tuple[str, ...]
     min_length: int = 5
 
+    @typed
     def build(self, rng: np.random.Generator | None = None) -> Task:
         """Make the task.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import networkx as nx
 import numpy as np
 
-from replay.checks import check_seed, check_whole
+from replay.checks import check_seed, check_whole, typed
 from replay.tasks.graph_paths import both_directions, random_walk, shortest_path, without_edges
 from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import find_maze, maze_graph, maze_task, maze_with
@@ -40,6 +40,7 @@ _OPEN_DRAWN = (
 )
 
 
+@typed
 def barrier_arena(
     n_laps: int | None = None,
     n_sessions: int = 4,
@@ -151,23 +152,6 @@ def mattar_open_maze(
     rng: np.random.Generator | None = None,
 ) -> Task:
     """Open maze with walls: explored without reward, then run from random places to the goal.
-
-    Parameters
-    ----------
-    n_explored : int, optional
-        Laps without reward: 5, or 2 to 10 with `rng`.
-    n_laps : int, optional
-        Laps with reward: 40, or 25 to 60 with `rng`.
-    n_searches : int, optional
-        How many of these find the goal by chance: 3, or 1 to 5 with `rng`.
-    rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: these numbers, pauses of rest, and
-        the standard deviation of rewards. Walls, goal and grid are those of the published code. The
-        starts of laps are always drawn, with the laps.
-
-    Returns
-    -------
-    Task
 
     Examples
     --------

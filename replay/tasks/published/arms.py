@@ -49,22 +49,10 @@ def eight_arm(
 ) -> Task:
     """Eight arms: one pays until it has been found 4 to 15 times, then another one does.
 
-    Laps are in the block ``search`` until the goal has been found, then in the block ``goal``.
-
-    Parameters
-    ----------
-    n_goals : int, optional
-        Number of successive goals: 4, or 3 to 6 with `rng`.
-    n_trials : int, default 40
-        After so many trials the goal moves in any case, found or not.
-    rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: the number of goals, how often a
-        known goal is left, places per metre, pauses of rest, and the standard deviation of rewards.
-        The goals are always drawn, with the laps.
-
-    Returns
-    -------
-    Task
+    Laps are in the block ``search`` until the goal has been found, then in the block ``goal``. With
+    `rng` what the experiment leaves open is drawn for one animal: the number of goals, how often a
+    known goal is left, places per metre, pauses of rest, and the standard deviation of rewards. The
+    goals are always drawn, with the laps.
 
     Examples
     --------
@@ -137,17 +125,8 @@ def _eight_arm_laps(task: Task, rng: np.random.Generator) -> Laps:
 def y_maze(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
     """Y-maze: from each arm to each other one in turn; all arms pay.
 
-    Parameters
-    ----------
-    n_laps : int, optional
-        36, or 24 to 48 with `rng`.
-    rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: the number of laps, the order of
-        arms, places per metre, pauses of rest, and the standard deviation of rewards.
-
-    Returns
-    -------
-    Task
+    With `rng` what the experiment leaves open is drawn for one animal: the number of laps, the
+    order of arms, places per metre, pauses of rest, and the standard deviation of rewards.
 
     Examples
     --------

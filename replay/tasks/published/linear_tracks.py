@@ -95,19 +95,9 @@ def linear_track_novel(
 ) -> Task:
     """Linear track from the first lap on, in sessions with rest between them.
 
-    Parameters
-    ----------
-    n_laps : int, optional
-        One-way laps per session: 20, or 10 to 40 with `rng`, since rats differ in how much they
-        run.
-    n_sessions : int, default 3
-    rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: the number of laps, the end at which
-        it begins, places per metre, pauses of rest, and the standard deviation of rewards.
-
-    Returns
-    -------
-    Task
+    There are 20 one-way laps per session, or 10 to 40 with `rng`, since rats differ in how much
+    they run. With `rng` what the experiment leaves open is drawn for one animal: also the end at
+    which it begins, places per metre, pauses of rest, and the standard deviation of rewards.
     """
     variant = Variant(rng)
     n_laps = variant.whole(20, 10, 40, n_laps)
@@ -122,19 +112,10 @@ def linear_track_novel(
 def linear_track_4x(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
     """Linear track on which one end pays four times as much in the second of three epochs.
 
-    Parameters
-    ----------
-    n_laps : int, optional
-        One-way laps per epoch: 34, or 30 to 40 with `rng`; the experiment had 15 to 20 laps back
-        and forth.
-    rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: the number of laps, which end
-        changes (otherwise the far one), the end at which the animal begins, places per metre,
-        pauses of rest, and the standard deviation of rewards.
-
-    Returns
-    -------
-    Task
+    There are 34 one-way laps per epoch, or 30 to 40 with `rng`; the experiment had 15 to 20 laps
+    back and forth. With `rng` what the experiment leaves open is drawn for one animal: also which
+    end changes (otherwise the far one), the end at which the animal begins, places per metre,
+    pauses of rest, and the standard deviation of rewards.
     """
     return _reward_track("linear_track_4x", 4.0, n_laps, rng)
 
@@ -142,19 +123,7 @@ def linear_track_4x(n_laps: int | None = None, *, rng: np.random.Generator | Non
 def linear_track_0x(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
     """Linear track on which one end pays nothing in the second of three epochs.
 
-    Parameters
-    ----------
-    n_laps : int, optional
-        One-way laps per epoch: 34, or 30 to 40 with `rng`; the experiment had 15 to 20 laps back
-        and forth.
-    rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: the number of laps, which end
-        changes (otherwise the far one), the end at which the animal begins, places per metre,
-        pauses of rest, and the standard deviation of rewards.
-
-    Returns
-    -------
-    Task
+    Laps and what is drawn are as in `linear_track_4x`.
     """
     return _reward_track("linear_track_0x", 0.0, n_laps, rng)
 

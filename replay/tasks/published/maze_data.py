@@ -138,16 +138,6 @@ class Maze:
     def along(self, nodes: Sequence[str]) -> tuple[str, ...]:
         """Translate a path through the maze of ``data/mazes.json``.
 
-        Parameters
-        ----------
-        nodes : sequence of str
-            Successive neighbours in that maze, from one kept node to another.
-
-        Returns
-        -------
-        tuple of str
-            Successive neighbours in this maze.
-
         Examples
         --------
         >>> maze_with("w_track", 0.5).along(["C0", "C1", "C2", "C3", "C4", "C5", "X"])
@@ -160,20 +150,6 @@ class Maze:
 
     def about(self, chosen: str = "", *, drawn: str = "", noisy: bool = True) -> dict[str, Any]:
         """Return the parameters that every `Task` in this maze has in common.
-
-        Parameters
-        ----------
-        chosen : str, optional
-            Choices that were made for the task in addition to those for the maze.
-        drawn : str, optional
-            Choices that were drawn for one animal.
-        noisy : bool, default True
-            Whether rewards vary.
-
-        Returns
-        -------
-        dict
-            ``landmarks``, ``local_radius``, ``remark`` and ``choices`` of a `Task`.
 
         Examples
         --------
@@ -199,27 +175,8 @@ def maze_with(
     Places where paths meet or end are kept with their names, and so are landmarks of one place or
     of several separate places. The stretch between two kept places is divided evenly into new
     places; each of them belongs to the landmarks (an arm, for example) of the nearest old place.
-
-    Parameters
-    ----------
-    name : str
-        A name in ``data/mazes.json``.
-    density : float, default 1.0
-        Places per metre, as a multiple of those in ``data/mazes.json``. The numbers of steps are
-        rounded; there is at least one between two kept places.
-    keep : iterable of str, optional
-        Further places to keep.
-    mirrored : bool, default False
-        Whether left and right are exchanged.
-
-    Returns
-    -------
-    Maze
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown; the message lists the choices.
+    `density` multiplies the places per metre of ``data/mazes.json``. The numbers of steps are
+    rounded; there is at least one between two kept places.
 
     Examples
     --------
@@ -346,39 +303,7 @@ def maze_task(
     home: str | None = None,
     **about: Any,
 ) -> Task:
-    """Make a task in one of the mazes, with a given protocol.
-
-    Parameters
-    ----------
-    maze : Maze
-        From `maze_with`.
-    rules : iterable of Rule
-        All rules of all blocks.
-    protocol : callable
-        See `replay.tasks.Task`.
-    blocks : iterable of Block
-    chosen : str, optional
-        Choices that were made for the task in addition to those for the maze.
-    drawn : str, optional
-        Choices that were drawn for one animal.
-    name : str, optional
-        By default that of the maze.
-    home : str, optional
-        Gives states a heading, as in `explore`.
-    **about
-        Further parameters of `Task`.
-
-    Returns
-    -------
-    Task
-
-    Raises
-    ------
-    TypeError
-        If a part has a wrong type.
-    ValueError
-        If a part is out of range or does not fit the maze.
-    """
+    """Make a task in one of the mazes, with a given protocol."""
     places = explore(maze.graph, rules, home)
     common = maze.about(chosen, drawn=drawn, noisy=about.get("reward_sd") != 0)
     common["one_way"] = home is not None

@@ -42,18 +42,6 @@ _CHAINS_DRAWN = (
 def liu2021_three_arm(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
     """Three start arms with unequal frequencies, each with two paths to two shared ends.
 
-    Parameters
-    ----------
-    n_laps : int, optional
-        Trials: 120, or 80 to 160 with `rng`.
-    rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: the number of trials, how fast the
-        probabilities drift, how often the better path is taken, and pauses of rest.
-
-    Returns
-    -------
-    Task
-
     Examples
     --------
     >>> liu2021_three_arm().model.n_actions
@@ -118,20 +106,6 @@ def liu2019_chains(
     rng: np.random.Generator | None = None,
 ) -> Task:
     """Two sequences of four objects; after rest one of them pays, then rest again.
-
-    Parameters
-    ----------
-    n_laps : int, optional
-        Trials without reward: 20, or 10 to 30 with `rng`.
-    n_valued : int, optional
-        Trials with reward at the end of one sequence: 20, or 10 to 30 with `rng`.
-    rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: these numbers, which sequence pays
-        (otherwise the first), pauses of rest, and the standard deviation of rewards.
-
-    Returns
-    -------
-    Task
 
     Examples
     --------

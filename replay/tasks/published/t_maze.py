@@ -49,20 +49,9 @@ def t_unvisited(n_laps: int | None = None, *, rng: np.random.Generator | None = 
     """T-maze whose arms are known by sight: seeing an arm teaches the same as running along it.
 
     The phases are rest, the stem alone, both arms seen, one of them cued, rest, and the whole maze.
-    The laps ``look_cued`` and ``look_uncued`` are shown, also with ``behaviour="own"``.
-
-    Parameters
-    ----------
-    n_laps : int, optional
-        One-way laps on the stem, and again in the whole maze: 24, or 16 to 40 with `rng`.
-    rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: the side of the cued arm, the
-        numbers of laps and of looks, places per metre, pauses of rest, and the standard deviation
-        of rewards.
-
-    Returns
-    -------
-    Task
+    The laps ``look_cued`` and ``look_uncued`` are shown, also with ``behaviour="own"``. With `rng`
+    what the experiment leaves open is drawn for one animal: the side of the cued arm, the numbers
+    of laps and of looks, places per metre, pauses of rest, and the standard deviation of rewards.
 
     Examples
     --------
@@ -80,17 +69,8 @@ def t_unvisited_unknown(
 ) -> Task:
     """T-maze whose arms are not known before they are run: seeing them teaches nothing.
 
-    Parameters
-    ----------
-    n_laps : int, optional
-        One-way laps on the stem, and again in the whole maze: 24, or 16 to 40 with `rng`.
-    rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: the side of the cued arm, the number
-        of laps, places per metre, pauses of rest, and the standard deviation of rewards.
-
-    Returns
-    -------
-    Task
+    With `rng` what the experiment leaves open is drawn for one animal: the side of the cued arm,
+    the number of laps, places per metre, pauses of rest, and the standard deviation of rewards.
     """
     return _t_maze("t_unvisited_unknown", n_laps, 0, Variant(rng), chosen=_NOT_SEEN, drawn=_DRAWN)
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from replay.checks import typed
 from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import find_maze, landmarks, maze_task, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
@@ -38,6 +39,7 @@ _DRAWN = (
 )
 
 
+@typed
 def gupta_2t(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
     """Two-choice T: left, right or alternating sides pay, with a switch in mid-session.
 

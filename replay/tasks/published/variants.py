@@ -13,6 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from replay.checks import typed
+
 __all__ = ["DRAWN", "Variant"]
 
 _T = TypeVar("_T")
@@ -51,6 +53,7 @@ class Variant:
     (34, 35)
     """
 
+    @typed
     def __init__(self, rng: np.random.Generator | None) -> None:
         self.rng = rng
         self.n_rest = self.whole(_USUAL_PAUSES, _FEWEST_PAUSES, _MOST_PAUSES)
@@ -59,75 +62,28 @@ class Variant:
     def whole(self, usual: int, least: int, most: int, given: int | None = None) -> int:
         """Return the user's number, or else the documented one or a random one.
 
-        Parameters
-        ----------
-        usual, least, most : int
-            The documented number, and the range of random ones, both ends included.
-        given : int, optional
-            The user's number.
-
-        Returns
-        -------
-        int
+        Random ones are from `least` to `most`, both included.
         """
         if given is not None:
             return given
         return usual if self.rng is None else int(self.rng.integers(least, most + 1))
 
     def share(self, usual: float, least: float, most: float) -> float:
-        """Return the documented number, or a random one.
-
-        Parameters
-        ----------
-        usual, least, most : float
-            The documented number, and the range of random ones.
-
-        Returns
-        -------
-        float
-        """
+        """Return the documented number, or a random one."""
         return usual if self.rng is None else float(self.rng.uniform(least, most))
 
     def choice(self, options: Sequence[_T]) -> _T:
-        """Return the first of some options, or a random one.
-
-        Parameters
-        ----------
-        options : sequence
-            The documented one comes first.
-
-        Returns
-        -------
-        object
-            One of them.
-        """
+        """Return the first of some options, or a random one."""
         return options[0 if self.rng is None else int(self.rng.integers(len(options)))]
 
     def order(self, options: Sequence[_T]) -> tuple[_T, ...]:
-        """Return options in their documented order, or in random order.
-
-        Parameters
-        ----------
-        options : sequence
-            In the documented order.
-
-        Returns
-        -------
-        tuple
-        """
+        """Return options in their documented order, or in random order."""
         if self.rng is None:
             return tuple(options)
         return tuple(options[place] for place in self.rng.permutation(len(options)))
 
     def density(self) -> float:
-        """Return the number of places per metre, as a multiple of that of the documented maze.
-
-        Returns
-        -------
-        float
-            1, or a random number, log-uniform from 7/9 to 19/9: 8 to 20 places on the linear track,
-            which has 10.
-        """
+        """Return the number of places per metre, as a multiple of that of the documented maze."""
         if self.rng is None:
             return 1.0
         return float(np.exp(self.rng.uniform(np.log(_COARSEST), np.log(_FINEST))))

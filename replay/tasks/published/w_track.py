@@ -42,20 +42,10 @@ def w_track(
 ) -> Task:
     """W-track with alternation from the first lap on, in sessions of one day with rest in between.
 
-    Parameters
-    ----------
-    n_laps : int, optional
-        Laps per session, outward and inward: 24, or 16 to 40 with `rng`.
-    n_sessions : int, default 8
-    rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: the number of laps, the probability
-        of errors and how fast it falls, places per metre, pauses of rest, and the standard
-        deviation of rewards. The side visited last before the first lap is always drawn, with the
-        laps.
-
-    Returns
-    -------
-    Task
+    There are 24 laps per session, outward and inward, or 16 to 40 with `rng`. With `rng` what the
+    experiment leaves open is drawn for one animal: also the probability of errors and how fast it
+    falls, places per metre, pauses of rest, and the standard deviation of rewards. The side visited
+    last before the first lap is always drawn, with the laps.
 
     Examples
     --------

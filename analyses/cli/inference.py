@@ -1,0 +1,150 @@
+"""The commands ``replay explain`` and ``replay identifiability``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from analyses.cli.options import Cluster, Jobs, Pieces, Seed, is_all, split
+from analyses.cli.studies import do_study
+from analyses.cli.terminal import say, screen
+
+__all__ = ["explain", "identifiability"]
+
+Accounts = Annotated[
+    list[str],
+    typer.Option(
+        metavar="NAMES",
+        help="Accounts of replay and controls, separated by commas; an unknown name lists them.",
+    ),
+]
+Draws = Annotated[
+    int, typer.Option(metavar="N", help="Number of draws from the priors of each account.")
+]
+
+
+def explain(
+    result: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULT...",
+            help="A folder of replay recording, the folder of an event log, or a table of moves "
+            "(.csv, .parquet; with --events). Several are several animals.",
+        ),
+    ],
+    events: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="FILE",
+            help="The replay events of a table of moves: step or time, and states. One for each "
+            "such table, in the same order.",
+        ),
+    ] = [],  # noqa: B006
+    rewards: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What was paid, which recordings lack: a table (.csv, .parquet) of state and "
+            "reward, or of step and reward; with a column animal if animals differ.",
+        ),
+    ] = None,
+    accounts: Accounts = ["all"],  # noqa: B006
+    draws: Draws = 64,
+    wrong_places: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The largest share of replayed places that may be wrong.",
+            show_default="0.3 if they were decoded, 0 for logs",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    pieces: Pieces = None,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path(
+        "explanation"
+    ),
+) -> None:
+    """Say which account of replay explains the replay of animals, and how sure that is.
+
+    Each account learns from the animal's own moves and replays in its pauses, with parameters from
+    their priors. A classifier of these simulated animals, calibrated on others that it has not
+    seen, gives the probability of each account, or says that none of them replays like this. Run
+    the same command again to resume after an interruption.
+    """
+    from analyses.studies.explanation.explain import STUDY, plan_explanation
+    from analyses.studies.explanation.inputs import read_animals
+
+    with screen.status("Reading"):
+        animals, decoded = read_animals(result, events, rewards)
+    for animal in animals.values():
+        for note in animal.notes:
+            say(note)
+    plan = plan_explanation(
+        animals,
+        None if is_all(accounts) else split(accounts),
+        n_draws=draws,
+        wrong_places=0.3 * decoded if wrong_places is None else wrong_places,
+        seed=seed,
+    )
+    do_study(STUDY, plan, out, jobs, cluster, pieces)
+
+
+def identifiability(
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A task whose laps are used; replay tasks lists them."),
+    ] = None,
+    laps: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Moves instead of a task: a table (.csv, .parquet) of state, next_state and "
+            "terminated, and of reward unless --rewards gives it.",
+        ),
+    ] = None,
+    rewards: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What was paid, if --laps lacks it: state and reward."),
+    ] = None,
+    events: Annotated[
+        list[int],
+        typer.Option(
+            metavar="N", help="A number of replayed sequences per animal; may be repeated."
+        ),
+    ] = [10, 30, 100, 300],  # noqa: B006
+    accounts: Accounts = ["all"],  # noqa: B006
+    draws: Draws = 64,
+    wrong_places: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="The largest share of decoded places that are wrong."),
+    ] = 0.2,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    pieces: Pieces = None,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path(
+        "identifiability"
+    ),
+) -> None:
+    """Say, before the experiment, which accounts of replay a maze and its laps could tell apart.
+
+    Accounts are simulated on the laps of a task or on those of a table, and classified with more
+    and more replayed sequences. The result says how many are needed, which accounts are never told
+    apart, and for which others an account would be taken if it were in no list.
+    """
+    from analyses.studies.explanation.identify import STUDY, plan_identifiability
+    from analyses.studies.explanation.inputs import read_protocol
+
+    plan = plan_identifiability(
+        read_protocol(task, laps, rewards, seed),
+        None if is_all(accounts) else split(accounts),
+        n_sequences=events,
+        n_draws=draws,
+        wrong_places=wrong_places,
+        seed=seed,
+    )
+    do_study(STUDY, plan, out, jobs, cluster, pieces)

@@ -1,0 +1,413 @@
+"""An animal for inference: the moves that it made, and the sequences of places that it replayed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from analyses.sequences.place_sequences import Detection, runs_along
+from analyses.sequences.reactivations import reactivations_by_run
+from analyses.sequences.runs import Columns, Logged, log_of, of_run, runs_of
+from analyses.sequences.sequences import Lists
+from analyses.sequences.track import Track, graph_of_log
+from replay.checks import check_number, check_table, check_whole, shown
+from replay.log.backups import PHASES
+from replay.log.event_log import EventLog
+from replay.simulation.feed import RecordedExperience
+from replay.worlds.mdp import MDP
+
+__all__ = ["Places", "Replayed", "ReplayingAnimal", "experienced_animal", "replaying_animals"]
+
+_MOST_PLACES = 2000
+_MOST_SEQUENCES = 1000
+
+
+class Replayed(NamedTuple):
+    """Place sequences of an animal, real or simulated, in order.
+
+    Attributes
+    ----------
+    lap : ndarray of int32, shape (n_sequences,)
+        The lap after or in which each was replayed, from 0.
+    location : ndarray of int32, shape (n_sequences,)
+        Where the animal was; -1 if unknown.
+    states : Lists
+        The places of each, in the order of replay.
+    event : ndarray of int64, shape (n_sequences,)
+        The number of the event that it belongs to.
+    """
+
+    lap: NDArray[np.int32]
+    location: NDArray[np.int32]
+    states: Lists
+    event: NDArray[np.int64]
+
+    def take(self, numbers: NDArray[np.int64]) -> Replayed:
+        """Select sequences by their numbers."""
+        return Replayed(
+            self.lap[numbers], self.location[numbers], self.states.take(numbers),
+            self.event[numbers],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The places of a track, the moves between neighbours, and what they meant to the animal.
+
+    Attributes
+    ----------
+    distance : ndarray of float64, shape (n_places, n_places)
+        Number of moves between two places on the shortest path; the largest known number plus one
+        where there is none.
+    move : ndarray of int32, shape (n_places, n_places)
+        The number of each move to a neighbour, from 0; -1 for other pairs.
+    ends : ndarray of int32, shape (n_moves, 2)
+        The two places of each move.
+    last_made : ndarray of int32, shape (n_laps, n_moves)
+        The latest lap, up to each lap, in which a move was made; -1 if in none.
+    n_made : ndarray of float64, shape (n_laps, n_moves)
+        How often each move had been made at the end of each lap.
+    goal : ndarray of int32, shape (n_laps,)
+        The place that paid most up to the end of each lap, the latest if several did; -1 if none.
+    """
+
+    distance: NDArray[np.float64]
+    move: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    last_made: NDArray[np.int32]
+    n_made: NDArray[np.float64]
+    goal: NDArray[np.int32]
+
+    @property
+    def n_places(self) -> int:
+        """Number of places."""
+        return len(self.distance)
+
+    @property
+    def n_moves(self) -> int:
+        """Number of moves to a neighbour, both directions counted."""
+        return len(self.ends)
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayingAnimal:
+    """An animal's moves and its replay, checked and ready for all accounts.
+
+    Attributes
+    ----------
+    name : str
+        Its name in tables and figures.
+    log : EventLog
+        Its moves alone; `mdp` is its world.
+    experience : RecordedExperience
+        The same, in the form that learners are fed with.
+    pauses : pandas.DataFrame
+        `step, phase`: where an account may replay.
+    detection : Detection
+        What counts as a sequence, of the animal and of accounts.
+    replayed : Replayed
+        The sequences that it replayed.
+    notes : tuple of str
+        What was read, and what was left out.
+    """
+
+    name: str
+    log: EventLog
+    experience: RecordedExperience
+    pauses: pd.DataFrame
+    detection: Detection
+    replayed: Replayed
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def graph(self) -> nx.Graph:
+        """The track: places and which of them are neighbours."""
+        return graph_of_log(self.log)
+
+    @cached_property
+    def track(self) -> Track:
+        """The track in arrays."""
+        return Track.of(self.graph)
+
+    @cached_property
+    def places(self) -> Places:
+        """The places, and what they meant to the animal lap by lap."""
+        return _places(self.log, self.track)
+
+    @property
+    def lap_of_step(self) -> NDArray[np.int32]:
+        """The lap of each step, shape (n_steps,), from 0."""
+        return _laps(self.log.columns("steps"))
+
+    @property
+    def has_two_ways(self) -> bool:
+        """Whether any move leads back to where another comes from."""
+        ends = self.log.mdp.to_networkx() if self.log.mdp is not None else self.graph
+        return any(ends.has_edge(there, here) for here, there in ends.edges() if here != there)
+
+    def found(self, reactivated: Columns) -> Replayed:
+        """Find the sequences in reactivated places, by the same criteria for animal and model."""
+        rows, states = runs_along(reactivated, self.track, self.detection)
+        step = reactivated["step"][rows]
+        laps = self.lap_of_step
+        lap = np.where(step < 0, 0, laps[np.clip(step, 0, len(laps) - 1)]).astype(np.int32)
+        return Replayed(lap, reactivated["location"][rows], states, reactivated["event"][rows])
+
+    def digest(self) -> str:
+        """Return the SHA-256 digest of moves, rewards, criteria and sequences."""
+        steps = self.experience.given.steps
+        content = hashlib.sha256(np.ascontiguousarray(steps).tobytes())
+        for part in (self.replayed.lap, self.replayed.states.flat, self.replayed.states.begin):
+            content.update(np.ascontiguousarray(part).tobytes())
+        content.update(repr(tuple(self.detection)).encode())
+        return content.hexdigest()
+
+
+def replaying_animals(
+    log: EventLog | Logged,
+    paths: pd.DataFrame | None = None,
+    *,
+    name: str = "animal",
+    rewards: Mapping[int, float] | pd.DataFrame | None = None,
+    detection: Detection = Detection(),  # noqa: B008 (immutable)
+) -> list[ReplayingAnimal]:
+    """Prepare the animals of a log for inference; each of its runs is an animal.
+
+    `paths` are decoded places as in :func:`analyses.place_sequences`; without them the replay is
+    that of the log's own backups. `rewards` are those of `explain`.
+    """
+    log, found = log_of(log), []
+    runs = runs_of(log)
+    for run, reactivated in reactivations_by_run(log, paths):
+        own = name if len(runs) == 1 else f"{name}_{run}"
+        found.append(_animal(own, log, run, reactivated, rewards, detection))
+    return found
+
+
+def experienced_animal(
+    log: EventLog,
+    *,
+    name: str = "animal",
+    rewards: Mapping[int, float] | pd.DataFrame | None = None,
+    detection: Detection = Detection(),  # noqa: B008 (immutable)
+) -> ReplayingAnimal:
+    """Prepare the laps of an animal that has not replayed anything yet."""
+    nothing = pd.DataFrame({"step": [0], "states": [[]]}).iloc[:0]
+    [(run, reactivated)] = reactivations_by_run(log, nothing)
+    return _experienced(name, of_run(log, "steps", run), log.mdp, reactivated, rewards, detection)
+
+
+def _animal(
+    name: str,
+    log: EventLog,
+    run: int,
+    reactivated: Columns,
+    rewards: Mapping[int, float] | pd.DataFrame | None,
+    detection: Detection,
+) -> ReplayingAnimal:
+    steps = of_run(log, "steps", run)
+    animal = _experienced(name, steps, log.mdp, reactivated, rewards, detection)
+    replayed, notes = animal.found(reactivated), []
+    n_found, n_events = len(replayed.lap), len(np.unique(reactivated["event"]))
+    if n_found < 1:
+        raise ValueError(
+            f"{name} has {n_events} replay events, but no sequence of {detection.min_length} or "
+            "more neighbouring places: there is nothing to explain."
+        )
+    notes.append(
+        f"{name}: {n_found:,} sequences of {detection.min_length} or more places in {n_events:,} "
+        f"replay events, and {len(steps['step']):,} moves in {len(animal.places.goal):,} laps."
+    )
+    if n_found > _MOST_SEQUENCES:
+        kept = np.linspace(0, n_found - 1, _MOST_SEQUENCES).astype(np.int64)
+        replayed = replayed.take(kept)
+        notes.append(f"{name}: {_MOST_SEQUENCES:,} of these, evenly spaced in time, are explained.")
+    return replace(animal, replayed=replayed, notes=tuple(notes))
+
+
+def _experienced(
+    name: str,
+    steps: Columns,
+    mdp: MDP | None,
+    reactivated: Columns,
+    rewards: Mapping[int, float] | pd.DataFrame | None,
+    detection: Detection,
+) -> ReplayingAnimal:
+    """Check the moves of an animal; `reactivated` says when it rested."""
+    if not len(steps["step"]):
+        raise ValueError(f"{name} has no moves: an account can replay only what it experienced.")
+    world = mdp if mdp is not None else _world_of(steps, name)
+    if world.n_states > _MOST_PLACES:
+        raise ValueError(
+            f"The world of {name} has {world.n_states} states; inference takes at most "
+            f"{_MOST_PLACES}. Make the states larger."
+        )
+    table = _transitions(steps, world, _paid(steps, rewards, world, name))
+    own = {key: table[key].to_numpy() for key in table}
+    moves = EventLog(
+        {"steps": {key: own[key] for key in _KEPT} | {"time": steps["time"]}}, mdp=world
+    )
+    n_rest = _rests(moves.columns("steps"), reactivated)
+    experience = RecordedExperience.of(
+        table, n_states=world.n_states, n_actions=world.n_actions, mdp=world, rest=n_rest
+    )
+    empty = Replayed(*(np.empty(0, np.int32),) * 2, Lists.of([]), np.empty(0, np.int64))
+    pauses = _pauses(moves.columns("steps"), n_rest)
+    return ReplayingAnimal(name, moves, experience, pauses, detection, empty)
+
+
+_KEPT = ("state", "action", "reward", "next_state", "terminated", "truncated")
+
+
+def _transitions(steps: Columns, world: MDP, reward: NDArray[np.float64]) -> pd.DataFrame:
+    """Make the table that learners are fed with; each action is one that leads where it led."""
+    state, next_state = steps["state"], steps["next_state"]
+    rows = world.transition_rows()
+    leads = dict(
+        zip(
+            zip((rows // world.n_actions).tolist(), world.successor.tolist(), strict=True),
+            (rows % world.n_actions).tolist(),
+            strict=True,
+        )
+    )
+    given = set(zip(rows.tolist(), world.successor.tolist(), strict=True))
+    action = steps["action"].astype(np.int64)
+    for row, (here, there) in enumerate(zip(state.tolist(), next_state.tolist(), strict=True)):
+        if (here * world.n_actions + int(action[row]), there) in given and action[row] >= 0:
+            continue
+        if (here, there) not in leads:
+            raise ValueError(
+                f"Move {row} goes from state {here} to state {there}, which the world "
+                f"{world.name!r} does not allow."
+            )
+        action[row] = leads[here, there]
+    ended = steps["terminated"] | steps["truncated"]
+    joins = next_state[:-1] == state[1:]
+    truncated = steps["truncated"].copy()
+    truncated[:-1] |= ~joins & ~ended[:-1]
+    return pd.DataFrame(
+        {
+            "state": state, "action": action, "reward": reward, "next_state": next_state,
+            "terminated": steps["terminated"], "truncated": truncated,
+            "next_action": np.append(action[1:], 0),
+        }
+    )  # fmt: skip
+
+
+def _paid(
+    steps: Columns, rewards: Mapping[int, float] | pd.DataFrame | None, world: MDP, name: str
+) -> NDArray[np.float64]:
+    """Return the reward of each step: as given, else as the log has it."""
+    reward = np.array(steps["reward"], dtype=np.float64)
+    if rewards is None:
+        unknown = np.isnan(reward)
+        if unknown.all():
+            raise ValueError(
+                f"{name} has no rewards, which most accounts learn from. Give what each state paid "
+                "when it was entered, rewards={state: amount}, or a table of `step` and `reward`."
+            )
+        return np.nan_to_num(reward)
+    if isinstance(rewards, pd.DataFrame):
+        table = check_table(rewards, ["step", "reward"], "rewards")
+        paid = np.zeros(len(reward))
+        for row, step in enumerate(table["step"].tolist()):
+            number = check_whole("A step of rewards", step, at_most=len(reward) - 1)
+            amount = check_number("A reward", table["reward"].iloc[row])
+            paid[number] += amount
+        return paid
+    if not isinstance(rewards, Mapping):
+        raise TypeError(f"rewards must map states to amounts, got {shown(rewards)}.")
+    paid = np.zeros(world.n_states)
+    for state, amount in rewards.items():
+        known = check_whole("A state of rewards", state, at_most=world.n_states - 1)
+        paid[known] = check_number(f"The reward of state {state}", amount)
+    entered: NDArray[np.float64] = paid[steps["next_state"]]
+    return np.where(steps["state"] == steps["next_state"], 0.0, entered)
+
+
+def _world_of(steps: Columns, name: str) -> MDP:
+    """Make a world of the moves that an animal made, and of their reverse."""
+    pairs = np.unique(np.column_stack((steps["state"], steps["next_state"])), axis=0)
+    graph = nx.Graph()
+    graph.add_nodes_from(range(int(pairs.max()) + 1))
+    graph.add_edges_from(pair for pair in pairs.tolist() if pair[0] != pair[1])
+    return MDP.from_networkx(graph, name=name)
+
+
+def _laps(steps: Columns) -> NDArray[np.int32]:
+    ended = (steps["terminated"] | steps["truncated"]).astype(np.int32)
+    laps: NDArray[np.int32] = np.cumsum(np.insert(ended, 0, 0)[:-1], dtype=np.int32)
+    return laps
+
+
+def _rests(steps: Columns, reactivated: Columns) -> dict[int, int]:
+    """Count the pauses of rest after each lap: as many as the animal has events of rest there."""
+    is_rest = reactivated["phase"] == PHASES.index("rest")
+    events = np.unique(
+        np.column_stack((reactivated["step"][is_rest], reactivated["event"][is_rest])), axis=0
+    )
+    ended = steps["terminated"] | steps["truncated"]
+    counts: dict[int, int] = {}
+    for step in events[:, 0].tolist():
+        ends = np.flatnonzero(ended[: step + 1])
+        if len(ends):
+            row = int(ends[-1]) + 1
+            counts[row] = counts.get(row, 0) + 1
+    return counts
+
+
+def _pauses(steps: Columns, n_rest: Mapping[int, int]) -> pd.DataFrame:
+    """List where controls may replay: at the end of a lap, at rest after it, before the next."""
+    rows: list[tuple[int, str]] = []
+    ended = np.flatnonzero(steps["terminated"] | steps["truncated"])
+    for end in ended.tolist():
+        rows += [(end, "episode_end"), *[(end, "rest")] * n_rest.get(end + 1, 0)]
+        if end < len(steps["state"]) - 1:
+            rows.append((end, "start"))
+    return pd.DataFrame(rows, columns=["step", "phase"])
+
+
+def _places(log: EventLog, track: Track) -> Places:
+    steps: dict[str, Any] = dict(log.columns("steps"))
+    n_places = max(int(max(track.graph, default=0)) + 1, log.mdp.n_states if log.mdp else 0)
+    pairs = np.array([*track.graph.edges], dtype=np.int64).reshape(-1, 2)
+    ends = np.vstack((pairs, pairs[:, ::-1]))
+    ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
+    move = np.full((n_places, n_places), -1, dtype=np.int32)
+    move[ends[:, 0], ends[:, 1]] = np.arange(len(ends))
+    links = sparse.csr_array(
+        (np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n_places, n_places)
+    )
+    distance = csgraph.shortest_path(links, unweighted=True)
+    known = np.isfinite(distance)
+    distance = np.where(known, distance, distance[known].max(initial=0.0) + 1.0)
+
+    laps = _laps(steps)
+    n_laps = int(laps[-1]) + 1
+    made = move[steps["state"], steps["next_state"]]
+    is_move = made >= 0
+    n_made = np.zeros((n_laps, len(ends)))
+    np.add.at(n_made, (laps[is_move], made[is_move]), 1.0)
+    last_made = np.where(n_made > 0, np.arange(n_laps)[:, None], -1)
+    last_made = np.maximum.accumulate(last_made, axis=0).astype(np.int32)
+    paid = np.zeros((n_laps, n_places))
+    np.add.at(paid, (laps, steps["next_state"]), steps["reward"])
+    goal = np.full(n_laps, -1, dtype=np.int32)
+    latest = -1
+    for lap in range(n_laps):
+        if paid[lap].max() > 0:
+            latest = int(np.argmax(paid[lap]))
+        goal[lap] = latest
+    return Places(
+        distance, move, ends.astype(np.int32), last_made, np.cumsum(n_made, axis=0), goal
+    )  # fmt: skip

@@ -1,0 +1,126 @@
+"""Features of an animal's replay: a few numbers, each with a name, that tell accounts apart.
+
+Each sequence is described by its shape and by what its places and moves had meant to the animal;
+the features are the mean, the standard deviation and quantiles of these over all sequences
+(``MEASURES``), and how often each place is a beginning or an end, and each move is made.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.inference.animals import Places, Replayed
+
+__all__ = ["MEASURES", "measure", "replay_features"]
+
+MEASURES = {
+    "length": "number of places",
+    "different": "share of its places that are different",
+    "turns": "share of moves that go back to the place before",
+    "from_animal": "moves from the animal to its first place",
+    "to_animal": "moves from its last place to the animal",
+    "approach": "by how many moves it comes nearer to the animal",
+    "forward": "share of moves that had been made in this direction only",
+    "backward": "share of moves that had been made in the other direction only",
+    "never": "share of moves that had been made in neither direction",
+    "age": "laps since its moves were last made, in either direction",
+    "frequency": "logarithm of how often its moves had been made, in either direction",
+    "from_goal": "moves from the place that paid most to its first place",
+    "to_goal": "moves from its last place to the place that paid most",
+}
+"""What is measured of each sequence."""
+
+_QUANTILES = (0.1, 0.5, 0.9)
+
+
+def measure(replayed: Replayed, places: Places) -> pd.DataFrame:
+    """Measure each sequence; the columns are those of ``MEASURES``.
+
+    Examples
+    --------
+    >>> from analyses.inference.animals import replaying_animals
+    >>> from replay.log.event_log import EventLog
+    >>> steps = {"state": [0, 1, 2], "next_state": [1, 2, 3], "reward": [0.0, 0.0, 1.0],
+    ...          "terminated": [False, False, True]}
+    >>> paths = pd.DataFrame({"step": [2], "states": [[3, 2, 1, 0]]})
+    >>> [rat] = replaying_animals(EventLog({"steps": steps}), paths)
+    >>> found = measure(rat.replayed, rat.places)
+    >>> found[["length", "backward", "from_animal", "from_goal"]].to_numpy().tolist()
+    [[4.0, 1.0, 0.0, 0.0]]
+    """
+    states, lap = replayed.states, replayed.lap
+    n, length = len(lap), states.length
+    first, last = states.flat[states.begin[:-1]], states.flat[states.begin[1:] - 1]
+    owner = states.owner
+    is_move = owner[1:] == owner[:-1]
+    of_move, here, there = owner[1:][is_move], states.flat[:-1][is_move], states.flat[1:][is_move]
+    move, back = places.move[here, there], places.move[there, here]
+
+    def mean_of(values: NDArray[np.generic]) -> NDArray[np.float64]:
+        total = np.bincount(of_move, values.astype(np.float64), minlength=n)
+        return np.asarray(total / (length - 1))
+
+    ahead_made, back_made = (
+        places.last_made[lap[of_move], move],
+        places.last_made[lap[of_move], back],
+    )
+    was_ahead, was_back = ahead_made >= 0, back_made >= 0
+    n_laps = len(places.last_made)
+    latest = np.maximum(ahead_made, back_made)
+    age = np.where(latest >= 0, lap[of_move] - latest, n_laps)
+    made = places.n_made[lap[of_move], move] + places.n_made[lap[of_move], back]
+    turn = (owner[2:] == owner[:-2]) & (states.flat[2:] == states.flat[:-2])
+    n_turns = np.bincount(owner[2:][turn], minlength=n)
+    where = replayed.location
+    from_animal = np.where(where >= 0, places.distance[where, first], np.nan)
+    to_animal = np.where(where >= 0, places.distance[where, last], np.nan)
+    goal = places.goal[lap]
+    return pd.DataFrame(
+        {
+            "length": length.astype(np.float64),
+            "different": states.n_different / length,
+            "turns": n_turns / (length - 1),
+            "from_animal": from_animal,
+            "to_animal": to_animal,
+            "approach": from_animal - to_animal,
+            "forward": mean_of(was_ahead & ~was_back),
+            "backward": mean_of(was_back & ~was_ahead),
+            "never": mean_of(~was_ahead & ~was_back),
+            "age": mean_of(age),
+            "frequency": mean_of(np.log1p(made)),
+            "from_goal": np.where(goal >= 0, places.distance[goal, first], np.nan),
+            "to_goal": np.where(goal >= 0, places.distance[goal, last], np.nan),
+        }
+    )
+
+
+def replay_features(replayed: Replayed, places: Places) -> dict[str, float]:
+    """Summarise all sequences; unknown values (such as a goal before any reward) become -1."""
+    measured = measure(replayed, places)
+    found: dict[str, float] = {}
+    for name in MEASURES:
+        values = measured[name].to_numpy()
+        known = values[~np.isnan(values)]
+        if not len(known):
+            known = np.array([-1.0])
+        found[f"mean of {name}"] = float(known.mean())
+        found[f"s.d. of {name}"] = float(known.std())
+        for share, value in zip(_QUANTILES, np.quantile(known, _QUANTILES).tolist(), strict=True):
+            found[f"{share:.0%} of {name}"] = value
+    states = replayed.states
+    n_places = places.n_places
+    owner = states.owner
+    is_move = owner[1:] == owner[:-1]
+    move = places.move[states.flat[:-1][is_move], states.flat[1:][is_move]]
+    first, last = states.flat[states.begin[:-1]], states.flat[states.begin[1:] - 1]
+    n_here = np.bincount(states.flat, minlength=n_places) + 1.0
+    for kind, count in (
+        ("begins at", np.bincount(first, minlength=n_places) / len(first)),
+        ("ends at", np.bincount(last, minlength=n_places) / n_here),
+    ):
+        found |= {f"{kind} {place}": share for place, share in enumerate(count.tolist())}
+    goes = np.bincount(move, minlength=places.n_moves) / n_here[places.ends[:, 0]]
+    names = [f"goes {here} to {there}" for here, there in places.ends.tolist()]
+    return found | dict(zip(names, goes.tolist(), strict=True))

@@ -1,0 +1,264 @@
+"""Bits per event: how well an account predicts where replay begins and how it goes on.
+
+In each lap, what an account replays gives the probability of each beginning, of each move to a
+neighbour, and of stopping; few simulated sequences are smoothed by those of all laps, and these by
+the track. The *ceiling* is a flexible model without a theory, which learns from the animal's own
+replay: how much structure there is to explain at all. The *walk* knows the track only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from analyses.inference.animals import Places, Replayed
+
+__all__ = ["ceiling_bits", "held_out_bits", "path_bits", "walk_bits"]
+
+_OF_TRACK, _OF_ALL_LAPS = 1.0, 5.0
+_LAPSE = 0.02
+_PENALTY = 1.0
+_N_FOLDS = 5
+
+
+class _Steps:
+    """The decisions of sequences: a beginning, moves, and a stop each, by lap."""
+
+    def __init__(self, replayed: Replayed, places: Places) -> None:
+        states = replayed.states
+        owner = states.owner
+        is_move = owner[1:] == owner[:-1]
+        here, there = states.flat[:-1][is_move], states.flat[1:][is_move]
+        self.lap, self.n = replayed.lap.astype(np.int64), len(replayed.lap)
+        self.first = states.flat[states.begin[:-1]].astype(np.int64)
+        self.last = states.flat[states.begin[1:] - 1].astype(np.int64)
+        self.of_move, self.move = owner[1:][is_move], places.move[here, there].astype(np.int64)
+
+
+def path_bits(simulated: Replayed, replayed: Replayed, places: Places) -> NDArray[np.float64]:
+    """Return log2 of the probability of each sequence of the animal, shape (n_sequences,).
+
+    Examples
+    --------
+    An account that always replays the same path is nearly sure of it:
+
+    >>> import pandas as pd
+    >>> from analyses.inference.animals import replaying_animals
+    >>> from replay.log.event_log import EventLog
+    >>> steps = {"state": [0, 1, 2], "next_state": [1, 2, 3], "reward": 1.0,
+    ...          "terminated": [False, False, True]}
+    >>> paths = pd.DataFrame({"step": 2, "states": [[3, 2, 1, 0]] * 50})
+    >>> [rat] = replaying_animals(EventLog({"steps": steps}), paths)
+    >>> float(path_bits(rat.replayed, rat.replayed, rat.places)[0].round(1))
+    -0.1
+    """
+    own, seen = _Steps(simulated, places), _Steps(replayed, places)
+    n_laps, n_places, n_moves = len(places.goal), places.n_places, places.n_moves
+    out = np.bincount(places.ends[:, 0], minlength=n_places)
+    # Moves come first, then the stop in each place; a choice is made among those of one place.
+    place_of = np.append(places.ends[:, 0], np.arange(n_places)).astype(np.int64)
+    even = np.asarray(1.0 / (1.0 + out[place_of]), dtype=np.float64)
+
+    goes = np.zeros((n_laps, n_moves + n_places))
+    np.add.at(goes, (own.lap[own.of_move], own.move), 1.0)
+    np.add.at(goes, (own.lap, n_moves + own.last), 1.0)
+    starts = np.zeros((n_laps, n_places))
+    np.add.at(starts, (own.lap, own.first), 1.0)
+
+    start = _smoothed(starts, np.zeros(n_places, dtype=np.int64), np.full(n_places, 1 / n_places))
+    go = _smoothed(goes, place_of, even)
+    walk_start, walk_go = 1.0 / n_places, even
+    log_start = np.log2((1 - _LAPSE) * start + _LAPSE * walk_start)
+    log_go = np.log2((1 - _LAPSE) * go + _LAPSE * walk_go)
+    bits = log_start[seen.lap, seen.first] + log_go[seen.lap, n_moves + seen.last]
+    of_moves = log_go[seen.lap[seen.of_move], seen.move]
+    return np.asarray(bits + np.bincount(seen.of_move, of_moves, minlength=seen.n))
+
+
+def _smoothed(
+    counts: NDArray[np.float64], group: NDArray[np.int64], even: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return probabilities within each group of columns, lap by lap, shape (n_laps, n_columns)."""
+    n_groups = int(group.max()) + 1
+    total = counts.sum(axis=0)
+    of_all = (total + _OF_TRACK * even) / (np.bincount(group, total, n_groups) + _OF_TRACK)[group]
+    by_lap = np.stack([np.bincount(group, row, n_groups) for row in counts])
+    return np.asarray((counts + _OF_ALL_LAPS * of_all) / (by_lap + _OF_ALL_LAPS)[:, group])
+
+
+def walk_bits(replayed: Replayed, places: Places) -> NDArray[np.float64]:
+    """Return log2 of the probability of each sequence under a walk along the track."""
+    seen = _Steps(replayed, places)
+    even = -np.log2(1.0 + np.bincount(places.ends[:, 0], minlength=places.n_places))
+    bits = -np.log2(places.n_places) + even[seen.last]
+    moved = even[places.ends[seen.move, 0]]
+    return np.asarray(bits + np.bincount(seen.of_move, moved, minlength=seen.n))
+
+
+def held_out_bits(bits: NDArray[np.float64], lap: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Average over the draws of an account, weighted by how well they predict other laps.
+
+    `bits` has shape (n_draws, n_sequences). Every second lap is predicted by draws that are
+    weighted by the laps between; returns shape (n_sequences,).
+    """
+    found = np.empty(bits.shape[1])
+    for part in (0, 1):
+        held = lap % 2 == part
+        weight = np.log(2) * bits[:, ~held].sum(axis=1)
+        weight = weight - logsumexp(weight)
+        found[held] = logsumexp(weight[:, None] + np.log(2) * bits[:, held], axis=0) / np.log(2)
+    return found
+
+
+def ceiling_bits(replayed: Replayed, places: Places) -> NDArray[np.float64]:
+    """Return log2 of the probability of each sequence under a model that learns from the others.
+
+    A regularised choice model: the next place (a neighbour, or a stop) by how often it was next in
+    other laps' replay, whether, how often and how long ago the move was made in each direction, and
+    whether it leads back, nearer to the animal, or nearer to the place that paid most; beginnings
+    likewise. It is fitted in four fifths of the laps and evaluated in the others.
+    """
+    seen = _Steps(replayed, places)
+    fold = np.unique(replayed.lap, return_inverse=True)[1] % _N_FOLDS
+    found = np.empty(seen.n)
+    for one in range(min(_N_FOLDS, fold.max() + 1)):
+        held = fold == one
+        train = replayed.take(np.flatnonzero(~held)) if (~held).any() else None
+        test = replayed.take(np.flatnonzero(held))
+        total = np.zeros(len(test.lap))
+        for options in (_beginnings, _continuations):
+            base = None if train is None else train
+            if base is None:
+                weights = np.zeros(options(test, test, places)[0].shape[2])
+            else:
+                weights = _fitted(*options(base, base, places)[:2])
+            values, chosen, owner = options(test, base, places)
+            scores = values @ weights
+            log_p = scores[np.arange(len(chosen)), chosen] - logsumexp(scores, axis=1)
+            total += np.bincount(owner, log_p, minlength=len(test.lap)) / np.log(2)
+        found[held] = total
+    return found
+
+
+_NEVER = -1e9  # the score of an option that does not exist
+
+
+def _fitted(values: NDArray[np.float64], chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Fit the weights of a choice model; the last feature marks options that do not exist."""
+    n, _, n_features = values.shape
+    rows = np.arange(n)
+
+    def loss(free: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        weights = np.append(free, 1.0)
+        scores = values @ weights
+        log_total = logsumexp(scores, axis=1)
+        share = np.exp(scores - log_total[:, None])
+        value = (log_total - scores[rows, chosen]).sum() + 0.5 * _PENALTY * (free**2).sum()
+        slope = np.einsum("ik,ikj->j", share, values) - values[rows, chosen].sum(axis=0)
+        return float(value), slope[:-1] + _PENALTY * free
+
+    found = minimize(loss, np.zeros(n_features - 1), jac=True, method="L-BFGS-B")
+    return np.append(found.x, 1.0)
+
+
+Options = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+"""Values of each option of each choice, the option chosen, and the sequence of each choice."""
+
+
+def _beginnings(replayed: Replayed, base: Replayed | None, places: Places) -> Options:
+    """Describe every place as a possible beginning of each sequence."""
+    seen, n_places = _Steps(replayed, places), places.n_places
+    counts = np.zeros(n_places) if base is None else _counts(base, places)[0]
+    own = np.zeros((seen.n, n_places))
+    if base is replayed:  # how often without the sequence itself
+        own[np.arange(seen.n), seen.first] = 1.0
+    near = np.where(
+        replayed.location[:, None] >= 0, places.distance[replayed.location], places.distance.max()
+    )
+    goal = places.goal[replayed.lap]
+    far = np.where(goal[:, None] >= 0, places.distance[goal], places.distance.max())
+    visits = np.zeros((len(places.goal), n_places))
+    for lap in range(len(places.goal)):
+        visits[lap] = np.bincount(places.ends[:, 1], places.n_made[lap], minlength=n_places)
+    values = np.stack(
+        [
+            np.log(counts - own + 1.0 / n_places), near == 0, near == 1, np.log1p(near),
+            far == 0, np.log1p(far), np.log1p(visits[replayed.lap]),
+            visits[replayed.lap] > 0, np.zeros((seen.n, n_places)),
+        ],
+        axis=2,
+    )  # fmt: skip
+    return values.astype(np.float64), seen.first, np.arange(seen.n)
+
+
+def _continuations(replayed: Replayed, base: Replayed | None, places: Places) -> Options:
+    """Describe each neighbour, and stopping, after each place of each sequence."""
+    states, n_moves = replayed.states, places.n_moves
+    owner = states.owner
+    here = states.flat.astype(np.int64)
+    order = np.argsort(places.ends[:, 0], kind="stable")
+    degree = np.bincount(places.ends[:, 0], minlength=places.n_places)
+    begin = np.concatenate(([0], np.cumsum(degree)))
+    width = int(degree.max()) + 1
+    slots = np.arange(width - 1)
+    exists = slots < degree[here][:, None]
+    move = np.where(exists, order[np.minimum(begin[here][:, None] + slots, n_moves - 1)], 0)
+    is_last = np.append(owner[1:] != owner[:-1], True)
+    before = np.where(np.append(True, owner[1:] != owner[:-1]), -1, np.roll(here, 1))
+    after = np.where(is_last, -1, np.roll(here, -1))
+    there = places.ends[move, 1]
+    chosen = np.where(is_last, width - 1, np.argmax(exists & (there == after[:, None]), axis=1))
+
+    lap = replayed.lap[owner][:, None]
+    back = places.move[there, here[:, None]]
+    n_ahead, n_back = places.n_made[lap, move], places.n_made[lap, back]
+    age = np.where(
+        places.last_made[lap, move] >= 0, lap - places.last_made[lap, move], len(places.goal)
+    )
+    location, goal = replayed.location[owner], places.goal[replayed.lap[owner]]
+
+    def nearer(to: NDArray[np.int32]) -> NDArray[np.float64]:
+        to = to.astype(np.int64)
+        gain = places.distance[to, here][:, None] - places.distance[to[:, None], there]
+        return np.where(to[:, None] >= 0, gain, 0.0)
+
+    counts = np.zeros(n_moves) if base is None else _counts(base, places)[1]
+    stops = np.zeros(places.n_places) if base is None else _counts(base, places)[2]
+    own_move, own_stop = np.zeros(move.shape), np.zeros(len(here))
+    if base is replayed:
+        own_move[np.arange(len(here)), np.minimum(chosen, width - 2)] = ~is_last
+        own_stop = is_last.astype(np.float64)
+    n = len(here)
+    done = np.arange(n) - states.begin[:-1][owner]
+    zeros = np.zeros((n, width - 1))
+    of_moves = np.stack(
+        [
+            np.log(counts[move] - own_move + 0.5), there == before[:, None], n_ahead > 0,
+            n_back > 0, np.log1p(n_ahead), np.log1p(n_back), np.log1p(age), nearer(location),
+            nearer(goal), zeros, zeros, zeros, zeros, np.where(exists, 0.0, _NEVER),
+        ],
+        axis=2,
+    )  # fmt: skip
+    none = np.zeros(n)
+    of_stop = np.stack(
+        [
+            np.log(stops[here] - own_stop + 0.5), *[none] * 8, np.ones(n), np.log1p(done),
+            (here == location).astype(float), (here == goal).astype(float),
+            none,
+        ],
+        axis=1,
+    )  # fmt: skip
+    values = np.concatenate((of_moves, of_stop[:, None]), axis=1)
+    return values.astype(np.float64), chosen, owner
+
+
+def _counts(replayed: Replayed, places: Places) -> tuple[NDArray[np.float64], ...]:
+    """Count beginnings by place, moves, and stops by place."""
+    seen = _Steps(replayed, places)
+    return (
+        np.bincount(seen.first, minlength=places.n_places).astype(np.float64),
+        np.bincount(seen.move, minlength=places.n_moves).astype(np.float64),
+        np.bincount(seen.last, minlength=places.n_places).astype(np.float64),
+    )

@@ -1,0 +1,349 @@
+"""Which account made these sequences: a classifier of simulated animals, calibrated and checked.
+
+The accounts are told apart by a forest of randomised trees over the features of simulated animals
+[1]_. Its votes are no probabilities; they become calibrated ones by a temperature that is fitted on
+animals that the trees have not seen. Accounts that the trees cannot tell apart are one *class*, and
+none of them is ever named alone. The account found must also pass a check of its own: the animal
+has to look like one of those that the account simulates (*misfit*), since otherwise a classifier
+names the least wrong of many wrong accounts.
+
+References
+----------
+.. [1] Pudlo et al. (2016), Reliable ABC model choice via random forests.
+   https://doi.org/10.1093/bioinformatics/btv684
+.. [2] Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks (section 4.2,
+   temperature scaling). https://proceedings.mlr.press/v70/guo17a.html
+.. [3] Raynal et al. (2019), ABC random forests for Bayesian parameter inference.
+   https://doi.org/10.1093/bioinformatics/bty867
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+
+__all__ = ["ModelChoice", "Simulations", "calibration_error", "class_name", "classes_of"]
+__all__ += ["forests", "parameter_intervals"]
+
+_N_FOLDS = 4
+_N_TREES = 400
+_LEAST_VOTE = 1e-3
+_TOLD_APART = 0.8
+_N_NEAREST = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Simulations:
+    """Simulated animals: one row for each.
+
+    Attributes
+    ----------
+    account : ndarray of str, shape (n_rows,)
+        The account that replayed.
+    draw : ndarray of int, shape (n_rows,)
+        The draw of its parameters; rows of one draw differ in what was sampled from its replay.
+    features : DataFrame, shape (n_rows, n_features)
+        Their features.
+    """
+
+    account: NDArray[np.object_]
+    draw: NDArray[np.int64]
+    features: pd.DataFrame
+
+    @property
+    def names(self) -> list[str]:
+        """The accounts that replayed anything, in the order in which they were given."""
+        return list(dict.fromkeys(self.account.tolist()))
+
+    def select(self, rows: NDArray[np.bool_]) -> Simulations:
+        """Select rows."""
+        return Simulations(self.account[rows], self.draw[rows], self.features[rows])
+
+
+class ModelChoice:
+    """A classifier of replaying animals by account, with calibrated probabilities.
+
+    Parameters
+    ----------
+    simulations : Simulations
+        Animals of at least two accounts, with at least eight draws each.
+    seed : int
+        Seed of the trees.
+
+    Attributes
+    ----------
+    accounts : list of str
+        The accounts that replayed anything.
+    classes : list of list of str
+        Accounts that cannot be told apart, and accounts alone.
+    unseen : ndarray of float64, shape (n_rows, n_classes)
+        Calibrated probabilities of the class of each simulated animal, from trees and a temperature
+        that have seen no animal of the same draw.
+    """
+
+    def __init__(self, simulations: Simulations, seed: int = 0) -> None:
+        self.simulations, self.seed = simulations, seed
+        self.accounts = simulations.names
+        if len(self.accounts) < 2:
+            raise ValueError(
+                f"Only {' '.join(self.accounts) or 'no account'} replays anything after these "
+                "moves: give at least two accounts that do."
+            )
+        number = {name: k for k, name in enumerate(self.accounts)}
+        self._truth = np.array([number[name] for name in simulations.account.tolist()])
+        self._values = simulations.features.to_numpy(dtype=np.float64)
+        # All accounts count alike, however many of their draws replay enough.
+        self._weight = 1.0 / np.bincount(self._truth)[self._truth]
+        fold = _folds(self._truth, simulations.draw, seed)
+        votes = np.empty((len(fold), len(self.accounts)))
+        for one in range(_N_FOLDS):
+            trees = self._fitted(fold != one)
+            votes[fold == one] = self._votes(trees, self._values[fold == one])
+        self.classes = classes_of(votes, self._truth, self.accounts)
+        of_account = {name: k for k, each in enumerate(self.classes) for name in each}
+        self._class = np.array([of_account[name] for name in self.accounts])
+        by_class, truth = self._by_class(votes), self._class[self._truth]
+        self.unseen = np.empty_like(by_class)
+        for one in range(_N_FOLDS):
+            other = fold != one
+            temperature = _temperature(by_class[other], truth[other], self._weight[other])
+            self.unseen[fold == one] = _calibrated(by_class[fold == one], temperature)
+        self._temperature = _temperature(by_class, truth, self._weight)
+        self._trees = self._fitted(np.ones(len(fold), dtype=bool))
+
+    def probabilities(self, features: pd.DataFrame) -> NDArray[np.float64]:
+        """Return the probability of each class, shape (n_rows, n_classes)."""
+        values = features[self.simulations.features.columns].to_numpy(dtype=np.float64)
+        return _calibrated(self._by_class(self._votes(self._trees, values)), self._temperature)
+
+    def misfit(self, features: pd.DataFrame, members: Sequence[str]) -> NDArray[np.float64]:
+        """Return the p of each row under a class: how often its own animals are as unusual.
+
+        An animal is unusual if its nearest simulated animals are far away. The p is that of a
+        conformal test, which is exact whatever the distance: if the animal came from the class, a p
+        of at most .05 has a probability of at most .05.
+        """
+        values = features[self.simulations.features.columns].to_numpy(dtype=np.float64)
+        own = np.isin(self.simulations.account, list(members))
+        scale = self._scale(own)
+        mine, rows, draw = self._values[own] * scale, values * scale, self._keys()[own]
+        usual = _remoteness(mine, draw, mine, draw)
+        _, first = np.unique(draw, return_index=True)
+        usual = usual[first]  # animals of one draw are not independent
+        found = _remoteness(rows, np.full(len(rows), -1), mine, draw)
+        above = (usual[None, :] >= found[:, None]).sum(axis=1)
+        return np.asarray((1 + above) / (1 + len(usual)))
+
+    def importance(self) -> pd.DataFrame:
+        """Return how much each feature serves to tell accounts apart, the most important first."""
+        shares = self._trees.feature_importances_
+        table = pd.DataFrame({"feature": self.simulations.features.columns, "importance": shares})
+        return table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+
+    def confusion(self) -> pd.DataFrame:
+        """Return which class is found for animals of each account: `truth, found, share`."""
+        found = np.argmax(self.unseen, axis=1)
+        names = [class_name(each) for each in self.classes]
+        rows = []
+        for k, name in enumerate(self.accounts):
+            shares = np.bincount(found[self._truth == k], minlength=len(names)) / np.count_nonzero(
+                self._truth == k
+            )
+            rows += [(name, other, share) for other, share in zip(names, shares, strict=True)]
+        return pd.DataFrame(rows, columns=["truth", "found", "share"])
+
+    def summary(self) -> dict[str, float]:
+        """Say how good the classifier is on animals that it has not seen.
+
+        `recovered`: the share whose class comes first; `sure`: of animals with a class above .9;
+        `right_if_sure`: of these, the share that is right; `calibration_error`: see
+        :func:`calibration_error`.
+        """
+        truth = self._class[self._truth]
+        right, most = self.unseen.argmax(axis=1) == truth, self.unseen.max(axis=1)
+        sure = most > 0.9
+        weight = self._weight / self._weight.sum()
+        n_sure = float(weight[sure].sum())
+        return {
+            "recovered": float(weight @ right),
+            "sure": n_sure,
+            "right_if_sure": float(weight[sure] @ right[sure]) / n_sure if n_sure else np.nan,
+            "calibration_error": calibration_error(most, right, weight),
+        }
+
+    def _fitted(self, rows: NDArray[np.bool_]) -> Any:
+        trees = forests().ExtraTreesClassifier(_N_TREES, min_samples_leaf=2, random_state=self.seed)
+        return trees.fit(self._values[rows], self._truth[rows], self._weight[rows])
+
+    def _votes(self, trees: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        votes = np.zeros((len(values), len(self.accounts)))
+        if len(values):
+            votes[:, trees.classes_] = trees.predict_proba(values)
+        return votes
+
+    def _by_class(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add up the votes for the accounts of each class."""
+        return np.stack(
+            [votes[:, self._class == k].sum(axis=1) for k in range(len(self.classes))], axis=1
+        )
+
+    def _keys(self) -> NDArray[np.int64]:
+        """Give each draw of each account a number, shape (n_rows,)."""
+        return np.asarray(self._truth * (1 + self.simulations.draw.max()) + self.simulations.draw)
+
+    def _scale(self, own: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Weigh each feature by its s.d. among these animals, or a tenth of that among all."""
+        spread = np.maximum(self._values[own].std(axis=0), 0.1 * self._values.std(axis=0))
+        return np.asarray(1.0 / np.where(spread > 0, spread, np.inf))
+
+
+def forests() -> Any:
+    """Import the forests of randomised trees, which are an optional dependency."""
+    try:
+        from sklearn import ensemble
+    except ImportError:
+        raise ImportError(
+            "To tell accounts apart needs scikit-learn: "
+            "pip install 'hippocampal-replay[inference]'."
+        ) from None
+    return ensemble
+
+
+def class_name(members: Sequence[str]) -> str:
+    """Name a class by all of its members."""
+    return " or ".join(members)
+
+
+def classes_of(
+    probabilities: NDArray[np.float64], truth: NDArray[np.int64], accounts: Sequence[str]
+) -> list[list[str]]:
+    """Group accounts that cannot be told apart.
+
+    Two accounts are told apart as often as the more probable of the two is the true one, on animals
+    of these two that the trees have not seen. Groups whose mean over all pairs is below .8 (a fair
+    coin has .5) are joined, the closest first.
+
+    Examples
+    --------
+    >>> coin = np.array([[0.5, 0.5, 0.0], [0.4, 0.6, 0.0], [0.6, 0.4, 0.0], [0.0, 0.1, 0.9]])
+    >>> classes_of(coin, np.array([0, 0, 1, 2]), ["a", "b", "c"])
+    [['a', 'b'], ['c']]
+    """
+    n = len(accounts)
+    apart = []
+    for one in range(n):
+        for other in range(one + 1, n):
+            margins = [
+                np.sign(probabilities[truth == a, a] - probabilities[truth == a, b])
+                for a, b in ((one, other), (other, one))
+            ]
+            apart.append(float(np.mean([(1 + np.mean(each)) / 2 for each in margins])))
+    groups = fcluster(linkage(np.array(apart), "average"), _TOLD_APART, criterion="distance")
+    found: dict[int, list[str]] = {}
+    for name, group in zip(accounts, groups.tolist(), strict=True):
+        found.setdefault(group, []).append(name)
+    return list(found.values())
+
+
+def calibration_error(
+    probability: NDArray[np.float64],
+    right: NDArray[np.bool_],
+    weight: NDArray[np.float64] | None = None,
+    n_bins: int = 10,
+) -> float:
+    """Return the expected calibration error: how far probabilities are from shares right.
+
+    Examples
+    --------
+    >>> calibration_error(np.array([0.9, 0.9, 0.6]), np.array([True, True, False])).__round__(3)
+    0.267
+    """
+    bins = np.minimum((probability * n_bins).astype(int), n_bins - 1)
+    weight = np.full(len(bins), 1 / max(len(bins), 1)) if weight is None else weight
+    gap = np.bincount(bins, weight * (right - probability), minlength=n_bins)
+    return float(np.abs(gap).sum())
+
+
+def parameter_intervals(
+    simulations: Simulations, parameters: pd.DataFrame, features: pd.DataFrame, seed: int = 0
+) -> pd.DataFrame:
+    """Infer the parameters of an account from an animal's features, with 90 % intervals [3]_.
+
+    `simulations` are those of one account, and `parameters` has a row for each of them. Trees
+    predict each parameter; draws weigh as often as they share a leaf with the animal. Returns
+    `parameter, median, low, high` and `prior_low, prior_high`, of numbers only.
+    """
+    values = simulations.features.to_numpy(dtype=np.float64)
+    row = features[simulations.features.columns].to_numpy(dtype=np.float64)[:1]
+    rows = []
+    for name in parameters:
+        known = parameters[name].to_numpy(dtype=np.float64)
+        kept = ~np.isnan(known)
+        if kept.sum() < 2 * _N_NEAREST or np.ptp(known[kept]) == 0:
+            continue
+        trees = forests().ExtraTreesRegressor(
+            _N_TREES, min_samples_leaf=_N_NEAREST, random_state=seed
+        )
+        trees.fit(values[kept], known[kept])
+        together = trees.apply(values[kept]) == trees.apply(row)
+        weight = (together / together.sum(axis=0)).mean(axis=1)
+        order = np.argsort(known[kept])
+        share = np.cumsum(weight[order])
+        at = np.minimum(np.searchsorted(share, [0.5, 0.05, 0.95]), len(share) - 1)
+        found = known[kept][order][at]
+        prior = np.quantile(known[kept], [0.05, 0.95])
+        rows.append((name, *found.tolist(), *prior.tolist()))
+    names = ["parameter", "median", "low", "high", "prior_low", "prior_high"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _folds(truth: NDArray[np.int64], draw: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    """Deal the draws of each account to the folds, so that no draw is in two of them.
+
+    By chance, since successive draws fill the space of parameters in turn.
+    """
+    rng, fold = np.random.default_rng(seed), np.empty(len(truth), dtype=np.int64)
+    for account in np.unique(truth):
+        own = truth == account
+        known, number = np.unique(draw[own], return_inverse=True)
+        fold[own] = rng.permutation(len(known))[number] % _N_FOLDS
+    return fold
+
+
+def _calibrated(votes: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+    scores = np.log(votes + _LEAST_VOTE) / temperature
+    return np.asarray(softmax(scores, axis=1))
+
+
+def _temperature(
+    votes: NDArray[np.float64], truth: NDArray[np.int64], weight: NDArray[np.float64]
+) -> float:
+    """Fit the temperature under which the true accounts are most probable."""
+    scores, rows = np.log(votes + _LEAST_VOTE), np.arange(len(truth))
+
+    def surprise(log_temperature: float) -> float:
+        chances = log_softmax(scores / np.exp(log_temperature), axis=1)
+        return -float(np.average(chances[rows, truth], weights=weight))
+
+    return float(np.exp(minimize_scalar(surprise, bounds=(-3.0, 2.0), method="bounded").x))
+
+
+def _remoteness(
+    rows: NDArray[np.float64],
+    row_draw: NDArray[np.int64],
+    others: NDArray[np.float64],
+    other_draw: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the mean distance to the nearest animals of other draws, shape (n_rows,)."""
+    square = (rows**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * rows @ others.T
+    square[row_draw[:, None] == other_draw] = np.inf
+    nearest = np.sort(np.maximum(square, 0.0), axis=1)[:, :_N_NEAREST]
+    return np.asarray(np.sqrt(nearest).mean(axis=1))

@@ -1,0 +1,106 @@
+"""Simulated replay: what an account would have replayed after the moves that an animal made.
+
+An account learns from the animal's own moves and rewards, and replays in its pauses: at the ends
+and beginnings of laps, and at rest where the animal rested. Of all that it replays, as many
+sequences are compared as the animal replayed in and after each lap, so that *when* an account
+replays, and how much, says nothing for or against it.
+
+Decoded places are sometimes wrong. Each place that a simulated animal reactivates is replaced, with
+the probability that the recording has, before sequences are found, so that a classifier learns from
+sequences that are as broken as those of the recording.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.findings.accounts import Account
+from analyses.findings.controls import CONTROLS, replay_of_control
+from analyses.findings.priors import Parameter
+from analyses.inference.animals import Replayed, ReplayingAnimal
+from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
+from analyses.sequences.runs import Columns
+from replay.learners import find_learner
+from replay.simulation.driver import LogWriter
+
+_MOST_CONSIDERED = 5000
+_FAR = 2**20  # more than there are laps
+
+__all__ = ["as_many", "misread", "simulate_replay"]
+
+
+def simulate_replay(
+    animal: ReplayingAnimal,
+    account: Account,
+    params: dict[str, Parameter],
+    seeds: np.random.SeedSequence,
+    *,
+    wrong_places: float = 0.0,
+) -> Replayed:
+    """Simulate all sequences that an account replays after an animal's moves."""
+    replay_seed, noise_seed = seeds.spawn(2)
+    reactivated: Columns
+    if account.is_control:
+        rng = np.random.default_rng(replay_seed)
+        control = CONTROLS[account.generator]
+        paths = replay_of_control(control, params, animal.log, animal.pauses, animal.graph, rng)
+        [(_, reactivated)] = reactivations_by_run(animal.log, paths)
+    else:
+        if "reversible" in params and not animal.has_two_ways:
+            params = params | {"reversible": False}  # no move leads back
+        learner = find_learner(account.generator, params)
+        writer = LogWriter("replay", learner, animal.log.mdp)
+        seed = int(replay_seed.generate_state(1)[0])
+        reactivated = reactivated_by(
+            animal.experience.feed_to(learner, writer, seed).columns("backups")
+        )
+    if wrong_places:
+        rng = np.random.default_rng(noise_seed)
+        reactivated = misread(reactivated, wrong_places, animal.places.n_places, rng)
+    return animal.found(reactivated)
+
+
+def misread(reactivated: Columns, share: float, n_places: int, rng: np.random.Generator) -> Columns:
+    """Replace a share of reactivated places by any place; equal neighbours become one."""
+    place = reactivated["place"].copy()
+    wrong = rng.random(len(place)) < share
+    place[wrong] = rng.integers(n_places, size=np.count_nonzero(wrong))
+    event = reactivated["event"]
+    is_new = np.ones(len(place), dtype=bool)
+    is_new[1:] = (place[1:] != place[:-1]) | (event[1:] != event[:-1])
+    return {name: values[is_new] for name, values in {**reactivated, "place": place}.items()}
+
+
+def as_many(
+    simulated: Replayed, laps: NDArray[np.int32], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Choose, for each sequence of the animal, a simulated one of the same lap or the nearest one.
+
+    `laps` are those of the animal's sequences, ascending. Each simulated sequence is chosen once as
+    long as there are enough of them.
+
+    Examples
+    --------
+    >>> from analyses.sequences.sequences import Lists
+    >>> none = np.zeros(3, dtype=np.int64)
+    >>> made = Replayed(np.array([0, 0, 5]), none, Lists.of([[1, 2], [2, 1], [3, 4]]), none)
+    >>> sorted(as_many(made, np.array([0, 4, 4]), np.random.default_rng(1)).tolist())
+    [0, 1, 2]
+    """
+    n_made = len(simulated.lap)
+    if not n_made:
+        return np.empty(0, dtype=np.int64)
+    order = rng.permutation(n_made)[:_MOST_CONSIDERED]
+    lap = simulated.lap[order].astype(np.int64)
+    n_used = np.zeros(len(lap), dtype=np.int64)
+    chosen: list[NDArray[np.int64]] = []
+    for own, n in zip(*np.unique(laps, return_counts=True), strict=True):
+        left = int(n)
+        while left:
+            away = np.abs(lap - own) + n_used * _FAR
+            nearest = np.argsort(away, kind="stable")[:left]
+            n_used[nearest] += 1
+            chosen.append(order[nearest])
+            left -= len(nearest)
+    return np.concatenate(chosen)

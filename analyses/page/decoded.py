@@ -1,0 +1,140 @@
+"""The data of a page about a recording: the place sequences of its decoded replay."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.page.runs import ShownPiece, ShownRun, list_pieces
+from analyses.page.worlds import world_of_moves
+from analyses.recordings.kinds.pieces import experienced_pieces
+from analyses.sequences.experience import Experience
+from analyses.sequences.runs import of_run
+from analyses.tables import KINDS
+from replay.log.backups import PHASES
+from replay.log.event_log import EventLog
+
+__all__ = ["DecodedReplay", "decoded_run"]
+
+
+class DecodedReplay(Protocol):
+    """Decoded replay, such as :func:`analyses.recordings.find_replay.find_replay` returns."""
+
+    @property
+    def events(self) -> pd.DataFrame:
+        """Candidate events: `event, start_time, end_time` and `is_replay`."""
+
+    @property
+    def sequences(self) -> pd.DataFrame:
+        """Place sequences of replay: `event, kind, phase, location, step, length, states`."""
+
+    @property
+    def experience(self) -> EventLog:
+        """The animal's moves and their world."""
+
+    @property
+    def paths(self) -> pd.DataFrame:
+        """Decoded paths: `event, time, x, y`."""
+
+
+def decoded_run(decoded: DecodedReplay) -> ShownRun:
+    """Convert decoded replay for a page.
+
+    An attribute `name`, if there is one, is that of the animal.
+    """
+    log = decoded.experience
+    steps = of_run(log, "steps", 0)
+    if not len(steps["step"]):
+        raise ValueError("The recording has no move of the animal, so there is nothing to show.")
+    table = decoded.sequences.sort_values("event", kind="stable").reset_index(drop=True)
+    number, row, event = np.unique(
+        table["event"].to_numpy(dtype=np.int64), return_index=True, return_inverse=True
+    )
+    first = table.iloc[row]
+    events = {
+        "number": number,
+        "made": np.searchsorted(
+            steps["step"], first["step"].to_numpy(dtype=np.int64), side="right"
+        ),
+        "phase": np.array([PHASES.index(str(phase)) for phase in first["phase"]], dtype=np.int64),
+        "location": first["location"].to_numpy(dtype=np.int64),
+    }
+    sequences = {
+        "event": event,
+        "kind": np.array([KINDS.index(str(kind)) for kind in table["kind"]], dtype=np.int64),
+        "length": table["length"].to_numpy(dtype=np.int64),
+        "orientation": np.zeros(len(table), dtype=np.int64),
+    }
+    states = [np.asarray(path, dtype=np.int64) for path in table["states"]]
+    experience = Experience(steps)
+
+    def moves_of(row: int) -> list[str]:
+        return list(table["moves"].iloc[row]) if "moves" in table else []
+
+    def detail(chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+        shown = np.flatnonzero(chosen[event]) if len(event) else np.zeros(0, dtype=np.int64)
+        paths = [states[k] for k in shown.tolist()]
+        n_moves = np.array([len(path) - 1 for path in paths], dtype=np.int64)
+        of_event = (np.cumsum(chosen) - 1)[event[shown]]
+        n_events = int(chosen.sum())
+        total = np.append(0, np.cumsum(n_moves))
+        begin = total[:-1] - total[np.searchsorted(of_event, of_event)] if len(shown) else total[:0]
+        none = [np.zeros(0, dtype=np.int64)]
+        pieces = [
+            [ShownPiece(piece.end, piece.episode, piece.backward)
+             for piece in experienced_pieces(
+                 path.tolist(), experience, int(table["step"].iloc[k]), moves_of(k)
+             )]
+            for k, path in zip(shown.tolist(), paths, strict=True)
+        ]  # fmt: skip
+        moves = {
+            "event_moves": np.bincount(of_event, n_moves, minlength=n_events).astype(np.int64),
+            "event_sequences": np.bincount(of_event, minlength=n_events),
+            "move_from": np.concatenate([path[:-1] for path in paths] or none),
+            "move_to": np.concatenate([path[1:] for path in paths] or none),
+            "move_delay": np.zeros(int(n_moves.sum()), dtype=np.int64),
+            "sequence": shown,
+            "place": np.concatenate(
+                [at + np.arange(n) for at, n in zip(begin, n_moves, strict=True)] or none
+            ),
+        }
+        return {**moves, **list_pieces(pieces), **_decoded_paths(decoded, number[chosen])}
+
+    world, known = (log.mdp, True) if log.mdp is not None else (None, False)
+    if world is None:
+        world = world_of_moves(steps["state"], steps["next_state"])
+    n_replay = int(decoded.events["is_replay"].astype(bool).sum())
+    return ShownRun(
+        learner=str(getattr(decoded, "name", "")),
+        about={"candidate events": f"{len(decoded.events):,}", "replay": f"{n_replay:,}"},
+        world=world,
+        world_is_known=known,
+        steps=steps,
+        forgets=False,
+        events=events,
+        sequences=sequences,
+        detail=detail,
+        closed={} if log.mdp is None else log.closed,
+        decoded=True,
+    )
+
+
+def _decoded_paths(decoded: DecodedReplay, numbers: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """List the decoded positions and their times, in ms from the beginning of the event."""
+    paths = decoded.paths[decoded.paths["event"].isin(numbers)].sort_values(
+        ["event", "time"], kind="stable"
+    )
+    start = decoded.events.set_index("event")["start_time"]
+    begin = paths["event"].map(start).to_numpy(dtype=float)
+    return {
+        "event_samples": np.bincount(
+            np.searchsorted(numbers, paths["event"].to_numpy(dtype=np.int64)),
+            minlength=len(numbers),
+        ),
+        "path_ms": np.round(1000 * np.maximum(paths["time"].to_numpy(dtype=float) - begin, 0)),
+        "path_x": paths["x"].to_numpy(dtype=float),
+        "path_y": paths["y"].to_numpy(dtype=float),
+    }

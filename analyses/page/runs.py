@@ -1,0 +1,102 @@
+"""The data of a page about one agent: its steps, and its replay events with their sequences.
+
+All sequences are classified and counted at once; the moves of an event, and the pieces of
+experience of which its sequences are composed, are listed only for the events that a page shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.sequences.runs import Columns
+from replay.log.closed_moves import ClosedMoves
+from replay.worlds.mdp import MDP
+
+__all__ = ["ShownPiece", "ShownRun", "list_pieces"]
+
+
+class ShownPiece(NamedTuple):
+    """A piece of experience in a replayed path, in the order of replay.
+
+    Attributes
+    ----------
+    end : int
+        The move of the path after which it ends; it begins where the previous piece ends.
+    episode : int
+        The latest episode that contains it.
+    backward : bool
+        Whether it was run in the opposite direction.
+    """
+
+    end: int
+    episode: int
+    backward: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ShownRun:
+    """One agent, as a page shows it.
+
+    Attributes
+    ----------
+    learner : str
+        Name of the learner in the log, or of the animal; empty if it has none.
+    about : dict
+        Further facts for the reader: name -> value.
+    world : MDP
+        Its world.
+    world_is_known : bool
+        Whether the log holds its world; otherwise the world is made from the moves.
+    steps : dict of ndarray
+        The experience, columns of ``steps``.
+    forgets : bool
+        Whether the model is emptied at the end of each episode.
+    events : dict of ndarray, each of shape (n_events,)
+        `number` in the log; `made`, the number of steps made before; `phase` (number in
+        ``PHASES``); `location`.
+    sequences : dict of ndarray, each of shape (n_sequences,)
+        `event` (row in `events`), `kind` (number in ``KINDS``), `length` in states, and
+        `orientation` (0 unknown, 1 forward, 2 reverse).
+    detail : callable
+        ``detail(chosen)`` takes a flag for each event and returns what happens in the chosen ones,
+        as columns for `analyses.page.packing.pack`.
+    values : dict of ndarray
+        `made` and `value`, of shape (n_snapshots, n_states): the largest action value, NaN where
+        none was learned. Empty unless the log holds all backups.
+    closed : dict
+        Step -> the moves of the world that are closed from then on.
+    decoded : bool
+        Whether this is decoded replay, counted by place sequences rather than causal chains.
+    """
+
+    learner: str
+    about: dict[str, Any]
+    world: MDP
+    world_is_known: bool
+    steps: Columns
+    forgets: bool
+    events: Columns
+    sequences: Columns
+    detail: Callable[[NDArray[np.bool_]], dict[str, NDArray[Any]]]
+    values: Columns = field(default_factory=dict)
+    closed: ClosedMoves = field(default_factory=dict)
+    decoded: bool = False
+
+
+def list_pieces(pieces: Sequence[Sequence[ShownPiece]]) -> dict[str, NDArray[Any]]:
+    """Convert the pieces of sequences to columns.
+
+    Sequences have their number of pieces, `sequence_pieces`; each piece has the three others.
+    """
+    flat = [piece for each in pieces for piece in each]
+    return {
+        "sequence_pieces": np.array([len(each) for each in pieces], dtype=np.int64),
+        "piece_end": np.array([piece.end for piece in flat], dtype=np.int64),
+        "piece_episode": np.array([piece.episode for piece in flat], dtype=np.int64),
+        "piece_backward": np.array([piece.backward for piece in flat], dtype=np.int64),
+    }

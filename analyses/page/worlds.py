@@ -1,0 +1,149 @@
+"""The world of a page: the places of states, the connections between them, and their drawing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.page.packing import pack
+from analyses.plots.mdps import maze_cell_size, state_positions
+from analyses.plots.task_mazes import HALF_WIDTH
+from replay.log.closed_moves import ClosedMoves
+from replay.worlds.mazes import barriers, layout
+from replay.worlds.mdp import MDP
+
+__all__ = ["describe_world", "world_of_moves"]
+
+_MOST_LABELS = 5_000
+
+
+def describe_world(mdp: MDP, closed: ClosedMoves | None = None) -> dict[str, Any]:
+    """Describe how a world is drawn.
+
+    ``style`` is ``maze`` (walls, to scale), ``track`` (corridors, to scale) or ``graph`` (not to
+    scale); ``unit`` is the side of a cell or the width of a corridor, in cm. Packed are the places
+    ``x, y`` of states, the ends ``one, other`` of each line, ``start, terminal``, and the cells
+    ``wall_x, wall_y`` of walls. If moves are closed for some time (`closed`: step -> moves):
+    ``closed_from`` (steps), for each of these the numbers ``closed_states, closed_lines``, and
+    their concatenated lists ``closed_state`` (which cannot be entered) and ``closed_line``
+    (others).
+    """
+    place = state_positions(mdp)
+    closed = closed or {}
+    moves = _moves(mdp, closed)
+    pairs = np.unique(np.sort(moves, axis=1), axis=0)
+    starts = np.flatnonzero(mdp.start_probability)
+    columns: dict[str, NDArray[Any]] = {
+        "x": place[:, 0],
+        "y": place[:, 1],
+        "one": pairs[:, 0],
+        "other": pairs[:, 1],
+        "start": starts if len(starts) < 0.5 * mdp.n_states else starts[:0],
+        "terminal": np.flatnonzero(mdp.terminal),
+        **_closures(moves, pairs, closed),
+    }
+    cell = maze_cell_size(mdp)
+    if cell is not None:
+        style, unit = "maze", cell
+        columns["wall_y"], columns["wall_x"] = np.nonzero(layout(mdp))
+        shut = np.sort(barriers(mdp), axis=1)
+        size = (mdp.n_states, 1)  # what opens later is shown as closed until then
+        shut = shut[~np.isin(shut @ size, pairs @ size)]
+        columns["barrier_one"], columns["barrier_other"] = shut.T
+    else:
+        is_track = mdp.position is not None and (mdp.labels is not None or _leads_back(mdp))
+        style, unit = ("track", 2 * HALF_WIDTH) if is_track else ("graph", 0.0)
+    described: dict[str, Any] = {
+        "name": mdp.name, "n_states": mdp.n_states, "style": style, "unit": unit,
+    }  # fmt: skip
+    if mdp.labels is not None and mdp.n_states <= _MOST_LABELS:
+        described["labels"] = [_text(label) for label in mdp.labels]
+    return described | pack(columns)
+
+
+def _moves(mdp: MDP, closed: ClosedMoves) -> NDArray[np.int64]:
+    """List the moves between two states that are possible at some time."""
+    state, other = mdp.transition_rows() // mdp.n_actions, mdp.successor
+    closed_ones = [move for moves in closed.values() for move in moves]
+    parts = [np.column_stack((state, other)), np.array(closed_ones, dtype=np.int64).reshape(-1, 2)]
+    moves: NDArray[np.int64] = np.unique(np.concatenate(parts), axis=0)
+    moves = moves[moves[:, 0] != moves[:, 1]]
+    return moves
+
+
+def _closures(
+    moves: NDArray[np.int64], lines: NDArray[np.int64], closed: ClosedMoves
+) -> dict[str, NDArray[Any]]:
+    """List the states and lines that are closed from each step on.
+
+    A state that cannot be entered is closed, and so is a line between other states along which no
+    move is possible.
+    """
+    n_moves = {tuple(line): 0 for line in lines.tolist()}
+    ways_in: dict[int, set[int]] = {}
+    for here, there in moves.tolist():
+        n_moves[min(here, there), max(here, there)] += 1
+        ways_in.setdefault(there, set()).add(here)
+    number = {line: k for k, line in enumerate(n_moves)}
+    states, shut = [], []
+    for now in closed.values():
+        barred = set(now)
+        own = {there for _, there in now if all((here, there) in barred for here in ways_in[there])}
+        left = dict.fromkeys(((min(move), max(move)) for move in now if not own & {*move}), 0)
+        for here, there in barred:
+            if (min(here, there), max(here, there)) in left:
+                left[min(here, there), max(here, there)] += 1
+        states.append(sorted(own))
+        shut.append([number[line] for line, n in left.items() if n == n_moves[line]])
+    if not any(states) and not any(shut):
+        return {}
+    flat = [np.array([each for part in parts for each in part], dtype=np.int64)
+            for parts in (states, shut)]  # fmt: skip
+    return {
+        "closed_from": np.array([*closed], dtype=np.int64),
+        "closed_states": np.array([len(part) for part in states]),
+        "closed_lines": np.array([len(part) for part in shut]),
+        "closed_state": flat[0],
+        "closed_line": flat[1],
+    }
+
+
+def world_of_moves(state: NDArray[np.int32], next_state: NDArray[np.int32]) -> MDP:
+    """Make a world from the moves that were made, if the world itself is unknown.
+
+    It has no positions, and one action, which leads from a state to those that were entered from
+    it.
+    """
+    n_states = int(max(state.max(initial=0), next_state.max(initial=0))) + 1
+    moves = np.unique(np.column_stack((state, next_state)), axis=0)
+    leaves = np.bincount(moves[:, 0], minlength=n_states)
+    start = np.bincount(moves[:, 0], minlength=n_states).astype(float)
+    return MDP.from_transitions(
+        moves[:, 0],
+        np.zeros(len(moves), dtype=np.int64),
+        moves[:, 1],
+        1.0 / leaves[moves[:, 0]],
+        np.zeros(len(moves)),
+        start_probability=start / start.sum(),
+        terminal=leaves == 0,
+        action_names=["go"],
+        name="unknown",
+    )
+
+
+def _leads_back(mdp: MDP) -> bool:
+    """Whether some state can be reached again, unlike in a tree, whose positions have no scale."""
+    state = mdp.transition_rows() // mdp.n_actions
+    graph = nx.DiGraph(zip(state.tolist(), mdp.successor.tolist(), strict=True))
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    return not nx.is_directed_acyclic_graph(graph)
+
+
+def _text(label: object) -> str:
+    """Write a label for readers: a cell as x, y; a place along an edge by the edge's two ends."""
+    if isinstance(label, tuple) and len(label) == 3 and isinstance(label[2], int):
+        return f"{label[0]}\N{EN DASH}{label[1]} ({label[2]})"
+    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)

@@ -1,0 +1,266 @@
+"""Which account explains replay: probabilities of accounts, and what each of them predicts."""
+
+from __future__ import annotations
+
+from textwrap import fill
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analyses.plots.grids import add_note
+from analyses.plots.style import (
+    FULL_WIDTH,
+    INCH,
+    SMALL,
+    count_range,
+    label,
+    learner_looks,
+    new_figure,
+    styled,
+)
+from replay.checks import check_table
+
+__all__ = ["explained_sequences_figure", "explanation_figure", "identifiability_figure"]
+
+_MOST_ROWS, _MOST_ANIMALS, _MOST_LINES = 14, 4, 4
+_ROW, _LETTERS = 0.17, 34  # inches; letters of a name
+_CONTROL, _ACCOUNT = "#888888", "#0072b2"
+_LEVEL = 0.05
+
+
+def _names(text: str) -> str:
+    """Name a class by the labels of its accounts."""
+    return fill(" or ".join(label(name) for name in text.split(" or ")), _LETTERS)
+
+
+@styled
+def explanation_figure(
+    probabilities: pd.DataFrame, verdicts: pd.DataFrame, *, width_cm: float = FULL_WIDTH
+) -> Figure:
+    """Draw the probability of each class of accounts, and how well it predicts.
+
+    Parameters
+    ----------
+    probabilities, verdicts : DataFrame
+        The tables of these names that ``replay explain`` writes.
+    width_cm : float, default 17.5
+        Width of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> row = {"animal": "rat", "account": "sfma", "is_control": False, "probability": 0.9,
+    ...        "misfit": 0.5, "share_of_ceiling": 0.4}
+    >>> verdict = {"animal": "rat", "n_sequences": 80}
+    >>> figure = explanation_figure(pd.DataFrame([row]), pd.DataFrame([verdict]))
+    >>> [ax.get_xlabel() for ax in figure.axes]
+    ['Probability', 'Share of the ceiling']
+    """
+    needed = ["animal", "account", "is_control", "probability", "misfit", "share_of_ceiling"]
+    check_table(probabilities, needed, "probabilities")
+    check_table(verdicts, ["animal", "n_sequences"], "verdicts")
+    means = probabilities.groupby("account", sort=False)["probability"].mean()
+    order = means.sort_values(ascending=False, kind="stable").index[:_MOST_ROWS].tolist()
+    names = [_names(text) for text in order]
+    height = 0.8 + _ROW * (len(names) + sum(name.count("\n") for name in names) * 0.8)
+    figure = new_figure(width_cm / INCH, height)
+    left, right = figure.subplots(1, 2, sharey=True)
+    for row, text in enumerate(order):
+        own = probabilities[probabilities["account"] == text]
+        shift = np.linspace(-0.22, 0.22, len(own)) if len(own) > 1 else np.zeros(1)
+        colour = _CONTROL if own["is_control"].all() else _ACCOUNT
+        unfit = (own["misfit"] <= _LEVEL).to_numpy()
+        for ax, column in ((left, "probability"), (right, "share_of_ceiling")):
+            values = own[column].to_numpy(dtype=float)
+            ax.plot(values[~unfit], row + shift[~unfit], "o", color=colour, markersize=4)
+            ax.plot(values[unfit], row + shift[unfit], "x", color=colour, markersize=4)
+    left.set_yticks(range(len(names)), names, fontsize=SMALL)
+    left.invert_yaxis()
+    left.set_xlim(-0.03, 1.03)
+    left.set_xlabel("Probability")
+    right.set_xlabel("Share of the ceiling")
+    right.set_xlim(-0.55, 1.1)
+    right.axvline(0, color="0.7", linewidth=0.6, zorder=0)
+    right.axvline(1, color="0.7", linewidth=0.6, zorder=0)
+    right.tick_params(left=False)
+    for ax in (left, right):
+        ax.grid(axis="y", color="0.93", linewidth=0.6)
+        ax.set_axisbelow(True)
+    animals = count_range([verdicts["animal"].nunique()], "animal")
+    sequences = count_range(verdicts["n_sequences"].tolist(), "sequence")
+    each = " each" if len(verdicts) > 1 else ""
+    add_note(
+        figure,
+        f"{animals}, {sequences}{each}. A cross: the animal does not look like one of the class "
+        "(p of misfit at most .05). Grey: controls. Share of the ceiling: bits per held-out "
+        "sequence from a walk along the track (0) to a model that learns from the animal's own "
+        "replay (1); below -0.5 not shown.",
+    )
+    return figure
+
+
+@styled
+def explained_sequences_figure(
+    sequences: pd.DataFrame, verdicts: pd.DataFrame, *, width_cm: float = FULL_WIDTH
+) -> Figure:
+    """Draw which sequences decide: bits above the walk, added up over the session.
+
+    Parameters
+    ----------
+    sequences, verdicts : DataFrame
+        The tables ``explained`` and ``verdicts`` that ``replay explain`` writes.
+    width_cm : float, default 17.5
+        Width of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> rows = [{"animal": "rat", "account": name, "sequence": 0, "lap": 0, "bits": -k}
+    ...         for k, name in enumerate(["ceiling", "sfma", "walk"])]
+    >>> figure = explained_sequences_figure(pd.DataFrame(rows), pd.DataFrame({"animal": ["rat"]}))
+    >>> len(figure.axes[0].lines)
+    3
+    """
+    check_table(sequences, ["animal", "account", "sequence", "lap", "bits"], "sequences")
+    check_table(verdicts, ["animal"], "verdicts")
+    animals = verdicts["animal"].tolist()[:_MOST_ANIMALS]
+    n_columns = min(len(animals), 2)
+    n_rows = -(-len(animals) // n_columns)
+    figure = new_figure(width_cm / INCH, 2.3 * n_rows + 0.3)
+    panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel().tolist()
+    for ax in panels[len(animals) :]:
+        ax.remove()
+    for ax, animal in zip(panels, animals, strict=False):
+        _draw_session(ax, sequences[sequences["animal"] == animal], str(animal))
+    add_note(
+        figure,
+        "Rising: sequences that an account predicts better than a walk along the track does. The "
+        "ceiling is a model without a theory that learns from the animal's own replay in other "
+        "laps. Parameters of accounts are chosen in other laps, too."
+        + (f" The first {_MOST_ANIMALS} of {len(verdicts)} animals." if len(verdicts) > 4 else ""),
+    )
+    return figure
+
+
+def _draw_session(ax: Axes, own: pd.DataFrame, title: str) -> None:
+    table = own.pivot_table("bits", "sequence", "account", sort=False)
+    above = table.sub(table["walk"], axis=0).drop(columns="walk")
+    total = above.sum().sort_values(ascending=False)
+    accounts = [name for name in total.index if name != "ceiling"][:_MOST_LINES]
+    number = np.arange(1, len(above) + 1)
+    ax.plot(number, above["ceiling"].cumsum(), color="0.6", linestyle=(0, (4, 2)))
+    ax.axhline(0, color="0.8", linewidth=0.6, zorder=0)
+    looks = learner_looks(accounts)
+    lines = [("ceiling", float(total["ceiling"]), "0.4")]
+    for name in accounts:
+        look = {key: value for key, value in looks[name].items() if key != "label"}
+        ax.plot(number, above[name].cumsum(), **look)
+        lines.append((label(name), float(total[name]), str(look["color"])))
+    _write_ends(ax, lines, len(number))
+    ax.set_title(title)
+    ax.set_xlabel("Sequence, in order")
+    ax.set_ylabel("Bits above the walk")
+
+
+def _write_ends(ax: Axes, lines: list[tuple[str, float, str]], n: int) -> None:
+    """Write the name of each line at its end, one below the other where they meet."""
+    low, high = ax.get_ylim()
+    least, above = (high - low) * 0.075, np.inf
+    for name, value, colour in sorted(lines, key=lambda line: -line[1]):
+        above = min(value, above - least)
+        ax.annotate(
+            name, (n, above), xytext=(4, 0), textcoords="offset points", va="center",
+            fontsize=SMALL, color=colour, annotation_clip=False,
+        )  # fmt: skip
+
+
+@styled
+def identifiability_figure(
+    recovery: pd.DataFrame, confusion: pd.DataFrame, *, width_cm: float = FULL_WIDTH
+) -> Figure:
+    """Draw how many sequences a maze needs to tell accounts apart, and which it never tells.
+
+    Parameters
+    ----------
+    recovery, confusion : DataFrame
+        The tables of these names that ``replay identifiability`` writes.
+    width_cm : float, default 17.5
+        Width of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> recovery = pd.DataFrame({"n_sequences": [30], "recovered": 0.9, "sure": 0.5,
+    ...                          "right_if_sure": 1.0})
+    >>> confusion = pd.DataFrame({"n_sequences": [30], "truth": "sfma", "found": "sfma",
+    ...                           "share": 1.0})
+    >>> len(identifiability_figure(recovery, confusion).axes)
+    2
+    """
+    check_table(recovery, ["n_sequences", "recovered", "sure", "right_if_sure"], "recovery")
+    check_table(confusion, ["n_sequences", "truth", "found", "share"], "confusion")
+    most = confusion[confusion["n_sequences"] == confusion["n_sequences"].max()]
+    truths = list(dict.fromkeys(most["truth"]))
+    found = list(dict.fromkeys(most["found"]))
+    names = [_names(text) for text in found]
+    height = max(2.4, 0.6 + _ROW * len(truths) + 0.14 * max(map(len, names)) * 0.45)
+    figure = new_figure(width_cm / INCH, height)
+    left, right = figure.subplots(1, 2, width_ratios=(1, 2.2))
+    for column, text, style in (
+        ("recovered", "class comes first", "-o"),
+        ("sure", "probability above .9", "--s"),
+        ("right_if_sure", "of these: right", ":^"),
+    ):
+        left.plot(
+            recovery["n_sequences"], recovery[column], style, color="k", markersize=3, label=text
+        )
+    left.set_xscale("log")
+    left.set_xticks(recovery["n_sequences"].tolist(), recovery["n_sequences"].map(str).tolist())
+    left.minorticks_off()
+    left.set_ylim(0, 1.03)
+    left.set_xlabel("Sequences of an animal")
+    left.set_ylabel("Share of simulated animals")
+    left.legend(loc="lower right")
+    shares = most.pivot_table("share", "truth", "found", sort=False).loc[truths, found]
+    right.imshow(shares.to_numpy(float), cmap="Greys", vmin=0, vmax=1, aspect="auto")
+    for (y, x), share in np.ndenumerate(shares.to_numpy(float)):
+        if share >= _LEVEL:
+            text = right.text(x, y, f"{100 * share:.0f}", ha="center", va="center", fontsize=SMALL)
+            text.set_color("white" if share > 0.6 else "black")
+    right.set_xticks(range(len(found)), names, rotation=90, fontsize=SMALL)
+    right.set_yticks(range(len(truths)), [label(name) for name in truths], fontsize=SMALL)
+    right.tick_params(length=0)
+    right.set_xlabel("Found")
+    right.set_ylabel("True")
+    add_note(
+        figure,
+        f"Right: % of simulated animals with {most['n_sequences'].iloc[0]} sequences; accounts "
+        "joined by or cannot be told apart. Numbers below 5 are omitted.",
+    )
+    return figure

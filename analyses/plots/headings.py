@@ -1,0 +1,74 @@
+"""How often the direction of replay is told, by the number of cells and how much they differ."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analyses.plots.grids import fitting_columns, grid
+from analyses.plots.layers import draw_curves
+from analyses.plots.style import FULL_WIDTH, Look, own_looks, styled
+from replay.checks import check_table
+
+__all__ = ["headings_figure"]
+
+_COLOURS = ("#d55e00", "#e69f00", "#009e73", "#0072b2", "#cc79a7")
+_MARKERS = ("o", "s", "^", "D", "v")
+_TITLES = {"right": "Told right", "wrong": "Told wrong", "ambiguous": "Ambiguous"}
+
+
+@styled
+def headings_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
+    """Make the figure of the study of headings: one panel for each outcome.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        ``headings.csv``.
+    width_cm : float, default 17.5
+        Width of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"n_cells": 50, "other_rate": [0.1, 1.0], "outcome": "right",
+    ...                       "mean": [0.9, 0.0], "ci_low": [0.8, 0.0], "ci_high": [1.0, 0.1]})
+    >>> len(headings_figure(table).axes)
+    3
+    """
+    columns = ["n_cells", "other_rate", "outcome", "mean", "ci_low", "ci_high"]
+    given = check_table(table, columns, "headings").copy()
+    numbers = sorted(given["n_cells"].unique())
+    looks: dict[str, Look] = own_looks(
+        {
+            str(n): {"label": f"{n} cells", "color": colour, "marker": marker}
+            for n, colour, marker in zip(numbers, _COLOURS, _MARKERS, strict=False)
+        }
+    )
+    given["cells"] = given["n_cells"].astype(str)
+    figure, axes = grid(
+        list(_TITLES.values()), fitting_columns(len(_TITLES), width_cm, 4.5), 1.7,
+        width_cm=width_cm, legend=list(looks.values()), ylabel="Share of replay", sharey=True,
+    )  # fmt: skip
+    for ax, outcome in zip(axes, _TITLES, strict=True):
+        _draw_outcome(given[given["outcome"] == outcome], ax, looks)
+        ax.set(xlabel="Rate in the weaker heading", ylabel="", ylim=(-0.03, 1.03))
+    return figure
+
+
+def _draw_outcome(rows: pd.DataFrame, ax: Axes, looks: dict[str, Look]) -> None:
+    if len(rows):
+        draw_curves(
+            rows.sort_values(["n_cells", "other_rate"]), ax, "other_rate", "mean", "cells", looks,
+            shade=0.1, linewidth=0.8, pointsize=3, fillcolor="white",
+        )  # fmt: skip

@@ -1,0 +1,94 @@
+"""Checks of the criteria for replay, before anything is decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import networkx as nx
+
+from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.judgement import (
+    BIN_SHUFFLES,
+    CELL_SHUFFLES,
+    LEAST_SCORES,
+    SHUFFLES,
+    Judgement,
+)
+from analyses.recordings.recording import Recording
+from replay.checks import check_choice, check_number, check_whole, shown
+
+__all__ = ["check_data", "check_judgement", "check_shuffles", "check_state_size"]
+
+_WITHOUT_SPIKES = "continuous"
+
+
+def check_judgement(judgement: Judgement) -> None:
+    """Check the criteria for replay."""
+    if not isinstance(judgement, Judgement):
+        raise TypeError(f"judgement must be a Judgement, got {type(judgement).__name__}.")
+    check_choice("score", judgement.score, LEAST_SCORES)
+    check_number("least_score", judgement.least_score, at_least=0, at_most=1)
+    check_number("level", judgement.level, at_least=0, at_most=1)
+    check_whole("n_shuffles", judgement.n_shuffles, at_least=1)
+    check_whole("least_active", judgement.least_active)
+    check_shuffles(judgement.shuffles)
+    if len(judgement.tracks) not in (0, 2):
+        raise ValueError(
+            f"Track log odds compare two tracks; got {len(judgement.tracks)}. Name nodes of two."
+        )
+    for size in (judgement.state_size, *judgement.other_sizes):
+        check_number("state_size", size, at_least=1.0, hint="It is a distance in cm.")
+
+
+def check_data(judgement: Judgement, recording: Recording) -> None:
+    """Check that a recording has the data that the criteria need."""
+    if not isinstance(recording, Recording):
+        raise TypeError(
+            f"recording must be a Recording, as read_recording(path) returns it; got "
+            f"{shown(recording)}."
+        )
+    if judgement.tracks and not recording.spikes:
+        raise ValueError(f"Track log odds need spikes, and {recording.name} has none.")
+    if judgement.score != _WITHOUT_SPIKES and not recording.spikes:
+        raise ValueError(
+            f"{recording.name} has no spikes, so the score must be {_WITHOUT_SPIKES}, from the "
+            f"posterior of the other program; got {judgement.score}. Keep the default, or add "
+            "spikes."
+        )
+
+
+def check_state_size(size: float, track: BinnedTrack) -> None:
+    """Check that states are not larger than the arms of a track.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> check_state_size(15.0, cut_track(make_linear_track(150.0)))
+    """
+    graph = nx.Graph()
+    graph.add_weighted_edges_from(
+        (one, other, length)
+        for (one, other), length in zip(track.edges.tolist(), track.length.tolist(), strict=True)
+    )
+    passed = {node for node, degree in graph.degree if degree == 2}
+    joined = nx.connected_components(graph.subgraph(passed))
+    arms = [[*graph.edges(part, data="weight")] for part in joined]
+    arms += [[edge] for edge in graph.edges(data="weight") if not passed & {*edge[:2]}]
+    longest = max(sum(length for _, _, length in arm) for arm in arms)
+    if size > longest:
+        raise ValueError(
+            f"state_size must be at most {longest:.4g} cm, the length of the longest arm of the "
+            f"track; got {size:g}. States must be much smaller than paths, such as 15 cm."
+        )
+
+
+def check_shuffles(shuffles: Sequence[str]) -> list[str]:
+    """Check the names of shuffles."""
+    chosen = [check_choice("shuffle", name, SHUFFLES) for name in shuffles]
+    if not set(chosen) & set(CELL_SHUFFLES):
+        raise ValueError(
+            f"Under shuffles of {' and '.join(BIN_SHUFFLES)} alone, about half of all events with "
+            "randomly assigned cells are significant: add cell_identity or circular_fields."
+        )
+    return chosen

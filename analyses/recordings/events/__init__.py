@@ -1,0 +1,1 @@
+"""Candidate events: bursts of activity, or of ripple power, that may be replay."""

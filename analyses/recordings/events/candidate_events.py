@@ -1,0 +1,91 @@
+"""The candidate events of a recording: those of the file, or those that are detected."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.events.detection import find_events, multiunit_rate, ripple_power
+from analyses.recordings.fields.running import Running
+from analyses.recordings.recording import Posterior, Recording
+from analyses.recordings.settings import Settings
+
+__all__ = ["candidate_events", "is_covered"]
+
+
+def candidate_events(
+    recording: Recording, moved: Running, settings: Settings
+) -> tuple[pd.DataFrame, str]:
+    """Return the events of the file, or detect them."""
+    if recording.events is not None:
+        if not len(recording.events):
+            raise ValueError(f"The table of events of {recording.name} is empty: give events.")
+        events = recording.events[["start_time", "end_time"]].reset_index(drop=True)
+        return events, f"{len(events)} candidate events were given."
+    if recording.field_potential is not None:
+        what = "the power in the ripple band"
+        start, hertz, signal = recording.field_potential
+        time, height = start + np.arange(len(signal)) / hertz, ripple_power(signal, hertz)
+    elif recording.spikes:
+        what = "the rate of all cells"
+        spikes = np.concatenate(recording.spikes)
+        time, height = multiunit_rate(recording.spikes, float(spikes.min()), float(spikes.max()))
+    elif recording.posterior is not None:
+        return _stretches(recording.posterior, recording.name)
+    else:
+        raise ValueError(
+            f"{recording.name} has neither spikes nor a field potential to detect events in: give "
+            "a table of candidate events."
+        )
+    known = ~np.isnan(moved.speed)
+    speed = np.interp(time, moved.time[known], moved.speed[known], left=np.nan, right=np.nan)
+    criteria = settings.criteria
+    events = find_events(time, height, speed, criteria)
+    if not len(events):
+        raise ValueError(
+            f"{recording.name} has no candidate event: {what} never exceeds "
+            f"{criteria.threshold:g} standard deviations for {criteria.shortest:g} to "
+            f"{criteria.longest:g} s while the animal is slow. Lower the threshold, or give events."
+        )
+    how = (
+        f"{len(events)} candidate events were found in which {what} reaches "
+        f"{criteria.threshold:g} standard deviations above its mean; they last "
+        f"{criteria.shortest:g} to {criteria.longest:g} s, and the animal is slower than "
+        f"{criteria.largest_speed:g} cm/s."
+    )
+    return events, how
+
+
+def is_covered(recording: Recording, events: pd.DataFrame) -> NDArray[np.bool_]:
+    """Find the events for which another program's decoded positions are available."""
+    if recording.decoded is not None:
+        time = np.sort(recording.decoded["time"].to_numpy(dtype=float))
+    elif recording.posterior is not None:
+        time = recording.posterior.time[~np.isnan(recording.posterior.probability).any(axis=1)]
+    else:
+        return np.ones(len(events), dtype=bool)
+    first = np.searchsorted(time, events["start_time"], side="left")
+    last = np.searchsorted(time, events["end_time"], side="right")
+    if not (last > first).any():
+        raise ValueError(
+            f"No decoded position of {recording.name} lies within one of its {len(events)} events. "
+            "Are both in s, on the same clock?"
+        )
+    return np.asarray(last > first)
+
+
+def _stretches(posterior: Posterior, name: str) -> tuple[pd.DataFrame, str]:
+    """Treat stretches of a posterior without gaps as events, if it was decoded event by event."""
+    known = posterior.time[~np.isnan(posterior.probability).any(axis=1)]
+    width = float(np.median(np.diff(known))) if len(known) > 1 else 0.0
+    begins = np.flatnonzero(np.diff(known, prepend=-np.inf) > 3 * width)
+    ends = np.append(begins[1:], len(known)) - 1
+    events = pd.DataFrame({"start_time": known[begins], "end_time": known[ends] + width})
+    longest = float((events["end_time"] - events["start_time"]).median())
+    if longest > 2.0:
+        raise ValueError(
+            f"The posterior of {name} has stretches of up to {longest:.0f} s without a gap, so "
+            "events cannot be read from it: give a table of candidate events."
+        )
+    return events, f"{len(events)} candidate events: stretches that were decoded without a gap."

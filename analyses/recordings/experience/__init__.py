@@ -1,0 +1,1 @@
+"""The experience of an animal: its moves from state to state, lap by lap."""

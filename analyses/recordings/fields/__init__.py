@@ -1,0 +1,1 @@
+"""Place fields of cells, from the spikes of the running animal."""

@@ -1,0 +1,96 @@
+"""Place fields: the rate of each cell along a track."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analyses.recordings.binned_track import BinnedTrack
+from replay.checks import check_number, typed
+
+__all__ = ["place_fields"]
+
+
+@typed
+def place_fields(
+    track: BinnedTrack,
+    position_bins: ArrayLike,
+    counts: ArrayLike,
+    dt: float,
+    *,
+    smoothing: float = 6.0,
+    lowest_rate: float = 0.0,
+) -> NDArray[np.float64]:
+    """Estimate the rate of each cell in each bin of a track.
+
+    Spike counts and occupancy are both smoothed by a Gaussian along the track before they are
+    divided, so that nothing is smoothed across to a neighbouring corridor.
+
+    Parameters
+    ----------
+    track : BinnedTrack
+        The track.
+    position_bins : array_like of int, shape (n_time,)
+        The animal's place bin in each time bin; -1 for time bins to leave out (position unknown, or
+        too slow).
+    counts : array_like of int, shape (n_time, n_cells)
+        Number of spikes of each cell in each time bin.
+    dt : float
+        Length of a time bin, in s.
+    smoothing : float, default 6.0
+        Standard deviation of the Gaussian, in cm; 0 for none.
+    lowest_rate : float, default 0.0
+        Lower rates are set to this value, in Hz.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_cells, n_bins)
+        Rates in Hz.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a bin is not on the track, or a bin was not visited and lies not near
+        one that was.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> graph = nx.Graph([("left", "right")])
+    >>> nx.set_node_attributes(graph, {"left": (0, 0), "right": (10, 0)}, "pos")
+    >>> track, counts = cut_track(graph), [[1], [0], [3], [1]]
+    >>> place_fields(track, [0, 0, 1, 1], counts, 0.1, smoothing=0).tolist()
+    [[5.0, 20.0]]
+    """
+    seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
+    width = check_number("smoothing", smoothing, at_least=0.0)
+    bins, n_spikes = np.asarray(position_bins), np.asarray(counts)
+    if bins.ndim != 1 or n_spikes.ndim != 2 or len(bins) != len(n_spikes):
+        raise ValueError(
+            "place_fields needs one bin and one row of counts for each time bin; got shapes "
+            f"{bins.shape} and {n_spikes.shape}."
+        )
+    if len(bins) and not -1 <= bins.min() <= bins.max() < track.n_bins:
+        raise ValueError(
+            f"Bins of this track range from 0 to {track.n_bins - 1} (-1 for none); got "
+            f"{bins.min()} to {bins.max()}."
+        )
+    counted = bins >= 0
+    time = np.bincount(bins[counted], minlength=track.n_bins) * seconds
+    row, cell = np.nonzero(n_spikes)  # most counts are 0
+    row, cell = row[counted[row]], cell[counted[row]]
+    shape = n_spikes.shape[1], track.n_bins
+    place, n_places = np.ravel_multi_index((cell, bins[row]), shape), shape[0] * shape[1]
+    spikes = np.bincount(place, n_spikes[row, cell], n_places).reshape(shape)
+    if width > 0:
+        weights = np.exp(-0.5 * (track.distance / width) ** 2)
+        time, spikes = weights @ time, spikes @ weights.T
+    if not (time > 0).all():
+        empty = int(np.flatnonzero(time <= 0)[0])
+        x, y = track.position[empty]
+        raise ValueError(
+            f"The animal was never near bin {empty} of the track, at ({x:.0f}, {y:.0f}) cm, so "
+            "rates are unknown there: leave that corridor out of the graph, or smooth more."
+        )
+    return np.maximum(spikes / time, lowest_rate)

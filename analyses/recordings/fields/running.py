@@ -1,0 +1,110 @@
+"""An animal's positions and speeds, and the spikes of its cells, in time bins."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from analyses.recordings.binned_track import BinnedTrack, project
+from analyses.recordings.recording import Recording
+from replay.checks import check_number
+
+__all__ = ["Running", "running", "running_bins", "running_headings"]
+
+_LONGEST_GAP = 0.5
+
+
+class Running(NamedTuple):
+    """Positions, speeds and spike counts in time bins of equal length.
+
+    Attributes
+    ----------
+    time : ndarray of float64, shape (n_time,)
+        The centres of the time bins, in s.
+    position : ndarray of float64, shape (n_time, 2)
+        Positions in cm; NaN if unknown.
+    speed : ndarray of float64, shape (n_time,)
+        Speeds in cm/s; NaN if unknown.
+    is_on_track : ndarray of bool, shape (n_time,)
+        Whether the animal was on the track.
+    counts : ndarray of int32, shape (n_time, n_cells)
+        Number of spikes of each cell.
+    """
+
+    time: NDArray[np.float64]
+    position: NDArray[np.float64]
+    speed: NDArray[np.float64]
+    is_on_track: NDArray[np.bool_]
+    counts: NDArray[np.int32]
+
+
+def running(recording: Recording, time_bin: float = 0.02) -> Running:
+    """Bin positions and spikes in time bins of equal length.
+
+    Examples
+    --------
+    >>> recording = Recording("mine", time=np.array([0.0, 0.2, 0.4]),
+    ...                       position=np.array([[0, 0], [2, 0], [4, 0]]))
+    >>> running(recording, 0.1).position[:, 0].round(3).tolist()
+    [0.5, 1.5, 2.5, 3.5]
+    """
+    seconds = check_number("time_bin", time_bin, at_least=1e-6)
+    known = ~np.isnan(recording.position).any(axis=1)
+    time, position = recording.time[known], recording.position[known]
+    if len(time) < 2 or time[-1] - time[0] < seconds:
+        raise ValueError(
+            f"Positions of {recording.name} span less than {seconds:g} s: give the positions of "
+            "the whole session, with times in s."
+        )
+    n_time = int((time[-1] - time[0]) / seconds + 1e-6)
+    edges = time[0] + np.arange(n_time + 1) * seconds
+    middle = (edges[1:] + edges[:-1]) / 2
+    after = np.clip(np.searchsorted(time, middle), 1, len(time) - 1)
+    is_near = time[after] - time[after - 1] <= 2 * _LONGEST_GAP
+    xy = np.stack([np.interp(middle, time, position[:, axis]) for axis in range(2)], axis=1)
+    smooth = ndimage.gaussian_filter1d(xy, 0.1 / seconds, axis=0)
+    speed = np.hypot(*np.gradient(smooth, seconds, axis=0).T) if n_time > 1 else np.zeros(n_time)
+    counts = [np.histogram(spikes, edges)[0] for spikes in recording.spikes]
+    is_on_track = np.ones(n_time, dtype=bool)
+    if len(recording.on_track):
+        is_on_track = np.zeros(n_time, dtype=bool)
+        for begin, end in recording.on_track:
+            is_on_track |= (middle >= begin) & (middle <= end)
+    return Running(
+        middle,
+        np.where(is_near[:, None], xy, np.nan),
+        np.where(is_near, speed, np.nan),
+        is_on_track,
+        np.array(counts, dtype=np.int32).reshape(len(counts), n_time).T,
+    )
+
+
+def running_bins(moved: Running, track: BinnedTrack, least_speed: float) -> NDArray[np.int32]:
+    """Find the bin of the track in which the animal ran."""
+    found = project(track, moved.position)
+    runs = moved.is_on_track & (moved.speed >= least_speed) & (found.away <= 30.0)
+    return np.where(runs, found.bin, -1).astype(np.int32)
+
+
+def running_headings(moved: Running, track: BinnedTrack) -> NDArray[np.int8]:
+    """Find the sign of the animal's heading along the edge where it is; 0 if it is unknown."""
+    seconds = float(moved.time[1] - moved.time[0])
+    found = project(track, moved.position)
+    ends = track.node_position[track.edges[np.maximum(found.edge, 0)]]
+    along = ends[:, 1] - ends[:, 0]
+    step = np.stack([_change(moved.position[:, axis], seconds) for axis in range(2)], axis=1)
+    ahead = np.nan_to_num((step * along).sum(axis=1))
+    return np.where(found.edge >= 0, np.sign(ahead), 0).astype(np.int8)
+
+
+def _change(values: NDArray[np.float64], seconds: float) -> NDArray[np.float64]:
+    """Return the change of a position over .2 s around each time."""
+    half = max(round(0.1 / seconds), 1)
+    at = np.arange(len(values))
+    found: NDArray[np.float64] = (
+        values[np.minimum(at + half, len(at) - 1)] - values[np.maximum(at - half, 0)]
+    )
+    return found

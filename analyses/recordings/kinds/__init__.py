@@ -1,0 +1,1 @@
+"""Kinds of replay: what each event replays of the experience until then."""

@@ -1,0 +1,310 @@
+"""Conclusions from scored events: the threshold, and the place sequences of significant events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.experience.recorded_experience import experience_of
+from analyses.recordings.experience.visits import find_visits
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.event_kinds import count_kinds, event_kinds, sequence_kinds
+from analyses.recordings.recording import Recording
+from analyses.recordings.session import Session
+from analyses.recordings.significance.calibration import Calibration, choose_threshold
+from analyses.recordings.significance.heading import heading_of_ways, is_told
+from analyses.recordings.significance.scores import SCORE_LABELS
+from analyses.recordings.significance.scoring import Scored
+from analyses.recordings.significance.track_log_odds import common_cells, tracks_to_compare
+from analyses.sequences.place_sequences import Detection, place_sequences
+from analyses.sequences.track import graph_of_log
+from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
+
+__all__ = ["Conclusions", "conclude", "path_radius"]
+
+
+class Conclusions(NamedTuple):
+    """The replay that was found, and how it was found.
+
+    Attributes
+    ----------
+    events : DataFrame
+        The tested events, with `is_replay` and `kind` (of the event's longest sequence; null unless
+        it is replay).
+    sequences : DataFrame
+        The place sequences of replay, as `analyses.place_sequences` returns them, with `kind` and
+        `start_time` and `end_time` (s); `event` is that of `events`.
+    kinds : DataFrame
+        For each state size: `state_size, states_per_metre, kind, n, n_events, share, ci_low,
+        ci_high`.
+    states : DataFrame
+        The position of each state: `state, x, y` (cm).
+    experience : EventLog
+        The animal's moves between states, lap by lap; its `mdp` is the track.
+    visited : DataFrame
+        The states that each replay event visits: `event, time` (s), `states`, and `phase`: `rest`
+        off the track, `episode_end` after a lap, `step` within a lap; and `along`, if headings were
+        decoded (see :func:`analyses.place_sequences`).
+    paths : DataFrame
+        The decoded paths of all events.
+    calibration : Calibration or None
+        The threshold of p, and the false-positive rate of the procedure; None without spikes.
+    notes : tuple of str
+        What was read, found and done, one sentence each.
+    """
+
+    events: pd.DataFrame
+    sequences: pd.DataFrame
+    kinds: pd.DataFrame
+    states: pd.DataFrame
+    experience: EventLog
+    visited: pd.DataFrame
+    paths: pd.DataFrame
+    calibration: Calibration | None
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Summarise the numbers of events and sequences."""
+        n_replay = int(self.events["is_replay"].sum())
+        return (
+            f"Conclusions({len(self.events):,} events, of which {n_replay:,} are replay, "
+            f"{len(self.sequences):,} sequences)"
+        )
+
+
+def conclude(session: Session, scored: Scored) -> Conclusions:
+    """Choose the threshold, and classify what was replayed."""
+    recording, judgement = session.recording, session.judgement
+    least = judgement.least_score
+    events, notes = scored.events.copy(), [*recording.notes, *session.notes]
+    calibration = None
+    has_score = events["score"].notna()
+    if session.counts:
+        # Events must pass by both p and score, and so must those with randomised cells.
+        chance = scored.by_chance
+        p_by_chance = chance["p"].where(~(chance["score"] < least), 1.0)
+        calibration = choose_threshold(p_by_chance, judgement.level)
+        events["is_replay"] = (events["p"] <= calibration.threshold) & (events["score"] >= least)
+        notes.append(_calibrated(calibration, judgement, events))
+        notes += _compared(session, events)
+    elif has_score.any():
+        events["is_replay"] = events["score"] >= least
+        notes.append(
+            "No significance: without spikes, cells cannot be shuffled, and about half of all "
+            "chance events pass a shuffle of the posterior alone. Events are selected by their "
+            f"mean probability of continuous movement alone, at least {least:g}; the number of "
+            "false positives is unknown."
+        )
+    else:
+        events["is_replay"] = True
+        notes.append(
+            "No significance: there are decoded places only, so all events count as replay. The "
+            "number of false positives is unknown."
+        )
+    paths = scored.paths
+    if session.has_headings:
+        events["is_heading_told"] = _has_heading(events, paths)
+        told = events.loc[events["is_heading_told"], "event"]
+        paths = paths.assign(along=paths["along"].where(paths["event"].isin(told), 0))
+        notes.append(_headings_told(events, session))
+    if session.track.n_components > 1:
+        notes.append(_by_track(session.track, events))
+    # Bins of another program's decoder may be wider than these states.
+    kinds, kept = [], None
+    for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
+        world, log = experience_of(recording, size, judgement.lap_ends)
+        radius = path_radius(world, session.track) if session.is_decoded_here else None
+        sequences, visits = _sequences(
+            recording, world, log, events, paths, judgement.detection, radius
+        )
+        named = event_kinds(events, sequences)
+        kinds.append(count_kinds(named[events["is_replay"]], size))
+        if kept is None:
+            kept = sequences, named, world, log, visits
+    sequences, named, world, log, visited = kept  # type: ignore[misc]
+    events["kind"] = named
+    position = np.asarray(world.position)
+    states = pd.DataFrame(
+        {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
+    )
+    return Conclusions(
+        events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
+        paths, calibration, tuple(notes),
+    )  # fmt: skip
+
+
+def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataFrame) -> str:
+    n_tested = int(events["p"].notna().sum())
+    return (
+        f"{n_tested} of {len(events)} events have at least {judgement.least_active} active cells "
+        f"and were tested against {judgement.n_shuffles} shuffles each of "
+        f"{' and '.join(judgement.shuffles)}. Replay has p <= {calibration.threshold:.4g} and a "
+        f"{SCORE_LABELS[judgement.score]} of at least {judgement.least_score:g}; of "
+        f"{calibration.n_events} events with randomised cells, "
+        f"{calibration.false_positive_rate:.1%} pass "
+        f"({calibration.at_nominal:.1%} would pass p <= {judgement.level:g})."
+    )
+
+
+def _has_heading(events: pd.DataFrame, paths: pd.DataFrame) -> NDArray[np.bool_]:
+    """Find the events whose heading is told: by the test, or by the program that decoded them."""
+    if events["heading_p"].notna().any():
+        return is_told(events)
+    certain = (paths["along"] != 0).groupby(paths["event"]).mean()
+    return (events["event"].map(certain).fillna(0.0) >= 0.5).to_numpy()
+
+
+def _headings_told(events: pd.DataFrame, session: Session) -> str:
+    replay = events[events["is_replay"]]
+    n_told = int(replay["is_heading_told"].sum())
+    how = (
+        "its cells fit a path in one heading better than in the other, and better than without"
+        if session.is_decoded_here
+        else "the other program gives it a probability of at least .95"
+    )
+    return (
+        f"The heading that cells represent is told in {n_told} of {len(replay)} replay events "
+        f"({how}). Travel in this heading is forward, and travel against it reverse. Where it is "
+        "not told, paths that the animal had run both ways are ambiguous."
+    )
+
+
+def _by_track(track: BinnedTrack, events: pd.DataFrame) -> str:
+    counts = events.loc[events["is_replay"], "track"].value_counts()
+    parts = [
+        f"{counts.get(number, 0)} on track {number} (nodes {_nodes_of(track, number)})"
+        for number in range(1, track.n_components + 1)
+    ]
+    return (
+        f"The track graph has {track.n_components} components, which are treated as "
+        f"{track.n_components} separate tracks. By their decoded paths, the replay events are: "
+        f"{'; '.join(parts)}."
+    )
+
+
+def _nodes_of(track: BinnedTrack, number: int) -> str:
+    edges = np.unique(track.edge[track.component == number - 1])
+    return " ".join(str(track.nodes[node]) for node in np.unique(track.edges[edges]))
+
+
+def _compared(session: Session, events: pd.DataFrame) -> list[str]:
+    judgement = session.judgement
+    tracks = tracks_to_compare(session.track, session.rates, judgement.tracks)
+    if tracks is None:
+        if session.track.n_components != 2:
+            return []
+        return ["Track log odds are missing: fewer than two cells have fields on both tracks."]
+    n_cells = np.count_nonzero(common_cells(session.rates, *tracks))
+    replayed = events.loc[events["is_replay"], "log_odds_z"].dropna()
+    names = [" ".join(nodes) for nodes in judgement.tracks]
+    names = names or [_nodes_of(session.track, number) for number in (1, 2)]
+    return [
+        f"Track log odds compare the nodes {names[0]} (above 0) with {names[1]}, by the {n_cells} "
+        f"cells with fields on both. Of {len(replayed)} replay events, {(replayed > 2).sum()} "
+        f"favour the first and {(replayed < -2).sum()} the second by more than 2 standard "
+        "deviations of shuffles that swap the fields of each cell"
+        + (f"; the mean absolute z is {replayed.abs().mean():.1f}." if len(replayed) else ".")
+    ]
+
+
+def path_radius(world: MDP, track: BinnedTrack) -> float:
+    """Compute how near a decoded path must come to the centre of a state to enter it.
+
+    A decoded path fluctuates more than the position of a running animal. The smaller the radius,
+    the less often fluctuations at the border of two states look like turns; but at least one bin
+    must lie within the radius of each state.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> graph = make_linear_track(150.0)
+    >>> round(path_radius(MDP.from_networkx(graph, bin_size=15.0), cut_track(graph, 5.0)), 2)
+    3.0
+    """
+    lengths = graph_of_log(EventLog({}, mdp=world)).edges(data="distance")
+    least = min(length for _, _, length in lengths)
+    return float(min(max(0.2 * least, 0.55 * track.width.max()), 0.4 * least))
+
+
+def _sequences(
+    recording: Recording,
+    world: MDP,
+    log: EventLog,
+    events: pd.DataFrame,
+    paths: pd.DataFrame,
+    detection: Detection,
+    radius: float | None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Convert paths of replay to place sequences, and list the states that each path visits.
+
+    `event` is that of the table of events.
+    """
+    chosen = events.loc[events["is_replay"], ["event", "start_time"]]
+    grouped = dict(tuple(paths.groupby("event", sort=False)))
+    rows: list[int] = []
+    visited: list[pd.DataFrame] = []
+    for event in chosen["event"].tolist():
+        if event not in grouped:
+            continue
+        path = grouped[event]
+        xy = path[["x", "y"]].to_numpy()
+        visits = find_visits(
+            path["time"], xy, recording.graph, world, radius=radius, most_unknown=1.0
+        )
+        if len(visits):
+            rows.append(event)
+            visited.append(visits.assign(along=_headings_of(visits, path)))
+    begin = chosen.set_index("event")["start_time"]
+    states = [visits["state"].tolist() for visits in visited]
+    time = begin.loc[rows].to_numpy(dtype=float)
+    listed = pd.DataFrame({"time": time, "states": states, "phase": _phases(recording, log, time)})
+    if "along" in paths:
+        listed["along"] = [visits["along"].tolist() for visits in visited]
+    found = place_sequences(log, listed, detection=detection)
+    spans = [
+        _span(visited[event], first, states)
+        for event, first, states in found[["event", "index", "states"]].itertuples(index=False)
+    ]
+    found["start_time"], found["end_time"] = np.array(spans, dtype=float).reshape(-1, 2).T
+    found["event"] = np.array(rows, dtype=np.int64)[found["event"]]
+    found["kind"] = sequence_kinds(found)
+    listed.insert(0, "event", np.array(rows, dtype=np.int64))
+    return found, listed
+
+
+def _headings_of(visits: pd.DataFrame, path: pd.DataFrame) -> NDArray[np.int64]:
+    """Return the heading of the way to each visit: that of most time bins since the one before."""
+    if "along" not in path:
+        return np.zeros(len(visits), dtype=np.int64)
+    at = np.searchsorted(path["time"], visits["start_time"])
+    return heading_of_ways(path["along"].to_numpy(), at)
+
+
+def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> list[str]:
+    """Return the phase of each replay: rest off the track, the end of a lap, or within a lap."""
+    steps = log.steps
+    before = np.searchsorted(steps["time"], time, side="right") - 1
+    ended = (steps["terminated"] | steps["truncated"]).to_numpy()
+    inside = np.ones((len(time), 1), dtype=bool)
+    if len(recording.on_track):
+        begin, end = recording.on_track.T
+        inside = (time[:, None] >= begin) & (time[:, None] <= end)
+    at_end = (before >= 0) & ended[np.maximum(before, 0)]
+    phases = np.select([~inside.any(axis=1), at_end], ["rest", "episode_end"], "step")
+    return list(map(str, phases))
+
+
+def _span(visits: pd.DataFrame, first: int, states: Sequence[int]) -> tuple[float, float]:
+    """Return begin and end of a sequence in s; places that it jumped over were not visited."""
+    visited, last = visits["state"].to_numpy(), first
+    for state in states:
+        if last < len(visited) and visited[last] == state:
+            last += 1
+    return float(visits["start_time"].iloc[first]), float(visits["end_time"].iloc[last - 1])

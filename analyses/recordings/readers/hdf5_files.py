@@ -1,0 +1,45 @@
+"""HDF5 files (NWB and NetCDF) from somebody else, checked before another library reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from replay.checks import check_fits, shown
+from replay.files import check_file, inside
+
+__all__ = ["check_hdf5"]
+
+_COMPRESSION = 2000  # no data that were written are compressed as much
+
+
+def check_hdf5(path: str | Path) -> None:
+    """Refuse what is no file, leads outside its folder, or claims data that it does not hold.
+
+    An HDF5 file may name other files, and a data set that was never written may have any shape. A
+    reader that loads a large data set calls `check_fits` with its size in memory before.
+    """
+    import h5py
+
+    path = check_file(path)
+    with h5py.File(path, "r") as file:
+        links: list[Any] = []
+        items: list[tuple[str, Any]] = []
+        file.visititems_links(lambda name, link: links.append(link))
+        file.visititems(lambda name, item: items.append((name, item)))
+        others = [link.filename for link in links if isinstance(link, h5py.ExternalLink)]
+        for name, item in items:
+            if isinstance(item, h5py.Dataset):
+                elsewhere = _elsewhere(item)
+                others += elsewhere
+                n_bytes = (item.size or 0) * item.dtype.itemsize
+                if not elsewhere and n_bytes > _COMPRESSION * item.id.get_storage_size():
+                    check_fits(n_bytes, f"{shown(name)} of {path.name}")
+    for other in others:
+        check_file(inside(path.parent, other))
+
+
+def _elsewhere(item: Any) -> list[str]:
+    """List the other files that a data set names."""
+    virtual = [source.file_name for source in item.virtual_sources()] if item.is_virtual else []
+    return [name for name in (*virtual, *(each[0] for each in item.external or ())) if name != "."]

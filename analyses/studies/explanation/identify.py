@@ -1,0 +1,270 @@
+"""Which accounts could a maze and its protocol tell apart? ``replay identifiability``.
+
+Before an experiment there are laps, or a task that gives them, but no replay. Accounts are
+simulated on these laps as for an explanation, and classified with more and more sequences. How sure
+a wrong answer would be if the true account were in no list is measured by leaving each class out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from time import process_time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analyses.findings.accounts import Account
+from analyses.inference.animals import ReplayingAnimal
+from analyses.inference.features import replay_features
+from analyses.inference.model_choice import ModelChoice, Simulations, class_name, forests
+from analyses.inference.simulation import as_many
+from analyses.jobs.columns import Column, Table
+from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.studies.explanation.explain import (
+    DRAWS_OF_PIECE,
+    LEAST_DRAWS,
+    SURE,
+    named_accounts,
+    simulated_draws,
+)
+from replay.checks import check_number, check_whole
+from replay.jit import compiling_seconds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["STUDY", "IdentifiabilityPlan", "plan_identifiability"]
+
+_GROUP = "accounts"
+_SAMPLES = 3
+_LEAST_SHARE = 0.5
+_LEVEL = 0.05
+_SECONDS_OF_TREES = 8.0
+
+
+class IdentifiabilityPlan(NamedTuple):
+    """The laps of an experiment, and the accounts that it should tell apart.
+
+    Attributes
+    ----------
+    animal : ReplayingAnimal
+        The laps; it need not replay anything.
+    accounts : dict of str to Account
+    n_sequences : tuple of int
+        Numbers of sequences that an animal may give, ascending.
+    n_draws : int
+    wrong_places : float
+        The largest share of replayed places that are wrong.
+    seed : int
+    """
+
+    animal: ReplayingAnimal
+    accounts: dict[str, Account]
+    n_sequences: tuple[int, ...]
+    n_draws: int
+    wrong_places: float
+    seed: int
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the manifest must hold."""
+        return {
+            "animal": self.animal.digest(),
+            "accounts": list(self.accounts),
+            "n_sequences": list(self.n_sequences),
+            "draws": self.n_draws,
+            "wrong_places": self.wrong_places,
+            "seed": self.seed,
+        }
+
+    def part(self, number: int) -> tuple[str, range]:
+        """Return the account and the draws of a piece."""
+        n_chunks = -(-self.n_draws // DRAWS_OF_PIECE)
+        account, chunk = divmod(number, n_chunks)
+        begin = chunk * DRAWS_OF_PIECE
+        draws = range(begin, min(begin + DRAWS_OF_PIECE, self.n_draws))
+        return list(self.accounts)[account], draws
+
+    def n_pieces(self) -> dict[str, int]:
+        """Return the number of pieces: some draws of one account each."""
+        return {_GROUP: len(self.accounts) * -(-self.n_draws // DRAWS_OF_PIECE)}
+
+
+def plan_identifiability(
+    animal: ReplayingAnimal,
+    accounts: Iterable[str] | Mapping[str, Account] | None = None,
+    *,
+    n_sequences: Sequence[int] = (10, 30, 100, 300),
+    n_draws: int = 64,
+    wrong_places: float = 0.2,
+    seed: int = 0,
+) -> IdentifiabilityPlan:
+    """Check and plan; the laps are those of an animal of `analyses.inference.animals`."""
+    forests()
+    numbers = sorted({check_whole("n_sequences", n, at_least=1) for n in n_sequences})
+    if not numbers:
+        raise ValueError("n_sequences must name at least one number of sequences.")
+    check_whole("n_draws", n_draws, at_least=LEAST_DRAWS)
+    check_number("wrong_places", wrong_places, at_least=0, at_most=1)
+    return IdentifiabilityPlan(
+        animal, named_accounts(accounts), tuple(numbers), n_draws, wrong_places,
+        check_whole("seed", seed),
+    )  # fmt: skip
+
+
+def _make(plan: IdentifiabilityPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    """Simulate some draws of one account, and sample each number of sequences from them."""
+    name, draws = plan.part(piece.number)
+    places, rows = plan.animal.places, []
+    n_laps = len(places.goal)
+    account = plan.accounts[name]
+    for draw, _, made, rng in simulated_draws(plan.animal, name, account, draws, plan):
+        for n in plan.n_sequences:
+            if len(made.lap) < max(_LEAST_SHARE * n, 1):
+                continue
+            for _ in range(_SAMPLES):
+                laps = np.sort(rng.integers(n_laps, size=n)).astype(np.int32)
+                found = replay_features(made.take(as_many(made, laps, rng)), places)
+                rows.append({"account": name, "draw": draw, "n_sequences": n, **found})
+    return {"features": pd.DataFrame(rows)}
+
+
+def _summarise(plan: IdentifiabilityPlan, results: Results) -> dict[str, pd.DataFrame]:
+    features = results.read_pieces("features")
+    recovery, confusion, left_out = [], [], []
+    for n in plan.n_sequences:
+        own = features[features["n_sequences"] == n]
+        known = own.drop(columns=["account", "draw", "n_sequences"])
+        simulations = Simulations(own["account"].to_numpy(object), own["draw"].to_numpy(int), known)
+        choice = ModelChoice(simulations, plan.seed)
+        recovery.append(
+            {
+                "n_sequences": n, "n_accounts": len(choice.accounts),
+                "n_classes": len(choice.classes), **choice.summary(),
+            }
+        )  # fmt: skip
+        confusion.append(choice.confusion().assign(n_sequences=n))
+        if n == plan.n_sequences[-1]:
+            left_out = [_without(choice, members, plan.seed) for members in choice.classes]
+    return {
+        "recovery.csv": pd.DataFrame(recovery),
+        "confusion.csv": pd.concat(confusion, ignore_index=True)[
+            ["n_sequences", "truth", "found", "share"]
+        ],
+        "left_out.csv": pd.DataFrame(left_out),
+    }
+
+
+def _without(choice: ModelChoice, members: Sequence[str], seed: int) -> dict[str, Any]:
+    """Classify the animals of a class with trees that know nothing of it."""
+    simulations = choice.simulations
+    out = np.isin(simulations.account, list(members))
+    name = class_name(members)
+    row: dict[str, Any] = {"account": name, "sure": np.nan, "accepted": np.nan, "taken_for": ""}
+    if len(choice.accounts) - len(members) < 2:
+        return row
+    others = ModelChoice(simulations.select(~out), seed)
+    animals = simulations.select(out).features
+    probability = others.probabilities(animals)
+    top, sure = probability.argmax(axis=1), probability.max(axis=1) > SURE
+    accepted = np.zeros(len(top), dtype=bool)
+    for k in np.unique(top[sure]).tolist():
+        rows = sure & (top == k)
+        accepted[rows] = others.misfit(animals[rows], others.classes[k]) > _LEVEL
+    names = [class_name(others.classes[k]) for k in top[accepted].tolist()]
+    taken_for = max(sorted(set(names)), key=names.count) if names else ""
+    return row | {"sure": sure.mean(), "accepted": accepted.mean(), "taken_for": taken_for}
+
+
+def _show(plan: IdentifiabilityPlan, tables: Mapping[str, pd.DataFrame]) -> Iterable[Shown]:
+    yield Shown("How often the true class is found", tables["recovery.csv"].round(3))
+    most = tables["confusion.csv"]
+    most = most[most["n_sequences"] == plan.n_sequences[-1]]
+    together = [name for name in dict.fromkeys(most["found"]) if " or " in name]
+    note = "These moves cannot tell apart: " + "; ".join(together) if together else ""
+    left = tables["left_out.csv"].sort_values("accepted", ascending=False, kind="stable")
+    yield Shown("If the true account were in no list", left.head(8).round(3), note)
+
+
+def _estimate(plan: IdentifiabilityPlan, left: Sequence[Piece], call: Runner) -> WorkCost:
+    """Time two draws of each account, after compiling."""
+    timed = dict(call(_time_draws, [(plan, account) for account in plan.accounts]))
+    parts = [plan.part(piece.number) for piece in left]
+    seconds = sum(len(draws) * timed[account] for account, draws in parts)
+    n = sum(len(draws) for _, draws in parts)
+    after = _SECONDS_OF_TREES * (len(plan.n_sequences) + len(plan.accounts))
+    return WorkCost({"simulated animals": n}, seconds, BYTES_OF_FIGURES, seconds_after=after)
+
+
+def _time_draws(plan: IdentifiabilityPlan, account: str) -> tuple[str, float]:
+    begin, compiling = process_time(), compiling_seconds()
+    _make(plan._replace(accounts={account: plan.accounts[account]}, n_draws=2), Piece(_GROUP, 0))
+    spent = process_time() - begin - (compiling_seconds() - compiling)
+    return account, max(spent, 0.0) / 2
+
+
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.explanation import identifiability_figure
+
+    tables = results.read("recovery.csv"), results.read("confusion.csv")
+    yield "identifiability", identifiability_figure(*tables)
+
+
+_NUMBER = Column("number of sequences of an animal")
+_CLASS = Column("the account, or the accounts that cannot be told apart, joined by `or`")
+
+STUDY = Study(
+    "identifiability",
+    "Which accounts of replay could this maze and its laps tell apart?",
+    command="replay identifiability",
+    plan=None,
+    needs="laps: see replay identifiability",
+    make=_make,
+    summarise=_summarise,
+    figures={"identifiability": _draw},
+    show=_show,
+    estimate=_estimate,
+    columns={
+        "recovery.csv": Table.of(
+            "number of sequences",
+            "n_sequences n_accounts n_classes recovered sure right_if_sure calibration_error",
+            {
+                "n_sequences": _NUMBER,
+                "n_accounts": Column("number of accounts that replay enough"),
+                "n_classes": Column("number of classes that can be told apart"),
+                "recovered": Column("the share of simulated animals whose class comes first"),
+                "sure": Column("the share of them with a class above .9"),
+                "right_if_sure": Column("the share of these that is right", "", "if none is sure"),
+                "calibration_error": Column("the expected calibration error of probabilities"),
+            },
+        ),
+        "confusion.csv": Table.of(
+            "number of sequences, true account and class found",
+            "n_sequences truth found share",
+            {
+                "n_sequences": _NUMBER,
+                "truth": Column("the account that was simulated"),
+                "found": _CLASS,
+                "share": Column("the share of its animals for which the class is found"),
+            },
+        ),
+        "left_out.csv": Table.of(
+            "class that is left out of the list",
+            "account sure accepted taken_for",
+            {
+                "account": _CLASS,
+                "sure": Column(
+                    "the share of its animals for which another class is above .9", "",
+                    "with fewer than two others",
+                ),
+                "accepted": Column(
+                    "the share for which it also passes the test of misfit", "",
+                    "with fewer than two others",
+                ),
+                "taken_for": Column("the class for which most of these are taken", "", "if none"),
+            },
+        ),
+    },
+)  # fmt: skip

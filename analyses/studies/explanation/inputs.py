@@ -1,0 +1,158 @@
+"""What a command reads: animals from result folders, logs and tables, and what was paid where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analyses.inference.animals import ReplayingAnimal, experienced_animal, replaying_animals
+from analyses.studies.pages import read_decoded, read_log
+from replay.checks import check_column, check_table
+from replay.files import check_path
+from replay.log.event_log import EventLog
+from replay.tasks import give_laps, replay_laps
+
+__all__ = ["read_animals", "read_laps", "read_protocol", "read_rewards"]
+
+_MOVES = "state, next_state, terminated, and reward unless --rewards gives it"
+
+
+def read_animals(
+    places: Sequence[str | Path],
+    events: Sequence[str | Path] = (),
+    rewards: str | Path | None = None,
+) -> tuple[dict[str, ReplayingAnimal], bool]:
+    """Read the animals of several results; also return whether any of their replay was decoded.
+
+    Each place is the folder of a log or of ``replay recording``, or a table of moves, with one
+    table of `events` for each of these, in the same order.
+    """
+    paid = None if rewards is None else read_rewards(rewards)
+    tables, animals, decoded = list(events), {}, False
+    for place in places:
+        path = check_path("result", place)
+        paths: list[tuple[str, EventLog, pd.DataFrame | None]]
+        if path.is_dir() and not (path / "runs.parquet").is_file():
+            found = read_decoded(path)
+            decoded = True
+            paths = [
+                (each.name or path.stem, each.experience, _whole(each.sequences)) for each in found
+            ]
+        elif path.is_dir():
+            paths = [(path.stem, read_log(path), None)]
+        else:
+            if not tables:
+                raise ValueError(
+                    f"{path} is a table of moves: give its replay events, too, with --events FILE."
+                )
+            decoded = True
+            paths = [(path.stem, read_laps(path), _read_events(tables.pop(0)))]
+        for name, log, own in paths:
+            made = replaying_animals(log, own, name=name, rewards=_of_animal(paid, name))
+            for animal in made:
+                if animal.name in animals:
+                    raise ValueError(
+                        f"Two animals are named {animal.name!r}, after their files: rename one."
+                    )
+                animals[animal.name] = animal
+    if tables:
+        raise ValueError(
+            f"{tables[0]} belongs to no table of moves: --events is for these, one each."
+        )
+    return animals, decoded
+
+
+def read_protocol(
+    task: str | None, laps: str | Path | None, rewards: str | Path | None, seed: int
+) -> ReplayingAnimal:
+    """Take the laps of a task, or those of a table, for an animal that has not replayed yet."""
+    if (task is None) == (laps is None):
+        raise ValueError("Give either --task NAME or --laps FILE.")
+    if task is not None:
+        steps = replay_laps(give_laps(task, seed=seed), "q_learning")
+        log = EventLog({"steps": steps.columns("steps")}, mdp=steps.mdp)
+        return experienced_animal(log, name=task)
+    paid = None if rewards is None else read_rewards(rewards)
+    name = Path(str(laps)).stem
+    return experienced_animal(read_laps(str(laps)), name=name, rewards=_of_animal(paid, name))
+
+
+def read_laps(path: str | Path) -> EventLog:
+    """Read a table of moves (.csv or .parquet), lap by lap."""
+    table = check_table(_read(path), ["state", "next_state", "terminated"], str(path))
+    columns: dict[str, Any] = {}
+    for name in ("state", "next_state"):
+        columns[name] = check_column(table, name, str(path), kind="whole", at_least=0)
+    for name in ("terminated", "truncated"):
+        if name in table:
+            columns[name] = check_column(table, name, str(path), kind="flag")
+    for name in ("reward", "time"):
+        if name in table:
+            columns[name] = check_column(table, name, str(path), kind="number", missing=True)
+    if not len(table):
+        raise ValueError(f"{path} has no moves; its columns are {_MOVES}.")
+    return EventLog({"steps": columns})
+
+
+def read_rewards(path: str | Path) -> pd.DataFrame:
+    """Read what was paid: `state, reward` for each state that pays, or `step, reward`.
+
+    A column `animal` tells several animals apart.
+    """
+    table = _read(path)
+    key = "state" if "state" in table else "step"
+    check_table(table, [key, "reward"], str(path))
+    check_column(table, key, str(path), kind="whole", at_least=0)
+    check_column(table, "reward", str(path), kind="number")
+    return table
+
+
+def _of_animal(paid: pd.DataFrame | None, name: str) -> Any:
+    """Select the rewards of an animal, in the form that `explain` takes."""
+    if paid is None:
+        return None
+    own = paid[paid["animal"].astype(str) == name] if "animal" in paid else paid
+    if not len(own):
+        raise ValueError(f"The table of rewards has no row for the animal {name!r}.")
+    if "state" in own:
+        return dict(zip(own["state"].tolist(), own["reward"].tolist(), strict=True))
+    return own[["step", "reward"]]
+
+
+def _read_events(path: str | Path) -> pd.DataFrame:
+    """Read replay events: `step` or `time`, and `states`, places separated by blanks in CSV."""
+    table = _read(path)
+    check_table(table, ["states"], str(path))
+    if "step" not in table and "time" not in table:
+        raise ValueError(
+            f"{path} needs a column 'step' (the number of the move after which each event came, "
+            f"from 0) or 'time' (s); it has {', '.join(map(str, table.columns))}."
+        )
+    if not len(table):
+        raise ValueError(f"{path} has no events: there is nothing to explain.")
+    states = [
+        [int(each) for each in text.split()] if isinstance(text, str) else text
+        for text in table["states"]
+    ]
+    return table.assign(states=pd.Series(states, index=table.index, dtype=object))
+
+
+def _whole(sequences: pd.DataFrame) -> pd.DataFrame:
+    """Take the sequences of a recording as events of their own."""
+    kept = [name for name in ("time", "step", "phase") if name in sequences]
+    return sequences[[*kept, "states"]].reset_index(drop=True)
+
+
+def _read(path: str | Path) -> pd.DataFrame:
+    file = check_path("table", path)
+    if file.suffix not in (".csv", ".parquet"):
+        raise ValueError(f"{file} must be a table, .csv or .parquet.")
+    if not file.is_file():
+        raise FileNotFoundError(f"There is no file {file}.")
+    try:
+        return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{file} cannot be read as a table: {error}") from error

@@ -1,0 +1,107 @@
+"""The report of an explanation: what was found, how sure it is, and what stays unexplained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+__all__ = ["VERDICTS", "write_explanation"]
+
+VERDICTS = {
+    "account": "{name} explains this replay: probability {probability:.2f}, and its animals look "
+    "like it.",
+    "control": "No account: replay looks like {name}, which does not learn (probability "
+    "{probability:.2f}).",
+    "none": "None of these: {name} comes first ({probability:.2f}), but hardly any of its animals "
+    "replays like this one (p = {misfit:.3f}).",
+    "undecided": "Undecided between {others}.",
+}
+"""Verdict -> the sentence that tells it."""
+
+
+def write_explanation(path: Path, tables: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> None:
+    """Write the report in Markdown."""
+    lines = ["# Which account explains this replay?", ""]
+    lines += [f"- {note}" for note in notes]
+    for row in _rows(tables["verdicts.csv"]):
+        lines += ["", f"## {row.animal}", "", f"**{row.text}**", ""]
+        own = tables["probabilities.csv"].query("animal == @row.animal")
+        best = own.sort_values("probability", ascending=False).head(8)
+        lines += [
+            "| accounts | probability | p of misfit | bits per sequence | share of the ceiling |",
+            "|---|---|---|---|---|",
+        ]
+        lines += [
+            f"| {each.account} | {each.probability:.3f} | {each.misfit:.3f} | {each.bits:.2f} | "
+            f"{each.share_of_ceiling:.2f} |"
+            for each in _rows(best)
+        ]
+        lines += [
+            "",
+            "Accounts joined by *or* cannot be told apart after these moves. The p of misfit is "
+            "how often an animal of the class is as unusual for it as this one; at .05 or less, "
+            "the class is no explanation, however probable it is beside the others.",
+            "",
+            f"How far to trust this: of simulated animals with these moves and {row.n_sequences:,} "
+            f"sequences each, the true class came first in {row.recovered:.0%}; {row.sure:.0%} "
+            f"gave a probability above .9, and of these {row.right_if_sure:.0%} were right. The "
+            f"expected calibration error is {row.calibration_error:.3f}. An account that is not in "
+            "the list may be taken for a relative that is.",
+            "",
+            f"A sequence has {row.walk_bits:.2f} bits under a walk along the track, and "
+            f"{row.ceiling_bits:.2f} under a model without a theory that learns from the animal's "
+            "own replay in other laps. The share of the ceiling says how much of this way an "
+            "account comes, on laps that did not choose its parameters.",
+        ]
+        if row.n_silent:
+            lines += [
+                "",
+                f"{row.n_silent} accounts replay too little after these moves to be compared.",
+            ]
+        lines += _listed(
+            "The parameters, where they are numbers (90 % intervals; those of the prior in "
+            "brackets)",
+            [
+                f"{each.account}: {each.parameter} {each.median:.3g} ({each.low:.3g} to "
+                f"{each.high:.3g}) [{each.prior_low:.3g} to {each.prior_high:.3g}]"
+                for each in _own(tables, "parameters.csv", row.animal)
+            ],
+        )
+        lines += _listed(
+            f"What {row.account} does not explain: features outside of 90 % of its animals",
+            [
+                f"{each.feature}: {each.value:.3g}, expected {each.low:.3g} to {each.high:.3g}"
+                for each in _own(tables, "misfits.csv", row.animal)
+            ],
+        )
+        lines += _listed(
+            "What tells accounts apart here, first",
+            [each.feature for each in _own(tables, "importance.csv", row.animal)[:8]],
+        )
+    if len(tables["group.csv"]):
+        lines += ["", "## All animals", ""]
+        lines += [
+            "| accounts | frequency | 90 % | exceedance | protected |", "|---|---|---|---|---|",
+        ]  # fmt: skip
+        lines += [
+            f"| {each.account} | {each.frequency:.2f} | {each.low:.2f} to {each.high:.2f} | "
+            f"{each.exceedance:.3f} | {each.protected:.3f} |"
+            for each in _rows(tables["group.csv"].sort_values("frequency", ascending=False))
+        ]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _own(tables: Mapping[str, pd.DataFrame], name: str, animal: str) -> list[Any]:
+    table = tables[name]
+    return _rows(table[table["animal"] == animal])
+
+
+def _rows(table: pd.DataFrame) -> list[Any]:
+    return list(table.itertuples())
+
+
+def _listed(title: str, items: Sequence[str]) -> list[str]:
+    return ["", f"{title}:", "", *[f"- {item}" for item in items]] if items else []

@@ -1,0 +1,252 @@
+"""The report on a recording: data, criteria, results and caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.conclusions import Conclusions
+from analyses.recordings.recovery.shares import RecordedShares
+from analyses.recordings.session import Session
+from analyses.recordings.settings import Settings
+from analyses.recordings.significance.calibration import Calibration
+
+__all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LOW_POWER", "accounts_table", "replay_by_chance"]
+__all__ += ["headings_told", "statistics_table", "with_interval", "write_report"]
+
+LOW_POWER = (
+    "Novel paths are found less often than others if power is low: with few cells or a low gain, "
+    "their share of the events found was .21 to .26 for a true .33 in simulations."
+)
+"""The caveat that must accompany every share of novel paths of a recording."""
+
+BESIDE_ACCOUNTS = (
+    "The predictions of accounts of replay for the same statistics are for the maze, the laps and "
+    "the criteria of detection of the study that is named, not for this recording: values may "
+    "differ for this reason, or because of too few cells. The table has the number of accounts, "
+    "and of controls without learning, for which the value here lies within the range of 90 % of "
+    "their simulated studies. This is neither a test nor a likelihood."
+)
+"""The caveat that must accompany predictions beside the statistics of a recording."""
+
+_LEVEL = 0.05
+KIND_NAMES = {
+    "reverse_episode": "reverse replay of an episode",
+    "forward_episode": "forward replay of an episode",
+    "novel_path": "a novel path",
+    "ambiguous": "an episode, in an unknown direction or turning",
+    "unexperienced": "a move never made",
+    "no_sequence": "no sequence",
+}
+"""The names of the kinds of events in reports."""
+
+
+def write_report(
+    path: str | Path,
+    session: Session,
+    found: Conclusions,
+    shares: RecordedShares,
+    statistics: pd.DataFrame,
+    accounts: pd.DataFrame,
+    more: str = "",
+) -> None:
+    """Write the report as Markdown."""
+    recording, judgement = session.recording, session.judgement
+    text = [
+        f"# Replay in {recording.name}",
+        "## What was read and done",
+        *(f"- {sentence}" for sentence in found.notes),
+        *([f"- {more}"] if more else []),
+        "## What was found",
+        f"{found.events['is_replay'].sum()} of {len(found.events)} candidate events are replay. "
+        + replay_by_chance(found.events, found.calibration)
+        + f" {headings_told(found.events)}".rstrip(),
+        _kinds_table(found.kinds, judgement.state_size),
+        "Intervals are 95 % Wilson intervals over the events of this recording. Events of one "
+        "animal are similar, so the intervals do not generalise to other animals.",
+        LOW_POWER,
+        "## Shares corrected for what this recording misses",
+        _shares(shares.table),
+        shares.note,
+        "## Dependence of shares on the state size",
+        _by_size(found.kinds),
+        "## Statistics",
+        "Statistics are of replay at rest and at the ends of laps. Those that need more than the "
+        "track and the laps are missing, unless the track has the landmarks that they need.",
+        statistics_table(statistics),
+        "## Predictions of accounts of replay",
+        BESIDE_ACCOUNTS,
+        accounts_table(accounts),
+        "## Criteria",
+        _listed(_criteria(session.settings, judgement)),
+        "## Origin of the data",
+        _listed(recording.origin.items()),
+    ]
+    Path(path).write_text("\n\n".join(_joined(text)) + "\n", "utf-8")
+
+
+def _joined(parts: Sequence[str]) -> list[str]:
+    """Join successive items of a list to one part."""
+    found: list[str] = []
+    for part in parts:
+        if part.startswith("- ") and found and found[-1].startswith("- "):
+            found[-1] += f"\n{part}"
+        elif part:
+            found.append(part)
+    return found
+
+
+def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> str:
+    """Describe how many replay events are expected by chance.
+
+    Examples
+    --------
+    >>> events = pd.DataFrame({"is_replay": [True, False], "p": [0.01, 0.5]})
+    >>> replay_by_chance(events, None)
+    'The number expected by chance is unknown, as nothing could be shuffled.'
+    """
+    if calibration is None:
+        return "The number expected by chance is unknown, as nothing could be shuffled."
+    n_replay, n_tested = int(events["is_replay"].sum()), int(events["p"].notna().sum())
+    rate = calibration.false_positive_rate
+    share = n_replay / n_tested if n_tested else np.nan
+    n_chance, n_by_chance = calibration.n_events, round(rate * calibration.n_events)
+    counts = [[n_replay, n_tested - n_replay], [n_by_chance, n_chance - n_by_chance]]
+    p = float(stats.fisher_exact(counts, alternative="greater").pvalue)
+    text = (
+        f"These are {share:.1%} of the {n_tested} that were tested; of events with randomised "
+        f"cells, {rate:.1%} pass the same test, so about {rate * n_tested:.0f} are expected by "
+        f"chance. Fisher's exact test: p = {p:.2g}."
+    )
+    if p > _LEVEL:
+        text += " This is compatible with chance: there is no evidence of replay."
+    return text
+
+
+def headings_told(events: pd.DataFrame) -> str:
+    """Say in how many replay events the heading is told; empty if none was decoded.
+
+    Examples
+    --------
+    >>> headings_told(pd.DataFrame({"is_replay": [True, True], "is_heading_told": [True, False]}))
+    'The heading that cells represent is told in 1 of 2, which gives them a direction. '
+    """
+    if "is_heading_told" not in events:
+        return ""
+    told = events.loc[events["is_replay"], "is_heading_told"]
+    return (
+        f"The heading that cells represent is told in {told.sum()} of {len(told)}, which gives "
+        "them a direction. "
+    )
+
+
+def _kinds_table(kinds: pd.DataFrame, size: float) -> str:
+    rows = [
+        "| kind of the longest sequence | events | share | 95 % interval |",
+        "|---|---|---|---|",
+    ]
+    for row in kinds[kinds["state_size"] == size].itertuples():
+        interval = f"{row.ci_low:.2f} to {row.ci_high:.2f}" if row.n_events else ""
+        share = f"{row.share:.2f}" if row.n_events else ""
+        rows.append(f"| {KIND_NAMES[str(row.kind)]} | {row.n} | {share} | {interval} |")
+    return "\n".join(rows)
+
+
+def _shares(table: pd.DataFrame) -> str:
+    rows = [
+        "| kind of the longest sequence | found | corrected | 95 % interval | recall |",
+        "|---|---|---|---|---|",
+    ]
+    numbers = table.set_index("kind").astype(float)
+    for kind, found, corrected, low, high, recall in numbers.itertuples():
+        interval = "" if np.isnan(low) else f"{low:.2f} to {high:.2f}"
+        cells = (_number(found), _number(corrected), interval, _number(recall))
+        rows.append(f"| {KIND_NAMES[str(kind)]} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _number(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.2f}"
+
+
+def _by_size(kinds: pd.DataFrame) -> str:
+    names = list(KIND_NAMES)
+    rows = [
+        f"| states per metre | {' | '.join(KIND_NAMES[name] for name in names)} |",
+        f"|---{'|---' * len(names)}|",
+    ]
+    for _, own in kinds.groupby("state_size", sort=True):
+        shares = own.set_index("kind")["share"]
+        cells = [_number(shares[name]) for name in names]
+        rows.append(f"| {own['states_per_metre'].iloc[0]:.1f} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def statistics_table(table: pd.DataFrame) -> str:
+    """Write the statistics of replay as a table in Markdown."""
+    rows = ["| | | here | by chance | sequences | published |", "|---|---|---|---|---|---|"]
+    columns = ["statistic", "label", "value", "ci_low", "ci_high", "null", "n_chains"]
+    columns += ["published_low", "published_high", "sources"]
+    for name, text, value, ci_low, ci_high, null, n, low, high, sources in (
+        table[columns].to_numpy().tolist()
+    ):
+        numbers = f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
+        published = "" if np.isnan(low) else f"{numbers} ({sources})"
+        label = " ".join(str(text).split())
+        here = with_interval(value, ci_low, ci_high)
+        rows.append(f"| {name} | {label} | {here} | {_number(null)} | {n:.0f} | {published} |")
+    return "\n".join(rows)
+
+
+def accounts_table(table: pd.DataFrame) -> str:
+    """Write the predictions of accounts as a table in Markdown."""
+    if not len(table):
+        return "There are no predictions for the statistics of this recording."
+    rows = [
+        "| | study | here | published | accounts, median | with the value here | of controls |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    by = ["statistic", "finding"]
+    for (name, _), own in table.groupby(by, sort=False):
+        row = own.iloc[0]
+        is_account = ~own["is_control"].astype(bool)
+        known = own["predicted"].notna()
+        holds = (own["predicted_low"] <= own["value"]) & (own["value"] <= own["predicted_high"])
+        medians = own.loc[is_account & known, "predicted"]
+        span = "" if not len(medians) else f"{medians.min():.2f} to {medians.max():.2f}"
+        shares = [
+            f"{int((holds & each).sum())} of {int((known & each).sum())}"
+            for each in (is_account, ~is_account)
+        ]
+        here = with_interval(row["value"], row["ci_low"], row["ci_high"])
+        published = with_interval(row["published"], row["published_low"], row["published_high"])
+        study = f"{row['source']} ({str(row['task']).replace('_', ' ')})"
+        rows.append(f"| {name} | {study} | {here} | {published} | {span} | {' | '.join(shares)} |")
+    return "\n".join(rows)
+
+
+def with_interval(value: float, low: float, high: float) -> str:
+    """Write a number with its interval, if it has one.
+
+    Examples
+    --------
+    >>> with_interval(0.5, 0.25, 0.75), with_interval(0.5, np.nan, np.nan)
+    ('0.50 (0.25 to 0.75)', '0.50')
+    """
+    return _number(value) + ("" if np.isnan(low) else f" ({low:.2f} to {high:.2f})")
+
+
+def _criteria(settings: Settings, judgement: Judgement) -> Iterable[tuple[str, object]]:
+    for values in (settings, settings.criteria, judgement, judgement.detection):
+        for name, value in values._asdict().items():
+            if not hasattr(value, "_asdict"):
+                yield name, value
+
+
+def _listed(pairs: Iterable[tuple[str, object]]) -> str:
+    return "\n".join(f"- {name}: {value}" for name, value in pairs)

@@ -1,0 +1,90 @@
+"""The report on several animals of one experiment: each animal, then all together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.conclusions import Conclusions
+from analyses.studies.recorded_replay.report import (
+    BESIDE_ACCOUNTS,
+    KIND_NAMES,
+    LOW_POWER,
+    accounts_table,
+    statistics_table,
+    with_interval,
+)
+
+__all__ = ["write_report_of_animals"]
+
+
+def write_report_of_animals(
+    path: str | Path,
+    animals: Mapping[str, Conclusions],
+    kinds: pd.DataFrame,
+    shares: pd.DataFrame,
+    statistics: pd.DataFrame,
+    accounts: pd.DataFrame,
+    judgement: Judgement,
+) -> None:
+    """Write the report as Markdown."""
+    n = len(animals)
+    text = [
+        f"# Replay in {n} animals",
+        "Each animal also has its own report. Animals are the unit of all intervals (Student's t, "
+        f"95 %): they are over {n} animals, however many events each has.",
+        "## Each animal",
+        _animals_table(animals),
+        "The false-positive rate is the share of events with randomised cells that pass the same "
+        "test.",
+        "## What was found",
+        _kinds_table(kinds[kinds["state_size"] == judgement.state_size]),
+        LOW_POWER,
+        "## Shares corrected for what these recordings miss",
+        _shares_table(shares),
+        "## Statistics",
+        "Statistics are of replay at rest and at the ends of laps, and are means over animals.",
+        statistics_table(statistics),
+        "## Predictions of accounts of replay",
+        BESIDE_ACCOUNTS,
+        accounts_table(accounts),
+    ]
+    Path(path).write_text("\n\n".join(text) + "\n", "utf-8")
+
+
+def _animals_table(animals: Mapping[str, Conclusions]) -> str:
+    rows = ["| animal | laps | events | replay | false-positive rate |", "|---|---|---|---|---|"]
+    for name, found in animals.items():
+        n_laps = found.experience.steps["episode"].nunique()
+        n_replay = int(found.events["is_replay"].sum())
+        rate = "unknown"
+        if found.calibration is not None:
+            rate = f"{found.calibration.false_positive_rate:.1%}"
+        rows.append(f"| {name} | {n_laps} | {len(found.events)} | {n_replay} | {rate} |")
+    return "\n".join(rows)
+
+
+def _kinds_table(kinds: pd.DataFrame) -> str:
+    rows = ["| kind of the longest sequence | share (95 %) | animals |", "|---|---|---|"]
+    numbers = kinds.set_index("kind")[["share", "ci_low", "ci_high", "n_animals"]].astype(float)
+    for kind, share, low, high, n in numbers.itertuples():
+        rows.append(f"| {KIND_NAMES[str(kind)]} | {with_interval(share, low, high)} | {n:.0f} |")
+    return "\n".join(rows)
+
+
+def _shares_table(shares: pd.DataFrame) -> str:
+    rows = [
+        "| kind of the longest sequence | found | animals | corrected | animals |",
+        "|---|---|---|---|---|",
+    ]
+    for kind, own in shares.set_index("kind").iterrows():
+        cells = []
+        for name in ("found", "corrected"):
+            columns = [name, f"ci_low_{name}", f"ci_high_{name}"]
+            share, low, high = own[columns].to_numpy(dtype=float).tolist()
+            cells += [with_interval(share, low, high), str(int(own[f"n_{name}"]))]
+        rows.append(f"| {KIND_NAMES[str(kind)]} | {' | '.join(cells)} |")
+    return "\n".join(rows)

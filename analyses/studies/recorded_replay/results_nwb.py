@@ -1,0 +1,200 @@
+"""Replay as an NWB file: events, sequences and decoded paths for other programs.
+
+===========================  =====================================================================
+``replay_events``            all candidate events: `start_time`, `stop_time`, `is_replay`, `kind`,
+                             `score`, `p`, `n_active`
+``replay_sequences``         the place sequences of replay: `start_time`, `stop_time`, `event`,
+                             `path` (states, joined by "-"), `direction`, `novelty`, `kind`,
+                             `composition_order` (0 if none), `pieces` (states where they join)
+``events/replay``            the replay events: `timestamp`, `duration`, `event` (row of
+                             ``replay_events``), `kind`; with pynwb 4 and later
+``processing/replay``        ``kinds`` (counts and shares), ``states`` (positions in cm), and
+                             ``decoded_position`` (cm)
+===========================  =====================================================================
+
+Tables of events are ``TimeIntervals``, which pynapple reads as interval sets; missing values are
+empty. The same recording and seed give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import pandas as pd
+
+from analyses.recordings.kinds.conclusions import Conclusions
+from analyses.studies.recorded_replay.report import LOW_POWER
+from replay.files import replacing
+
+__all__ = ["write_nwb"]
+
+_UNKNOWN = "1970-01-01T00:00:00+00:00"
+
+
+def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], digest: str) -> None:
+    """Write replay to an NWB file."""
+    try:
+        import h5py
+        from pynwb import NWBHDF5IO, NWBFile
+        from pynwb.file import Subject
+    except ImportError:
+        raise ImportError(
+            "NWB files need pynwb: pip install 'hippocampal-replay[recordings]'."
+        ) from None
+    start = datetime.fromisoformat(origin.get("session_start_time", _UNKNOWN))
+    start = start if start.tzinfo else start.replace(tzinfo=UTC)
+    file = NWBFile(
+        session_description="Replay found in " + origin.get("file", "a recording"),
+        identifier=f"{origin.get('identifier', 'recording')}/replay/{digest[:12]}",
+        session_start_time=start,
+        file_create_date=start,  # today's date would change the bytes
+        notes="\n".join(found.notes),
+    )
+    if "subject" in origin:
+        file.subject = Subject(
+            subject_id=origin["subject"], species=origin.get("species"), sex=origin.get("sex")
+        )
+    for name, (description, table) in _tables(found).items():
+        if len(table):
+            file.add_time_intervals(_intervals(name, description, table))
+    _add_module(file, found)
+    _add_events(file, found)
+    with replacing(path) as beside:
+        with h5py.File(beside, "w") as opened, NWBHDF5IO(file=opened, mode="w") as writer:
+            writer.write(file)
+        with h5py.File(beside, "r+") as opened:
+            _name_objects(opened, digest)
+
+
+def _tables(found: Conclusions) -> dict[str, tuple[str, pd.DataFrame]]:
+    events = pd.DataFrame(
+        {
+            "start_time": found.events["start_time"],
+            "stop_time": found.events["end_time"],
+            "is_replay": found.events["is_replay"].astype(bool),
+            "kind": found.events["kind"].fillna("").astype(str),
+            "score": found.events["score"].astype(float),
+            "p": found.events["p"].astype(float),
+        }
+    )
+    for name in ("log_odds", "log_odds_z"):
+        if name in found.events:
+            events[name] = found.events[name].astype(float)
+    if "is_heading_told" in found.events:
+        events["is_heading_told"] = found.events["is_heading_told"].astype(bool)
+    if "track" in found.events:
+        events["track"] = found.events["track"].fillna(0).astype(int)
+    if "n_active" in found.events:
+        events["n_active"] = found.events["n_active"].astype(int)
+    own = found.sequences.sort_values(["start_time", "end_time"], kind="stable")
+    sequences = pd.DataFrame(
+        {
+            "start_time": own["start_time"],
+            "stop_time": own["end_time"],
+            "event": own["event"].astype(int),
+            "path": own["states"].map(_joined),
+            "direction": own["direction"].astype(str),
+            "novelty": own["novelty"].astype(str),
+            "kind": own["kind"].astype(str),
+            "composition_order": own["composition_order"].fillna(0).astype(int),
+            "pieces": own["splice_states"].map(_joined),
+        }
+    )
+    return {
+        "replay_events": ("candidate events, and which of them are replay", events),
+        "replay_sequences": ("place sequences of replay, classified by experience", sequences),
+    }
+
+
+def _joined(states: Any) -> str:
+    return "-".join(map(str, states))
+
+
+_MEANINGS = {
+    "is_replay": "whether the event passes the test",
+    "kind": "kind of the longest sequence; empty if the event is not replay",
+    "score": "score of movement along the track; see the notes",
+    "p": "the largest p of all shuffles",
+    "log_odds": "track log odds: above 0 for the first track",
+    "log_odds_z": "track log odds, in standard deviations from chance",
+    "is_heading_told": "whether cells tell the heading that they represent",
+    "track": "track of the decoded path, from 1; 0 without a path",
+    "n_active": "number of active cells",
+    "event": "row of replay_events",
+    "path": "states in order, joined by -",
+    "direction": "relative to previous experience",
+    "novelty": "relative to previous experience",
+    "composition_order": "least number of experienced pieces; 0 if a move was never made",
+    "pieces": "states where the pieces join, joined by -",
+}
+
+
+def _intervals(name: str, description: str, table: pd.DataFrame) -> Any:
+    from pynwb.epoch import TimeIntervals
+
+    intervals = TimeIntervals(name=name, description=description)
+    for column in table.columns[2:]:
+        intervals.add_column(name=column, description=_MEANINGS[column])
+    for row in table.to_dict("records"):
+        intervals.add_interval(**{str(name): value for name, value in row.items()})
+    return intervals
+
+
+def _add_module(file: Any, found: Conclusions) -> None:
+    from hdmf.common import DynamicTable
+    from pynwb import TimeSeries
+
+    module = file.create_processing_module(
+        name="replay", description="replay decoded from this recording"
+    )
+    kinds = found.kinds.astype({"kind": str})
+    for name, description, table in (
+        ("kinds", f"counts and shares of kinds, by state size (cm). {LOW_POWER}", kinds),
+        ("states", "position of each state, in cm", found.states),
+    ):
+        module.add(DynamicTable.from_dataframe(table, name=name, table_description=description))
+    path = found.paths.sort_values(["time"], kind="stable")
+    path = path[~path["x"].isna()]
+    if len(path):
+        module.add(
+            TimeSeries(  # a SpatialSeries would be the animal's position
+                name="decoded_position",
+                description="the decoded path (x, y) of each candidate event",
+                data=path[["x", "y"]].to_numpy(dtype=float),
+                timestamps=path["time"].to_numpy(dtype=float),
+                unit="centimeters",
+            )
+        )
+
+
+def _add_events(file: Any, found: Conclusions) -> None:
+    """List replay events as in NWB 2.11, if this version of pynwb can."""
+    try:
+        from pynwb.event import EventsTable
+    except ImportError:  # before pynwb 4
+        return
+    own = found.events[found.events["is_replay"]]
+    if not len(own):
+        return
+    table = EventsTable(name="replay", description="replay events; all events are in replay_events")
+    for column in ("event", "kind"):
+        table.add_column(name=column, description=_MEANINGS[column])
+    rows = own[["start_time", "end_time", "event", "kind"]].itertuples(index=False)
+    for start, end, event, kind in rows:
+        table.add_row(timestamp=start, duration=end - start, event=int(event), kind=str(kind))
+    file.add_events_table(table)
+
+
+def _name_objects(file: Any, digest: str) -> None:
+    """Give each object of a file a unique and reproducible identifier."""
+
+    def rename(name: str, item: Any) -> None:
+        if "object_id" in item.attrs:
+            item.attrs.modify("object_id", str(uuid5(NAMESPACE_URL, f"{digest}/{name}")))
+
+    rename("", file)
+    file.visititems(rename)

@@ -1,0 +1,12 @@
+"""How often the direction of replay is told on a track that is run both ways.
+
+Usage: ``python figures/headings.py [results]``
+"""
+
+import sys
+
+from analyses.jobs.results import Results
+from analyses.plots import headings_figure, save
+
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
+save(headings_figure(results.read("headings.csv")), results.folder / "figures" / "headings")

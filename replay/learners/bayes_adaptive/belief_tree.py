@@ -1,0 +1,345 @@
+"""Belief states: where the agent may be, and what it may know by then about uncertain moves.
+
+The agent knows where a move leads, but not for sure whether it can be made, since a barrier may
+block it. Its belief is a Beta distribution with two counts: how often the move was *open*, and how
+often it was *shut* and led nowhere. Each try changes the belief, so the possible futures are a tree
+of belief states, pairs of a place and of what was learned on the way there. Equal belief states are
+merged, unless histories are kept apart.
+
+References
+----------
+.. [1] Duff (2002), Optimal learning: computational procedures for Bayes-adaptive Markov decision
+   processes. https://scholarworks.umass.edu/dissertations/AAI3039353
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.jit import inlined
+from replay.learners.bayes_adaptive.params import Params
+
+__all__ = ["NOWHERE", "OPEN", "SHUT", "BeliefTree", "Beliefs", "add_root"]
+__all__ += ["belief_tree", "beliefs", "chance_open", "clear_tree", "fade_beliefs", "grow"]
+__all__ += ["has_come_true", "learn_outcome", "note_try"]
+
+OPEN, SHUT = range(2)
+_UNKNOWN, NOWHERE = -1.0, -2.0
+"""Values in place of the probability that an action is open. ``_UNKNOWN``: it is not known where
+the action leads. ``NOWHERE``: it is known to lead nowhere, or lies beyond the horizon."""
+
+
+class Beliefs(NamedTuple):
+    """The belief about each move.
+
+    Attributes
+    ----------
+    counts : ndarray of float64, shape (n_states, n_actions, 2)
+        How often the move was open and shut, including the prior.
+    next_state : ndarray of int32, shape (n_states, n_actions)
+        Where it leads if it is open; -1 if that is not known, the state itself if nowhere.
+    reward : ndarray of float64, shape (n_states, n_actions)
+        Its reward when it was last open.
+    ends : ndarray of bool, shape (n_states, n_actions)
+        Whether the episode ended then.
+    """
+
+    counts: NDArray[np.float64]
+    next_state: NDArray[np.int32]
+    reward: NDArray[np.float64]
+    ends: NDArray[np.bool_]
+
+
+class BeliefTree(NamedTuple):
+    """The possible futures; each node is a belief state.
+
+    Attributes
+    ----------
+    n : ndarray of int64, shape (2,)
+        The number of nodes in use, and of uncertain moves.
+    doubted : ndarray of int32, shape (n_uncertain,)
+        The uncertain moves, as state * n_actions + action.
+    number : ndarray of int32, shape (n_states * n_actions,)
+        The index of a move in `doubted`; -1 if it is not uncertain.
+    since : ndarray of int16, shape (n_uncertain, 2)
+        How often each uncertain move was found open and shut since the tree was grown.
+    state : ndarray of int32, shape (n_nodes,)
+        The place.
+    depth : ndarray of int32, shape (n_nodes,)
+        The number of moves from the root.
+    tries : ndarray of int16, shape (n_nodes, n_uncertain, 2)
+        How often each uncertain move was found open and shut on the way from the root.
+    is_now : ndarray of bool, shape (n_nodes,)
+        Whether this is the first node of its place before which nothing was learned on the way.
+    first_at : ndarray of int32, shape (n_states,)
+        The latest node of each place; -1 if there is none.
+    next_at : ndarray of int32, shape (n_nodes,)
+        The node before it at this place.
+    chance : ndarray of float64, shape (n_nodes, n_actions)
+        The probability that each action is open; or ``_UNKNOWN``, or ``NOWHERE``.
+    child : ndarray of int32, shape (n_nodes, n_actions, 2)
+        The node that follows if it is open, and if it is shut; -1 if there is none.
+    first_in : ndarray of int32, shape (n_nodes,)
+        The last flat index of `child` that holds this node; -1 if there is none.
+    next_in : ndarray of int32, shape (n_nodes * n_actions * 2,)
+        The index before it.
+    """
+
+    n: NDArray[np.int64]
+    doubted: NDArray[np.int32]
+    number: NDArray[np.int32]
+    since: NDArray[np.int16]
+    state: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    tries: NDArray[np.int16]
+    is_now: NDArray[np.bool_]
+    first_at: NDArray[np.int32]
+    next_at: NDArray[np.int32]
+    chance: NDArray[np.float64]
+    child: NDArray[np.int32]
+    first_in: NDArray[np.int32]
+    next_in: NDArray[np.int32]
+
+
+def beliefs(params: Params, n_states: int, n_actions: int) -> Beliefs:
+    """Make the beliefs of an agent that has tried no move, and knows of none where it leads."""
+    shape = (n_states, n_actions)
+    prior = np.array([params.prior_open, params.prior_shut])
+    return Beliefs(
+        np.tile(prior, (*shape, 1)),
+        np.full(shape, -1, dtype=np.int32),
+        np.zeros(shape),
+        np.zeros(shape, dtype=np.bool_),
+    )
+
+
+def belief_tree(params: Params, n_states: int, n_actions: int) -> BeliefTree:
+    """Make a tree without nodes.
+
+    Examples
+    --------
+    A barrier is possible, and one try shows whether it is there:
+
+    >>> from replay.learners.bayes_adaptive import Params
+    >>> params = Params(horizon=1)
+    >>> known, tree = beliefs(params, 2, 1), belief_tree(params, 2, 1)
+    >>> known.next_state[0, 0] = 1
+    >>> add_root(params, tree, 0)
+    0
+    >>> grow(params, known, tree)
+    >>> int(tree.n[0]), float(tree.chance[0, 0]), tree.state[tree.child[0, 0]].tolist()
+    (3, 0.5, [1, 0])
+    """
+    n, k = params.n_belief_states, params.n_uncertain
+    return BeliefTree(
+        np.zeros(2, dtype=np.int64),
+        np.zeros(k, dtype=np.int32),
+        np.full(n_states * n_actions, -1, dtype=np.int32),
+        np.zeros((k, 2), dtype=np.int16),
+        np.zeros(n, dtype=np.int32),
+        np.zeros(n, dtype=np.int32),
+        np.zeros((n, k, 2), dtype=np.int16),
+        np.zeros(n, dtype=np.bool_),
+        np.full(n_states, -1, dtype=np.int32),
+        np.full(n, -1, dtype=np.int32),
+        np.full((n, n_actions), NOWHERE),
+        np.full((n, n_actions, 2), -1, dtype=np.int32),
+        np.full(n, -1, dtype=np.int32),
+        np.full(n * n_actions * 2, -1, dtype=np.int32),
+    )
+
+
+# -- what is believed ---------------------------------------------------------------------
+
+
+@inlined
+def learn_outcome(
+    params: Params,
+    known: Beliefs,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    ends: bool,
+) -> int:
+    """Learn from one try of a move."""
+    outcome = OPEN if next_state != state or reward != 0.0 or ends else SHUT
+    if outcome == OPEN:
+        known.next_state[state, action] = next_state
+        known.reward[state, action] = reward
+        known.ends[state, action] = ends
+    elif known.next_state[state, action] < 0:
+        known.next_state[state, action] = state
+    counts = known.counts[state, action]
+    if params.one_try_tells:
+        counts[outcome], counts[1 - outcome] = 1.0, 0.0
+    else:
+        counts[outcome] += 1.0
+    return outcome
+
+
+@inlined
+def fade_beliefs(params: Params, known: Beliefs, share: float) -> None:
+    """Move all beliefs towards the prior."""
+    for s in range(known.counts.shape[0]):
+        for a in range(known.counts.shape[1]):
+            counts = known.counts[s, a]
+            counts[OPEN] += share * (params.prior_open - counts[OPEN])
+            counts[SHUT] += share * (params.prior_shut - counts[SHUT])
+
+
+@inlined
+def chance_open(params: Params, counts: NDArray[np.float64], n_open: int, n_shut: int) -> float:
+    """Return the probability that a move is open, by Bayes' rule.
+
+    `counts` are those of open and shut, before these tries.
+    """
+    if params.one_try_tells and n_open + n_shut > 0:
+        return 1.0 if n_open > 0 else 0.0
+    n_tries = n_open + n_shut
+    chance: float = (counts[OPEN] + n_open) / (counts[OPEN] + counts[SHUT] + n_tries)
+    return chance
+
+
+# -- the tree -----------------------------------------------------------------------------
+
+
+@inlined
+def clear_tree(tree: BeliefTree) -> None:
+    """Remove all nodes and uncertain moves."""
+    for z in range(tree.n[0]):
+        tree.first_at[tree.state[z]] = -1
+    for k in range(tree.n[1]):
+        tree.number[tree.doubted[k]] = -1
+    tree.n[:] = 0
+    tree.since[:] = 0
+
+
+@inlined
+def add_root(params: Params, tree: BeliefTree, state: int) -> int:
+    """Add a place where the future may begin.
+
+    Return its node; -1 if there is no room.
+    """
+    if tree.n[0] >= len(tree.state):
+        return -1
+    return _reach(params, tree, -1, state, -1, OPEN)
+
+
+@inlined
+def _is_known(tree: BeliefTree, z: int, parent: int, k: int, outcome: int) -> bool:
+    """Return whether the belief of node z is that of its parent after one more try of move k."""
+    for j in range(tree.n[1]):
+        for o in range(2):
+            n_tries = tree.tries[parent, j, o] if parent >= 0 else 0
+            if tree.tries[z, j, o] != n_tries + (j == k and o == outcome):
+                return False
+    return True
+
+
+@inlined
+def _reach(params: Params, tree: BeliefTree, parent: int, state: int, k: int, outcome: int) -> int:
+    """Find or add the node of a place after one more outcome of move k than in the parent."""
+    same = tree.first_at[state]
+    while same >= 0 and not _is_known(tree, same, parent, k, outcome):
+        same = tree.next_at[same]
+    if same >= 0 and params.merges:
+        return int(same)
+    z = tree.n[0]
+    tree.n[0] += 1
+    is_now = same < 0
+    for j in range(tree.tries.shape[1]):
+        for o in range(2):
+            n_tries = tree.tries[parent, j, o] if parent >= 0 else 0
+            tree.tries[z, j, o] = n_tries + (j == k and o == outcome)
+            is_now = is_now and tree.tries[z, j, o] == 0
+    tree.state[z], tree.is_now[z], tree.first_in[z] = state, is_now, -1
+    tree.depth[z] = tree.depth[parent] + 1 if parent >= 0 else 0
+    tree.next_at[z], tree.first_at[state] = tree.first_at[state], z
+    for a in range(tree.chance.shape[1]):
+        tree.chance[z, a] = NOWHERE
+        for o in range(2):
+            tree.child[z, a, o] = -1
+    return int(z)
+
+
+@inlined
+def _doubt(params: Params, known: Beliefs, tree: BeliefTree, state: int, action: int) -> int:
+    """Return the index of an uncertain move; -1 if the move is certain, or there is no room."""
+    pair = state * known.counts.shape[1] + action
+    if tree.number[pair] < 0:
+        chance, k = chance_open(params, known.counts[state, action], 0, 0), tree.n[1]
+        if k < len(tree.doubted) and min(chance, 1.0 - chance) > params.least_doubt:
+            tree.doubted[k], tree.number[pair] = pair, k
+            tree.n[1] += 1
+    return int(tree.number[pair])
+
+
+@inlined
+def _connect(tree: BeliefTree, z: int, a: int, outcome: int, child: int) -> None:
+    place = (z * tree.chance.shape[1] + a) * 2 + outcome
+    tree.child[z, a, outcome] = child
+    tree.next_in[place], tree.first_in[child] = tree.first_in[child], place
+
+
+@inlined
+def grow(params: Params, known: Beliefs, tree: BeliefTree) -> None:
+    """Add the possible futures of the roots, the nearest ones first.
+
+    Only the first ``n_uncertain`` uncertain moves are treated as such; for others the more probable
+    outcome is taken as certain. Nodes at the horizon, and nodes for whose children there is no
+    room, have no moves.
+    """
+    z, n_actions = 0, tree.chance.shape[1]
+    while z < tree.n[0]:
+        if tree.depth[z] < params.horizon and tree.n[0] + 2 * n_actions <= len(tree.state):
+            for a in range(n_actions):
+                _branch(params, known, tree, z, a)
+        z += 1
+
+
+@inlined
+def _branch(params: Params, known: Beliefs, tree: BeliefTree, z: int, a: int) -> None:
+    """Add the possible outcomes of an action."""
+    s = tree.state[z]
+    s_next = known.next_state[s, a]
+    if s_next < 0:
+        tree.chance[z, a] = _UNKNOWN
+        return
+    if s_next == s and known.reward[s, a] == 0.0 and not known.ends[s, a]:
+        return
+    k = _doubt(params, known, tree, s, a)
+    n_open, n_shut = (tree.tries[z, k, OPEN], tree.tries[z, k, SHUT]) if k >= 0 else (0, 0)
+    chance = chance_open(params, known.counts[s, a], n_open, n_shut)
+    if k < 0:
+        chance = 1.0 if chance >= 0.5 else 0.0
+    tells = k if 0.0 < chance < 1.0 else -1
+    tree.chance[z, a] = chance
+    if chance > 0.0 and not known.ends[s, a]:
+        reached = _reach(params, tree, z, s_next, tells, OPEN)
+        _connect(tree, z, a, OPEN, reached)
+    if chance < 1.0:
+        _connect(tree, z, a, SHUT, _reach(params, tree, z, s, tells, SHUT))
+
+
+@inlined
+def note_try(params: Params, tree: BeliefTree, state: int, action: int, outcome: int) -> bool:
+    """Note the outcome of a move tried after the tree was grown."""
+    k = tree.number[state * tree.chance.shape[1] + action]
+    if k < 0 or (params.one_try_tells and tree.since[k, outcome] > 0):
+        return False
+    tree.since[k, outcome] += 1
+    if params.one_try_tells:
+        tree.since[k, 1 - outcome] = 0
+    return True
+
+
+@inlined
+def has_come_true(tree: BeliefTree, z: int) -> bool:
+    """Return whether a node's belief is the present one, given what was learned since `grow`."""
+    for k in range(tree.n[1]):
+        for outcome in range(2):
+            if tree.tries[z, k, outcome] != tree.since[k, outcome]:
+                return False
+    return True

@@ -1,0 +1,63 @@
+"""Whatever public function a user calls with nonsense: it is told in a sentence of ours.
+
+A few inputs for some entry points on each push; every night, or with ``MALFORMED_INPUTS``, as many
+for all of them together.
+"""
+
+import os
+import random
+
+import matplotlib as mpl
+import pytest
+from entry_points import entry_points, failures, valid_call
+
+from replay.checks import shown
+
+N_INPUTS = int(os.environ.get("MALFORMED_INPUTS", 30_000))
+SLOW = (
+    *("find_replay", "plot_event", "compare", "observe", "replays_of", "recorded_shares"),
+    *("recovery", "recorded_statistics", "run_task", "known_paths"),
+)
+"""Entry points whose examples take seconds; they are called every night."""
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    """Files of this name or that are written where nothing else is."""
+    mpl.use("Agg")
+    folder = tmp_path / "a" / "b" / "c"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+
+
+def told(names, n_inputs, seed):
+    """Call entry points; list what was neither taken nor refused in a sentence."""
+    return [
+        f"{name}({', '.join(f'{key}={shown(value)}' for key, value in options.items())}): {why}"
+        for name in names
+        for name, why, options in failures(name, n_inputs, seed)
+    ]
+
+
+def test_the_faces_are_among_the_entry_points():
+    names = {name.rpartition(".")[2] for name in entry_points()}
+    assert {"simulate", "feed", "sweep", "EventLog", "classify", "place_sequences"} <= names
+    assert len(names) > 120
+
+
+def test_nonsense_for_any_entry_point_is_told():
+    names = [name for name in sorted(entry_points()) if not name.endswith(SLOW)]
+    chosen = random.Random(0).sample(names, 60)
+    assert sum(valid_call(name) is not None for name in chosen) > 55
+    assert told(chosen, 8, seed=1) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_nonsense_for_every_entry_point_is_told(part):
+    """Nothing hangs; Python's own words are left in less than one of a hundred cases."""
+    names = sorted(entry_points())
+    seed = random.SystemRandom().getrandbits(32)
+    untold = told(names[part::10], N_INPUTS // len(names), seed)
+    assert not [each for each in untold if each.endswith("too slow")]
+    assert len(untold) < 0.01 * N_INPUTS / 10, untold

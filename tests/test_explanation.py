@@ -1,0 +1,339 @@
+"""Which account explains replay: animals whose account is known, and what must be refused."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import quad
+
+from analyses.findings.accounts import ACCOUNTS
+from analyses.inference.animals import Replayed, replaying_animals
+from analyses.inference.features import MEASURES, measure, replay_features
+from analyses.inference.groups import account_frequencies
+from analyses.inference.likelihood import ceiling_bits, held_out_bits, path_bits, walk_bits
+from analyses.inference.model_choice import (
+    ModelChoice,
+    Simulations,
+    calibration_error,
+    classes_of,
+    parameter_intervals,
+)
+from analyses.inference.simulation import as_many, misread, simulate_replay
+from analyses.sequences.sequences import Lists
+from analyses.studies.explanation.explain import explain, plan_explanation
+from analyses.studies.explanation.inputs import read_animals
+from replay.log.event_log import EventLog
+
+LAPS = [[0, 1, 2, 3], [0, 1, 4, 5]] * 6
+STEPS = pd.DataFrame(
+    [
+        (here, there, float(there == lap[-1]), there == lap[-1])
+        for lap in LAPS
+        for here, there in pairwise(lap)
+    ],
+    columns=["state", "next_state", "reward", "terminated"],
+)
+ENDS = np.flatnonzero(STEPS["terminated"])
+
+
+def rat(paths, **options):
+    [animal] = replaying_animals(EventLog({"steps": STEPS}), paths, **options)
+    return animal
+
+
+def reverse_rat():
+    """A rat that replays each lap backwards at its end."""
+    return rat(pd.DataFrame({"step": ENDS, "states": [lap[::-1] for lap in LAPS]}))
+
+
+def test_what_is_measured_of_a_sequence():
+    paths = pd.DataFrame({"step": [5, 5], "states": [[5, 4, 1, 2, 3], [0, 1, 0]]})
+    animal = rat(pd.concat([paths, pd.DataFrame({"step": [5], "states": [[0, 1, 4]]})]))
+    found = measure(animal.replayed, animal.places)
+    assert list(found) == list(MEASURES)
+    # 5 4 1 is run backwards, 1 2 3 forwards; the animal is at 5, which paid last. To and fro
+    # between 0 and 1 has only two places, and is no sequence.
+    expected = {"length": 5, "different": 1, "turns": 0, "from_animal": 0, "to_animal": 4,
+                "approach": -4, "forward": 0.5, "backward": 0.5, "never": 0, "age": 0.5,
+                "from_goal": 0, "to_goal": 4}  # fmt: skip
+    assert found.iloc[0][list(expected)].to_dict() == expected
+    assert len(found) == 2
+    assert found["frequency"][1] == np.mean(np.log1p([2, 1]))
+
+
+def test_features_are_shares():
+    animal = reverse_rat()
+    found = replay_features(animal.replayed, animal.places)
+    assert found["begins at 3"] == found["begins at 5"] == 0.5
+    assert found["goes 3 to 2"] == 6 / 7  # of six visits, and one that smooths
+    assert found["mean of backward"] == 1.0
+
+
+def test_bits_against_counting_by_hand():
+    animal = reverse_rat()
+    seen = animal.replayed
+    # All laps together: 3 places begin or go on in one way only, 1 goes to 0 in twelve of twelve.
+    bits = path_bits(seen, seen, animal.places)
+    assert bits.shape == (12,)
+    places = animal.places
+    n_places, lap = places.n_places, 0
+    start = ((6 + 1 / n_places) / (12 + 1) * 5 + 1) / (1 + 5)
+
+    def move(n, of, out, here, of_here):
+        of_all = (n + 1 / (1 + out)) / (of + 1)
+        return (here + 5 * of_all) / (of_here + 5)
+
+    ways = [
+        move(6, 6, 1 + 0, 1, 1),
+        move(6, 6, 2, 1, 1),
+        move(12, 12, 3, 1, 1),
+        move(12, 12, 1, 1, 1),
+    ]
+    mixed = [0.98 * p + 0.02 / (1 + out) for p, out in zip(ways, (1, 2, 3, 1), strict=True)]
+    expected = np.log2([0.98 * start + 0.02 / n_places, *mixed]).sum()
+    assert bits[lap] == pytest.approx(expected, abs=1e-12)
+
+
+def test_probabilities_of_all_paths_add_up_to_one():
+    """Of a walk that stops: paths of up to 40 places hold nearly all of the probability."""
+    animal = reverse_rat()
+    places = animal.places
+    out = np.bincount(places.ends[:, 0], minlength=places.n_places)
+    total, here = 0.0, np.full(places.n_places, 1 / places.n_places)
+    for _ in range(60):
+        total += (here / (1 + out)).sum()
+        there = np.zeros_like(here)
+        np.add.at(there, places.ends[:, 1], (here / (1 + out))[places.ends[:, 0]])
+        here = there
+    assert total == pytest.approx(1.0, abs=1e-6)
+    seen = animal.replayed
+    assert walk_bits(seen, places)[0] == pytest.approx(-np.log2(6 * 2 * 3 * 4 * 2))
+
+
+def test_a_ceiling_learns_what_repeats():
+    animal = reverse_rat()
+    ceiling = ceiling_bits(animal.replayed, animal.places).mean()
+    walk = walk_bits(animal.replayed, animal.places).mean()
+    assert walk + 3 < ceiling < 0
+
+
+def test_draws_are_weighted_by_other_laps():
+    lap = np.array([0, 1, 2, 3])
+    bits = np.array([[-1.0, -1.0, -1.0, -1.0], [-9.0, -9.0, -9.0, -9.0]])
+    assert held_out_bits(bits, lap) == pytest.approx(-1.0, abs=1e-3)
+    split = np.array([[-1.0, -9.0, -1.0, -9.0], [-9.0, -1.0, -9.0, -1.0]])
+    # The other draw keeps a weight of 2 ** -16, and predicts 2 ** 8 times better.
+    assert held_out_bits(split, lap) == pytest.approx(-9.0 + np.log2(1 + 2**-8), abs=1e-4)
+
+
+def test_as_many_sequences_as_the_animal_has_in_each_lap():
+    made = Replayed(
+        np.array([0, 0, 1, 5], dtype=np.int32), np.zeros(4, np.int32),
+        Lists.of([[0, 1, 2]] * 4), np.arange(4),
+    )  # fmt: skip
+    rng = np.random.default_rng(1)
+    assert sorted(as_many(made, np.array([0, 1, 5]), rng).tolist()) in ([0, 2, 3], [1, 2, 3])
+    assert sorted(as_many(made, np.array([5, 5]), rng).tolist()) == [2, 3]
+    assert set(as_many(made, np.zeros(50, dtype=int), rng).tolist()) == {0, 1, 2, 3}
+
+
+def test_misread_places():
+    place = np.tile(np.arange(10), 1000)
+    columns = {"place": place, "event": np.repeat(np.arange(1000), 10)}
+    read = misread(columns, 0.2, 10, np.random.default_rng(1))
+    unread = misread(columns, 0.0, 10, np.random.default_rng(1))
+    assert unread["place"].tolist() == place.tolist()
+    assert len(read["place"]) == len(read["event"]) < len(place)
+    same = (read["event"][1:] == read["event"][:-1]) & (read["place"][1:] == read["place"][:-1])
+    assert not same.any()
+
+
+def test_an_account_replays_what_it_would_replay():
+    """Episodic control, fed with these laps, replays each backwards, like this rat."""
+    animal = reverse_rat()
+    made = simulate_replay(
+        animal, ACCOUNTS["episodic_control"], {"discount": 0.9}, np.random.SeedSequence(1)
+    )
+    assert made.states.arrays()[0].tolist() == [3, 2, 1, 0]
+    assert made.lap.tolist() == list(range(12))
+    assert made.location.tolist() == [3, 5] * 6
+
+
+def simulated(n_draws=40, rng=None):
+    """Three accounts: `a` and `b` differ in one feature, `c` is `b` under another name."""
+    rng = rng or np.random.default_rng(0)
+    names = np.repeat(np.array(["a", "b", "c"], dtype=object), n_draws)
+    draw = np.tile(np.arange(n_draws), 3)
+    x = rng.normal(np.where(names == "a", 0.0, 3.0))
+    return Simulations(names, draw, pd.DataFrame({"x": x, "noise": rng.normal(size=len(x))}))
+
+
+@pytest.fixture(scope="module")
+def choice():
+    return ModelChoice(simulated())
+
+
+def test_what_cannot_be_told_apart_is_one_class(choice):
+    assert choice.classes == [["a"], ["b", "c"]]
+    assert choice.summary()["recovered"] > 0.85
+    confusion = choice.confusion()
+    assert confusion.groupby("truth")["share"].sum().tolist() == [1.0, 1.0, 1.0]
+
+
+def test_probabilities_are_calibrated(choice):
+    """Against the exact posterior: 1 : 2 between two normal distributions, three s.d. apart."""
+    x = np.array([0.0, 1.2, 1.5, 3.0])
+    known = pd.DataFrame({"x": x, "noise": 0.0})
+    exact = 1 / (1 + 2 * np.exp((x**2 - (x - 3) ** 2) / 2))
+    found = choice.probabilities(known)[:, 0]
+    assert found[0] > 0.85
+    assert found[-1] < 0.1
+    assert np.abs(found - exact).max() < 0.35  # of 40 animals each
+    assert choice.summary()["calibration_error"] < 0.1
+
+
+def test_misfit_is_exact_for_its_own_and_small_for_others():
+    """Its p is that of a conformal test: at most .05 in 5 % of a class's own animals."""
+    rng = np.random.default_rng(5)
+    choice = ModelChoice(simulated(rng=rng))
+    own = simulated(400, rng)
+    p = choice.misfit(own.features[own.account == "a"], ["a"])
+    assert 0.01 < (p <= 0.05).mean() < 0.12  # the calibration animals are 40
+    far = pd.DataFrame({"x": [30.0], "noise": [0.0]})
+    assert choice.misfit(far, ["a"])[0] == 1 / 41
+
+
+def test_parameters_are_inferred():
+    rng = np.random.default_rng(1)
+    true = rng.uniform(size=200)
+    features = pd.DataFrame(
+        {"x": true + 0.02 * rng.normal(size=200), "noise": rng.normal(size=200)}
+    )
+    known = Simulations(np.full(200, "a", dtype=object), np.arange(200), features)
+    row = pd.DataFrame({"x": [0.3], "noise": [0.0]})
+    found = parameter_intervals(known, pd.DataFrame({"rate": true, "fixed": 1.0}), row)
+    [rate] = found.itertuples()
+    assert rate.parameter == "rate"
+    assert rate.low < 0.3 < rate.high
+    assert rate.high - rate.low < 0.25 < rate.prior_high - rate.prior_low
+
+
+def test_calibration_error_by_hand():
+    right = np.array([True, True, False, True])
+    assert calibration_error(np.full(4, 0.75), right) == 0.0
+    assert calibration_error(np.ones(4), right) == pytest.approx(0.25)
+
+
+def test_a_fair_coin_is_one_class():
+    rng = np.random.default_rng(1)
+    coin = rng.uniform(size=(300, 3))
+    assert classes_of(coin, np.repeat([0, 1, 2], 100), ["a", "b", "c"]) == [["a", "b", "c"]]
+
+
+def test_frequencies_against_integration():
+    """The bound lies below the exact evidence, and the mean near the exact one."""
+    log_p = np.log([[0.9, 0.1]] * 6 + [[0.2, 0.8]] * 3)
+
+    def likelihood(share):
+        return np.prod(share * np.exp(log_p[:, 0]) + (1 - share) * np.exp(log_p[:, 1]))
+
+    total = quad(likelihood, 0, 1)[0]
+    mean = quad(lambda share: share * likelihood(share), 0, 1)[0] / total
+    above = quad(likelihood, 0.5, 1)[0] / total
+    found = account_frequencies(log_p)
+    # Variational counts are more certain than the exact posterior.
+    assert found.mean[0] == pytest.approx(mean, abs=0.03)
+    assert found.exceedance[0] == pytest.approx(above, abs=0.07)
+    equal = np.exp(np.logaddexp(*log_p.T).sum() - len(log_p) * np.log(2))
+    assert found.equal >= equal / (equal + total) - 1e-9
+    assert found.protected.sum() == pytest.approx(1.0)
+
+
+def test_animals_that_say_nothing_are_equal():
+    found = account_frequencies(np.zeros((5, 3)))
+    assert found.mean == pytest.approx(1 / 3)
+    assert found.equal > 0.5
+    with pytest.raises(ValueError, match="at least two accounts"):
+        account_frequencies([[0.0]])
+
+
+def test_a_rat_that_replays_backwards_and_one_that_walks_at_random():
+    """Cheap accounts, which replay without compiled parts of their own."""
+    few = ["episodic_control", "shuffled_laps", "graph_walks"]
+    rng = np.random.default_rng(3)
+    both = explain({"backwards": reverse_rat_log(), "walker": walker_log(rng)}, accounts=few,
+                   n_draws=20)  # fmt: skip
+    found = both.verdicts.set_index("animal")
+    assert found.loc["backwards", ["verdict", "account"]].tolist() == [
+        "account",
+        "episodic_control",
+    ]
+    assert found.loc["walker", "account"] != "episodic_control"
+    assert found.loc["walker", "verdict"] in ("control", "undecided", "none")
+    assert both.group["n_animals"].tolist() == [2] * len(both.group)
+    assert set(both.sequences["account"]) >= {"walk", "ceiling", "episodic_control"}
+    assert "episodic_control explains this replay" in repr(both)
+
+
+class Decoded:
+    """What `explain` needs of a recording: the moves, and the states that events visit."""
+
+    def __init__(self, paths):
+        self.experience, self.visited = EventLog({"steps": STEPS}), paths
+
+
+def reverse_rat_log():
+    return Decoded(pd.DataFrame({"step": ENDS, "states": [lap[::-1] for lap in LAPS]}))
+
+
+def walker_log(rng):
+    neighbours = {0: [1], 1: [0, 2, 4], 2: [1, 3], 3: [2], 4: [1, 5], 5: [4]}
+    walks = []
+    for _ in ENDS:
+        walk = [int(rng.integers(6))]
+        while len(walk) < 12:
+            walk.append(int(rng.choice(neighbours[walk[-1]])))
+        walks.append(walk)
+    return Decoded(pd.DataFrame({"step": ENDS, "states": walks}))
+
+
+def test_a_table_of_events_without_replay_or_rewards_is_refused():
+    without = EventLog({"steps": STEPS.drop(columns="reward")})
+    paths = pd.DataFrame({"step": ENDS, "states": [lap[::-1] for lap in LAPS]})
+    with pytest.raises(ValueError, match="has no rewards, which most accounts learn from"):
+        replaying_animals(without, paths)
+    [paid] = replaying_animals(without, paths, rewards={3: 1.0, 5: 1.0})
+    assert paid.digest() == reverse_rat().digest()
+    with pytest.raises(ValueError, match="A state of rewards must be"):
+        replaying_animals(without, paths, rewards={99: 1.0})
+    with pytest.raises(TypeError, match="rewards must map states to amounts"):
+        replaying_animals(without, paths, rewards=3)
+    with pytest.raises(ValueError, match="no sequence of 3 or more neighbouring places"):
+        rat(pd.DataFrame({"step": [5], "states": [[0, 3, 0]]}))
+    with pytest.raises(ValueError, match="at least two accounts"):
+        plan_explanation({"rat": reverse_rat()}, ["episodic_control"])
+    with pytest.raises(ValueError, match="Unknown account of replay 'dina_q'"):
+        plan_explanation({"rat": reverse_rat()}, ["dina_q", "dyna_q"])
+    with pytest.raises(ValueError, match="n_draws must be"):
+        plan_explanation({"rat": reverse_rat()}, n_draws=3)
+
+
+def test_tables_are_read(tmp_path):
+    moves, events, paid = (tmp_path / name for name in ("rat.csv", "events.csv", "paid.csv"))
+    STEPS.drop(columns="reward").to_csv(moves, index=False)
+    states = [" ".join(map(str, lap[::-1])) for lap in LAPS]
+    pd.DataFrame({"step": ENDS, "states": states}).to_csv(events, index=False)
+    pd.DataFrame({"state": [3, 5], "reward": 1.0}).to_csv(paid, index=False)
+    animals, decoded = read_animals([moves], [events], paid)
+    assert decoded
+    assert animals["rat"].digest() == reverse_rat().digest()
+    with pytest.raises(ValueError, match="give its replay events, too, with --events"):
+        read_animals([moves])
+    with pytest.raises(ValueError, match="belongs to no table of moves"):
+        read_animals([moves], [events, events], paid)
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        read_animals([tmp_path / "nowhere.csv"], [events], paid)
+    pd.DataFrame({"animal": ["cat"], "state": [3], "reward": 1.0}).to_csv(paid, index=False)
+    with pytest.raises(ValueError, match="no row for the animal 'rat'"):
+        read_animals([moves], [events], paid)

@@ -1,0 +1,208 @@
+"""Headings: fields, decoding and sequences on tracks that are run both ways."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses.recordings.binned_track import cut_track
+from analyses.recordings.decoding.state_space_decoder import walk_of_states
+from analyses.recordings.fields.headings import (
+    headed_fields,
+    is_run_both_ways,
+    travel,
+    with_headings,
+)
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.cells import draw_cells
+from analyses.recordings.observation.observe import observe
+from analyses.recordings.readers.posteriors import read_posterior
+from analyses.recordings.recovery.known_paths import known_paths
+from analyses.recordings.recovery.recover import recover
+from analyses.recordings.session import prepare
+from analyses.recordings.settings import Settings
+from analyses.recordings.significance.heading import heading_of_ways
+from analyses.sequences.track import graph_of_log
+from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
+from replay.worlds.tracks import make_linear_track, make_wtrack
+
+TRACK = make_linear_track(160.0)
+QUICK = Judgement(n_shuffles=19, other_sizes=())
+
+
+def run_both_ways(n_laps=24):
+    """Make a log of laps to the end of a linear track, and back."""
+    world = MDP.from_networkx(TRACK, bin_size=15.0)
+    way = nx.shortest_path(graph_of_log(EventLog({}, mdp=world)), 0, 1)
+    laps = [way, way[::-1]] * (n_laps // 2)
+    moves = [move for lap in laps for move in pairwise(lap)]
+    ends = np.cumsum([len(way) - 1] * len(laps)) - 1
+    steps = {"state": [here for here, _ in moves], "next_state": [there for _, there in moves],
+             "terminated": np.isin(np.arange(len(moves)), ends)}  # fmt: skip
+    return EventLog({"steps": steps}, mdp=world), way, ends
+
+
+def observed(directional, headings=(1, -1), n_cells=50, seed=0):
+    """Observe laps both ways, and replay of both ways in the given headings in turn."""
+    log, way, ends = run_both_ways()
+    rows = [(end, way[:: (-1) ** (event // 2)], headings[event % len(headings)])
+            for event, end in enumerate(ends.tolist())]  # fmt: skip
+    paths = pd.DataFrame(
+        [(step, path, [heading] * len(path)) for step, path, heading in rows],
+        columns=["step", "states", "along"],
+    )
+    cells = draw_cells(cut_track(TRACK, 1.0), n_cells, directional=directional, seed=seed)
+    return observe(log, TRACK, paths, cells=cells, speed=500.0, seed=seed), paths
+
+
+@pytest.fixture(scope="module")
+def directional():
+    return observed(0.7)
+
+
+def test_a_heading_is_carried_on_across_a_junction():
+    """Who heads for a junction heads away from it afterwards, on whichever arm."""
+    track = cut_track(make_wtrack(), 5.0)
+    walk = walk_of_states(track, 15.0, 2 * track.n_bins)
+    np.testing.assert_allclose(walk.sum(axis=1), 1.0)
+    _, node = max((np.count_nonzero(track.edges == each), each) for each in range(6))
+    towards = {}
+    for edge, (one, other) in enumerate(track.edges.tolist()):
+        if node in (one, other):
+            own = np.flatnonzero(track.edge == edge)
+            near = own[0] if one == node else own[-1]
+            ahead = 0 if other == node else track.n_bins
+            towards[edge] = near + ahead, near + (track.n_bins - ahead)
+    assert len(towards) == 3
+    for edge, (here, away) in towards.items():
+        for other, (there, onwards) in towards.items():
+            if other != edge:
+                assert walk[here, onwards] > 0
+                assert walk[here, there] == 0
+                assert walk[away, there] > 0
+        assert walk[here, away] == 0  # a heading does not change in place
+
+
+def test_headings_share_the_weights_between_bins():
+    track = cut_track(make_wtrack(), 10.0)
+    between = np.exp(-track.distance / 20.0)
+    both = with_headings(track, between)
+    n = track.n_bins
+    np.testing.assert_allclose(both[:n, :n] + both[:n, n:], between)
+    np.testing.assert_allclose(both[n:, n:], both[:n, :n])
+
+
+def test_travel_ignores_a_step_back():
+    track = cut_track(make_linear_track(100.0), 5.0)
+    there = np.array([0, 2, 4, 3, 6, 8, 10, 12])
+    assert travel(track, there).tolist() == [1] * 8
+    assert travel(track, there[::-1]).tolist() == [-1] * 8
+    assert travel(track, np.array([3, 3, 3])).tolist() == [0] * 3
+    assert heading_of_ways(np.array([0, 1, 1, -1, -1]), np.array([0, 2, 4])).tolist() == [0, 1, -1]
+
+
+def test_a_cell_has_two_fields_where_they_predict_held_out_runs():
+    track, rng = cut_track(TRACK, 5.0), np.random.default_rng(0)
+    n_bins = track.n_bins
+    lap = np.repeat(np.arange(n_bins), 8)
+    place = np.concatenate([lap, lap[::-1]] * 12)
+    ahead = np.concatenate([np.ones_like(lap), -np.ones_like(lap)] * 12)
+    field = 15 * np.exp(-0.5 * ((np.arange(n_bins) - 15) / 3) ** 2) + 0.1
+    rates = np.stack([np.where(ahead > 0, field[place], 0.1 * field[place]), field[place]], axis=1)
+    counts = rng.poisson(0.02 * rates)
+    assert is_run_both_ways(place, ahead, n_bins)
+    assert not is_run_both_ways(place[ahead > 0], ahead[ahead > 0], n_bins)
+    found = headed_fields(track, place, ahead, counts, 0.02, Settings())
+    assert found.differs.tolist() == [True, False]
+    one, other = found.rates[:, :n_bins].max(axis=1), found.rates[:, n_bins:].max(axis=1)
+    assert one[0] > 4 * other[0]
+    assert one[1] == other[1]
+
+
+def test_forward_and_reverse_are_told_where_cells_have_a_heading(directional):
+    seen, paths = directional
+    found = find_replay(seen.recording, judgement=QUICK)
+    true = np.where([along[0] > 0 for along in paths["along"]], "forward", "reverse")
+    events = found.events[found.events["is_replay"]]
+    kinds = events["kind"].str.removesuffix("_episode")
+    assert len(events) >= 0.8 * len(paths)
+    assert (kinds == true[events["event"]]).mean() >= 0.9
+    assert not ((kinds != true[events["event"]]) & kinds.isin(["forward", "reverse"])).any()
+    assert events["is_heading_told"].mean() >= 0.9
+    assert any("The heading that cells represent is told in" in note for note in found.notes)
+    assert set(found.paths["along"]) <= {-1, 0, 1}
+
+
+@pytest.mark.parametrize(("share", "headings"), [(0.0, (1, -1)), (0.7, (0,))])
+def test_a_heading_that_is_not_there_is_not_guessed(share, headings):
+    """Neither where no cell has a heading, nor where replay represents none."""
+    seen, _ = observed(share, headings)
+    found = find_replay(seen.recording, judgement=QUICK)
+    kinds = found.events.loc[found.events["is_replay"], "kind"]
+    assert len(kinds) >= 10
+    assert (kinds == "ambiguous").mean() >= 0.9
+    if not share:
+        assert any("too few to tell which heading" in note for note in found.notes)
+
+
+def test_a_track_that_is_run_one_way_has_no_headings():
+    seen, _ = observed(0.7)
+    log, way, _ = run_both_ways()
+    steps = log.columns("steps")
+    kept = np.isin(steps["episode"], range(0, 24, 2))
+    one_way = EventLog(
+        {"steps": {name: steps[name][kept] for name in ("state", "next_state", "terminated")}},
+        mdp=log.mdp,
+    )
+    paths = pd.DataFrame({"step": [12], "states": [way]})
+    seen = observe(one_way, TRACK, paths, cells=seen.cells, speed=500.0)
+    assert prepare(seen.recording).headings is None
+
+
+def test_recovery_tells_headings_too(directional):
+    seen, _ = directional
+    found = recover(seen)
+    assert set(found["true_kind"]) == {"forward_episode", "reverse_episode"}
+    assert (found["kind"] == found["true_kind"]).mean() >= 0.85
+    log, *_ = run_both_ways()
+    kinds = ("forward_episode", "reverse_episode")
+    with pytest.raises(ValueError, match="kind forward_episode"):
+        known_paths(log, n_each=2, length=100.0, kinds=kinds)
+    drawn = known_paths(log, n_each=2, length=100.0, kinds=kinds, headings=True)
+    assert [along[0] for along in drawn["along"]] == [1, 1, -1, -1]
+
+
+def test_a_posterior_with_inbound_and_outbound_states_has_a_heading():
+    """Two sweeps to the end of the track, the first outbound and the second inbound."""
+    xarray = pytest.importorskip("xarray")
+    graph = make_linear_track(160.0)
+    graph.graph["edge_order"] = list(graph.edges)
+    graph.graph["edge_spacing"] = 0.0
+    states = ["Inbound-Continuous", "Outbound-Continuous"]
+    position, n = np.arange(2.5, 160.0, 5.0), 32
+    posterior = np.full((2 * n, 2, n), 1e-4)
+    posterior[np.arange(n), 1, np.arange(n)] = 1.0
+    posterior[n + np.arange(n), 0, np.arange(n)] = 1.0
+    posterior /= posterior.sum(axis=(1, 2), keepdims=True)
+    time = 60.0 + np.arange(2 * n) * 0.01 + np.repeat([0.0, 5.0], n)
+    data = xarray.Dataset(
+        {"acausal_posterior": (("time", "state", "position"), posterior)},
+        {"time": time, "state": states, "position": position},
+    )
+    read = read_posterior(data, graph)
+    assert read.posterior.outward[[0, -1]].round().tolist() == [1.0, 0.0]
+    seen, _ = observed(0.0, n_cells=5)
+    events = pd.DataFrame({"start_time": time[[0, n]], "end_time": time[[n - 1, -1]] + 0.01})
+    own = replace(read, time=seen.recording.time, position=seen.recording.position, events=events)
+    found = find_replay(own, judgement=QUICK)
+    assert found.events["kind"].tolist() == ["forward_episode", "reverse_episode"]
+    del graph.graph["edge_order"]
+    without = read_posterior(data, graph, bins=pd.DataFrame(
+        {"linear_position": position, "x_position": position, "y_position": 0.0}))  # fmt: skip
+    assert without.posterior.outward is None
+    assert "only a graph with linear_edge_order" in without.notes[0]

@@ -1,0 +1,136 @@
+"""What used to be taken without a word, and came to nonsense later, is refused where it enters."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import replay
+
+from analyses.findings.table import findings
+from analyses.plots.style import figure_style
+from analyses.recordings.recording import FieldPotential, Recording
+from analyses.studies.comparison.plan import plan_comparison
+from analyses.studies.pages import page_of_folders
+from replay import MDP, EventLog, feed
+from replay.log.event_log import LogError
+from replay.worlds.mazes import from_ascii
+from replay.worlds.protocols import Phase, Protocol
+from replay.worlds.tracks import make_linear_track
+
+STEPS = {"state": [0, 1], "next_state": [1, 2], "reward": [0.0, 1.0], "terminated": [False, True]}
+TRACK = make_linear_track(100.0)
+TWO = (np.array([0.0, 1.0]), np.array([[0.0, 0.0], [9.0, 0.0]]))
+
+
+def protocol(*drawings, **options):
+    return Protocol([Phase(from_ascii(text, **options), 5) for text in drawings])
+
+
+def recording(graph=TRACK, position=TWO[1], **options):
+    return Recording("mine", graph, TWO[0], position, **options)
+
+
+def own_finding(**cells):
+    row = {"id": "mine.reverse", "citation": "Mine M (2026)", "year": 2026, "quantity": "share"}
+    row |= {"statistic": "S1", "task_name": "linear_track", "likelihood": "count"}
+    return findings(pd.DataFrame([row | {"successes": 4, "trials": 10} | cells]))
+
+
+def plan(**cells):
+    return plan_comparison(["linear_track"], ["dyna_q"], n_draws=2, findings=own_finding(**cells))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: protocol("S#G\n...", "S.G\n.#."), r"State 1 is \(2, 1\) in phase 0, but \(3, 1\)"),
+        (lambda: protocol("SG", "S.G"), "the same n_states: phase 0 has 2, phase 1 has 3"),
+        (lambda: plan(task_name="linear_trak"), "'mine.reverse' .* Did you mean 'linear_track'"),
+        (lambda: own_finding(n="-1"), "n must be a number above 0.*got '-1'"),
+        (lambda: own_finding(n="0"), "n must be a number above 0.*got '0'"),
+        (
+            lambda: recording(field_potential=FieldPotential(0.0, -5.0, np.zeros((9, 1)))),
+            "The sampling rate in Hz of the field potential of mine must be .*, got -5",
+        ),
+        (
+            lambda: recording(position=np.array([[0.0, 0.0], [np.inf, 0.0]])),
+            r"The positions of mine, in cm, must hold finite numbers.*\[1, 0\] has inf",
+        ),
+        (lambda: recording(make_linear_track(1.5), TWO[1] / 100), "1.5 cm long.* metres by 100"),
+        (lambda: from_ascii("S.G", cell_size=0.1), "at least 0.5 cm; got 0.1. Multiply metres"),
+        (lambda: EventLog({}).label(experiment=pd.DataFrame({"a": ["x", "y"]})), "must be text"),
+        (lambda: EventLog({}).label(seed=pd.DataFrame({"a": [1, 2]})), "must be a list of whole"),
+        (
+            lambda: EventLog({"steps": STEPS | {"reward": [0.0, np.nan]}}).columns("steps"),
+            "'reward' of 'steps' must be finite, or NaN in all steps.*row 1 has nan",
+        ),
+        (
+            lambda: EventLog({"steps": STEPS | {"reward": [np.inf, np.nan]}}).columns("steps"),
+            "row 0 has inf",
+        ),
+        (
+            lambda: feed("q_learning", pd.DataFrame(STEPS | {"action": 0})[:0], n_states=3,
+                         n_actions=1),
+            "transitions has no rows",
+        ),
+        (lambda: figure_style({5: "black"}).__enter__(), "Each name of a colour or label must be"),
+        (lambda: figure_style(labels={"maze": 5}).__enter__(), "The label of 'maze' must be text"),
+    ],
+)  # fmt: skip
+def test_nonsense_is_refused(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()
+
+
+def test_phases_without_labels_or_with_the_same_fit_together():
+    maze = from_ascii("S.G")
+    bare = MDP.from_transitions(**maze.transitions()._replace(labels=None, position=None)._asdict())
+    assert len(Protocol([Phase(maze, 1), Phase(bare, 1), Phase(from_ascii("S.G"), 1)]).phases) == 3
+
+
+def test_what_is_odd_and_may_be_meant_is_warned_of():
+    with pytest.warns(UserWarning, match="The track is 1.5 cm long in all.*metres by 100"):
+        MDP.from_networkx(make_linear_track(1.5), bin_size=0.5)
+    with (
+        pytest.warns(UserWarning, match="'qlearning'. Did you mean 'q_learning'"),
+        figure_style({"qlearning": "black"}),
+    ):
+        pass
+    with figure_style({"recent_sarsa": "black"}, {"my model": "Mine"}):
+        pass
+
+
+def test_findings_of_a_task_of_ones_own_are_tested_in_it(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from replay.tasks.published import TaskEntry\n"
+        "from replay.tasks.published.linear_tracks import linear_track\n"
+        "TASK = TaskEntry(linear_track, ('S1',))\n"
+    )
+    own = plan_comparison(
+        [str(tmp_path / "mine.py")], ["dyna_q"], n_draws=2, findings=own_finding(task_name="mine")
+    )
+    assert own.tested("mine")["id"].tolist() == ["mine.reverse"]
+
+
+@pytest.mark.parametrize(("name", "closed"), [("world.json", {}), ("closed.json", {1: [(0, 1)]})])
+def test_a_file_beside_the_tables_that_has_changed_is_noticed(tmp_path, name, closed):
+    EventLog({"steps": STEPS}, mdp=from_ascii("S.G"), closed=closed).save(tmp_path / "log")
+    assert EventLog.load(tmp_path / "log").closed == EventLog({}, closed=closed).closed
+    path = tmp_path / "log" / name
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=1))
+    with pytest.raises(LogError, match=f"{name} holds no .*it has changed since the log was"):
+        EventLog.load(tmp_path / "log")
+    path.unlink()
+    assert len(EventLog.load(tmp_path / "log").steps) == 2
+
+
+def test_options_that_choose_nothing_are_refused(tmp_path):
+    EventLog({"steps": STEPS}, mdp=from_ascii("S.G")).save(tmp_path / "log")
+    out = tmp_path / "page.html"
+    for options in ({"learners": ["nope"]}, {"experiment": "maze"}):
+        with pytest.raises(ValueError, match="chooses among the results of replay reproduce"):
+            page_of_folders([tmp_path / "log"], out, **options)
+    done = replay("page", tmp_path / "log", "--learner", "nope", "--out", out)
+    assert done.returncode == 1
+    assert not out.exists()

@@ -1,0 +1,156 @@
+"""Forward and reverse replay where reward changes, in the data of Kleinman & Foster (2025) [1]_.
+
+Rats ran back and forth on a linear track; in the second of three epochs, reward was increased at
+one of its ends (``incr_end``). The published finding is that reverse replay increases there, as in
+Ambrose et al. (2016) [2]_, while forward replay does not, and that without dopamine (``drug``) it
+increases at the unchanged end, too, in novel rooms. This script counts forward, reverse and
+ambiguous replay of each session, epoch and end::
+
+    KLEINMAN_FOSTER=FOLDER python tests/verification/test_reward_change.py
+
+The data have no licence and do not ship with the toolkit: clone the repository
+mattrkleinman/KleinmanFoster_2025_eLife, and name its folder, one of an experiment, or one of a
+session. Sessions without ``spike_data.mat``, as all of Experiment 2, have nothing to decode and are
+listed as such.
+
+References
+----------
+.. [1] Kleinman & Foster (2025), Spatial localization of hippocampal replay requires dopamine
+   signaling. https://doi.org/10.7554/eLife.99678
+.. [2] Ambrose, Pfeiffer & Foster (2016), Reverse replay of hippocampal place cells is uniquely
+   modulated by changing reward. https://doi.org/10.1016/j.neuron.2016.07.047
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.io import loadmat, savemat
+
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.recording import Recording
+from replay.worlds.tracks import make_linear_track
+
+ENDS = ("left", "right")
+KINDS = {"forward_episode": "forward", "reverse_episode": "reverse", "ambiguous": "ambiguous"}
+
+
+def sessions_in(folder):
+    """List the folders of sessions in a folder, and those among them that have spikes."""
+    known = sorted(path.parent for path in Path(folder).rglob("session_info.mat"))
+    return known, [path for path in known if (path / "spike_data.mat").is_file()]
+
+
+def read_session(folder):
+    """Make a recording of a session, and return what is known of its reward."""
+    info = loadmat(folder / "session_info.mat", simplify_cells=True)["session_info"]
+    spikes = loadmat(folder / "spike_data.mat")["spike_data"]
+    events = loadmat(folder / "sdes.mat")["sdes"]
+    velocity = np.asarray(info["velocity"], dtype=float)
+    x = np.asarray(info["position"], dtype=float).ravel()[: len(velocity)]
+    begin = np.floor(np.nanmin(x))
+    units = np.unique(spikes[:, 1:3], axis=0)
+    cells = [np.sort(spikes[(spikes[:, 1:3] == unit).all(axis=1), 0]) for unit in units]
+    table = pd.DataFrame({"start_time": events[:, 0], "end_time": events[:, 1]})
+    recording = Recording(
+        f"{folder.parent.name} {folder.name}",
+        make_linear_track(float(np.ceil(np.nanmax(x)) - begin)),
+        velocity[:, 0],
+        np.column_stack([x - begin, np.zeros_like(x)]),
+        tuple(cells),
+        events=table.sort_values("start_time", ignore_index=True),
+    )
+    return recording, info
+
+
+def epochs_and_ends(recording, info, time):
+    """Return the epoch, from 1, and the nearer end of the track at each time."""
+    changes = np.atleast_2d(np.asarray(info.get("epoch_change", np.empty((0, 2))), dtype=int))
+    begins = recording.time[np.minimum(changes[:, 1], len(recording.time)) - 1]
+    x = np.interp(time, recording.time, recording.position[:, 0])
+    length = recording.position[:, 0].max()
+    return np.searchsorted(begins, time, side="right") + 1, np.where(x < length / 2, *ENDS)
+
+
+def count(folder, judgement=None):
+    """Count the replay of a session by epoch, end and direction."""
+    recording, info = read_session(folder)
+    found = find_replay(recording, judgement=judgement or Judgement(other_sizes=()))
+    replay = found.events[found.events["is_replay"]]
+    epoch, end = epochs_and_ends(recording, info, replay["start_time"].to_numpy())
+    increased = int(info["incr_end"]) - 1 if "incr_end" in info else None
+    rows = pd.DataFrame(
+        {
+            "session": recording.name,
+            "drug": int(info.get("drug", 0)),
+            "epoch": epoch,
+            "end": end,
+            "reward": np.where(
+                (epoch == 2) & (end == (ENDS[increased] if increased is not None else "")),
+                "increased",
+                "usual",
+            ),
+            "direction": replay["kind"].map(KINDS).fillna("other").to_numpy(),
+        }
+    )
+    by = ["session", "drug", "epoch", "end", "reward"]
+    columns = {name: (rows["direction"] == name).astype(int) for name in (*KINDS.values(), "other")}
+    table = rows[by].assign(**columns).groupby(by).sum()
+    return table.reset_index(), found.notes
+
+
+def test_a_session_of_this_format_is_read(tmp_path):
+    """A simulated session, written as the repository describes it."""
+    from test_headings import observed
+
+    seen, _ = observed(0.7, seed=1)
+    own = seen.recording
+    folder = tmp_path / "Exp_1" / "20200101_run1"
+    folder.mkdir(parents=True)
+    velocity = np.column_stack([own.time, np.zeros(len(own.time))])
+    n = len(own.time)
+    change = np.array([[n // 3, n // 3 + 1], [2 * n // 3, 2 * n // 3 + 1]])
+    info = {"position": np.append(own.position[:, 0], 0.0), "velocity": velocity,
+            "epoch_change": change, "incr_end": 2, "drug": 0}  # fmt: skip
+    spikes = np.concatenate(
+        [np.column_stack([each, np.full(len(each), cell % 7), np.full(len(each), cell // 7)])
+         for cell, each in enumerate(own.spikes)]
+    )  # fmt: skip
+    events = own.events[["start_time", "end_time", "start_time", "start_time"]].to_numpy()
+    savemat(folder / "session_info.mat", {"session_info": info})
+    savemat(folder / "spike_data.mat", {"spike_data": spikes[np.argsort(spikes[:, 0])]})
+    savemat(folder / "sdes.mat", {"sdes": events})
+    assert sessions_in(tmp_path) == ([folder], [folder])
+    table, _ = count(folder, Judgement(n_shuffles=39, other_sizes=()))
+    assert table[["forward", "reverse"]].sum(axis=None) >= 0.8 * len(own.events)
+    assert set(table["epoch"]) == {1, 2, 3}
+    assert set(table.loc[table["reward"] == "increased", "end"]) == {"right"}
+
+
+def shared():
+    beside = Path(__file__).parents[3] / "shared" / "KleinmanFoster_2025_eLife"
+    return os.environ.get("KLEINMAN_FOSTER", str(beside))
+
+
+@pytest.mark.slow
+def test_forward_and_reverse_of_each_session():
+    """Print the counts; what they must be is not known."""
+    _, with_spikes = sessions_in(shared())
+    if not with_spikes:
+        pytest.skip("no session with spikes: name their folder in KLEINMAN_FOSTER")
+    for folder in with_spikes:
+        table, notes = count(folder)
+        print(*notes, table.to_string(), sep="\n")
+        assert (table[[*KINDS.values(), "other"]].sum(axis=1) > 0).all()
+
+
+if __name__ == "__main__":
+    every, chosen = sessions_in(shared())
+    print(f"{len(chosen)} of {len(every)} sessions in {shared()} have spikes.")
+    for each in chosen:
+        counted, sentences = count(each)
+        print(*(text for text in sentences if "heading" in text), sep="\n")
+        print(counted.to_string(index=False), flush=True)
