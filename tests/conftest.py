@@ -18,7 +18,7 @@ from replay.simulation import driver
 os.environ["MPLBACKEND"] = "Agg"
 
 # No deadline: the first example of a property compiles its kernels.
-hypothesis.settings.register_profile("ci", deadline=None, max_examples=8)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=8, derandomize=True)
 hypothesis.settings.register_profile("nightly", deadline=None, max_examples=100)
 hypothesis.settings.load_profile("ci")
 

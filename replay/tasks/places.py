@@ -550,7 +550,7 @@ def _some(graph: nx.Graph) -> str:
 def _is_known(key: tuple[Any, ...], worlds: dict[Any, MDP]) -> bool:
     try:
         return key in worlds
-    except TypeError:  # not hashable, as lists are: the checks will say what is wrong
+    except Exception:  # not hashable, as lists are, or worse: the checks will say what is wrong
         return False
 
 
