@@ -134,3 +134,27 @@ def test_the_experience_is_that_of_the_laps(recording):
     still = replace(recording, position=np.tile(recording.position[:1], (len(recording.time), 1)))
     with pytest.raises(ValueError, match="never moved from one state of the track to another"):
         experience_of(still, 15.0)
+
+
+def test_noisy_positions_and_outliers_do_not_look_like_running():
+    """Of 60 frames a second, with 3 cm of noise, and 2 % in another place."""
+    rng = np.random.default_rng(0)
+    time = np.arange(0, 120, 1 / 60)
+    along = np.interp(time, [0, 40, 44, 120], [0, 0, 120, 120])
+    position = np.stack([along, np.zeros_like(along)], axis=1) + rng.normal(0, 3, (len(time), 2))
+    position[rng.random(len(time)) < 0.02] += 60.0
+    moved = running(Recording("mine", time=time, position=position))
+    still = (moved.time < 39) | (moved.time > 45)
+    assert np.mean(moved.speed[still] > 5) < 0.01
+    runs = (moved.time > 41) & (moved.time < 43)
+    assert np.median(moved.speed[runs]) == pytest.approx(30, rel=0.1)
+
+
+def test_noise_of_positions_removes_hardly_any_candidate_and_refusals_are_told():
+    exact = replace(simulated_recording(24), events=None)
+    rng = np.random.default_rng(1)
+    noisy = replace(exact, position=exact.position + rng.normal(0, 2, exact.position.shape))
+    one, other = (prepare(each) for each in (exact, noisy))
+    assert len(one.events) > 20
+    assert len(other.events) >= 0.9 * len(one.events)
+    assert any("were refused because the animal was faster" in note for note in other.notes)

@@ -42,17 +42,22 @@ def candidate_events(
     speed = np.interp(time, moved.time[known], moved.speed[known], left=np.nan, right=np.nan)
     criteria = settings.criteria
     events = find_events(time, height, speed, criteria)
+    n_bursts = len(find_events(time, height, None, criteria))
+    n_refused = n_bursts - len(events)
     if not len(events):
         raise ValueError(
             f"{recording.name} has no candidate event: {what} never exceeds "
             f"{criteria.threshold:g} standard deviations for {criteria.shortest:g} to "
-            f"{criteria.longest:g} s while the animal is slow. Lower the threshold, or give events."
+            f"{criteria.longest:g} s while the animal is slow; {n_refused} of {n_bursts} bursts "
+            "were refused for its speed. Lower the threshold, allow more speed, or give events."
         )
     how = (
         f"{len(events)} candidate events were found in which {what} reaches "
         f"{criteria.threshold:g} standard deviations above its mean; they last "
         f"{criteria.shortest:g} to {criteria.longest:g} s, and the animal is slower than "
-        f"{criteria.largest_speed:g} cm/s."
+        f"{criteria.largest_speed:g} cm/s. Of {n_bursts} such bursts, {n_refused} "
+        f"({n_refused / n_bursts:.0%}) were refused because the animal was faster as they began or "
+        "ended."
     )
     return events, how
 

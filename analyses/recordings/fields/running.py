@@ -15,6 +15,8 @@ from replay.checks import check_number
 __all__ = ["Running", "running", "running_bins", "running_headings"]
 
 _LONGEST_GAP = 0.5
+# Positions within this time are smoothed, so that 3 cm of noise seldom look like 5 cm/s.
+_MEDIAN, _SMOOTHING = 0.3, 0.25  # s: of the running median, and the SD of the Gaussian after it
 
 
 class Running(NamedTuple):
@@ -26,8 +28,8 @@ class Running(NamedTuple):
         The centres of the time bins, in s.
     position : ndarray of float64, shape (n_time, 2)
         Positions in cm; NaN if unknown.
-    speed : ndarray of float64, shape (n_time,)
-        Speeds in cm/s; NaN if unknown.
+    velocity : ndarray of float64, shape (n_time, 2)
+        Velocities in cm/s, of smoothed positions; NaN if unknown.
     is_on_track : ndarray of bool, shape (n_time,)
         Whether the animal was on the track.
     counts : ndarray of int32, shape (n_time, n_cells)
@@ -36,13 +38,21 @@ class Running(NamedTuple):
 
     time: NDArray[np.float64]
     position: NDArray[np.float64]
-    speed: NDArray[np.float64]
+    velocity: NDArray[np.float64]
     is_on_track: NDArray[np.bool_]
     counts: NDArray[np.int32]
+
+    @property
+    def speed(self) -> NDArray[np.float64]:
+        """Speeds in cm/s; NaN if unknown."""
+        return np.hypot(*self.velocity.T)
 
 
 def running(recording: Recording, time_bin: float = 0.02) -> Running:
     """Bin positions and spikes in time bins of equal length.
+
+    Velocities are those of positions after a running median, which removes outliers, and a
+    Gaussian.
 
     Examples
     --------
@@ -65,8 +75,9 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
     after = np.clip(np.searchsorted(time, middle), 1, len(time) - 1)
     is_near = time[after] - time[after - 1] <= 2 * _LONGEST_GAP
     xy = np.stack([np.interp(middle, time, position[:, axis]) for axis in range(2)], axis=1)
-    smooth = ndimage.gaussian_filter1d(xy, 0.1 / seconds, axis=0)
-    speed = np.hypot(*np.gradient(smooth, seconds, axis=0).T) if n_time > 1 else np.zeros(n_time)
+    median = ndimage.median_filter(xy, (2 * int(_MEDIAN / 2 / seconds) + 1, 1), mode="nearest")
+    smooth = ndimage.gaussian_filter1d(median, _SMOOTHING / seconds, axis=0, mode="nearest")
+    velocity = np.gradient(smooth, seconds, axis=0) if n_time > 1 else np.zeros((n_time, 2))
     counts = [np.histogram(spikes, edges)[0] for spikes in recording.spikes]
     is_on_track = np.ones(n_time, dtype=bool)
     if len(recording.on_track):
@@ -76,7 +87,7 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
     return Running(
         middle,
         np.where(is_near[:, None], xy, np.nan),
-        np.where(is_near, speed, np.nan),
+        np.where(is_near[:, None], velocity, np.nan),
         is_on_track,
         np.array(counts, dtype=np.int32).reshape(len(counts), n_time).T,
     )
@@ -91,20 +102,7 @@ def running_bins(moved: Running, track: BinnedTrack, least_speed: float) -> NDAr
 
 def running_headings(moved: Running, track: BinnedTrack) -> NDArray[np.int8]:
     """Find the sign of the animal's heading along the edge where it is; 0 if it is unknown."""
-    seconds = float(moved.time[1] - moved.time[0])
     found = project(track, moved.position)
     ends = track.node_position[track.edges[np.maximum(found.edge, 0)]]
-    along = ends[:, 1] - ends[:, 0]
-    step = np.stack([_change(moved.position[:, axis], seconds) for axis in range(2)], axis=1)
-    ahead = np.nan_to_num((step * along).sum(axis=1))
+    ahead = np.nan_to_num((moved.velocity * (ends[:, 1] - ends[:, 0])).sum(axis=1))
     return np.where(found.edge >= 0, np.sign(ahead), 0).astype(np.int8)
-
-
-def _change(values: NDArray[np.float64], seconds: float) -> NDArray[np.float64]:
-    """Return the change of a position over .2 s around each time."""
-    half = max(round(0.1 / seconds), 1)
-    at = np.arange(len(values))
-    found: NDArray[np.float64] = (
-        values[np.minimum(at + half, len(at) - 1)] - values[np.maximum(at - half, 0)]
-    )
-    return found
