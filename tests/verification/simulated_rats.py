@@ -8,6 +8,7 @@ drop out; fields may remap before the replay; events may merge.
 """
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +60,7 @@ def route(name: str) -> np.ndarray:
     """List points 1 cm apart along a route, shape (n, 2)."""
     parts = [np.zeros((0, 2))]
     corners = np.array(CORNERS[name])
-    for one, other in zip(corners[:-1], corners[1:], strict=True):
+    for one, other in pairwise(corners):
         n = round(float(np.hypot(*(other - one))))
         parts.append(one + (other - one) * np.arange(n)[:, None] / n)
     return np.concatenate([*parts, corners[-1:]])
