@@ -35,6 +35,7 @@ import numba.core.event
 import platformdirs
 from numba.extending import register_jitable
 
+from replay.linked_code import LinkedCompiler
 from replay.sources import are_unchanged, digest_of, sources_of
 
 __all__ = [
@@ -51,8 +52,12 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Functions that only compiled code calls need no wrappers for Python and C, which take a third of
-# the time to compile.
-_WITHIN: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+# the time to compile, and no machine code of their own.
+_WITHIN: dict[str, Any] = {
+    "no_cfunc_wrapper": True,
+    "no_cpython_wrapper": True,
+    "pipeline_class": LinkedCompiler,
+}
 # To count references to the arrays of nested NamedTuples, and to pass these to functions that are
 # not inlined, takes ten times as long as a learner's step itself.
 _LEAN: dict[str, Any] = {"_nrt": False, "forceinline": True}

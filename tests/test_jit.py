@@ -12,6 +12,7 @@ import numba
 import pytest
 
 import replay.jit
+import replay.linked_code
 import replay.sources
 
 HELPER = """
@@ -48,7 +49,7 @@ class Project:
         self.cache = folder / "cache"
         self.package = folder / "replay"
         self.package.mkdir()
-        for module in (replay.jit, replay.sources):
+        for module in (replay.jit, replay.linked_code, replay.sources):
             shutil.copy(module.__file__, self.package)
         (self.package / "__init__.py").touch()
         (self.package / "caller.py").write_text(CALLER)
