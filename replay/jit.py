@@ -52,12 +52,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Functions that only compiled code calls need no wrappers for Python and C, which take a third of
-# the time to compile, and no machine code of their own.
-_WITHIN: dict[str, Any] = {
-    "no_cfunc_wrapper": True,
-    "no_cpython_wrapper": True,
-    "pipeline_class": LinkedCompiler,
-}
+# the time to compile.
+_WITHIN: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+# They need no machine code of their own either, unless they print, as a user's learner may.
+_OURS: dict[str, Any] = {"pipeline_class": LinkedCompiler}
 # To count references to the arrays of nested NamedTuples, and to pass these to functions that are
 # not inlined, takes ten times as long as a learner's step itself.
 _LEAN: dict[str, Any] = {"_nrt": False, "forceinline": True}
@@ -81,7 +79,7 @@ def inlined(function: _Function) -> _Function:
     >>> double(4)
     8
     """
-    return _within(function, _LEAN | {"error_model": "numpy"})
+    return _within(function, _OURS | _LEAN | {"error_model": "numpy"})
 
 
 def jitable(function: _Function) -> _Function:
@@ -96,7 +94,7 @@ def jitable(function: _Function) -> _Function:
     >>> halves(4).tolist()
     [2.0, 2.0]
     """
-    return _within(function, {})
+    return _within(function, _OURS)
 
 
 def own_code(function: _Function) -> _Function:

@@ -4,7 +4,8 @@ Numba optimises each function as a whole and turns it into machine code, then do
 each function that calls it, since the code of the called function becomes part of the caller's: in
 a loop whose functions call one another five deep, five times, and only the last result is ever run.
 Here such a function stays as it is until it has been linked into a kernel, and is optimised there.
-That saves a third of the time, and kernels are as fast.
+That saves a third of the time, and kernels are as fast. Such a function cannot print, which needs
+an environment that only machine code of its own has.
 """
 
 from typing import Any

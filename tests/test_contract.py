@@ -245,6 +245,16 @@ def test_an_error_of_ones_own_learner_tells_its_line(tmp_path, line, message):
             simulate(MAZE, str(file), n_steps=50, log="all")
 
 
+def test_ones_own_learner_may_print(tmp_path, capfd):
+    """Compiled, in a function that another one calls, which is where one looks for a mistake."""
+    file = tmp_path / "mine.py"
+    tell = "tell(s)\n\ndef tell(s):\n    print('at', s)"
+    file.write_text(OWN.replace("{line}", tell))
+    run = simulate(MAZE, str(file), n_steps=3, log="all")
+    states = [line.split()[1] for line in capfd.readouterr().out.splitlines() if "at" in line]
+    assert states == run.log.steps.state.astype(str).to_list()
+
+
 def as_bytes(memory):
     """List the contents of all arrays of a memory, also of those within parts of it."""
     for each in memory:
