@@ -45,7 +45,8 @@ class Running(NamedTuple):
     @property
     def speed(self) -> NDArray[np.float64]:
         """Speeds in cm/s; NaN if unknown."""
-        return np.hypot(*self.velocity.T)
+        speed: NDArray[np.float64] = np.hypot(*self.velocity.T)
+        return speed
 
 
 def running(recording: Recording, time_bin: float = 0.02) -> Running:
