@@ -7,13 +7,14 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import numba
 import pytest
 
 import replay.jit
-import replay.linked_code
 import replay.sources
+from replay.jit import kernel_cache
 
 HELPER = """
 from replay.jit import jitable
@@ -49,8 +50,8 @@ class Project:
         self.cache = folder / "cache"
         self.package = folder / "replay"
         self.package.mkdir()
-        for module in (replay.jit, replay.linked_code, replay.sources):
-            shutil.copy(module.__file__, self.package)
+        shutil.copytree(Path(replay.jit.__file__).parent, self.package / "jit")
+        shutil.copy(replay.sources.__file__, self.package)
         (self.package / "__init__.py").touch()
         (self.package / "caller.py").write_text(CALLER)
         self.write(1)
@@ -141,8 +142,8 @@ def roots(tmp_path, monkeypatch):
     if not hasattr(os, "getuid"):
         pytest.skip("folders have owners on POSIX only")
     found = [tmp_path / "given" / "hippocampal-replay", tmp_path / "own" / "hippocampal-replay"]
-    monkeypatch.setattr(replay.jit, "_roots", lambda: found)
-    monkeypatch.setattr(replay.jit.atexit, "register", lambda *_: None)
+    monkeypatch.setattr(kernel_cache, "_roots", lambda: found)
+    monkeypatch.setattr(kernel_cache.atexit, "register", lambda *_: None)
     return found
 
 
@@ -157,11 +158,11 @@ def test_a_cache_that_others_can_write_to_is_not_used(roots, capsys, level, mode
         os.chown(writable, -1, 12345)
     if mode == 0o775 and writable.stat().st_gid == os.getuid():
         pytest.skip("this user has no other group")
-    assert replay.jit._root.__wrapped__() == own
+    assert kernel_cache._root.__wrapped__() == own
     assert f"Others can write to {given}" in capsys.readouterr().err
     assert own.stat().st_mode & 0o777 == 0o700
     writable.chmod(0o755)
-    assert replay.jit._root.__wrapped__() == given
+    assert kernel_cache._root.__wrapped__() == given
     assert not capsys.readouterr().err
 
 
@@ -169,7 +170,7 @@ def test_a_folder_of_everybody_may_hold_a_cache_that_nobody_can_rename(roots):
     given, _ = roots
     given.mkdir(parents=True)
     given.parent.chmod(0o1777)  # as /tmp
-    assert replay.jit._root.__wrapped__() == given
+    assert kernel_cache._root.__wrapped__() == given
 
 
 @pytest.mark.parametrize("whose", ["the folder", "the folder above"])
@@ -178,17 +179,17 @@ def test_a_cache_of_somebody_else_is_not_used(roots, whose, monkeypatch):
     given.mkdir(parents=True)
     if os.getuid():  # only the superuser can give folders away
         monkeypatch.setattr(os, "getuid", lambda: 12345)
-        assert not replay.jit._is_private(given)
+        assert not kernel_cache._is_private(given)
         return
     os.chown(given if whose == "the folder" else given.parent, 12345, -1)
-    assert replay.jit._root.__wrapped__() == own
+    assert kernel_cache._root.__wrapped__() == own
 
 
 def test_without_a_private_folder_nothing_is_kept(roots, capsys):
     for root in roots:
         root.mkdir(parents=True)
         root.chmod(0o777)
-    assert replay.jit._root.__wrapped__() is None
+    assert kernel_cache._root.__wrapped__() is None
     assert "compiled code is not kept" in capsys.readouterr().err
 
 
@@ -204,8 +205,8 @@ def test_planted_code_is_not_run(project):
 
 
 def test_without_any_folder_nothing_is_kept(monkeypatch):
-    monkeypatch.setattr(replay.jit, "_root", lambda: None)
-    assert replay.jit._cache_folder.__wrapped__("digest") is None
+    monkeypatch.setattr(kernel_cache, "_root", lambda: None)
+    assert kernel_cache._cache_folder.__wrapped__("digest") is None
 
 
 def test_only_folders_that_were_used_lately_are_kept(tmp_path, monkeypatch):
@@ -214,13 +215,13 @@ def test_only_folders_that_were_used_lately_are_kept(tmp_path, monkeypatch):
         folder = tmp_path / f"{age} days"
         folder.mkdir()
         os.utime(folder, (time.time() - (age + 0.5) * day,) * 2)
-    monkeypatch.setattr(replay.jit, "_root", lambda: tmp_path)
-    current = replay.jit._cache_folder.__wrapped__("60 days")
+    monkeypatch.setattr(kernel_cache, "_root", lambda: tmp_path)
+    current = kernel_cache._cache_folder.__wrapped__("60 days")
     assert current == tmp_path / "60 days"
-    replay.jit._prune(tmp_path)
+    kernel_cache._prune(tmp_path)
     kept = {path.name for path in tmp_path.iterdir()}
     assert kept == {"0 days", "3 days", "6 days", "60 days"}
-    replay.jit._prune(tmp_path / "missing")
+    kernel_cache._prune(tmp_path / "missing")
 
 
 def test_the_setting_of_other_packages_is_left_alone():

@@ -1,16 +1,4 @@
-"""How functions are compiled, and where compiled code is kept.
-
-Numba's disk cache notices an edit of the file that holds a kernel, but not of other files whose
-functions the kernel calls. Here the cache folder of a kernel is named after the contents of its own
-file and of all files that it imports, directly or indirectly. After an edit of one of these the
-kernel is compiled again, once, and old code never runs; other edits have no effect. A kernel is not
-kept if a file has changed since this process began, since the code in memory may be older than the
-file. Many processes may share the cache: each writes its own files, and code that is damaged, or
-cannot be written, is compiled again.
-Kernels are kept in the user's cache folder, or below ``NUMBA_CACHE_DIR`` if that is set, but only
-where nobody else can write: code that others put there would be run.
-``NUMBA_DISABLE_JIT=1`` runs everything as plain Python, ``NUMBA_BOUNDSCHECK=1`` checks all indices.
-"""
+"""Where compiled code is kept, and when it is used again."""
 
 import atexit
 import contextlib
@@ -31,125 +19,24 @@ from typing import Any, TypeVar
 
 import numba
 import numba.core.caching
-import numba.core.event
 import platformdirs
-from numba.extending import register_jitable
 
-from replay.linked_code import LinkedCompiler
 from replay.sources import are_unchanged, digest_of, sources_of
 
-__all__ = [
-    "compiling_seconds",
-    "inlined",
-    "jitable",
-    "kernel",
-    "loop_kernel",
-    "own_code",
-    "uncached_kernel",
-]
+__all__ = ["announce", "cached"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-# Functions that only compiled code calls need no wrappers for Python and C, which take a third of
-# the time to compile.
-_WITHIN: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
-# They need no machine code of their own either, unless they print, as a user's learner may.
-_OURS: dict[str, Any] = {"pipeline_class": LinkedCompiler}
-# To count references to the arrays of nested NamedTuples, and to pass these to functions that are
-# not inlined, takes ten times as long as a learner's step itself.
-_LEAN: dict[str, Any] = {"_nrt": False, "forceinline": True}
 _KEPT_SECONDS = 7 * 24 * 3600
 _PROBE = 1 << 20
 _QUIET_SECONDS = 60
 _lock = threading.Lock()
 _settings: Any = numba.config
 _caching: Any = numba.core.caching
-_event: Any = numba.core.event
 
 
-def inlined(function: _Function) -> _Function:
-    """Mark a function that a `loop_kernel` calls; it allocates nothing and is always inlined.
-
-    Examples
-    --------
-    >>> @inlined
-    ... def double(number):
-    ...     return 2 * number
-    >>> double(4)
-    8
-    """
-    return _within(function, _OURS | _LEAN | {"error_model": "numpy"})
-
-
-def jitable(function: _Function) -> _Function:
-    """Mark a function that kernels call.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> @jitable
-    ... def halves(number):
-    ...     return np.full(2, number / 2)
-    >>> halves(4).tolist()
-    [2.0, 2.0]
-    """
-    return _within(function, _OURS)
-
-
-def own_code(function: _Function) -> _Function:
-    """Mark a function of a user's learner: every index is checked.
-
-    Examples
-    --------
-    >>> own_code(len)([1])
-    1
-    """
-    return _within(function, {"boundscheck": True})
-
-
-def _within(function: _Function, options: dict[str, Any]) -> _Function:
-    marked: _Function = register_jitable(**_WITHIN, **options)(function)
-    return marked
-
-
-def loop_kernel(function: _Function) -> _Function:
-    """Compile a loop over many steps that allocates nothing, and keep it on disk.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> @loop_kernel
-    ... def fill(values, number):
-    ...     for i in range(len(values)):
-    ...         values[i] = number
-    >>> values = np.zeros(2)
-    >>> fill(values, 1.0)
-    >>> values.tolist()
-    [1.0, 1.0]
-    """
-    return _cached(function, _OPTIONS | {"_nrt": False})
-
-
-def kernel(function: _Function) -> _Function:
-    """Compile a function of this project at its first call, and keep it on disk.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> @kernel
-    ... def total(values):
-    ...     result = 0.0
-    ...     for value in values:
-    ...         result += value
-    ...     return result
-    >>> total(np.arange(4.0))
-    6.0
-    """
-    return _cached(function, _OPTIONS)
-
-
-def _cached(function: _Function, options: dict[str, Any]) -> _Function:
+def cached(function: _Function, options: dict[str, Any]) -> _Function:
+    """Compile a function with numba's options, and keep its code on disk."""
     sources = sources_of(function)
     folder = _cache_folder(digest_of(sources)) if are_unchanged(sources) else None
     compiled: _Function = numba.njit(**options)(function)
@@ -165,36 +52,10 @@ def _cached(function: _Function, options: dict[str, Any]) -> _Function:
     return compiled
 
 
-class _Stopwatch(_event.Listener):  # type: ignore[misc]
-    """Sums the time in which this process compiles, or loads compiled code."""
-
-    def __init__(self) -> None:
-        self.seconds, self._begun, self._depth = 0.0, 0.0, 0
-
-    def on_start(self, event: Any) -> None:
-        if not self._depth:
-            self._begun = time.process_time()
-        self._depth += 1
-
-    def on_end(self, event: Any) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self.seconds += time.process_time() - self._begun
-
-
-_stopwatch = _Stopwatch()
-_event.register("numba:compiler_lock", _stopwatch)
-
-
-def compiling_seconds() -> float:
-    """Return the time that this process has spent compiling, or loading compiled code."""
-    return _stopwatch.seconds
-
-
 _announced = [-math.inf]  # time of the last announcement
 
 
-def _announce() -> None:
+def announce() -> None:
     """Announce that code is compiled, at most once a minute, and only in the parent process."""
     is_main = multiprocessing.current_process().name == "MainProcess"
     now = time.monotonic()
@@ -219,7 +80,7 @@ class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
         with contextlib.suppress(Exception):
             found = super().load_overload(signature, context)
         if found is None:
-            _announce()
+            announce()
         return found
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
@@ -244,19 +105,6 @@ class _CacheFile(_caching.IndexDataCacheFile):  # type: ignore[misc]
             return dict(super()._load_index())
         except Exception:  # a damaged file may raise anything
             return {}
-
-
-def uncached_kernel(function: _Function) -> _Function:
-    """Compile a function that calls code from outside this project, for this process only.
-
-    Examples
-    --------
-    >>> uncached_kernel(lambda number: number + 1)(1)
-    2
-    """
-    _announce()
-    compiled: _Function = numba.njit(**_OPTIONS)(function)
-    return compiled
 
 
 def _roots() -> Iterable[Path]:
