@@ -19,6 +19,7 @@ from analyses.recordings.decoding.decoding_error import decoding_error
 from analyses.recordings.decoding.spike_counts import count_spikes
 from analyses.recordings.decoding.state_space_decoder import walk_of_states
 from analyses.recordings.events.candidate_events import candidate_events, is_covered
+from analyses.recordings.experience.lap_ends import describe_pauses
 from analyses.recordings.experience.recorded_experience import describe_experience
 from analyses.recordings.fields.headings import (
     LEAST_DIFFERENT,
@@ -185,6 +186,11 @@ def prepare(
         spikes = [recording.spikes[cell] for cell in cells]
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
     notes.append(describe_experience(recording, judgement.state_size, judgement.lap_ends))
+    is_still = moved.is_on_track & (moved.speed < settings.least_speed)
+    pauses = describe_pauses(
+        recording.graph, moved.time, moved.position, is_still, judgement.lap_ends
+    )
+    notes += [pauses] if pauses else []
     return Session(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
         diffusion * time_bin, events, counts, tuple(notes),

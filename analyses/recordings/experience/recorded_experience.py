@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
 
+from analyses.recordings.experience.lap_ends import LapEnd, find_lap_ends, steady_positions
 from analyses.recordings.experience.visits import experience, find_visits
 from analyses.recordings.recording import Recording
-from replay.checks import check_choice
+from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
@@ -27,7 +31,8 @@ def experience_of(
     state_size : float
         Largest distance between neighbouring states, in cm.
     lap_ends : sequence of str, optional
-        The names of nodes of the track at which laps end; by default its dead ends. On a track
+        The names of nodes of the track at which laps end; by default its dead ends, or where the
+        animal turns before them (see :mod:`analyses.recordings.experience.lap_ends`). On a track
         without dead ends, all moves until the animal leaves it are one lap.
 
     Returns
@@ -42,23 +47,24 @@ def experience_of(
     ValueError
         If the animal never moved from one state to another, or there is no such node.
     """
-    nodes = [str(node) for node in recording.graph or ()]
-    for name in lap_ends:
-        check_choice("node of the track", name, nodes)
-    ends = [nodes.index(name) for name in lap_ends] or None  # nodes are the first states
+    ends = find_lap_ends(recording, lap_ends)
+    reach = {end.state: end.reach for end in ends}
+    skipped = max([3, *(int(near / state_size) + 1 for near in reach.values())])
     world = MDP.from_networkx(recording.graph, bin_size=state_size)
     epochs = recording.on_track
     if not len(epochs):
         epochs = np.array([[recording.time[0], recording.time[-1]]])
-    parts = []
+    parts, position = [], steady_positions(recording)
     for begin, end in epochs:
         own = (recording.time >= begin) & (recording.time <= end)
         if not own.any():
             continue
         visits = find_visits(
-            recording.time[own], recording.position[own], recording.graph, world, most_unknown=1.0
-        )
-        steps = experience(visits, world, ends=ends).columns("steps")
+            recording.time[own], position[own], recording.graph, world, reach=reach,
+            most_unknown=1.0,
+        )  # fmt: skip
+        stops = [end.state for end in ends if end.is_end]
+        steps = experience(visits, world, ends=stops, most_skipped=skipped).columns("steps")
         names = ("state", "next_state", "time", "action", "terminated", "truncated")
         part = {name: np.array(steps[name]) for name in names}
         if len(part["state"]):
@@ -70,7 +76,26 @@ def experience_of(
             "Are positions and graph in cm on the same axes?"
         )
     steps = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    _join_excursions(steps, world, ends)
     return world, EventLog({"steps": steps}, mdp=world)
+
+
+def _join_excursions(steps: dict[str, NDArray[Any]], world: MDP, ends: Sequence[LapEnd]) -> None:
+    """Let laps go on that are only short excursions from an end of the track and back."""
+    joined = graph_of_log(EventLog({}, mdp=world))
+    away = {
+        end.state: nx.single_source_dijkstra_path_length(joined, end.state, weight="distance")
+        for end in ends
+    }
+    excursion = {end.state: end.excursion for end in ends}
+    first = 0
+    for row in np.flatnonzero(steps["terminated"] | steps["truncated"]).tolist():
+        end, states = int(steps["next_state"][row]), steps["state"][first : row + 1].tolist()
+        is_back = steps["terminated"][row] and states[0] == end
+        if is_back and max(away[end][state] for state in states) < excursion[end]:
+            steps["terminated"][row] = False
+        else:
+            first = row + 1
 
 
 def describe_experience(
@@ -90,10 +115,16 @@ def describe_experience(
         f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
         f"between {world.n_states} states, at most {state_size:g} cm apart."
     )
-    has_ends = any(degree == 1 for _, degree in recording.graph.degree) if recording.graph else True
-    if n_laps > 1 or lap_ends or has_ends:
+    ends = find_lap_ends(recording, lap_ends)
+    if not ends:
+        return (
+            f"{text} The track has no dead ends, so this counts as one lap: name the nodes where "
+            "laps end (lap_ends; on the command line, --lap-end)."
+        )
+    before = max(end.reach for end in ends)
+    if before <= state_size:
         return text
     return (
-        f"{text} The track has no dead ends, so this counts as one lap: name the nodes where laps "
-        "end (lap_ends; on the command line, --lap-end)."
+        f"{text} The animal turns up to {before:.0f} cm before the ends of the track; this counts "
+        "as reaching them."
     )

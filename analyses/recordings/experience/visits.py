@@ -9,7 +9,7 @@ forth, and almost every move would be experienced in both directions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import networkx as nx
@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.binned_track import BinnedTrack, cut_track, project
 from replay.checks import check_array, check_number, check_table, check_whole, typed
-from replay.jit import kernel
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
@@ -36,6 +35,7 @@ def find_visits(
     world: MDP,
     *,
     radius: float | None = None,
+    reach: Mapping[int, float] | None = None,
     most_away: float = 30.0,
     most_unknown: float = _MOST_UNKNOWN,
 ) -> pd.DataFrame:
@@ -55,6 +55,9 @@ def find_visits(
         Distance from the centre of a state within which the animal enters it, in cm along the
         track; by default .4 times the smallest distance between two states. Above half of that
         distance there would be no hysteresis.
+    reach : mapping of int to float, optional
+        States that are entered farther from their centre, whatever other state is nearer, and this
+        distance in cm: the ends of a track, at which an animal turns before it comes there.
     most_away : float, default 30.0
         Samples farther from the track than this, in cm, count as unknown.
     most_unknown : float, default 0.2
@@ -107,9 +110,8 @@ def find_visits(
         )
     centres = _centres(track, world)
     near = _radius(track, centres, radius)
-    entered = np.full(len(seconds), -1, dtype=np.int32)
     bins = np.where(known, found.bin, -1)
-    _enter(np.ascontiguousarray(track.distance[centres]), bins, near, entered)
+    entered = _entered(track.distance[centres], bins, near, reach or {})
     starts = np.flatnonzero(entered >= 0)
     ends = np.append(starts, len(seconds))[1:] - 1
     return pd.DataFrame(
@@ -148,25 +150,24 @@ def _radius(track: BinnedTrack, centres: NDArray[np.int32], radius: float | None
     return near
 
 
-@kernel
-def _enter(
+def _entered(
     distance: NDArray[np.float64],
     bins: NDArray[np.int32],
     radius: float,
-    entered: NDArray[np.int32],
-) -> None:
-    """Write the state that is entered with each sample, if there is one."""
-    current = -1
-    for sample in range(len(bins)):
-        if bins[sample] < 0:
-            continue
-        nearest = 0
-        for state in range(len(distance)):
-            if distance[state, bins[sample]] < distance[nearest, bins[sample]]:
-                nearest = state
-        if nearest != current and distance[nearest, bins[sample]] <= radius:
-            entered[sample] = nearest
-            current = nearest
+    reach: Mapping[int, float],
+) -> NDArray[np.int32]:
+    """Return the state that is entered with each sample, and -1 where none is."""
+    nearest = distance.argmin(axis=0)
+    inside = distance[nearest, np.arange(distance.shape[1])] <= radius
+    for state, near in reach.items():
+        is_reached = distance[state] <= near
+        nearest[is_reached], inside[is_reached] = state, True
+    found = np.full(len(bins), -1, dtype=np.int32)
+    at = np.flatnonzero((bins >= 0) & inside[bins])
+    states = nearest[bins[at]]
+    is_new = np.diff(states, prepend=-1) != 0
+    found[at[is_new]] = states[is_new]
+    return found
 
 
 @typed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.experience.lap_ends import find_lap_ends
 from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.experience.visits import find_visits
 from analyses.recordings.judgement import Judgement
@@ -117,11 +118,12 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         notes.append(_by_track(session.track, events))
     # Bins of another program's decoder may be wider than these states.
     kinds, kept = [], None
+    reach = {end.state: end.reach for end in find_lap_ends(recording, judgement.lap_ends)}
     for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
         world, log = experience_of(recording, size, judgement.lap_ends)
         radius = path_radius(world, session.track) if session.is_decoded_here else None
         sequences, visits = _sequences(
-            recording, world, log, events, paths, judgement.detection, radius
+            recording, world, log, events, paths, judgement.detection, radius, reach
         )
         named = event_kinds(events, sequences)
         kinds.append(count_kinds(named[events["is_replay"]], size))
@@ -241,6 +243,7 @@ def _sequences(
     paths: pd.DataFrame,
     detection: Detection,
     radius: float | None,
+    reach: Mapping[int, float],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Convert paths of replay to place sequences, and list the states that each path visits.
 
@@ -256,7 +259,7 @@ def _sequences(
         path = grouped[event]
         xy = path[["x", "y"]].to_numpy()
         visits = find_visits(
-            path["time"], xy, recording.graph, world, radius=radius, most_unknown=1.0
+            path["time"], xy, recording.graph, world, radius=radius, reach=reach, most_unknown=1.0
         )
         if len(visits):
             rows.append(event)

@@ -1,0 +1,102 @@
+"""Laps end where the animal turns, and are counted as a person would count traversals."""
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from analyses.recordings.experience.lap_ends import describe_pauses, find_lap_ends
+from analyses.recordings.experience.recorded_experience import experience_of
+from analyses.recordings.fields.running import running
+from analyses.recordings.readers import read_recording
+from analyses.recordings.recording import Recording
+from replay.worlds.tracks import make_linear_track, make_wtrack
+
+RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
+LENGTH, RATE = 200.0, 30.0
+
+
+def shuttle(seed, *, n_laps=20, noise=3.0, wander=15.0):
+    """An animal that turns 5 to 25 cm before the ends of a track, and wanders there."""
+    rng = np.random.default_rng(seed)
+    turns = np.where(np.arange(n_laps + 1) % 2, LENGTH, 0.0)
+    turns += np.where(turns > 0, -1, 1) * rng.uniform(5, 25, n_laps + 1)
+    parts = []
+    for one, other in pairwise(turns):
+        parts.append(np.arange(one, other, np.copysign(1.0, other - one)))
+        away = wander * np.sin(np.pi * np.arange(0, 2, 1 / RATE)) ** 2
+        parts.append(other - np.copysign(away, other - one))
+    x = np.concatenate(parts)
+    xy = np.column_stack([x, np.zeros(len(x))]) + noise * rng.standard_normal((len(x), 2))
+    return Recording("rat", make_linear_track(LENGTH), np.arange(len(x)) / RATE, xy)
+
+
+@pytest.mark.parametrize("size", [10.0, 15.0, 30.0])
+def test_laps_are_the_traversals(size):
+    """Of 20; one visit in 20 to an end may stay farther from it than 95 % do."""
+    counts = []
+    for seed in range(4):
+        world, log = experience_of(shuttle(seed), size)
+        counts.append(log.steps["episode"].nunique())
+        moves = log.steps[["state", "next_state"]].value_counts()
+        assert moves.min() >= 9  # every move in all laps in its direction, to the very ends
+        x = world.position[:, 0]
+        middle = [move for move in moves.index if all(60 < x[state] < 140 for state in move)]
+        assert moves.loc[middle].max() <= 11  # and no to and fro on the way
+    assert min(counts) >= 18
+    assert max(counts) <= 20
+
+
+def test_an_end_is_reached_where_the_animal_turns():
+    reached = [end.reach for end in find_lap_ends(shuttle(1, noise=0.0))]
+    assert all(20 <= reach <= 30 for reach in reached)
+    exact = [*range(201), *range(200, -1, -1)] * 3
+    xy = np.column_stack([exact, np.zeros(len(exact))])
+    whole = Recording("rat", make_linear_track(LENGTH), np.arange(len(exact)) / RATE, xy)
+    assert all(end.reach <= 5 for end in find_lap_ends(whole))
+    never = replace(whole, position=np.clip(xy, 0, 100))
+    assert find_lap_ends(never)[1].reach == 0.0
+
+
+def test_short_excursions_are_no_laps():
+    """From the foot of a W up its middle arm: 20 cm and back, then to the end of an outer arm."""
+    up = np.column_stack([np.full(81, 40.0), np.arange(80, -1, -1.0)])
+    out = [up[:20], up[:20][::-1], up, np.column_stack([np.arange(40, -1, -1.0), np.zeros(41)])]
+    way = np.concatenate([*out, np.column_stack([np.zeros(81), np.arange(81.0)])])
+    graph = make_wtrack()
+    for xy, n_laps in ((way, 1), (np.concatenate([up, up[::-1], way]), 2)):
+        log = experience_of(Recording("rat", graph, np.arange(len(xy)) / RATE, xy), 15.0)[1]
+        assert log.steps["episode"].nunique() == n_laps
+
+
+def test_ends_are_suggested_where_the_animal_pauses():
+    ring = nx.cycle_graph(4)
+    corners = [(0.0, 0.0), (100.0, 0.0), (100.0, 100.0), (0.0, 100.0)]
+    nx.set_node_attributes(ring, dict(enumerate(corners)), "pos")
+    side = np.linspace(0, 1, 100, endpoint=False)[:, None]
+    sides = [a + side * (np.subtract(b, a)) for a, b in pairwise([*corners, corners[0]])]
+    lap = np.concatenate([np.tile(corners[0], (60, 1)), *sides])
+    xy = np.tile(lap, (5, 1))
+    recording = Recording("rat", ring, np.arange(len(xy)) / RATE, xy)
+    moved = running(recording)
+    pauses = (ring, moved.time, moved.position, moved.speed < 5.0)
+    assert "5 times at 0" in describe_pauses(*pauses)
+    assert "--lap-end 0)" in describe_pauses(*pauses)
+    assert describe_pauses(*pauses, ["0"]) is None
+    assert "said to end at 2, where the animal hardly" in describe_pauses(*pauses, ["2"])
+
+
+@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings are not here")
+def test_a_real_rat_made_46_traversals():
+    """Counted as changes between the outer quarters; a lap that is not finished is one more."""
+    scale = 225 / 70
+    drawn = {
+        "node_positions": [[138 / scale, 140 / scale], [472 / scale, 400 / scale]],
+        "edges": [[0, 1]], "pixels_per_cm": scale, "run_epochs": [[4410.0, 5295.0]],
+    }  # fmt: skip
+    recording = read_recording(RECORDINGS / "lineartrack.npz", drawn)
+    for size in (10.0, 15.0, 30.0):
+        assert experience_of(recording, size)[1].steps["episode"].nunique() in (46, 47)
