@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from analyses.recordings.experience.lap_ends import describe_pauses, find_lap_ends
+from analyses.recordings.experience.lap_ends import describe_pauses, find_lap_ends, find_pauses
 from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.fields.running import running
 from analyses.recordings.readers import read_recording
@@ -82,11 +82,12 @@ def test_ends_are_suggested_where_the_animal_pauses():
     xy = np.tile(lap, (5, 1))
     recording = Recording("rat", ring, np.arange(len(xy)) / RATE, xy)
     moved = running(recording)
-    pauses = (ring, moved.time, moved.position, moved.speed < 5.0)
-    assert "5 times at 0" in describe_pauses(*pauses)
-    assert "--lap-end 0)" in describe_pauses(*pauses)
-    assert describe_pauses(*pauses, ["0"]) is None
-    assert "said to end at 2, where the animal hardly" in describe_pauses(*pauses, ["2"])
+    pauses = find_pauses(ring, moved.time, moved.position, moved.speed < 5.0)
+    assert pauses == {"0": 5}
+    assert "5 times at 0" in describe_pauses(ring, pauses)
+    assert "--lap-end 0)" in describe_pauses(ring, pauses)
+    assert describe_pauses(ring, pauses, ["0"]) is None
+    assert "said to end at 2, where the animal hardly" in describe_pauses(ring, pauses, ["2"])
 
 
 @pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings are not here")

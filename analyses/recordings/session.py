@@ -19,7 +19,7 @@ from analyses.recordings.decoding.decoding_error import decoding_error
 from analyses.recordings.decoding.spike_counts import count_spikes
 from analyses.recordings.decoding.state_space_decoder import walk_of_states
 from analyses.recordings.events.candidate_events import candidate_events, is_covered
-from analyses.recordings.experience.lap_ends import describe_pauses
+from analyses.recordings.experience.lap_ends import describe_pauses, find_pauses
 from analyses.recordings.experience.recorded_experience import describe_experience
 from analyses.recordings.fields.headings import (
     LEAST_DIFFERENT,
@@ -64,6 +64,8 @@ class Session(NamedTuple):
         `start_time` and `end_time`, in s.
     counts : list of ndarray of int64, each of shape (n_time, n_cells)
         Spikes of these cells in each event.
+    pauses : tuple of str
+        The names of nodes of the track at which the animal often pauses.
     notes : tuple of str
         The findings so far, one sentence each.
     """
@@ -79,6 +81,7 @@ class Session(NamedTuple):
     variance: float
     events: pd.DataFrame
     counts: list[NDArray[np.int64]]
+    pauses: tuple[str, ...]
     notes: tuple[str, ...]
 
     @property
@@ -187,13 +190,12 @@ def prepare(
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
     notes.append(describe_experience(recording, judgement.state_size, judgement.lap_ends))
     is_still = moved.is_on_track & (moved.speed < settings.least_speed)
-    pauses = describe_pauses(
-        recording.graph, moved.time, moved.position, is_still, judgement.lap_ends
-    )
-    notes += [pauses] if pauses else []
+    pauses = find_pauses(recording.graph, moved.time, moved.position, is_still)
+    suggested = describe_pauses(recording.graph, pauses, judgement.lap_ends)
+    notes += [suggested] if suggested else []
     return Session(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
-        diffusion * time_bin, events, counts, tuple(notes),
+        diffusion * time_bin, events, counts, tuple(pauses), tuple(notes),
     )  # fmt: skip
 
 

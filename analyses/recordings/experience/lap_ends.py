@@ -9,7 +9,7 @@ returns to the same end before half of the arm is no lap.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import networkx as nx
@@ -21,7 +21,7 @@ from analyses.recordings.binned_track import cut_track, project
 from analyses.recordings.recording import Recording
 from replay.checks import check_choice
 
-__all__ = ["LapEnd", "describe_pauses", "find_lap_ends", "steady_positions"]
+__all__ = ["LapEnd", "describe_pauses", "find_lap_ends", "find_pauses", "steady_positions"]
 
 _MEDIAN = 0.3  # s
 
@@ -30,6 +30,7 @@ _LEAST_VISITS, _MOST_VISITS, _FARTHEST = 3, 0.95, 0.25
 _MOST_AWAY = 30.0  # cm
 _PAUSE, _AT_NODE = 1.0, 20.0  # s and cm
 _LEAST_SHARE = 0.1  # of all pauses
+_ONCE_A_LAP = 0.75  # of the pauses at the node that has most
 
 
 class LapEnd(NamedTuple):
@@ -115,16 +116,13 @@ def _nearest_of_visits(away: NDArray[np.float64], arm: float) -> NDArray[np.floa
     return np.array([away[one : other + 1].min() for one, other in zip(begins, stops, strict=True)])
 
 
-def describe_pauses(
+def find_pauses(
     graph: nx.Graph,
     time: NDArray[np.float64],
     position: NDArray[np.float64],
     is_still: NDArray[np.bool_],
-    names: Sequence[str] = (),
-) -> str | None:
-    """Suggest where laps end if the graph does not tell, and question ends without a pause."""
-    if not names and any(degree == 1 for _, degree in graph.degree):
-        return None
+) -> dict[str, int]:
+    """Count the pauses at each node of the track that has at least a tenth of all."""
     track = cut_track(graph, bin_size=1.0)
     change = np.diff(is_still.astype(np.int8), prepend=0, append=0)
     begins, stops = np.flatnonzero(change == 1), np.flatnonzero(change == -1)
@@ -134,20 +132,27 @@ def describe_pauses(
             away = np.hypot(*(track.node_position - np.median(position[one:other], axis=0)).T)
             if away.min() <= _AT_NODE:
                 pauses[str(track.nodes[int(away.argmin())])] += 1
-    most = [name for name, n in pauses.most_common() if n >= _LEAST_SHARE * pauses.total()]
-    where = ", ".join(f"{pauses[name]} times at {name}" for name in most)
-    if not names:
-        if not most:
-            return None
+    least = _LEAST_SHARE * pauses.total()
+    return {name: n for name, n in pauses.most_common() if n >= least}
+
+
+def describe_pauses(
+    graph: nx.Graph, pauses: Mapping[str, int], names: Sequence[str] = ()
+) -> str | None:
+    """Suggest where laps end if the graph does not tell, and question ends without a pause."""
+    has_ends = any(degree == 1 for _, degree in graph.degree)
+    passed = [name for name in names if name not in pauses]
+    where = ", ".join(f"{n} times at {name}" for name, n in pauses.items()) or "nowhere"
+    if passed:
         return (
-            f"The animal pauses for {_PAUSE:g} s or more {where}: laps may end there (lap_ends; on "
-            f"the command line, --lap-end {','.join(most)})."
+            f"Laps were said to end at {', '.join(passed)}, where the animal hardly pauses (for "
+            f"{_PAUSE:g} s or more {where}). Replay of runs through such a node counts as a novel "
+            "path."
         )
-    passed = [name for name in names if name not in most]
-    if not passed:
+    if names or has_ends or not pauses:
         return None
+    most = [name for name, n in pauses.items() if n >= _ONCE_A_LAP * max(pauses.values())]
     return (
-        f"Laps were said to end at {', '.join(passed)}, where the animal hardly pauses (for "
-        f"{_PAUSE:g} s or more {where or 'nowhere'}). Replay of runs through such a node counts as "
-        "a novel path."
+        f"The animal pauses for {_PAUSE:g} s or more {where}: laps may end at "
+        f"{' and '.join(most)} (lap_ends; on the command line, --lap-end {','.join(most)})."
     )

@@ -11,6 +11,7 @@ import pandas as pd
 
 from analyses.jobs.columns import STEP_COLUMNS, Column, Table
 from analyses.jobs.results import Results
+from analyses.recordings.kinds.choices import shares_by_choice
 from analyses.recordings.kinds.conclusions import Conclusions, conclude
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recovery.shares import recorded_shares
@@ -95,6 +96,16 @@ ANIMAL_COLUMNS = {
             "states_per_metre": Column("states along a metre of track", "1/m"),
             "n": Column("number of events of this kind"),
             "n_events": Column("number of events that are replay and have a sequence"),
+        },
+    ),
+    "choices.csv": Table.of(
+        "kind of replay under a choice",
+        "animal? choice value kind n n_events share ci_low ci_high",
+        {
+            "choice": Column("what is changed: states, laps or criteria, one at a time"),
+            "value": Column("to what", "", "as chosen"),
+            "n": Column("number of events of this kind"),
+            "n_events": Column("number of events that are replay"),
         },
     ),
     "shares.csv": Table.of(
@@ -182,17 +193,19 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
     """Make the tables of an animal, and write its report and NWB file."""
     scored = Scored(*(results.read_pieces(name, group) for name in _SCORED))
     found = conclude(plan.session, scored)
+    choices = shares_by_choice(plan.session, scored, found)
     shares = recorded_shares(plan.session, found, n_sessions=plan.n_sessions, seed=plan.seed)
     nwb_note = _write_nwb(plan, results.folder / f"replay{ending}.nwb", found)
     statistics = recorded_statistics([found], landmarks_of(plan))
     accounts = beside_predictions(statistics, plan.predictions)
     with replacing(results.folder / f"report{ending}.md") as beside:
-        write_report(beside, plan.session, found, shares, statistics, accounts, nwb_note)
+        write_report(beside, plan.session, found, choices, shares, statistics, accounts, nwb_note)
     calibration = [] if found.calibration is None else [found.calibration]
     tables = {
         "events.csv": found.events,
         "sequences.parquet": found.sequences,
         "kinds.csv": found.kinds,
+        "choices.csv": choices,
         "shares.csv": shares.table,
         "states.csv": found.states,
         "paths.parquet": found.paths,

@@ -4,6 +4,7 @@
 ``events.csv``           candidate events: significance, and the kind of those that are replay
 ``sequences.parquet``    the place sequences of replay, classified by the experience until then
 ``kinds.csv``            counts and shares of kinds, by the size of states
+``choices.csv``          the same under other sizes of states, ends of laps and criteria
 ``shares.csv``           shares of kinds, corrected for replay that this recording would miss
 ``paths.parquet``        the decoded path of each event
 ``experience.parquet``   the animal's moves between states, which can be fed to learners
@@ -31,6 +32,7 @@ from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.choices import describe_dependence
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.significance.calibration import Calibration
 from analyses.recordings.significance.scoring import score_block
@@ -97,7 +99,7 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
         Shown(
             "Shares of kinds, corrected for replay that this recording would miss:",
             shares.round(3).astype(object).where(shares.notna(), ""),
-            f"{known} See report.md for details.",
+            f"{known} {describe_dependence(tables['choices.csv'])} See report.md for details.",
         ),
     ]
 

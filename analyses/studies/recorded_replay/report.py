@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.choices import describe_dependence
 from analyses.recordings.kinds.conclusions import Conclusions
 from analyses.recordings.recovery.shares import RecordedShares
 from analyses.recordings.session import Session
@@ -50,6 +51,7 @@ def write_report(
     path: str | Path,
     session: Session,
     found: Conclusions,
+    choices: pd.DataFrame,
     shares: RecordedShares,
     statistics: pd.DataFrame,
     accounts: pd.DataFrame,
@@ -59,6 +61,7 @@ def write_report(
     recording, judgement = session.recording, session.judgement
     text = [
         f"# Replay in {recording.name}",
+        describe_dependence(choices),
         "## What was read and done",
         *(f"- {sentence}" for sentence in found.notes),
         *([f"- {more}"] if more else []),
@@ -73,8 +76,10 @@ def write_report(
         "## Shares corrected for what this recording misses",
         _shares(shares.table),
         shares.note,
-        "## Dependence of shares on the state size",
-        _by_size(found.kinds),
+        "## Dependence of shares on choices",
+        "One choice at a time is changed: the size of states, the nodes where laps end, the least "
+        "length of a sequence, its largest jump, and the share of randomised events that may pass.",
+        _by_choice(choices),
         "## Statistics",
         "Statistics are of replay at rest and at the ends of laps. Those that need more than the "
         "track and the laps are missing, unless the track has the landmarks that they need.",
@@ -174,16 +179,14 @@ def _number(value: float) -> str:
     return "" if np.isnan(value) else f"{value:.2f}"
 
 
-def _by_size(kinds: pd.DataFrame) -> str:
+def _by_choice(choices: pd.DataFrame) -> str:
     names = list(KIND_NAMES)
-    rows = [
-        f"| states per metre | {' | '.join(KIND_NAMES[name] for name in names)} |",
-        f"|---{'|---' * len(names)}|",
-    ]
-    for _, own in kinds.groupby("state_size", sort=True):
+    rows = [f"| | | {' | '.join(KIND_NAMES[name] for name in names)} |"]
+    rows.append(f"|---|---|{'---|' * len(names)}")
+    for (choice, value), own in choices.groupby(["choice", "value"], sort=False):
         shares = own.set_index("kind")["share"]
         cells = [_number(shares[name]) for name in names]
-        rows.append(f"| {own['states_per_metre'].iloc[0]:.1f} | {' | '.join(cells)} |")
+        rows.append(f"| {choice} | {value} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 

@@ -28,6 +28,7 @@ from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.choices import describe_dependence
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.significance.scoring import n_blocks, score_block
 from analyses.studies.recorded_replay.animal_figures import (
@@ -230,13 +231,21 @@ def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
             counts.reset_index(),
             "The false-positive rate is that of the same events with randomised cells.",
         ),
-        Shown("Shares of kinds, over animals:", own.round(3), LOW_POWER),
+        Shown("Shares of kinds, over animals:", own.round(3), f"{LOW_POWER} {_depending(tables)}"),
         Shown(
             "Statistics of replay, over animals:",
             statistics[columns].round(3),
             "See report.md and the report of each animal for details.",
         ),
     ]
+
+
+def _depending(tables: Mapping[str, pd.DataFrame]) -> str:
+    choices = tables["choices.csv"].groupby(_ANIMAL, sort=False)
+    names = [str(name) for name, own in choices if describe_dependence(own)]
+    if not names:
+        return ""
+    return f"Shares of {', '.join(names)} depend on choices by more than their intervals."
 
 
 def _of_animals(draw: _Draw, results: Results) -> Iterator[tuple[str, Figure]]:

@@ -1,0 +1,61 @@
+"""What shares of kinds depend on is shown, and told in one sentence."""
+
+import pandas as pd
+import pytest
+
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.choices import describe_dependence, shares_by_choice
+from analyses.recordings.kinds.conclusions import conclude
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.session import prepare
+from analyses.recordings.significance.scoring import Scored, n_blocks, score_block
+
+
+@pytest.fixture(scope="module")
+def scored():
+    session = prepare(simulated_recording(24), judgement=Judgement(n_shuffles=19))
+    blocks = [score_block(session, block, 0) for block in range(n_blocks(session))]
+    parts = (pd.concat(part, ignore_index=True) for part in zip(*blocks, strict=True))
+    return session, Scored(*parts)
+
+
+def test_the_table_has_what_each_choice_alone_would_give(scored):
+    session, given = scored
+    found = conclude(session, given)
+    table = shares_by_choice(session, given, found)
+    assert table["choice"].unique().tolist() == ["as chosen", "state size", "sequences", "jumps"]
+    own = table[table["choice"] == "as chosen"]
+    sized = found.kinds[found.kinds["state_size"] == session.judgement.state_size]
+    assert own["n"].tolist() == sized["n"].tolist()
+    longer = session.judgement.detection._replace(min_length=5)
+    judgement = session.judgement._replace(detection=longer, other_sizes=())
+    alone = conclude(session._replace(judgement=judgement), given).kinds
+    assert table.loc[table["value"] == "5 states", "n"].tolist() == alone["n"].tolist()
+
+
+def test_ends_of_laps_and_levels_are_among_them(scored):
+    session, given = scored
+    foot = session.judgement._replace(lap_ends=("0",), n_shuffles=99)
+    turned = session._replace(judgement=foot, pauses=("0", "3"))
+    table = shares_by_choice(turned, given, conclude(turned, given))
+    values = table.groupby("choice", sort=False)["value"].unique()
+    assert values["lap ends"].tolist() == ["at 3, 4, 5", "at 3, 4, 5, 0"]
+    assert values["level"].tolist() == ["0.01"]
+
+
+def row(choice, value, kind, share, low, high):
+    columns = ["choice", "value", "kind", "share", "ci_low", "ci_high"]
+    return dict(zip(columns, (choice, value, kind, share, low, high), strict=True))
+
+
+def test_one_sentence_tells_differences_beyond_the_intervals():
+    own = [row("as chosen", "", kind, 0.4, 0.3, 0.5) for kind in ("novel_path", "ambiguous")]
+    within = row("state size", "10 cm", "novel_path", 0.45, 0.35, 0.55)
+    wide = row("jumps", "1 state", "novel_path", 0.6, 0.35, 0.8)
+    beyond = row("lap ends", "at 0", "novel_path", 0.7, 0.6, 0.8)
+    less = row("lap ends", "at 0", "ambiguous", 0.15, 0.1, 0.2)
+    assert describe_dependence(pd.DataFrame([*own, within, wide])) == ""
+    assert describe_dependence(pd.DataFrame([*own, within, wide, beyond, less])) == (
+        "Shares depend on choices by more than their intervals: with laps that end at 0, that of "
+        "novel path is 0.70 instead of 0.40 (0.30 to 0.50)."
+    )
