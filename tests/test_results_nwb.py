@@ -86,6 +86,24 @@ def test_its_events_can_be_read_again(path):
     assert len(read.events) > 5
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="file sizes cannot be limited")
+def test_a_full_disk_is_an_error_and_no_crash(found, tmp_path):
+    """HDF5 would end the process; a limit on file sizes stands for a full disk."""
+    import resource
+    import signal
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+        with pytest.raises(OSError, match="large"):
+            write_nwb(tmp_path / "replay.nwb", found, {}, "digest")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_pynwb_it_says_what_to_install(tmp_path):
     (tmp_path / "x.nwb").touch()
     code = (

@@ -24,6 +24,9 @@ from replay.checks import check_array, check_bin_size, check_choice, check_numbe
 __all__ = ["BinnedTrack", "Projection", "bins_between", "cut_track", "project"]
 
 
+_LONGEST = 10_000.0  # cm; the distances between bins of 1 cm take 1 GB
+
+
 class BinnedTrack(NamedTuple):
     """A track graph divided into bins, edge by edge in the order of the graph.
 
@@ -130,6 +133,12 @@ def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
     along = node_position[edges[:, 1]] - node_position[edges[:, 0]]
     length = np.hypot(*along.T)
     _check_lengths(graph, nodes, edges, length)
+    if length.sum() > _LONGEST:
+        raise ValueError(
+            f"The track is {length.sum() / 100:,.0f} m long in all, and at most "
+            f"{_LONGEST / 100:.0f} m can be analysed. Its nodes have positions in cm: convert "
+            "other units, such as mm or pixels."
+        )
     n_pieces = np.maximum(np.ceil(length / size - 1e-9).astype(int), 1)
     check_bin_size(size, int(n_pieces.sum()))
     edge = np.repeat(np.arange(len(edges)), n_pieces).astype(np.int32)
@@ -226,7 +235,8 @@ def _check_lengths(
                 f"The edge {names} of the track graph has length 0: both nodes have one position."
             )
         given = graph.edges[nodes[one], nodes[other]].get("distance", straight)
-        if not abs(float(given) - straight) <= 1e-3 * straight + 1e-6:
+        given = check_number(f"The distance of the edge {names}, in cm,", given)
+        if not abs(given - straight) <= 1e-3 * straight + 1e-6:
             raise ValueError(
                 f"The edge {names} is {straight:g} cm long by the positions of its nodes, but its "
                 f"distance is {given!r}. Give both in cm; draw a bent corridor as several edges."

@@ -27,7 +27,8 @@ _OFF_TRACK = 10.0
 _TOLERANCE = 1e-3
 _OTHER_CLOCKS = ("events", "the posterior", "the field potential")
 _SLOWEST = 1.0  # Hz
-_SHORTEST = 10.0  # cm, of all edges of a track
+_SHORTEST = 30.0  # cm, of all edges of a track
+_METRES = 0.015  # of the track: positions in metres extend over a hundredth of it
 _LEAST_TOGETHER = 0.01  # tracking may cover a small part of the recording, or vice versa
 
 
@@ -266,6 +267,13 @@ class Recording:
         if not len(xy):
             return
         unknown = np.isnan(xy).any(axis=1)
+        extent = float(np.ptp(xy[~unknown], axis=0).max()) if not unknown.all() else 0.0
+        if 0 < extent <= _METRES * np.ptp(track.node_position, axis=0).max():
+            raise ValueError(
+                f"The positions of {self.name} extend over {extent:.3g} cm, and the track over "
+                f"{np.ptp(track.node_position, axis=0).max():.3g} cm. Are positions in metres? "
+                "Give both in cm: multiply metres by 100."
+            )
         if unknown.mean() > self.most_unknown:
             raise ValueError(
                 f"{unknown.sum()} of {len(xy)} positions of {self.name} on the track are NaN, more "

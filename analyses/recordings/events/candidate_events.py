@@ -13,6 +13,8 @@ from analyses.recordings.settings import Settings
 
 __all__ = ["candidate_events", "is_covered"]
 
+_LONGEST = 10.0  # s
+
 
 def candidate_events(
     recording: Recording, moved: Running, settings: Settings
@@ -22,6 +24,15 @@ def candidate_events(
         if not len(recording.events):
             raise ValueError(f"The table of events of {recording.name} is empty: give events.")
         events = recording.events[["start_time", "end_time"]].reset_index(drop=True)
+        lasts = (events["end_time"] - events["start_time"]).to_numpy(dtype=float)
+        if (lasts > _LONGEST).any():
+            row = int(np.flatnonzero(lasts > _LONGEST)[0])
+            raise ValueError(
+                f"{(lasts > _LONGEST).sum()} of {len(events)} candidate events of {recording.name} "
+                f"last longer than {_LONGEST:g} s; row {row} lasts {lasts[row]:,.6g} s. Replay "
+                "lasts a fraction of a second: are these epochs of rest, or times in ms? Give "
+                "events in s, or detect them (find)."
+            )
         return events, f"{len(events)} candidate events were given."
     if recording.field_potential is not None:
         what = "the power in the ripple band"

@@ -29,11 +29,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.track_graphs import epochs_of
 from analyses.recordings.readers.units import count_text, to_cm
 from analyses.recordings.recording import FieldPotential, Posterior, Recording
-from replay.checks import check_array, check_fits, check_number, shown, typed
+from replay.checks import check_array, check_number, shown, typed
 from replay.files import opened
 
 __all__ = ["load_arrays", "read_arrays"]
@@ -169,9 +170,9 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
             is_pynapple = set(_PYNAPPLE) <= set(stored.files)  # its other arrays are pickled
             names = _PYNAPPLE if is_pynapple else tuple(stored.files)
             claimed = [_claimed(archive, f"{key}.npy") for key in names]
-            check_fits(sum(claimed), f"the arrays of {path.name}")
+            check_claim(sum(claimed), path.stat().st_size, f"the arrays of {path.name}")
             return {key: stored[key] for key in names}
-    except FileNotFoundError:
+    except (FileNotFoundError, ClaimError):
         raise
     except ValueError as error:
         if "pickle" in str(error).lower():
@@ -179,7 +180,8 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
                 f"{path.name} has pickled objects, which are not read because they can run any "
                 "code, and other versions cannot read them. Save plain arrays of numbers."
             ) from None
-        raise ValueError(f"{path.name} cannot be read as arrays ({error}).") from None
+        reason = str(error).rstrip(".")
+        raise ValueError(f"{path.name} cannot be read as arrays ({reason}).") from None
     except Exception as error:  # a damaged file may raise anything
         raise ValueError(
             f"{path.name} must be a file of numpy.savez, but is truncated, damaged or of another "

@@ -29,11 +29,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.hdf5_files import check_hdf5
 from analyses.recordings.readers.table_files import open_table
 from analyses.recordings.readers.track_graphs import linear_to_plane
 from analyses.recordings.recording import Posterior, Recording
-from replay.checks import check_array, check_fits, check_table, shown
+from replay.checks import check_array, check_table, shown
 from replay.files import check_file
 
 __all__ = ["along_track", "is_posterior", "is_pynapple", "read_posterior", "read_pynapple"]
@@ -147,8 +148,10 @@ def _open(path: Path) -> object:
     try:
         check_hdf5(path)
         with xarray.open_dataset(path, engine="h5netcdf") as data:
-            check_fits(data.nbytes, f"the contents of {path.name}")
+            check_claim(data.nbytes, path.stat().st_size, f"the contents of {path.name}")
             return data.load()
+    except ClaimError:
+        raise
     except Exception as error:  # a damaged file may raise anything
         raise ValueError(
             f"{path.name} must be a NetCDF file, but is truncated, damaged or of another format "

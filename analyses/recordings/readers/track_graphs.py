@@ -83,9 +83,9 @@ def _from_mapping(drawn: Mapping[str, Any], name: str) -> nx.Graph:
         try:
             key = "links" if "links" in drawn else "edges"
             return nx.Graph(nx.node_link_graph(dict(drawn), edges=key))
-        except (KeyError, TypeError, nx.NetworkXError) as error:
+        except Exception as error:  # networkx raises anything here
             raise ValueError(
-                f"{name} is not a graph in the node-link form of networkx ({error!r})."
+                f"{name} is not a graph in the node-link form of networkx ({error})."
             ) from None
     missing = [key for key in ("node_positions", "edges") if key not in drawn]
     if missing:

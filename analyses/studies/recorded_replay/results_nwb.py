@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -63,11 +64,13 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
             file.add_time_intervals(_intervals(name, description, table))
     _add_module(file, found)
     _add_events(file, found)
+    held = BytesIO()  # on a full disk, HDF5 would crash Python
+    with h5py.File(held, "w") as opened, NWBHDF5IO(file=opened, mode="w") as writer:
+        writer.write(file)
+    with h5py.File(held, "r+") as opened:
+        _name_objects(opened, digest)
     with replacing(path) as beside:
-        with h5py.File(beside, "w") as opened, NWBHDF5IO(file=opened, mode="w") as writer:
-            writer.write(file)
-        with h5py.File(beside, "r+") as opened:
-            _name_objects(opened, digest)
+        beside.write_bytes(held.getbuffer())
 
 
 def _tables(found: Conclusions) -> dict[str, tuple[str, pd.DataFrame]]:
