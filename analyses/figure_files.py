@@ -9,6 +9,8 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
 
 from replay.checks import shown
@@ -85,15 +87,35 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
             f"Figures are written as .pdf and .png, got {shown(str(path))}. Omit the suffix, or "
             "call figure.savefig."
         )
-    undated: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
     written = []
     with mpl.rc_context(FIGURE_SETTINGS), _laid_out(found):
-        for suffix, metadata in undated.items():
+        for suffix, write in (("pdf", _write_pdf), ("png", _write_png)):
             target = path.with_name(f"{path.name}.{suffix}")
-            with replacing(target) as beside:
-                found.savefig(beside, format=suffix, metadata=metadata)
+            with replacing(target) as beside, _in_resolution_of_files(found):
+                write(found, beside)
             written.append(target)
     return written
+
+
+# Figure.savefig would draw each file twice, to measure texts that are already laid out.
+def _write_pdf(figure: Figure, path: Path) -> None:
+    FigureCanvasPdf(figure).print_pdf(path, metadata={"CreationDate": None})  # type: ignore[no-untyped-call]
+
+
+def _write_png(figure: Figure, path: Path) -> None:
+    FigureCanvasAgg(figure).print_png(path, metadata={"Software": None})  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def _in_resolution_of_files(figure: Figure) -> Iterator[None]:
+    """Draw a figure for a file, and give it back its own canvas and resolution."""
+    canvas, dpi = figure.canvas, figure.dpi
+    figure.dpi = FIGURE_SETTINGS["savefig.dpi"]
+    try:
+        yield
+    finally:
+        figure.set_canvas(canvas)
+        figure.dpi = dpi
 
 
 @contextmanager

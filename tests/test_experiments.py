@@ -222,7 +222,7 @@ def test_a_reset_forgets_rewards_without_a_table_of_them(name):
     """
     experiment = EXPERIMENTS[name]
     mdp, params = experiment.mdp(0), experiment.parameters["prioritized_sweeping_reset"]
-    n_steps = 20_000 if name == "maze" else 1000
+    n_steps = 10_000 if name == "maze" else 1000
     log = simulate(mdp, "prioritized_sweeping_reset", params, n_steps=n_steps, seed=1).log
     steps = log.steps
     columns = ("state", "action", "next_state", "reward", "terminated")

@@ -316,6 +316,7 @@ class TestRealRecordings:
         found = find_replay(shuffled, judgement=QUICK)
         assert found.events["is_replay"].mean() <= 0.1
 
+    @pytest.mark.slow
     def test_the_w_maze_is_a_negative_control(self):
         """Too few cells: what passes is hardly more than chance, and no novel path is claimed."""
         graph = RECORDINGS / "wmaze_track_graph.json"
