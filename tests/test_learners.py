@@ -169,10 +169,27 @@ def test_compiled_code_does_what_the_source_says(learner, mdp, request):
         pd.testing.assert_frame_equal(fed.backups, expected)
 
 
+# Each takes some ten seconds to compile once more, without a log.
+LONG_TO_COMPILE = ["prioritized_memory_access", "geodesic_representation", "bayes_adaptive"]
+
+
 @LEARNER
-def test_what_is_logged_does_not_change_what_is_learned(learner):
+def test_what_is_logged_does_not_change_what_is_learned(learner, request):
+    takes_long = find_learner(learner).module in [find_learner(n).module for n in LONG_TO_COMPILE]
+    if takes_long:
+        request.getfixturevalue("plain")
+    check_that_the_log_changes_nothing(learner, 200 if takes_long else 2000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", LONG_TO_COMPILE)
+def test_what_is_logged_does_not_change_what_is_learned_compiled(learner):
+    check_that_the_log_changes_nothing(learner, 2000)
+
+
+def check_that_the_log_changes_nothing(learner, n_steps):
     nothing, replay, everything = (
-        simulate(MAZE, learner, n_steps=2000, log=log) for log in ("none", "replay", "all")
+        simulate(MAZE, learner, n_steps=n_steps, log=log) for log in ("none", "replay", "all")
     )
     for run in (nothing, replay):
         assert_same_memory(run.memory, everything.memory)
