@@ -15,6 +15,7 @@ from analyses.recordings.kinds.conclusions import Conclusions, conclude
 from analyses.recordings.recording import Recording
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Settings
+from analyses.recordings.significance.held_out import describe_held_out
 from analyses.recordings.significance.scoring import Scored, n_blocks, score_block
 from replay.checks import known_arguments
 
@@ -70,4 +71,5 @@ def find_replay(
     session = prepare(recording, settings, judgement)
     blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
     scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
-    return conclude(session, scored)
+    found = conclude(session, scored)
+    return found._replace(notes=(*found.notes, *describe_held_out(session)))

@@ -17,6 +17,7 @@ from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recovery.shares import recorded_shares
 from analyses.recordings.session import Session
 from analyses.recordings.significance.calibration import Calibration
+from analyses.recordings.significance.held_out import describe_held_out
 from analyses.recordings.significance.scoring import Scored
 from analyses.studies.recorded_replay.plan import RecordingPlan
 from analyses.studies.recorded_replay.predictions import beside_predictions
@@ -193,6 +194,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
     """Make the tables of an animal, and write its report and NWB file."""
     scored = Scored(*(results.read_pieces(name, group) for name in _SCORED))
     found = conclude(plan.session, scored)
+    found = found._replace(notes=(*found.notes, *describe_held_out(plan.session)))
     choices = shares_by_choice(plan.session, scored, found)
     shares = recorded_shares(plan.session, found, n_sessions=plan.n_sessions, seed=plan.seed)
     nwb_note = _write_nwb(plan, results.folder / f"replay{ending}.nwb", found)

@@ -1,0 +1,40 @@
+"""Whether fields of running hold in events, on rats that share no code with the analysis."""
+
+import pytest
+from verification.simulated_rats import Rat, simulate_rat, with_events
+
+from analyses.recordings.session import prepare
+from analyses.recordings.significance.held_out import describe_held_out, held_out
+
+SEEDS = (1, 2, 3)
+
+
+def sessions(**rat):
+    return [prepare(with_events(simulate_rat(Rat(**rat), seed))) for seed in SEEDS]
+
+
+@pytest.mark.parametrize("rat", [{}, {"cells": 25, "noise": 2.0, "bursts": 0.3, "merged": 0.3}])
+def test_fields_that_hold_raise_no_alarm(rat):
+    for session in sessions(**rat):
+        found = held_out(session)
+        assert found.holds.mean() > 0.9
+        assert found.observed > 0.8
+        [sentence] = describe_held_out(session)
+        assert "remapp" not in sentence
+
+
+def test_half_of_the_cells_remapped_is_told():
+    """In 19 of 20 such rats; of these, 4 look like no replay."""
+    told = [describe_held_out(session)[0] for session in sessions(remapped=0.5)]
+    assert sum("may have remapped" in sentence for sentence in told) >= 2
+
+
+def test_all_cells_remapped_look_like_no_replay():
+    for session in sessions(remapped=1.0)[:2]:
+        assert "hardly any of these is replay" in describe_held_out(session)[0]
+
+
+def test_nothing_is_said_of_too_few_spikes_or_other_decoders():
+    session = sessions(n_events=2)[0]
+    assert describe_held_out(session) == []
+    assert describe_held_out(session._replace(counts=[])) == []
