@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import BinnedTrack, bins_between, cut_track
 from analyses.recordings.checks import check_data, check_judgement, check_state_size
+from analyses.recordings.decoding.change_points import find_change_points, split_events
 from analyses.recordings.decoding.decoding_error import decoding_error
 from analyses.recordings.decoding.spike_counts import count_spikes
 from analyses.recordings.decoding.state_space_decoder import walk_of_states
@@ -188,6 +189,20 @@ def prepare(
     if len(cells):
         spikes = [recording.spikes[cell] for cell in cells]
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
+        is_detected = recording.events is None
+        if is_detected and recording.posterior is None and recording.decoded is None:
+            decoded = rates if headings is None else headings.rates
+            walk = walk_of_states(track, diffusion * time_bin, decoded.shape[1])
+            shortest = max(round(settings.criteria.shortest / time_bin), 1)
+            found = find_change_points(counts, decoded, walk, track, time_bin, shortest)
+            n_split = sum(map(bool, found.at))
+            events = split_events(events, found.at, time_bin)
+            counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
+            notes.append(
+                f"{n_split} of them {'were' if n_split != 1 else 'was'} split where another path "
+                f"begins, which makes {len(events)}; of simulated events of one path, "
+                f"{found.rate:.0%} would be split."
+            )
     notes.append(describe_experience(recording, judgement.state_size, judgement.lap_ends))
     is_still = moved.is_on_track & (moved.speed < settings.least_speed)
     pauses = find_pauses(recording.graph, moved.time, moved.position, is_still)
