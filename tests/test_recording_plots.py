@@ -79,6 +79,24 @@ def test_a_path_breaks_where_the_drawing_does(ax):
     assert len(path.get_segments()) == 2
 
 
+def test_a_path_is_dotted_where_a_junction_is_drawn_twice(ax):
+    """Up the stem of a T and into the arm that is drawn farther away."""
+    track = cut_track(make_tmaze_track(), 5.0)
+    line = linearise(track)
+    stem, far = (np.flatnonzero(track.edge == edge) for edge in (0, 2))
+    path = np.concatenate([stem, far])
+    assert track.distance[stem[-1], far[0]] < 6
+    uniform = np.full((len(path), track.n_bins), 1 / track.n_bins)
+    plot_posterior(uniform, track, ax, path=path)
+    drawn, dotted = [each for each in ax.collections if isinstance(each, LineCollection)]
+    assert len(drawn.get_segments()) == 2
+    (across,) = dotted.get_segments()
+    np.testing.assert_allclose(across[:, 1], line.centre[[stem[-1], far[0]]])
+    figure = posterior_figure(uniform, track, path=path)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [dotted.get_label()]
+    assert not posterior_figure(uniform, track).legends
+
+
 def test_spikes_are_sorted_by_field(ax):
     track = cut_track(make_linear_track(100.0), 5.0)
     rates = np.eye(20)[[15, 3, 9, 7]]

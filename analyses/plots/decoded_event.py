@@ -32,6 +32,9 @@ _MOVEMENT_LOOKS: dict[str, Look] = {
     "continuous": {"label": "Continuous", "color": "#0072b2"},
     "fragmented": {"label": "Fragmented", "color": "#e69f00", "hatch": "/////"},
 }
+_JUNCTION: Look = {
+    "label": "At a junction", "color": _PATH_COLOUR, "linestyle": ":",
+}  # fmt: skip
 _FEW_NODES, _LONG_NAME = 12, 6
 _GAP_COLOUR = "0.8"
 
@@ -61,7 +64,8 @@ def plot_posterior(
     dt : float, default 0.005
         Length of a time bin, in s.
     path : array_like of int, shape (n_time,), optional
-        The bin of the decoded path in each time bin, drawn as a line.
+        The bin of the decoded path in each time bin, drawn as a line; dotted where it passes a
+        junction whose corridors are drawn apart.
 
     Returns
     -------
@@ -133,13 +137,22 @@ def _draw_path(
     track: BinnedTrack,
     ax: Axes,
 ) -> None:
-    """Draw a path as a line, with gaps where the linearised track jumps."""
+    """Draw a path as a line, dotted where it passes a junction whose corridors are drawn apart."""
     middle, place = (time[:-1] + time[1:]) / 2, line.centre[bins]
     drawn = np.abs(np.diff(place))
     apart = np.abs(drawn - track.distance[bins[:-1], bins[1:]]) > 1e-6
     cuts = np.flatnonzero(apart) + 1
-    parts = np.split(np.column_stack((middle, place)), cuts)
+    points = np.column_stack((middle, place))
+    parts = np.split(points, cuts)
     ax.add_collection(LineCollection(parts, colors=_PATH_COLOUR, linewidths=0.9, zorder=3))
+    farther = drawn[cuts - 1] > track.distance[bins[cuts - 1], bins[cuts]]
+    joined = np.stack([points[cuts - 1], points[cuts]], axis=1)[farther]
+    if len(joined):
+        dotted = LineCollection(
+            joined, colors=_PATH_COLOUR, linestyles=":", linewidths=0.9, zorder=3,
+            label=_JUNCTION["label"],
+        )  # fmt: skip
+        ax.add_collection(dotted)
 
 
 def _mark_nodes(line: LinearisedTrack, ax: Axes) -> None:
@@ -367,7 +380,11 @@ def posterior_figure(
     if "movements" in parts:
         plot_movements(posterior, axes["movements"], dt=dt)
         axes["places"].set_xlabel("")
-        add_legend(figure, list(_MOVEMENT_LOOKS.values()), 3)
+    looks = list(_MOVEMENT_LOOKS.values()) if "movements" in parts else []
+    if any(each.get_label() == _JUNCTION["label"] for each in axes["places"].collections):
+        looks.append(_JUNCTION)
+    if looks:
+        add_legend(figure, looks, 3)
     if title:
         panels[0, 0].set_title(title)
     figure.align_ylabels(panels)
