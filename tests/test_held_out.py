@@ -9,13 +9,13 @@ from analyses.recordings.significance.held_out import describe_held_out, held_ou
 SEEDS = (1, 2, 3)
 
 
-def sessions(**rat):
-    return [prepare(with_events(simulate_rat(Rat(**rat), seed))) for seed in SEEDS]
+def sessions(seeds=SEEDS, **rat):
+    return [prepare(with_events(simulate_rat(Rat(**rat), seed))) for seed in seeds]
 
 
 @pytest.mark.parametrize("rat", [{}, {"cells": 25, "noise": 2.0, "bursts": 0.3, "merged": 0.3}])
 def test_fields_that_hold_raise_no_alarm(rat):
-    for session in sessions(**rat):
+    for session in sessions(SEEDS[:2], **rat):
         found = held_out(session)
         assert found.holds.mean() > 0.9
         assert found.observed > 0.8
@@ -30,11 +30,11 @@ def test_half_of_the_cells_remapped_is_told():
 
 
 def test_all_cells_remapped_look_like_no_replay():
-    for session in sessions(remapped=1.0)[:2]:
+    for session in sessions(SEEDS[:2], remapped=1.0):
         assert "hardly any of these is replay" in describe_held_out(session)[0]
 
 
 def test_nothing_is_said_of_too_few_spikes_or_other_decoders():
-    session = sessions(n_events=2)[0]
+    [session] = sessions(SEEDS[:1], n_events=2)
     assert describe_held_out(session) == []
     assert describe_held_out(session._replace(counts=[])) == []

@@ -31,7 +31,7 @@ _MOST_UNKNOWN = 0.2
 def find_visits(
     time: ArrayLike,
     position: ArrayLike,
-    graph: nx.Graph,
+    graph: nx.Graph | BinnedTrack,
     world: MDP,
     *,
     radius: float | None = None,
@@ -47,8 +47,8 @@ def find_visits(
         Times in s, ascending.
     position : array_like of float, shape (n_samples, 2)
         Positions in cm, in the coordinates of the track graph; NaN if unknown.
-    graph : networkx.Graph
-        The track; nodes have `pos` in cm.
+    graph : networkx.Graph or BinnedTrack
+        The track; nodes have `pos` in cm. For many paths, cut it once, into bins of 1 cm.
     world : MDP
         A world made from this graph: `MDP.from_networkx(graph, bin_size=...)`.
     radius : float, optional
@@ -94,7 +94,7 @@ def find_visits(
         raise ValueError(
             f"time must ascend; row {row} has {seconds[row]:.12g} s after {seconds[row - 1]:.12g}."
         )
-    track = cut_track(graph, bin_size=1.0)
+    track = graph if isinstance(graph, BinnedTrack) else cut_track(graph, bin_size=1.0)
     found = project(track, position)
     if len(found.bin) != len(seconds):
         raise ValueError(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.binned_track import BinnedTrack, cut_track
 from analyses.recordings.experience.lap_ends import find_lap_ends
 from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.experience.visits import find_visits
@@ -251,6 +251,7 @@ def _sequences(
     """
     chosen = events.loc[events["is_replay"], ["event", "start_time"]]
     grouped = dict(tuple(paths.groupby("event", sort=False)))
+    track = cut_track(recording.graph, bin_size=1.0)
     rows: list[int] = []
     visited: list[pd.DataFrame] = []
     for event in chosen["event"].tolist():
@@ -259,7 +260,7 @@ def _sequences(
         path = grouped[event]
         xy = path[["x", "y"]].to_numpy()
         visits = find_visits(
-            path["time"], xy, recording.graph, world, radius=radius, reach=reach, most_unknown=1.0
+            path["time"], xy, track, world, radius=radius, reach=reach, most_unknown=1.0
         )
         if len(visits):
             rows.append(event)
