@@ -49,13 +49,15 @@ def row(choice, value, kind, share, low, high):
 
 
 def test_one_sentence_tells_differences_beyond_the_intervals():
-    own = [row("as chosen", "", kind, 0.4, 0.3, 0.5) for kind in ("novel_path", "ambiguous")]
+    kinds = ("novel_path", "ambiguous", "no_sequence")
+    own = [row("as chosen", "", kind, 0.4, 0.3, 0.5) for kind in kinds]
     within = row("state size", "10 cm", "novel_path", 0.45, 0.35, 0.55)
     wide = row("jumps", "1 state", "novel_path", 0.6, 0.35, 0.8)
     beyond = row("lap ends", "at 0", "novel_path", 0.7, 0.6, 0.8)
+    other = row("jumps", "1 state", "no_sequence", 0.9, 0.8, 1.0)
     less = row("lap ends", "at 0", "ambiguous", 0.15, 0.1, 0.2)
     assert describe_dependence(pd.DataFrame([*own, within, wide])) == ""
-    assert describe_dependence(pd.DataFrame([*own, within, wide, beyond, less])) == (
-        "Shares depend on choices by more than their intervals: with laps that end at 0, that of "
-        "novel path is 0.70 instead of 0.40 (0.30 to 0.50)."
+    assert describe_dependence(pd.DataFrame([*own, within, wide, beyond, less, other])) == (
+        "Shares depend on choices by more than their intervals: with laps that end at 0, the "
+        "share of novel path is 0.70 instead of 0.40 (0.30 to 0.50)."
     )

@@ -10,6 +10,7 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.kinds.conclusions import Conclusions, conclude
 from analyses.recordings.session import Session
 from analyses.recordings.significance.scoring import Scored
+from analyses.tables import KINDS
 
 __all__ = ["describe_dependence", "shares_by_choice"]
 
@@ -80,8 +81,9 @@ def describe_dependence(table: pd.DataFrame) -> str:
     >>> other = {"choice": "state size", "value": "30 cm", "share": 0.19, "ci_low": 0.1,
     ...          "ci_high": 0.3}
     >>> describe_dependence(pd.DataFrame([row, row | other]))[55:95]
-    'with a state size of 30 cm, that of forw'
+    'with a state size of 30 cm, the share of'
     """
+    table = table[table["kind"].isin(KINDS)]  # the rest follows from them
     own = table[table["choice"] == _OWN].set_index("kind")
     others = table[table["choice"] != _OWN].join(
         own[["share", "ci_low", "ci_high"]].add_suffix("_own"), on="kind"
@@ -94,9 +96,9 @@ def describe_dependence(table: pd.DataFrame) -> str:
     if not len(others):
         return ""
     parts = [
-        f"with {_WORDS[str(row.choice)]} {row.value}, that of {str(row.kind).replace('_', ' ')} is "
-        f"{row.share:.2f} instead of {row.share_own:.2f} ({row.ci_low_own:.2f} to "
-        f"{row.ci_high_own:.2f})"
+        f"with {_WORDS[str(row.choice)]} {row.value}, the share of "
+        f"{str(row.kind).replace('_', ' ')} is {row.share:.2f} instead of "
+        f"{row.share_own:.2f} ({row.ci_low_own:.2f} to {row.ci_high_own:.2f})"
         for row in others.itertuples()
     ]
     return f"Shares depend on choices by more than their intervals: {'; '.join(parts)}."
