@@ -80,6 +80,8 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     """
     found = _checked(figure)
     path = check_path("path", path)
+    if not path.name:
+        raise ValueError(f"path must name a file, got {shown(str(path))}.")
     if path.suffix in (".pdf", ".png"):
         path = path.with_suffix("")
     elif path.suffix[1:] in found.canvas.get_supported_filetypes():

@@ -435,9 +435,9 @@ def test_broken_files_are_explained(tmp_path, content, message):
 
 
 def test_what_is_no_table_and_no_file_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"must be a readable CSV file, got: There is no file"):
+    with pytest.raises(FileNotFoundError, match="There is no file"):
         findings(tmp_path / "none.csv")
-    with pytest.raises(ValueError, match="must be a readable CSV file"):
+    with pytest.raises(OSError, match="must be a file, but it is a folder"):
         findings(tmp_path)
     with pytest.raises(TypeError, match="must be a DataFrame or the path of a file, got 5"):
         findings(5)

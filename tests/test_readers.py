@@ -501,7 +501,7 @@ class TestPosteriors:
         with pytest.raises(ValueError, match=r"2 times and a column for each of 3 places"):
             self.read(frame)
         frame.columns = np.array(["a", "b"])
-        with pytest.raises(ValueError, match="a column for each of 0 places in cm"):
+        with pytest.raises(ValueError, match="The places of the TsdFrame must hold finite numbers"):
             self.read(frame)
 
     def test_two_dimensions_of_pynapple_have_no_places(self):

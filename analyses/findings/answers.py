@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from replay.checks import check_table
+from replay.checks import check_cells, check_table, typed
 
 __all__ = ["as_share", "questions"]
 
 
+@typed
 def questions(table: pd.DataFrame) -> pd.DataFrame:
     """List the questions of the findings, and the studies that answer each.
 
@@ -36,7 +37,10 @@ def questions(table: pd.DataFrame) -> pd.DataFrame:
     >>> asked.loc["Does replay predict the next choice?", "studies"]
     'shin2019, widloski2022'
     """
-    check_table(table, ["question", "study", "likelihood", "why_not"], "the table of findings")
+    needed = ["question", "study", "likelihood", "why_not"]
+    check_cells(
+        check_table(table, needed, "the table of findings")[needed], "the table of findings"
+    )
     rows = table[table["question"] != ""]
     tested = (rows["likelihood"] != "none") & (rows["why_not"] == "")
     found = []

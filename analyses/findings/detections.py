@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.sequences.place_sequences import Detection
-from replay.checks import check_number, shown, typed
+from replay.checks import LARGEST_NUMBER, check_array, check_number, shown, typed
 
 __all__ = ["detection_of"]
 
@@ -59,11 +59,22 @@ def detection_of(
     """
     if not isinstance(finding, Mapping | pd.Series):
         raise TypeError(f"finding must be a row of findings, got {shown(finding)}.")
+    lacking = [column for column in _DETECTION if column not in finding]
+    if lacking:
+        raise ValueError(f"finding must be a row of findings, but lacks {', '.join(lacking)}.")
     check_number("spacing", spacing, at_least=1e-12)
+    reported = check_array(
+        [finding[column] for column in _DETECTION],
+        f"{', '.join(_DETECTION)} of finding",
+        kind="number",
+        at_least=-LARGEST_NUMBER,
+        at_most=LARGEST_NUMBER,
+        missing=True,
+    )
     criteria: dict[str, Any] = {
-        field: float(finding[column])
-        for column, field in _DETECTION.items()
-        if not np.isnan(finding[column])
+        field: value
+        for field, value in zip(_DETECTION.values(), reported.tolist(), strict=True)
+        if not np.isnan(value)
     }
     if "largest_jump" in criteria:
         criteria["largest_jump"] = max(int(criteria["largest_jump"] / spacing), 1)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.stats import qmc
 
-from replay.checks import check_whole
+from replay.checks import LARGEST_NUMBER, check_list, check_number, check_whole, shown
 
 __all__ = ["LogUniform", "OneOf", "Parameter", "Prior", "Sometimes", "Uniform", "WholeNumber"]
 __all__ += ["draw_parameters"]
@@ -17,6 +17,7 @@ Parameter = float | int | bool | str
 """A value of a parameter."""
 
 _OFF = 0.5
+_ABOVE_0 = 1e-300
 
 
 class Prior(Protocol):
@@ -176,6 +177,8 @@ def draw_parameters(
     [0, 1, 2, 3]
     """
     check_whole("n_draws", n_draws, at_least=1)
+    for name, prior in priors.items():
+        _check_prior(name, prior)
     if not priors:
         return [{} for _ in range(n_draws)]
     shares = qmc.Halton(len(priors), rng=rng).random(n_draws)
@@ -187,3 +190,20 @@ def draw_parameters(
         }
         drawn.append({name: value for name, value in values.items() if value is not None})
     return drawn
+
+
+def _check_prior(name: str, prior: Prior) -> None:
+    """Check the limits of a distribution; they are above 0 where logarithms are taken."""
+    what = f"The prior of {name}"
+    if isinstance(prior, OneOf):
+        if not check_list(f"{what}: values", prior.values):
+            raise ValueError(f"{what} must have at least one value, got none.")
+    elif isinstance(prior, Uniform | LogUniform | WholeNumber | Sometimes):
+        check: Callable[..., float] = (
+            check_whole if isinstance(prior, WholeNumber) else check_number
+        )
+        least = {Uniform: -LARGEST_NUMBER, WholeNumber: 1}.get(type(prior), _ABOVE_0)
+        low = check(f"{what}: low", prior.low, at_least=least)
+        check(f"{what}: high", prior.high, at_least=low)
+    elif not callable(getattr(prior, "quantile", None)):
+        raise TypeError(f"{what} must be a distribution such as Uniform, got {shown(prior)}.")

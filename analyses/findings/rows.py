@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from analyses.measures import STATISTICS
 from replay.checks import check_table, shown, unknown_name
-from replay.files import read_file
+from replay.files import check_path, read_file
 
 __all__ = [
     "EVIDENCE",
@@ -109,15 +109,11 @@ def read_rows(path: str | Path) -> pd.DataFrame:
     if not isinstance(path, str | Path):
         raise TypeError(f"Findings must be a DataFrame or the path of a file, got {shown(path)}.")
     try:
-        text = read_file(path).decode("utf-8-sig")
+        text = read_file(check_path("findings", path)).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise ValueError(
             f"{path} must be text in UTF-8, but line {line} is not: save the file as CSV (UTF-8)."
-        ) from None
-    except (OSError, ValueError) as error:
-        raise ValueError(
-            f"{path} must be a readable CSV file, got: {str(error).rstrip('.')}."
         ) from None
     try:
         records = enumerate(csv.reader(io.StringIO(text), strict=True), start=1)

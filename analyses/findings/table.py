@@ -65,6 +65,8 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
     ------
     TypeError
         If `extra` is neither a table nor a path.
+    OSError
+        If there is no such file, or it is a folder.
     ValueError
         If a file is not a CSV table in UTF-8, or a row is invalid; the message names the row, what
         is expected, and what it has.

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, gammaln, logsumexp, softmax
 
-from replay.checks import check_array
+from replay.checks import check_array, check_whole, typed
 
 __all__ = ["Frequencies", "account_frequencies"]
 
@@ -53,6 +53,7 @@ class Frequencies(NamedTuple):
     equal: float
 
 
+@typed
 def account_frequencies(log_evidence: ArrayLike, *, seed: int = 0) -> Frequencies:
     """Infer the frequencies of accounts from the evidence of each animal.
 
@@ -100,7 +101,7 @@ def account_frequencies(log_evidence: ArrayLike, *, seed: int = 0) -> Frequencie
     bound = _bound(evidence, shares, counts, prior)
     equal_bound = float((logsumexp(evidence, axis=1) - np.log(n_accounts)).sum())
     equal = float(1.0 / (1.0 + np.exp(np.clip(bound - equal_bound, -700, 700))))
-    drawn = np.random.default_rng(seed).dirichlet(counts, _N_DRAWS)
+    drawn = np.random.default_rng(check_whole("seed", seed)).dirichlet(counts, _N_DRAWS)
     first = np.bincount(drawn.argmax(axis=1), minlength=n_accounts) / _N_DRAWS
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
     protected = first * (1 - equal) + equal / n_accounts

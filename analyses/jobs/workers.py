@@ -339,7 +339,7 @@ def _connect(address: str) -> _Client:
     try:
         connect: Callable[..., Any] = Client
         client: _Client = connect(address, timeout=_ANSWER_SECONDS)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # each protocol of Dask has errors of its own
         raise ConnectionError(
             f"No Dask scheduler answers at {address} ({error}). Check that it is running and that "
             "this is the address that it prints, such as tcp://host:8786."

@@ -18,7 +18,7 @@ from scipy.stats import binom
 
 from analyses.intervals import mean_interval
 from analyses.measures import STATISTICS
-from replay.checks import check_table
+from replay.checks import check_column, check_table, typed
 
 __all__ = ["chance_above", "over_animals"]
 
@@ -42,6 +42,7 @@ def chance_above(null: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.
     return np.where(differs > 0, above / np.where(differs > 0, differs, 1), 0.5)
 
 
+@typed
 def over_animals(
     per_animal: pd.DataFrame, by: Sequence[str] = ("statistic",), level: float = 0.95
 ) -> pd.DataFrame:
@@ -81,6 +82,8 @@ def over_animals(
     """
     by = list(by)
     rows = check_table(per_animal, [*by, "statistic", "value", "null", "n"], "per_animal")
+    for column in ("value", "null", "n"):
+        check_column(rows, column, "per_animal", kind="number", missing=True)
     difference = (rows["value"] - rows["null"]).to_numpy()
     above, below = difference > _EQUAL, difference < -_EQUAL
     shares = [name for name, statistic in STATISTICS.items() if statistic.is_share]

@@ -70,7 +70,7 @@ def plot_change_rates(
     >>> ax.lines[0].get_xdata().tolist()
     [10.0, 20.0, 30.0, 40.0]
     """
-    check_table(rates, _RATES, "change_rates")
+    check_table(rates, _RATES, "change_rates", empty=False)
     is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     lengths = rates.groupby("phase")["time_step"].max()
@@ -121,7 +121,7 @@ def plot_change_replay(
     >>> [float(bar.get_width()) for bar in ax.patches if bar.get_width() > 0]
     [1.0, 3.0]
     """
-    check_table(replay, _REPLAY, "change_replay")
+    check_table(replay, _REPLAY, "change_replay", empty=False)
     is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     learners = in_order(replay["learner"], LEARNER_ORDER)

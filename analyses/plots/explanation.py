@@ -140,7 +140,7 @@ def explained_sequences_figure(
     3
     """
     check_table(sequences, ["animal", "account", "sequence", "lap", "bits"], "sequences")
-    check_table(verdicts, ["animal"], "verdicts")
+    check_table(verdicts, ["animal"], "verdicts", empty=False)
     animals = verdicts["animal"].tolist()[:_MOST_ANIMALS]
     n_columns = min(len(animals), 2)
     n_rows = -(-len(animals) // n_columns)
@@ -224,7 +224,7 @@ def identifiability_figure(
     2
     """
     check_table(recovery, ["n_sequences", "recovered", "sure", "right_if_sure"], "recovery")
-    check_table(confusion, ["n_sequences", "truth", "found", "share"], "confusion")
+    check_table(confusion, ["n_sequences", "truth", "found", "share"], "confusion", empty=False)
     most = confusion[confusion["n_sequences"] == confusion["n_sequences"].max()]
     truths = list(dict.fromkeys(most["truth"]))
     found = list(dict.fromkeys(most["found"]))

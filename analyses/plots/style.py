@@ -33,6 +33,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from analyses.figure_files import FIGURE_SETTINGS
 from analyses.tables import KINDS, LEARNER_ORDER, in_order, read_learner_label
 from replay.checks import (
+    check_array,
     check_cells,
     check_number,
     check_text,
@@ -125,6 +126,26 @@ _KIND_HATCHES = {  # as on the page of `replay page`
     "ambiguous": "-----",
     "unexperienced": "|||||",
 }
+
+_LONGEST = 300
+_NUMBERS = frozenset(
+    [
+        "mean", "sem", "ci_low", "ci_high", "count", "share", "probability", "difference",
+        "bits", "time_step", "per_step", "n_transitions", "n_sequences", "reward_rate",
+        "recovered", "sure", "right_if_sure", "predicted", "predicted_low", "predicted_high",
+        "published", "published_low", "published_high", "experiment_low", "experiment_high",
+        "ours", "corrected", "n_cells", "misfit", "share_of_ceiling", "evidence",
+    ]
+)  # fmt: skip
+"""Columns that hold numbers in every table that is drawn."""
+
+_NAMES = frozenset(
+    [
+        "learner", "account", "kind", "experiment", "world", "statistic", "truth", "animal",
+        "retention", "discrepancy", "attribution",
+    ]
+)  # fmt: skip
+"""Columns that hold names in every table that is drawn."""
 
 _LABELS = {
     "deterministic_tree": "Tree, terminal reward",
@@ -279,7 +300,7 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
             return function(*args, **kwargs)
         for name, value in given.items():
             if isinstance(value, pd.DataFrame):
-                check_cells(value, name)
+                _check_drawn(value, name)
         if "width_cm" in given:
             check_number("width_cm", given["width_cm"], at_least=1, at_most=_WIDEST)
         ax = given.get("ax")
@@ -287,11 +308,52 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
             if not isinstance(ax, Axes):
                 hint = ": figure.subplots() makes one" if isinstance(ax, Figure) else ""
                 raise TypeError(f"ax must be a matplotlib Axes, got {shown(ax)}{hint}.")
-            return checked(*args, **kwargs)
-        with figure_style():
+            with _told_if_not_drawn(function.__name__):
+                return checked(*args, **kwargs)
+        with figure_style(), _told_if_not_drawn(function.__name__):
             return checked(*args, **kwargs)
 
     return wrapper
+
+
+@contextmanager
+def _told_if_not_drawn(name: str) -> Iterator[None]:
+    """Say in a sentence that values do not fit together, which libraries notice late if at all."""
+    try:
+        yield
+    except Exception as error:
+        if _is_ours(error):
+            raise
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
+        raise ValueError(
+            f"{name} cannot draw what it was given ({reason}). Give tables as the toolkit writes "
+            "them; replay columns explains each column."
+        ) from error
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Tell whether a check of this project raised an error, and no library that it calls."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = trace.tb_frame.f_globals.get("__name__", "") if trace else ""
+    is_message = isinstance(error, ValueError | TypeError | OSError)
+    return is_message and module.partition(".")[0] in ("replay", "analyses")
+
+
+def _check_drawn(table: pd.DataFrame, name: str) -> None:
+    """Check the cells of a table, and that columns of these names hold what they hold anywhere."""
+    check_cells(table, name)
+    for place, column in enumerate(table.columns):
+        what, cells = f"The column {shown(column)} of {name}", table.iloc[:, place]
+        if column in _NUMBERS:
+            check_array(cells, what, kind="number", missing=True)
+        elif column in _NAMES:
+            odd = [row for row, each in enumerate(cells) if not isinstance(each, str)]
+            if odd:
+                raise ValueError(
+                    f"{what} must hold names only; row {odd[0]} has {shown(cells.iloc[odd[0]])}."
+                )
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -21,7 +21,9 @@ _LONGEST_STEP = 60.0  # seconds
 _MOST_NAMED = 20  # columns in a message
 
 
-def check_table(table: object, columns: Iterable[str], name: str) -> pd.DataFrame:
+def check_table(
+    table: object, columns: Iterable[str], name: str, *, empty: bool = True
+) -> pd.DataFrame:
     """Check that an object is a table that has certain columns, each once.
 
     Parameters
@@ -32,6 +34,8 @@ def check_table(table: object, columns: Iterable[str], name: str) -> pd.DataFram
         The required columns.
     name : str
         Name of the table in the message.
+    empty : bool, default True
+        Whether a table without rows is taken.
 
     Returns
     -------
@@ -43,7 +47,7 @@ def check_table(table: object, columns: Iterable[str], name: str) -> pd.DataFram
     TypeError
         If it is not a DataFrame.
     ValueError
-        If a column is missing or duplicated.
+        If a column is missing or duplicated, or there must be rows and are none.
 
     Examples
     --------
@@ -63,6 +67,8 @@ def check_table(table: object, columns: Iterable[str], name: str) -> pd.DataFram
         twice = [column for column in needed if (table.columns == column).sum() > 1]
         if twice:
             raise ValueError(f"{name} has the column {twice[0]!r} more than once: keep one.")
+    if not empty and not len(table):
+        raise ValueError(f"{name} has no rows: give at least one.")
     return table
 
 

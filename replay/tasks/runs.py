@@ -115,7 +115,8 @@ def run_task(
     if behaviour == "given":
         given = give_laps(task, seed=seed)
         return TaskRun(replay_laps(given, learner, params), given.laps)
-    rngs = tuple(map(np.random.default_rng, np.random.SeedSequence(seed).spawn(4)))
+    sequence = np.random.SeedSequence(check_whole("seed", seed))
+    rngs = tuple(map(np.random.default_rng, sequence.spawn(4)))
     laps, log = act_through(
         task, learner, params, seed=seed, n_rest_before=_n_rest_before(task), rngs=rngs
     )

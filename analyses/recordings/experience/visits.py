@@ -28,6 +28,7 @@ _NEAR = 0.4
 _MOST_UNKNOWN = 0.2
 
 
+@typed
 def find_visits(
     time: ArrayLike,
     position: ArrayLike,

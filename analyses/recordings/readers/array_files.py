@@ -35,7 +35,7 @@ from analyses.recordings.readers.track_graphs import epochs_of
 from analyses.recordings.readers.units import count_text, to_cm
 from analyses.recordings.recording import FieldPotential, Posterior, Recording
 from replay.checks import check_array, check_number, shown, typed
-from replay.files import opened
+from replay.files import check_file, opened
 
 __all__ = ["load_arrays", "read_arrays"]
 
@@ -161,6 +161,7 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     ValueError
         If the file is damaged or has another format, or arrays are pickled objects.
     """
+    check_file(path)
     try:
         with (
             opened(path) as file,
@@ -172,7 +173,7 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
             claimed = [_claimed(archive, f"{key}.npy") for key in names]
             check_claim(sum(claimed), path.stat().st_size, f"the arrays of {path.name}")
             return {key: stored[key] for key in names}
-    except (FileNotFoundError, ClaimError):
+    except ClaimError:
         raise
     except ValueError as error:
         if "pickle" in str(error).lower():

@@ -34,7 +34,7 @@ from analyses.recordings.readers.hdf5_files import check_hdf5
 from analyses.recordings.readers.table_files import open_table
 from analyses.recordings.readers.track_graphs import linear_to_plane
 from analyses.recordings.recording import Posterior, Recording
-from replay.checks import check_array, check_table, shown
+from replay.checks import check_array, check_table, shown, typed
 from replay.files import check_file
 
 __all__ = ["along_track", "is_posterior", "is_pynapple", "read_posterior", "read_pynapple"]
@@ -316,6 +316,7 @@ def _labelled(time: NDArray[np.float64], labels: NDArray[Any]) -> pd.DataFrame:
     return pd.DataFrame(spans, columns=["start_time", "end_time"])
 
 
+@typed
 def along_track(
     time: ArrayLike,
     probability: ArrayLike,
@@ -355,6 +356,7 @@ def along_track(
     >>> found.posterior.position.tolist()
     [[10.0, 0.0], [20.0, 0.0]]
     """
+    name = " ".join(name.split())  # messages have one line
     when = check_array(time, f"The times of {name}", kind="number")
     values = check_array(
         probability, f"The posterior of {name}", kind="number", missing=True, n_dims=2
@@ -406,7 +408,5 @@ def read_pynapple(source: object, graph: nx.Graph | None) -> Recording:
             f"got {type(frame).__name__}. In two dimensions it lacks the positions of its bins: "
             "give arrays posterior (n_time, n_bins), posterior_time and posterior_xy."
         )
-    return along_track(
-        np.asarray(frame.t), np.asarray(frame.values), np.asarray(frame.columns), graph,
-        "the TsdFrame",
-    )  # fmt: skip
+    places = check_array(frame.columns, "The places of the TsdFrame", kind="number")
+    return along_track(np.asarray(frame.t), np.asarray(frame.values), places, graph, "the TsdFrame")

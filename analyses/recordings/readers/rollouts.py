@@ -114,7 +114,10 @@ def _arrays(source: str | Path | Mapping[str, object]) -> tuple[str, list[NDArra
             f"{name} must have the arrays {', '.join(_ARRAYS)}; it lacks {', '.join(lacking)}."
         )
     if "plans" in given:
-        given["plans"] = np.nan_to_num(np.asarray(given["plans"]))
+        plans = check_array(
+            given["plans"], f"plans of {name}", kind="number", missing=True, n_dims=None
+        )
+        given["plans"] = np.nan_to_num(plans)
     arrays = [
         check_array(given[key], f"{key} of {name}", **options) for key, options in _ARRAYS.items()
     ]

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.checks import typed
+from replay.checks import check_whole, typed
 from replay.jit import inlined, kernel
 
 __all__ = ["Attractor", "Dynamics", "attractor", "connect", "follow_bump", "place_bump"]
@@ -102,6 +102,7 @@ def attractor(n_places: int) -> Attractor:
     >>> follow_bump(network, 12, 3, Dynamics(1.0, 10.0, 0.0, 0.0, 0.5), 100, rng)
     (3, 0)
     """
+    check_whole("n_places", n_places, at_least=1)
     square = (n_places, n_places)
     return Attractor(np.zeros(square), np.zeros((4, n_places)), np.zeros((2, n_places), np.int32))
 
