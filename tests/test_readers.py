@@ -714,7 +714,7 @@ class TestNWB:
             ({"spike_times": False}, "units of mine.nwb have no spike_times, only"),
             (
                 {"units": False, "position": False, "ripples": False},
-                "no units with spike times, no SpatialSeries of pairs .* and no table of events",
+                "no units with spike times, no SpatialSeries of positions, and no table of events",
             ),
             ({"position": False}, "has no positions of the animal"),
             ({"graph": False}, "has no track graph: give one"),

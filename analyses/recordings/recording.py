@@ -110,6 +110,9 @@ class Recording:
     on_track : ndarray of float64, shape (n_epochs, 2)
         Begin and end of each epoch in which the animal was on the track, in s; if there is none,
         it was there all the time.
+    epochs : mapping of str to ndarray of float64, each of shape (n_intervals, 2)
+        Begin and end of the intervals of each label in the file, such as sleep before the run, in
+        s.
     origin : mapping of str to str
         The origin of the data: the file, its digest and the animal, as far as known.
     notes : tuple of str
@@ -144,6 +147,7 @@ class Recording:
     events: pd.DataFrame | None = None
     field_potential: FieldPotential | None = None
     on_track: NDArray[np.float64] = field(default_factory=_nowhere)
+    epochs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     most_unknown: float = MOST_UNKNOWN

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.recordings.readers.array_files import read_arrays
-from analyses.recordings.readers.nwb_files import FIND_RIPPLES, read_nwb
+from analyses.recordings.readers.nwb_files import FIND_RIPPLES, Choices, read_nwb
 from analyses.recordings.readers.posteriors import (
     is_posterior,
     is_pynapple,
@@ -25,7 +25,7 @@ from analyses.recordings.readers.posteriors import (
 from analyses.recordings.readers.table_files import read_events, read_table
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.recordings.recording import Recording
-from replay.checks import known_arguments, shown
+from replay.checks import check_text, check_whole, known_arguments, shown
 from replay.files import opened
 
 __all__ = ["read_recording"]
@@ -42,6 +42,9 @@ def read_recording(
     session: object = None,
     events: object = None,
     bins: object = None,
+    position: str | None = None,
+    units: str | None = None,
+    channel: int | None = None,
     most_unknown: float = 0.2,
 ) -> Recording:
     """Read a recording from a file or an object.
@@ -64,6 +67,15 @@ def read_recording(
         activity; ``"find_ripples"``, as high power in the ripple band of the field potential.
     bins : DataFrame or path of a CSV file, optional
         The positions of the bins of a posterior: `linear_position, x_position, y_position` (cm).
+    position : str, optional
+        For NWB, the name of the series of positions; several that follow one another are joined by
+        commas. By default the first with two or more columns.
+    units : str, optional
+        For NWB, which units are read: an expression over the columns of their table, such as
+        ``"location == 'CA1' and cell_type == 'pyramidal'"``. It is read, and never run.
+    channel : int, optional
+        For NWB, the channel of the field potential (from 0) in which ripples are detected; only
+        this one is read. By default all are.
     most_unknown : float, default 0.2
         The largest share of positions on the track that may be unknown.
 
@@ -92,9 +104,20 @@ def read_recording(
     graph = None if track is None else read_track(track)
     is_name = isinstance(events, str) and events != _FIND and Path(events).suffix == ""
     wanted = str(events) if is_name else None
-    found = _read(source, graph, wanted, bins, most_unknown)
+    for key, value in (("position", position), ("units", units)):
+        if value is not None:
+            check_text(key, value)
+    if channel is not None:
+        check_whole("channel", channel)
+    choices = Choices(position, units, channel)
+    if any(each is not None for each in choices) and not any(map(_is_nwb, (source, session))):
+        raise ValueError(
+            "position, units and channel choose from an NWB file, but no file here is one: leave "
+            "them out."
+        )
+    found = _read(source, graph, wanted, bins, choices, most_unknown)
     if session is not None:
-        found = _completed(found, _read(session, found.graph, wanted, None, most_unknown))
+        found = _completed(found, _read(session, found.graph, wanted, None, choices, most_unknown))
     if isinstance(events, str) and events == _FIND:
         found = replace(found, events=None, field_potential=None)
     elif isinstance(events, str) and events == FIND_RIPPLES:
@@ -126,11 +149,20 @@ def read_recording(
     return replace(found, notes=(*found.notes, note))
 
 
+def _is_nwb(source: object) -> bool:
+    return isinstance(source, str | Path) and Path(source).suffix.lower() == ".nwb"
+
+
 def _read(
-    source: object, graph: nx.Graph | None, events: str | None, bins: object, most_unknown: float
+    source: object,
+    graph: nx.Graph | None,
+    events: str | None,
+    bins: object,
+    choices: Choices,
+    most_unknown: float,
 ) -> Recording:
     if isinstance(source, str | Path):
-        found = _of_file(Path(source), graph, events, bins, most_unknown)
+        found = _of_file(Path(source), graph, events, bins, choices, most_unknown)
         with opened(source) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         origin = {"file": Path(source).name, "sha256": digest, **found.origin}
@@ -154,11 +186,16 @@ def _read(
 
 
 def _of_file(
-    path: Path, graph: nx.Graph | None, events: str | None, bins: object, most_unknown: float
+    path: Path,
+    graph: nx.Graph | None,
+    events: str | None,
+    bins: object,
+    choices: Choices,
+    most_unknown: float,
 ) -> Recording:
     suffix = path.suffix.lower()
     if suffix == ".nwb":
-        return read_nwb(path, graph, events=events, most_unknown=most_unknown)
+        return read_nwb(path, graph, events=events, choices=choices, most_unknown=most_unknown)
     if suffix in (".nc", ".nc4", ".netcdf"):
         return read_posterior(path, graph, bins=bins)
     if suffix == ".npz":
@@ -192,6 +229,7 @@ def _completed(found: Recording, session: Recording) -> Recording:
         events=session.events if found.events is None else found.events,
         field_potential=found.field_potential or session.field_potential,
         on_track=found.on_track if len(found.on_track) else session.on_track,
+        epochs=found.epochs or session.epochs,
         origin={**origin, **found.origin},
         notes=(*found.notes, *session.notes),
     )

@@ -1,40 +1,71 @@
 """Recordings in NWB files: position, units, and tables of events and epochs.
 
-A file needs a ``SpatialSeries`` of pairs (x, y), or a table of units with their spike times, or
-both. The table of events is a ``TimeIntervals`` anywhere in the file; so is that of epochs, whose
-column `label` or `tags` marks those in which the animal ran.
+A file needs a ``SpatialSeries`` of positions, or a table of units with their spike times, or both.
+The table of events is a ``TimeIntervals`` anywhere in the file; so is that of epochs, whose labels,
+or else the positions, tell those in which the animal ran on the track. Nothing else is loaded: of
+the field potential only what is asked for.
 """
 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.readers.hdf5_files import check_hdf5
+from analyses.recordings.readers.nwb_positions import read_positions
+from analyses.recordings.readers.nwb_tables import (
+    choose_events,
+    intervals_of,
+    labelled_epochs,
+    running_epochs,
+    tables_of,
+    unit_columns,
+)
 from analyses.recordings.readers.track_graphs import epochs_of, read_track
-from analyses.recordings.readers.units import count_text, to_cm
+from analyses.recordings.readers.unit_choice import choose_units
+from analyses.recordings.readers.units import count_text
 from analyses.recordings.recording import FieldPotential, Recording
-from replay.checks import shown, unknown_name
+from replay.checks import check_fits, check_whole, shown
 from replay.files import check_file
 
 if TYPE_CHECKING:
     from pynwb import NWBHDF5IO, NWBFile
 
-__all__ = ["FIND_RIPPLES", "read_nwb"]
+__all__ = ["FIND_RIPPLES", "Choices", "field_potentials_of", "open_nwb", "read_nwb"]
 
 FIND_RIPPLES = "find_ripples"
 """Instead of the name of a table of events: detect events in the field potential."""
 _LOWEST_RATE, _HIGHEST_RATE = 500.0, 5000.0
-_EVENT_NAMES = ("ripple", "swr", "sharp_wave", "mua", "hse", "candidate", "replay_events")
-_RUNNING = ("run", "running", "track", "maze", "task", "behavior", "behaviour")
+_MOST_REGIONS = 6
+_COPIES = 5  # of the field potential, while ripples are detected
+
+
+class Choices(NamedTuple):
+    """What to read of an NWB file that has several of a kind.
+
+    Attributes
+    ----------
+    position : str or None
+        The name of the series of positions; several are joined by commas. By default the first in
+        the plane.
+    units : str or None
+        An expression over the columns of units (`unit_choice`); by default all units are read.
+    channel : int or None
+        The channel of the field potential, from 0; by default all are read.
+    """
+
+    position: str | None = None
+    units: str | None = None
+    channel: int | None = None
 
 
 def read_nwb(
@@ -42,6 +73,7 @@ def read_nwb(
     graph: nx.Graph | None = None,
     *,
     events: str | None = None,
+    choices: Choices = Choices(),  # noqa: B008 (immutable)
     most_unknown: float = 0.2,
 ) -> Recording:
     """Read an NWB file.
@@ -56,6 +88,8 @@ def read_nwb(
         The name of the table of candidate events; by default the first table with a suitable name
         (for instance ripples), if there is one. ``"find_ripples"`` reads the field potential
         instead, for the detection of ripples.
+    choices : Choices, optional
+        What to read where the file has several of a kind.
     most_unknown : float, default 0.2
         The largest share of positions on the track that may be unknown.
 
@@ -73,6 +107,13 @@ def read_nwb(
     ValueError
         If the file is damaged, lacks required data, or has implausible data.
     """
+    with open_nwb(path) as file:
+        return _of_file(file, Path(path).name, graph, events, choices, most_unknown)
+
+
+@contextmanager
+def open_nwb(path: str | Path) -> Iterator[NWBFile]:
+    """Open an NWB file whose data are read as they are asked for; see `read_nwb` for errors."""
     name = Path(path).name
     check_file(path)
     try:
@@ -84,7 +125,10 @@ def read_nwb(
     try:
         check_hdf5(path)
         with NWBHDF5IO(str(path), "r") as file:
-            return _of_file(_content(file), name, graph, events, most_unknown)
+            with warnings.catch_warnings():  # published files have more columns than NWB suggests
+                warnings.filterwarnings("ignore", "SpatialSeries .* data shape")
+                content = _content(file)
+            yield content
     except ValueError:
         raise
     except Exception as error:  # a damaged file may raise anything
@@ -103,36 +147,38 @@ def _content(file: NWBHDF5IO) -> NWBFile:
 
 
 def _of_file(
-    file: NWBFile, name: str, graph: nx.Graph | None, events: str | None, most_unknown: float
+    file: NWBFile,
+    name: str,
+    graph: nx.Graph | None,
+    events: str | None,
+    choices: Choices,
+    most_unknown: float,
 ) -> Recording:
     if graph is None:
         graph = _graph_of(file)
-    time, position, text = _position_of(file, name, graph)
-    spikes = _spikes_of(file, name)
-    if not spikes:
-        text += "; no units"
-    else:
-        n_spikes = sum(map(len, spikes))
-        text += f"; {count_text(len(spikes), 'unit')} with {count_text(n_spikes, 'spike')}"
-    tables = dict(_tables_of(file))
+    time, position, text = read_positions(file, name, graph, choices.position)
+    spikes, how = _spikes_of(file, name, choices.units)
+    text += f"; {how}"
+    tables = dict(tables_of(file))
     found, field_potential, chosen = None, None, None
     if events == FIND_RIPPLES:
-        field_potential, how = _field_potential_of(file, name)
+        field_potential, how = _field_potential_of(file, name, choices.channel)
         text += f"; {how}"
     else:
-        chosen = _choose_events(tables, name, events)
+        chosen = choose_events(tables, name, events)
     if chosen is not None:
-        found = _intervals(tables[chosen], f"The table {chosen!r} of {name}")
+        found = intervals_of(tables[chosen])
         text += f"; {count_text(len(found), 'event')} from the table {chosen!r}"
     if not spikes and not len(time) and found is None:
         raise ValueError(
-            f"{name} has no units with spike times, no SpatialSeries of pairs (x, y), and no table "
+            f"{name} has no units with spike times, no SpatialSeries of positions, and no table "
             "of events. Export sorted units and the tracked position to the NWB file."
         )
-    on_track = _running(tables)
-    on_track = on_track if len(on_track) else epochs_of(graph)
+    on_track, how = running_epochs(tables, time, position, graph)
+    if not len(on_track):
+        on_track, how = epochs_of(graph), "of the track graph"
     if len(on_track):
-        text += f"; {count_text(len(on_track), 'epoch')} on the track"
+        text += f"; {count_text(len(on_track), 'epoch')} on the track ({how})"
     return Recording(
         name,
         graph,
@@ -142,6 +188,7 @@ def _of_file(
         events=found,
         field_potential=field_potential,
         on_track=on_track,
+        epochs=labelled_epochs(tables),
         origin=_origin(file),
         notes=(f"{name}: NWB; {text}.",),
         most_unknown=most_unknown,
@@ -172,48 +219,35 @@ def _graph_of(file: NWBFile) -> nx.Graph | None:
         return None
 
 
-def _position_of(
-    file: NWBFile, name: str, graph: nx.Graph | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
-    from pynwb.behavior import SpatialSeries
-
-    found = [
-        each
-        for each in file.objects.values()
-        if isinstance(each, SpatialSeries) and np.ndim(each.data) == 2 and each.data.shape[1] == 2
-    ]
-    if not found:
-        return np.empty(0), np.empty((0, 2)), "no position"
-    found.sort(key=lambda each: (str(each.parent.name) != "Position", str(each.name)))
-    series = found[0]
-    data = np.asarray(series.data[:], dtype=float) * float(series.conversion or 1.0)
-    data += float(series.offset or 0.0)
-    if series.timestamps is not None:
-        time = np.asarray(series.timestamps[:], dtype=float)
-    else:
-        time = float(series.starting_time) + np.arange(len(data)) / float(series.rate)
-    position, scaled = to_cm(data, str(series.unit), graph, name)
-    others = f" (of {len(found)} such series)" if len(found) > 1 else ""
-    rate = (len(time) - 1) / (time[-1] - time[0]) if len(time) > 1 else np.nan
-    text = f"position {series.name!r}{others}, {len(time):,} samples at {rate:.3g} Hz"
-    return time, position, text + (f" ({scaled})" if scaled else "")
-
-
-def _spikes_of(file: NWBFile, name: str) -> tuple[NDArray[np.float64], ...]:
+def _spikes_of(
+    file: NWBFile, name: str, expression: str | None
+) -> tuple[tuple[NDArray[np.float64], ...], str]:
+    """Read the spikes of the units that are chosen; also say which these are."""
     units = file.units
     if units is None or not len(units):
-        return ()
+        return (), "no units"
     if "spike_times" not in units.colnames:
         raise ValueError(
             f"The units of {name} have no spike_times, only {shown(list(units.colnames))}. Export "
             "the spike times of sorted units, in s."
         )
-    return tuple(
-        np.asarray(units.get_unit_spike_times(row), dtype=float) for row in range(len(units))
-    )
+    columns = unit_columns(file)
+    rows, text = np.arange(len(units)), ""
+    if expression is not None:
+        rows = np.flatnonzero(choose_units(expression, columns, name))
+        text = f" (of {len(units)}, with {expression})"
+    elif "location" in columns:
+        regions, counts = np.unique(columns["location"], return_counts=True)
+        if 1 < len(regions) <= _MOST_REGIONS:
+            listed = ", ".join(f"{n} of {each}" for each, n in zip(regions, counts, strict=True))
+            text = f" ({listed}; choose by units, such as \"location == '{regions[0]}'\")"
+    spikes = tuple(np.asarray(units.get_unit_spike_times(int(row)), dtype=float) for row in rows)
+    n_spikes = sum(map(len, spikes))
+    return spikes, f"{count_text(len(spikes), 'unit')} with {count_text(n_spikes, 'spike')}{text}"
 
 
-def _field_potential_of(file: NWBFile, name: str) -> tuple[FieldPotential, str]:
+def field_potentials_of(file: NWBFile) -> list[tuple[float, str, Any]]:
+    """List the electrical series of a file: sampling rate (Hz), name, and the series."""
     from pynwb.ecephys import ElectricalSeries
 
     found = []
@@ -222,6 +256,13 @@ def _field_potential_of(file: NWBFile, name: str) -> tuple[FieldPotential, str]:
             times = each.timestamps
             rate = float(each.rate) if each.rate else 1.0 / float(np.median(np.diff(times[:1000])))
             found.append((rate, str(each.name), each))
+    return sorted(found, key=lambda each: each[:2])
+
+
+def _field_potential_of(
+    file: NWBFile, name: str, channel: int | None
+) -> tuple[FieldPotential, str]:
+    found = field_potentials_of(file)
     slow = [each for each in found if _LOWEST_RATE < each[0] <= _HIGHEST_RATE]
     if not slow:
         rates = ", ".join(f"{rate:g}" for rate, _, _ in found) or "none"
@@ -230,55 +271,22 @@ def _field_potential_of(file: NWBFile, name: str) -> tuple[FieldPotential, str]:
             f"{_HIGHEST_RATE:g} Hz; got {rates}. Filter and downsample the field potential, or "
             "detect events by the rate of all cells."
         )
-    rate, series_name, series = min(slow, key=lambda each: each[:2])
-    values = np.asarray(series.data[:], dtype=float)
-    values = values[:, None] if values.ndim == 1 else values
+    rate, series_name, series = slow[0]
+    n_channels = 1 if np.ndim(series.data) == 1 else int(series.data.shape[1])
+    n_samples = len(series.data)
+    if channel is not None:
+        check_whole("channel", channel, at_least=0, at_most=n_channels - 1)
+        how = f"channel {channel} of {n_channels} at {rate:g} Hz"
+        values = series.data[:] if np.ndim(series.data) == 1 else series.data[:, channel]
+    else:
+        how = f"{count_text(n_channels, 'channel')} at {rate:g} Hz"
+        if n_channels > 1:
+            check_fits(
+                _COPIES * 8 * n_samples * n_channels,
+                f"the {n_channels} channels of the field potential of {name} (choose one by "
+                "channel)",
+            )
+        values = series.data[:]
+    signal = np.asarray(values, dtype=float).reshape(n_samples, -1)
     start = float(series.starting_time if series.rate else series.timestamps[0])
-    channels = count_text(values.shape[1], "channel")
-    how = f"field potential {series_name!r}, {channels} at {rate:g} Hz"
-    return FieldPotential(start, rate, values), how
-
-
-def _tables_of(file: NWBFile) -> Iterator[tuple[str, Any]]:
-    from pynwb.epoch import TimeIntervals
-
-    for each in file.objects.values():
-        if isinstance(each, TimeIntervals):
-            yield str(each.name), each
-
-
-def _choose_events(tables: dict[str, Any], name: str, events: str | None) -> str | None:
-    if events is not None:
-        if events not in tables:
-            raise unknown_name(f"table of events of {name}", events, tables)
-        return events
-    for part in _EVENT_NAMES:
-        for table in tables:
-            if part in table.lower():
-                return table
-    return None
-
-
-def _intervals(table: Any, what: str) -> pd.DataFrame:
-    found = table.to_dataframe()
-    start, end = (found[column].to_numpy(dtype=float) for column in ("start_time", "stop_time"))
-    return pd.DataFrame({"start_time": start, "end_time": end})
-
-
-def _running(tables: dict[str, Any]) -> NDArray[np.float64]:
-    """Find the epochs with a label of running."""
-    for table in tables.values():
-        label = next((each for each in ("label", "tags") if each in table.colnames), None)
-        if label is None:
-            continue
-        epochs = table.to_dataframe()
-        is_run = [_says_running(each) for each in epochs[label]]
-        if any(is_run):
-            kept = epochs.loc[is_run, ["start_time", "stop_time"]]
-            return np.asarray(kept, dtype=float)
-    return np.empty((0, 2))
-
-
-def _says_running(label: object) -> bool:
-    words = [label] if isinstance(label, str) else list(np.atleast_1d(np.asarray(label)))
-    return any(str(word).strip().lower() in _RUNNING for word in words)
+    return FieldPotential(start, rate, signal), f"field potential {series_name!r}, {how}"

@@ -55,7 +55,7 @@ def to_cm(
     unit : str
         Their unit, as written in the file.
     graph : networkx.Graph or None
-        The track; its attribute `pixels_per_cm` is needed for pixels.
+        The track; its attribute `pixels_per_cm` is needed for pixels, and for unknown units.
     name : str
         The name of the recording in messages.
 
@@ -79,17 +79,20 @@ def to_cm(
     given = np.asarray(values, dtype=float)
     plain = unit.strip().lower()
     plain = plain.removesuffix("s") if len(plain) > 1 else plain
+    scale = None if graph is None else graph.graph.get("pixels_per_cm")
     if plain in _PIXELS:
-        scale = None if graph is None else graph.graph.get("pixels_per_cm")
         if scale is None:
             raise ValueError(
                 f"Positions of {name} are in pixels, but cm are needed: add pixels_per_cm to the "
                 "JSON file of the track graph."
             )
         return given / scale, f"{scale:.4g} pixels per cm"
+    if plain not in _CM and scale is not None:
+        return given / scale, f"{scale:.4g} {unit!r} per cm"
     if plain not in _CM:
         raise ValueError(
             f"Positions of {name} must be in one of {', '.join([*_CM, 'pixels'])}; got the unit "
-            f"{shown(unit)}. Correct the unit in the file."
+            f"{shown(unit)}. Add pixels_per_cm, how many of these are a cm, to the JSON file of "
+            "the track graph."
         )
     return given * _CM[plain], "" if _CM[plain] == 1.0 else f"{unit} to cm"

@@ -1,0 +1,112 @@
+"""Positions in NWB files, as `SpatialSeries` with one or more columns.
+
+Two or more columns are x, y, and others that are not read (z, or the velocity). One column is a
+position along the track, which the track's linearisation maps to the plane.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.recordings.readers.track_graphs import linear_to_plane
+from analyses.recordings.readers.units import count_text, to_cm
+from replay.checks import unknown_name
+
+if TYPE_CHECKING:
+    from pynwb import NWBFile
+
+__all__ = ["Positions", "read_positions", "series_of"]
+
+Positions = tuple[NDArray[np.float64], NDArray[np.float64], str]
+"""Times (s), positions (cm), and a phrase on what was read."""
+
+_ANGLES = ("rad", "deg")
+
+
+def series_of(file: NWBFile) -> dict[str, Any]:
+    """Return the series of positions by name, in the order in which they are preferred.
+
+    Series of the same name are told apart by their container: ``Position/xy``. Series of positions
+    in the plane come before those along the track.
+    """
+    from pynwb.behavior import SpatialSeries
+
+    found = [
+        each
+        for each in file.objects.values()
+        if isinstance(each, SpatialSeries)
+        and np.ndim(each.data) in (1, 2)
+        and not str(each.unit).lower().startswith(_ANGLES)
+        and type(each.parent).__name__ != "CompassDirection"
+    ]
+    found.sort(key=lambda each: (_width(each) < 2, str(each.parent.name) != "Position", each.name))
+    names = [str(each.name) for each in found]
+    return {
+        name if names.count(name) == 1 else f"{each.parent.name}/{name}": each
+        for name, each in zip(names, found, strict=True)
+    }
+
+
+def read_positions(
+    file: NWBFile, name: str, graph: nx.Graph | None, position: str | None
+) -> Positions:
+    """Read the series that is named (several joined by commas), or else the first."""
+    known = series_of(file)
+    if not known:
+        return np.empty(0), np.empty((0, 2)), "no position"
+    chosen = [next(iter(known))] if position is None else _chosen(position, known, name)
+    parts = [_read(known[each], each, name, graph) for each in chosen]
+    parts.sort(key=lambda part: part[0][0] if len(part[0]) else -np.inf)
+    time = np.concatenate([part[0] for part in parts])
+    if (np.diff(time) < 0).any():
+        raise ValueError(
+            f"The series of positions {', '.join(chosen)} of {name} are of the same times: choose "
+            "one of them (position)."
+        )
+    place = np.concatenate([part[1] for part in parts])
+    others = [each for each in known if each not in chosen]
+    rate = 1.0 / float(np.median(np.diff(time))) if len(time) > 1 else np.nan
+    text = f"position {', '.join(map(repr, chosen))}, {len(time):,} samples at {rate:.3g} Hz"
+    notes = list(dict.fromkeys(part[2] for part in parts if part[2]))
+    if others:
+        notes.append(f"not read: {', '.join(map(repr, others))}")
+    return time, place, text + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _chosen(position: str, known: dict[str, Any], name: str) -> list[str]:
+    names = [each.strip() for each in position.split(",") if each.strip()]
+    for each in names:
+        if each not in known:
+            raise unknown_name(f"series of positions of {name}", each, known)
+    return names
+
+
+def _width(series: Any) -> int:
+    return 1 if np.ndim(series.data) == 1 else int(series.data.shape[1])
+
+
+def _read(series: Any, label: str, name: str, graph: nx.Graph | None) -> Positions:
+    data = np.asarray(series.data[:], dtype=float).reshape(len(series.data), -1)
+    width = data.shape[1]
+    data = data[:, :2] * float(series.conversion or 1.0) + float(series.offset or 0.0)
+    if series.timestamps is not None:
+        time = np.asarray(series.timestamps[:], dtype=float)
+    else:
+        time = float(series.starting_time) + np.arange(len(data)) / float(series.rate)
+    place, scaled = to_cm(data, str(series.unit), graph, name)
+    notes = [scaled] if scaled else []
+    if width == 1:
+        if graph is None:
+            raise ValueError(
+                f"The positions {label!r} of {name} are linearised: give the track graph with its "
+                "linear_edge_order and linear_edge_spacing (track), or positions (x, y)."
+            )
+        place = linear_to_plane(graph, place[:, 0], f"The positions {label!r} of {name}")
+        notes.append("linearised")
+    elif width > 2:
+        notes.append(f"x and y are the first of its {count_text(width, 'column')}")
+    return time, place, "; ".join(notes)

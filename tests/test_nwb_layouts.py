@@ -1,0 +1,174 @@
+"""Recordings as laboratories publish them: what is read, what is chosen, and what is named."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.unit_choice import choose_units
+
+layouts = pytest.importorskip("nwb_layouts", reason="pynwb is not installed")
+TRACK, RUN = layouts.TRACK, layouts.RUN
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("layouts")
+    names = ("jadhav", "grosmark", "huszar", "spyglass")
+    with warnings.catch_warnings():  # two lights, as published, are more columns than NWB suggests
+        warnings.simplefilter("ignore")
+        return {name: getattr(layouts, name)(folder / f"{name}.nwb") for name in names}
+
+
+def run_of(found):
+    during = found.during
+    return found.time[during], found.position[during]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("jadhav", {}),
+        ("grosmark", {}),
+        ("grosmark", {"position": "1.6mLinearMazeLinearizedSpatialSeries"}),
+        ("huszar", {}),
+        ("huszar", {"position": "LinearizedSpatialSeries"}),
+        ("spyglass", {"position": "series_1"}),
+        ("spyglass", {"position": "series_1, series_0"}),
+    ],
+)
+def test_every_layout_gives_the_same_run_and_spikes(name, options, written):
+    graph = TRACK
+    if name == "huszar":  # its epochs are not in the file
+        graph = TRACK | {"run_epochs": [RUN]}
+    found = read_recording(written[name], graph, **options)
+    assert found.on_track.tolist() == [list(RUN)]
+    time, position = run_of(found)
+    assert np.allclose(time, layouts.TIME[layouts.ON_TRACK])
+    assert np.allclose(position, layouts.XY[layouts.ON_TRACK], atol=1e-6)
+    for unit, spikes in enumerate(found.spikes):
+        assert np.array_equal(spikes, layouts.spikes(unit))
+    assert len(found.spikes) == layouts.N_UNITS
+
+
+def test_what_was_read_is_told(written):
+    note = read_recording(written["jadhav"], TRACK).notes[0]
+    assert "x and y are the first of its 3 columns" in note
+    assert "3 of CA1, 3 of PFC; choose by units, such as \"location == 'CA1'\"" in note
+    assert "1 epoch on the track (of 3 in 'epoch intervals', by the positions)" in note
+    note = read_recording(written["grosmark"], TRACK).notes[0]
+    assert "not read: '1.6mLinearMazeLinearizedSpatialSeries'" in note
+    assert "(of 3 in 'epochs', by their labels)" in note
+
+
+def test_units_of_a_region_and_a_type(written):
+    found = read_recording(written["jadhav"], TRACK, units="location == 'CA1'")
+    assert [each[0] for each in found.spikes] == [layouts.spikes(unit)[0] for unit in (0, 2, 4)]
+    wanted = "location == 'CA1' and cell_type == 'pyramidal'"
+    found = read_recording(written["grosmark"], TRACK, units=wanted)
+    assert [each[0] for each in found.spikes] == [layouts.spikes(unit)[0] for unit in (2, 4)]
+    n_spikes = len(layouts.spikes(2)) + len(layouts.spikes(4))
+    assert f"2 units with {n_spikes:,} spikes (of 6, with {wanted})" in found.notes[0]
+
+
+def test_ripples_states_and_epochs_by_label(written):
+    graph = TRACK | {"run_epochs": [RUN]}
+    found = read_recording(written["huszar"], graph)
+    assert found.events.to_numpy().tolist() == [[20.0, 20.1], [40.0, 40.1]]
+    found = read_recording(written["grosmark"], TRACK)
+    assert found.epochs["NREM"].tolist() == [[10.0, 15.0], [210.0, 215.0]]
+    assert list(found.epochs) == ["PREEpoch", "MazeEpoch", "POSTEpoch", "WAKE", "NREM"]
+
+
+def test_one_channel_is_read_and_no_other(written, monkeypatch):
+    found = read_recording(written["jadhav"], TRACK, events="find_ripples", channel=3)
+    assert found.field_potential.signal.shape == (3000, 1)
+    assert (found.field_potential.signal == 3.0).all()
+    assert "channel 3 of 6 at 1500 Hz" in found.notes[0]
+    assert read_recording(
+        written["jadhav"], TRACK, events="find_ripples"
+    ).field_potential.signal.shape == (3000, 6)
+    monkeypatch.setattr("replay.checks.memory._memory_bytes", lambda: 5e5)
+    with pytest.raises(
+        ValueError, match=r"the 6 channels .* \(choose one by channel\): .* 0\.0 GB"
+    ):
+        read_recording(written["jadhav"], TRACK, events="find_ripples")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        (
+            "spyglass",
+            {"position": "series_2"},
+            r"series of positions .* Did you mean 'series_[01]'",
+        ),
+        ("huszar", {"position": "SpatialSeries,LinearizedSpatialSeries"}, "of the same times"),
+        ("jadhav", {"units": "cell_type == 'p'"}, "Unknown column of the units .* 'cell_type'"),
+        ("jadhav", {"units": "location == 'CA3'"}, "No unit of .* location: CA1, PFC"),
+        (
+            "jadhav",
+            {"events": "find_ripples", "channel": 6},
+            "channel must be a whole number from 0 to 5",
+        ),
+        ("jadhav", {"units": 5}, "units must be"),
+    ],
+)
+def test_a_choice_that_cannot_be_made(name, options, message, written):
+    with pytest.raises((TypeError, ValueError), match=message):
+        read_recording(written[name], TRACK, **options)
+
+
+def test_choices_are_for_nwb():
+    arrays = {"position_time": [0.0, 1.0], "position_xy": [[0, 0], [5, 0]]}
+    with pytest.raises(ValueError, match="position, units and channel choose from an NWB file"):
+        read_recording(arrays, TRACK, units="location == 'CA1'")
+
+
+COLUMNS = {
+    "location": np.array(["CA1", "CA3", "PFC", "CA1"]),
+    "rate": np.array([1.0, 2.0, 3.0, 40.0]),
+    "good": np.array([True, True, False, True]),
+}
+
+
+class TestUnits:
+    @pytest.mark.parametrize(
+        ("expression", "chosen"),
+        [
+            ("location in ('CA1', 'CA3')", [1, 1, 0, 1]),
+            ("location not in ['CA1']", [0, 1, 1, 0]),
+            ("1 < rate <= 3", [0, 1, 1, 0]),
+            ("good and not (location == 'CA3' or rate > 10)", [1, 0, 0, 0]),
+            ("rate > -1", [1, 1, 1, 1]),
+            ("'CA1' == location", [1, 0, 0, 1]),
+        ],
+    )
+    def test_expressions(self, expression, chosen):
+        found = choose_units(expression, COLUMNS, "x.nwb")
+        assert found.tolist() == [bool(each) for each in chosen]
+
+    @pytest.mark.parametrize(
+        ("expression", "message"),
+        [
+            ("location = 'CA1'", "must be an expression"),
+            ("", "units must"),
+            ("(" * 500, "must be an expression"),
+            ("__import__('os').system('true')", "nothing like"),
+            ("open('x') == 'y'", "may compare columns with texts and numbers"),
+            ("location.size == 4", "may compare columns with texts and numbers"),
+            ("rate ** 99999999 > 1", "may compare columns with texts and numbers"),
+            ("[rate for rate in (1, 2)]", "nothing like"),
+            ("location == 1", "compares a text with a number"),
+            ("rate in ('CA1', 'CA3')", "compares a text with a number"),
+            ("location", "is not true or false"),
+            ("rate is 1", "may compare by"),
+            ("lokation == 'CA1'", "Did you mean 'location'"),
+            ("'CA1' == 'CA3'", "No unit"),
+        ],
+    )
+    @pytest.mark.filterwarnings("ignore::SyntaxWarning")
+    def test_what_is_refused(self, expression, message):
+        with pytest.raises(ValueError, match=message):
+            choose_units(expression, COLUMNS, "x.nwb")
