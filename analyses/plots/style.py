@@ -139,12 +139,7 @@ _NUMBERS = frozenset(
 )  # fmt: skip
 """Columns that hold numbers in every table that is drawn."""
 
-_NAMES = frozenset(
-    [
-        "learner", "account", "kind", "experiment", "world", "statistic", "truth", "animal",
-        "retention", "discrepancy", "attribution",
-    ]
-)  # fmt: skip
+_NAMES = frozenset(["learner", "account", "kind", "truth"])
 """Columns that hold names in every table that is drawn."""
 
 _LABELS = {
@@ -349,7 +344,12 @@ def _check_drawn(table: pd.DataFrame, name: str) -> None:
         if column in _NUMBERS:
             check_array(cells, what, kind="number", missing=True)
         elif column in _NAMES:
-            odd = [row for row, each in enumerate(cells) if not isinstance(each, str)]
+            known = cells.notna()  # `check_cells` has seen that cells are plain values
+            odd = [
+                row
+                for row, each in enumerate(cells)
+                if known.iloc[row] and not isinstance(each, str)
+            ]
             if odd:
                 raise ValueError(
                     f"{what} must hold names only; row {odd[0]} has {shown(cells.iloc[odd[0]])}."
