@@ -95,20 +95,27 @@ def explain(
 
 def identifiability(
     task: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="A task whose laps are used; replay tasks lists them."),
-    ] = None,
+        list[str],
+        typer.Option(
+            metavar="NAMES",
+            help="Tasks whose laps are used, separated by commas; replay tasks lists them.",
+        ),
+    ] = [],  # noqa: B006
     laps: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="FILE",
+            help="Moves: a table (.csv, .parquet) of state, next_state and terminated, and of "
+            "reward unless --rewards gives it. May be repeated, to compare mazes or sessions.",
+        ),
+    ] = [],  # noqa: B006
+    rewards: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Moves instead of a task: a table (.csv, .parquet) of state, next_state and "
-            "terminated, and of reward unless --rewards gives it.",
+            help="What was paid, if --laps lacks it: a table of state and reward, with a "
+            "column animal (the file's name) if mazes differ.",
         ),
-    ] = None,
-    rewards: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="What was paid, if --laps lacks it: state and reward."),
     ] = None,
     events: Annotated[
         list[int],
@@ -132,15 +139,16 @@ def identifiability(
 ) -> None:
     """Say, before the experiment, which accounts of replay a maze and its laps could tell apart.
 
-    Accounts are simulated on the laps of a task or on those of a table, and classified with more
-    and more replayed sequences. The result says how many are needed, which accounts are never told
-    apart, and for which others an account would be taken if it were in no list.
+    Accounts are simulated on the laps of tasks or of tables, and classified with more and more
+    replayed sequences; mazes, protocols and numbers of laps are compared side by side. The result
+    says how many sequences are needed, which accounts are never told apart, and for which others an
+    account would be taken if it were in no list.
     """
     from analyses.studies.explanation.identify import STUDY, plan_identifiability
-    from analyses.studies.explanation.inputs import read_protocol
+    from analyses.studies.explanation.inputs import read_protocols
 
     plan = plan_identifiability(
-        read_protocol(task, laps, rewards, seed),
+        read_protocols(split(task), laps, rewards, seed),
         None if is_all(accounts) else split(accounts),
         n_sequences=events,
         n_draws=draws,

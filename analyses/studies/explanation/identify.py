@@ -7,6 +7,7 @@ a wrong answer would be if the true account were in no list is measured by leavi
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.findings.accounts import Account
-from analyses.inference.animals import ReplayingAnimal
+from analyses.inference.animals import Replayed, ReplayingAnimal
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name, forests
 from analyses.inference.simulation import as_many
@@ -23,13 +24,16 @@ from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.explain import (
     DRAWS_OF_PIECE,
     LEAST_DRAWS,
     SURE,
     named_accounts,
     simulated_draws,
+    simulations_of,
 )
+from analyses.studies.explanation.inputs import laps_of_task
 from replay.checks import check_number, check_whole
 from replay.jit import compiling_seconds
 
@@ -38,8 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["STUDY", "IdentifiabilityPlan", "plan_identifiability"]
 
-_GROUP = "accounts"
 _SAMPLES = 3
+_MOST_KEPT = 1000
 _LEAST_SHARE = 0.5
 _LEVEL = 0.05
 _SECONDS_OF_TREES = 8.0
@@ -50,8 +54,8 @@ class IdentifiabilityPlan(NamedTuple):
 
     Attributes
     ----------
-    animal : ReplayingAnimal
-        The laps; it need not replay anything.
+    protocols : dict of str to ReplayingAnimal
+        The laps of each maze or protocol; nothing needs to be replayed.
     accounts : dict of str to Account
     n_sequences : tuple of int
         Numbers of sequences that an animal may give, ascending.
@@ -61,7 +65,7 @@ class IdentifiabilityPlan(NamedTuple):
     seed : int
     """
 
-    animal: ReplayingAnimal
+    protocols: dict[str, ReplayingAnimal]
     accounts: dict[str, Account]
     n_sequences: tuple[int, ...]
     n_draws: int
@@ -71,7 +75,7 @@ class IdentifiabilityPlan(NamedTuple):
     def describe(self) -> dict[str, Any]:
         """Return what the manifest must hold."""
         return {
-            "animal": self.animal.digest(),
+            "protocols": {name: laps.digest() for name, laps in self.protocols.items()},
             "accounts": list(self.accounts),
             "n_sequences": list(self.n_sequences),
             "draws": self.n_draws,
@@ -88,12 +92,13 @@ class IdentifiabilityPlan(NamedTuple):
         return list(self.accounts)[account], draws
 
     def n_pieces(self) -> dict[str, int]:
-        """Return the number of pieces: some draws of one account each."""
-        return {_GROUP: len(self.accounts) * -(-self.n_draws // DRAWS_OF_PIECE)}
+        """Return the number of pieces of each protocol: some draws of one account each."""
+        n_chunks = -(-self.n_draws // DRAWS_OF_PIECE)
+        return dict.fromkeys(self.protocols, len(self.accounts) * n_chunks)
 
 
 def plan_identifiability(
-    animal: ReplayingAnimal,
+    protocols: Mapping[str, ReplayingAnimal],
     accounts: Iterable[str] | Mapping[str, Account] | None = None,
     *,
     n_sequences: Sequence[int] = (10, 30, 100, 300),
@@ -101,57 +106,88 @@ def plan_identifiability(
     wrong_places: float = 0.2,
     seed: int = 0,
 ) -> IdentifiabilityPlan:
-    """Check and plan; the laps are those of an animal of `analyses.inference.animals`."""
+    """Check and plan; laps are those of animals of `analyses.inference.animals`."""
     forests()
+    if not protocols:
+        raise ValueError("Give the laps of at least one maze.")
     numbers = sorted({check_whole("n_sequences", n, at_least=1) for n in n_sequences})
     if not numbers:
         raise ValueError("n_sequences must name at least one number of sequences.")
     check_whole("n_draws", n_draws, at_least=LEAST_DRAWS)
     check_number("wrong_places", wrong_places, at_least=0, at_most=1)
     return IdentifiabilityPlan(
-        animal, named_accounts(accounts), tuple(numbers), n_draws, wrong_places,
+        dict(protocols), named_accounts(accounts), tuple(numbers), n_draws, wrong_places,
         check_whole("seed", seed),
     )  # fmt: skip
 
 
 def _make(plan: IdentifiabilityPlan, piece: Piece) -> dict[str, pd.DataFrame]:
-    """Simulate some draws of one account, and sample each number of sequences from them."""
+    """Simulate some draws of one account, and keep what they replay."""
     name, draws = plan.part(piece.number)
-    places, rows = plan.animal.places, []
-    n_laps = len(places.goal)
-    account = plan.accounts[name]
-    for draw, _, made, rng in simulated_draws(plan.animal, name, account, draws, plan):
-        for n in plan.n_sequences:
-            if len(made.lap) < max(_LEAST_SHARE * n, 1):
-                continue
-            for _ in range(_SAMPLES):
-                laps = np.sort(rng.integers(n_laps, size=n)).astype(np.int32)
-                found = replay_features(made.take(as_many(made, laps, rng)), places)
-                rows.append({"account": name, "draw": draw, "n_sequences": n, **found})
-    return {"features": pd.DataFrame(rows)}
+    animal, account = plan.protocols[piece.group], plan.accounts[name]
+    parts = []
+    for draw, _, made, rng in simulated_draws(animal, name, account, draws, plan):
+        kept = np.sort(rng.permutation(len(made.lap))[:_MOST_KEPT])
+        parts.append((draw, made.take(kept)))
+    sequences = pd.DataFrame(
+        {
+            "draw": np.concatenate([np.full(len(made.lap), draw) for draw, made in parts]),
+            "lap": np.concatenate([made.lap for _, made in parts]),
+            "location": np.concatenate([made.location for _, made in parts]),
+            "length": np.concatenate([made.states.length for _, made in parts]),
+        }
+    )
+    places = np.concatenate([made.states.flat for _, made in parts])
+    return {"sequences": sequences.astype(np.int32), "places": pd.DataFrame({"place": places})}
+
+
+def _kept(results: Results, piece: Piece) -> Iterator[tuple[int, Replayed]]:
+    """Read what each draw of a piece replayed."""
+    table = results.read_piece("sequences", *piece)
+    begin = np.concatenate(([0], np.cumsum(table["length"].to_numpy(np.int64))))
+    states = Lists(results.read_piece("places", *piece)["place"].to_numpy(), begin)
+    lap, location = table["lap"].to_numpy(), table["location"].to_numpy()
+    whole = Replayed(lap, location, states, np.arange(len(lap)))
+    for draw, rows in table.groupby("draw").indices.items():
+        yield int(str(draw)), whole.take(rows)
+
+
+def _sampled(plan: IdentifiabilityPlan, results: Results, protocol: str) -> dict[int, Simulations]:
+    """Sample each number of sequences from what each draw replayed, and measure the features."""
+    places = plan.protocols[protocol].places
+    rows: dict[int, list[dict[str, Any]]] = {n: [] for n in plan.n_sequences}
+    for number in range(plan.n_pieces()[protocol]):
+        name, _ = plan.part(number)
+        for draw, made in _kept(results, Piece(protocol, number)):
+            rng = np.random.default_rng([plan.seed, zlib.crc32(name.encode()), draw])
+            for n in plan.n_sequences:
+                if len(made.lap) < _LEAST_SHARE * n:
+                    continue
+                for _ in range(_SAMPLES):
+                    laps = np.sort(rng.integers(len(places.goal), size=n)).astype(np.int32)
+                    found = replay_features(made.take(as_many(made, laps, rng)), places)
+                    rows[n].append({"account": name, "draw": draw, **found})
+    return {n: simulations_of(pd.DataFrame(each)) for n, each in rows.items() if each}
 
 
 def _summarise(plan: IdentifiabilityPlan, results: Results) -> dict[str, pd.DataFrame]:
-    features = results.read_pieces("features")
     recovery, confusion, left_out = [], [], []
-    for n in plan.n_sequences:
-        own = features[features["n_sequences"] == n]
-        known = own.drop(columns=["account", "draw", "n_sequences"])
-        simulations = Simulations(own["account"].to_numpy(object), own["draw"].to_numpy(int), known)
-        choice = ModelChoice(simulations, plan.seed)
-        recovery.append(
-            {
-                "n_sequences": n, "n_accounts": len(choice.accounts),
-                "n_classes": len(choice.classes), **choice.summary(),
-            }
-        )  # fmt: skip
-        confusion.append(choice.confusion().assign(n_sequences=n))
-        if n == plan.n_sequences[-1]:
-            left_out = [_without(choice, members, plan.seed) for members in choice.classes]
+    for protocol in plan.protocols:
+        of_protocol = {"protocol": protocol}
+        for n, simulations in _sampled(plan, results, protocol).items():
+            choice = ModelChoice(simulations, plan.seed)
+            of_number = of_protocol | {"n_sequences": n}
+            counts = {"n_accounts": len(choice.accounts), "n_classes": len(choice.classes)}
+            recovery.append(of_number | counts | choice.summary())
+            confusion.append(choice.confusion().assign(**of_number))
+            if n == plan.n_sequences[-1]:
+                left_out += [
+                    of_protocol | _without(choice, members, plan.seed) for members in choice.classes
+                ]
     return {
         "recovery.csv": pd.DataFrame(recovery),
         "confusion.csv": pd.concat(confusion, ignore_index=True)[
-            ["n_sequences", "truth", "found", "share"]
+            ["protocol", "n_sequences", "truth", "found", "share"]
         ],
         "left_out.csv": pd.DataFrame(left_out),
     }
@@ -194,13 +230,15 @@ def _estimate(plan: IdentifiabilityPlan, left: Sequence[Piece], call: Runner) ->
     parts = [plan.part(piece.number) for piece in left]
     seconds = sum(len(draws) * timed[account] for account, draws in parts)
     n = sum(len(draws) for _, draws in parts)
-    after = _SECONDS_OF_TREES * (len(plan.n_sequences) + len(plan.accounts))
+    fits = len(plan.n_sequences) + len(plan.accounts)
+    after = _SECONDS_OF_TREES * fits * len(plan.protocols)
     return WorkCost({"simulated animals": n}, seconds, BYTES_OF_FIGURES, seconds_after=after)
 
 
 def _time_draws(plan: IdentifiabilityPlan, account: str) -> tuple[str, float]:
     begin, compiling = process_time(), compiling_seconds()
-    _make(plan._replace(accounts={account: plan.accounts[account]}, n_draws=2), Piece(_GROUP, 0))
+    first = next(iter(plan.protocols))
+    _make(plan._replace(accounts={account: plan.accounts[account]}, n_draws=2), Piece(first, 0))
     spent = process_time() - begin - (compiling_seconds() - compiling)
     return account, max(spent, 0.0) / 2
 
@@ -215,12 +253,20 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 _NUMBER = Column("number of sequences of an animal")
 _CLASS = Column("the account, or the accounts that cannot be told apart, joined by `or`")
 
+_TASKS = ("gupta_2t", "w_track", "barrier_arena", "linear_track", "eight_arm")
+_USUAL_DRAWS = 32
+
+
+def _plan(size: float, seed: int) -> IdentifiabilityPlan:
+    n_draws = max(round(size * _USUAL_DRAWS), LEAST_DRAWS)
+    tasks = {name: laps_of_task(name, seed) for name in _TASKS}
+    return plan_identifiability(tasks, n_draws=n_draws, seed=seed)
+
+
 STUDY = Study(
     "identifiability",
-    "Which accounts of replay could this maze and its laps tell apart?",
-    command="replay identifiability",
-    plan=None,
-    needs="laps: see replay identifiability",
+    "Which accounts of replay could a maze and its laps tell apart?",
+    plan=_plan,
     make=_make,
     summarise=_summarise,
     figures={"identifiability": _draw},

@@ -15,7 +15,7 @@ from replay.files import check_path
 from replay.log.event_log import EventLog
 from replay.tasks import give_laps, replay_laps
 
-__all__ = ["read_animals", "read_laps", "read_protocol", "read_rewards"]
+__all__ = ["laps_of_task", "read_animals", "read_laps", "read_protocols", "read_rewards"]
 
 _MOVES = "state, next_state, terminated, and reward unless --rewards gives it"
 
@@ -65,19 +65,28 @@ def read_animals(
     return animals, decoded
 
 
-def read_protocol(
-    task: str | None, laps: str | Path | None, rewards: str | Path | None, seed: int
-) -> ReplayingAnimal:
-    """Take the laps of a task, or those of a table, for an animal that has not replayed yet."""
-    if (task is None) == (laps is None):
-        raise ValueError("Give either --task NAME or --laps FILE.")
-    if task is not None:
-        steps = replay_laps(give_laps(task, seed=seed), "q_learning")
-        log = EventLog({"steps": steps.columns("steps")}, mdp=steps.mdp)
-        return experienced_animal(log, name=task)
+def read_protocols(
+    tasks: Sequence[str], laps: Sequence[str | Path], rewards: str | Path | None, seed: int
+) -> dict[str, ReplayingAnimal]:
+    """Take the laps of tasks and of tables, for animals that have not replayed yet."""
+    if not tasks and not laps:
+        raise ValueError("Give laps: those of a task (--task NAME), or a table (--laps FILE).")
+    found = {name: laps_of_task(name, seed) for name in tasks}
     paid = None if rewards is None else read_rewards(rewards)
-    name = Path(str(laps)).stem
-    return experienced_animal(read_laps(str(laps)), name=name, rewards=_of_animal(paid, name))
+    for path in laps:
+        name = Path(str(path)).stem
+        if name in found:
+            raise ValueError(f"Two mazes are named {name!r}, after their files: rename one.")
+        own = _of_animal(paid, name)
+        found[name] = experienced_animal(read_laps(path), name=name, rewards=own)
+    return found
+
+
+def laps_of_task(name: str, seed: int) -> ReplayingAnimal:
+    """Run the laps of a task with an animal that does not replay."""
+    steps = replay_laps(give_laps(name, seed=seed), "q_learning")
+    log = EventLog({"steps": steps.columns("steps")}, mdp=steps.mdp)
+    return experienced_animal(log, name=name)
 
 
 def read_laps(path: str | Path) -> EventLog:
