@@ -20,9 +20,13 @@ from analyses.inference.model_choice import (
     parameter_intervals,
 )
 from analyses.inference.simulation import as_many, misread, simulate_replay
+from analyses.jobs.results import Results
+from analyses.jobs.run import run
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.explain import explain, plan_explanation
-from analyses.studies.explanation.inputs import read_animals
+from analyses.studies.explanation.identify import STUDY as IDENTIFIABILITY
+from analyses.studies.explanation.identify import plan_identifiability
+from analyses.studies.explanation.inputs import read_animals, read_protocols
 from replay.log.event_log import EventLog
 
 LAPS = [[0, 1, 2, 3], [0, 1, 4, 5]] * 6
@@ -337,3 +341,34 @@ def test_tables_are_read(tmp_path):
     pd.DataFrame({"animal": ["cat"], "state": [3], "reward": 1.0}).to_csv(paid, index=False)
     with pytest.raises(ValueError, match="no row for the animal 'rat'"):
         read_animals([moves], [events], paid)
+
+
+def test_several_mazes_are_compared(tmp_path):
+    moves, paid = tmp_path / "mine.csv", tmp_path / "paid.csv"
+    STEPS.drop(columns="reward").to_csv(moves, index=False)
+    pd.DataFrame({"state": [3, 5], "reward": 1.0}).to_csv(paid, index=False)
+    protocols = read_protocols(["w_track"], [moves], paid, seed=0)
+    assert list(protocols) == ["w_track", "mine"]
+    plan = plan_identifiability(protocols, ["episodic_control", "dyna_q"], n_draws=20)
+    assert set(plan.n_pieces()) == {"w_track", "mine"}
+    with pytest.raises(ValueError, match="Two mazes are named 'mine'"):
+        read_protocols([], [moves, moves], paid, seed=0)
+    with pytest.raises(ValueError, match="Give laps: those of a task"):
+        read_protocols([], [], None, seed=0)
+
+
+@pytest.mark.slow
+def test_each_maze_has_its_own_recovery_and_figure(tmp_path):
+    """Three accounts that differ are told apart in both, and none is taken for another."""
+    accounts = ["episodic_control", "dyna_q", "graph_walks"]
+    plan = plan_identifiability(
+        read_protocols(["w_track", "gupta_2t"], [], None, seed=0), accounts,
+        n_sequences=[40], n_draws=20,
+    )  # fmt: skip
+    run(IDENTIFIABILITY, plan, tmp_path / "out", tell=lambda text: None)
+    results = Results(tmp_path / "out")
+    recovery = results.read("recovery.csv").set_index("protocol")
+    assert recovery["recovered"].to_dict() == pytest.approx({"w_track": 1, "gupta_2t": 1}, abs=0.03)
+    assert results.read("left_out.csv")["accepted"].max() <= 0.05
+    drawn = {path.stem for path in (tmp_path / "out" / "figures").iterdir()}
+    assert drawn == {"identifiability_w_track", "identifiability_gupta_2t"}

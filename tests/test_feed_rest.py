@@ -111,3 +111,23 @@ def test_what_is_no_state_is_told_with_its_row(state):
     odd = LAPS.assign(state=[0, 1, state, 1, 0, 1])
     with pytest.raises(ValueError, match=r"row 2 has .*States are numbered from 0"):
         feed("q_learning", odd, **SIZE)
+
+
+def test_a_recording_says_nothing_of_rewards():
+    """Its table of moves is fed as it is, with what was paid beside it."""
+    moves = pd.DataFrame(
+        {"state": [0, 1, 2, 1], "action": 0, "reward": np.nan, "next_state": [1, 2, 2, 0],
+         "terminated": [False, False, True, True]}
+    )  # fmt: skip
+    size = {"n_states": 3, "n_actions": 1}
+    with pytest.raises(ValueError, match="'reward' of transitions is empty, as recordings"):
+        feed("dyna_q", moves, **size)
+    by_state = feed("dyna_q", moves, rewards={2: 5.0, 0: 1.0}, **size)
+    assert by_state.steps["reward"].tolist() == [0.0, 5.0, 0.0, 1.0]  # staying pays nothing
+    by_step = pd.DataFrame({"step": [1, 3, 3], "reward": [5.0, 0.25, 0.75]})
+    assert feed("dyna_q", moves, rewards=by_step, **size).steps["reward"].tolist() == [0, 5, 0, 1]
+    assert not feed("dyna_q", moves, rewards={}, **size).steps["reward"].any()
+    with pytest.raises(ValueError, match="A state of rewards must be"):
+        feed("dyna_q", moves, rewards={3: 1.0}, **size)
+    with pytest.raises(TypeError, match="rewards must map states to amounts"):
+        feed("dyna_q", moves, rewards=[1.0], **size)

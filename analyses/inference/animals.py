@@ -20,10 +20,9 @@ from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.runs import Columns, Logged, log_of, of_run, runs_of
 from analyses.sequences.sequences import Lists
 from analyses.sequences.track import Track, graph_of_log
-from replay.checks import check_number, check_table, check_whole, shown
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
-from replay.simulation.feed import RecordedExperience
+from replay.simulation.feed import RecordedExperience, paid_rewards
 from replay.worlds.mdp import MDP
 
 __all__ = ["Places", "Replayed", "ReplayingAnimal", "experienced_animal", "replaying_animals"]
@@ -317,22 +316,7 @@ def _paid(
                 "when it was entered, rewards={state: amount}, or a table of `step` and `reward`."
             )
         return np.nan_to_num(reward)
-    if isinstance(rewards, pd.DataFrame):
-        table = check_table(rewards, ["step", "reward"], "rewards")
-        paid = np.zeros(len(reward))
-        for row, step in enumerate(table["step"].tolist()):
-            number = check_whole("A step of rewards", step, at_most=len(reward) - 1)
-            amount = check_number("A reward", table["reward"].iloc[row])
-            paid[number] += amount
-        return paid
-    if not isinstance(rewards, Mapping):
-        raise TypeError(f"rewards must map states to amounts, got {shown(rewards)}.")
-    paid = np.zeros(world.n_states)
-    for state, amount in rewards.items():
-        known = check_whole("A state of rewards", state, at_most=world.n_states - 1)
-        paid[known] = check_number(f"The reward of state {state}", amount)
-    entered: NDArray[np.float64] = paid[steps["next_state"]]
-    return np.where(steps["state"] == steps["next_state"], 0.0, entered)
+    return paid_rewards(rewards, steps["state"], steps["next_state"], world.n_states)
 
 
 def _world_of(steps: Columns, name: str) -> MDP:

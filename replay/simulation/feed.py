@@ -17,6 +17,7 @@ from replay.checks import (
     MOST_STATES,
     check_choice,
     check_column,
+    check_number,
     check_seconds,
     check_table,
     check_whole,
@@ -30,7 +31,7 @@ from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back
 from replay.simulation.loop import STEP_ROW, Given
 from replay.worlds.mdp import MDP
 
-__all__ = ["RecordedExperience", "feed"]
+__all__ = ["RecordedExperience", "feed", "paid_rewards"]
 
 _NUMBERS = "States are numbered from 0; pandas.factorize turns names into numbers."
 _OPTIONAL = ("truncated", "next_action", "start_state", "time")
@@ -49,6 +50,7 @@ def feed(
     log: str = "all",
     mdp: MDP | None = None,
     rest: Mapping[int, int] | None = None,
+    rewards: Mapping[int, float] | pd.DataFrame | None = None,
 ) -> EventLog:
     """Let a learner learn from recorded experience, of an animal or of another run.
 
@@ -58,7 +60,8 @@ def feed(
         A name in ``LEARNERS``, or your own module.
     transitions : DataFrame
         One row per step: ``state, action, reward, next_state`` (the state entered; at an end, the
-        terminal one) and ``terminated``; optionally ``truncated``, ``next_action`` (chosen in
+        terminal one) and ``terminated``, such as ``experience.parquet`` of ``replay recording``,
+        which needs `rewards`; optionally ``truncated``, ``next_action`` (chosen in
         `next_state`, or after an end in the next episode's first state; on-policy learners need
         it), ``start_state`` (after an end: the next episode's first state; by default the next
         row's `state`) and ``time`` (seconds).
@@ -80,6 +83,10 @@ def feed(
         Number of preceding rows -> pauses of rest there, between two episodes. 0 is before the
         first row, when only learners with `explore` can replay; step and episode are then -1 in the
         log.
+    rewards : mapping of int to float, or DataFrame, optional
+        What each state pays whenever it is entered from another, or a table with a `reward` for
+        each rewarded `step` (the number of the row); all else pays nothing. It takes the place of
+        the column ``reward``, which recordings do not know.
 
     Returns
     -------
@@ -118,6 +125,20 @@ def feed(
         raise ValueError("feed needs the size of the world: give n_states and n_actions, or mdp.")
     if len(check_table(transitions, (), "transitions")) == 0:
         raise ValueError("transitions has no rows: feed needs at least one step.")
+    if rewards is not None:
+        n_states = check_whole("n_states", n_states, at_least=1, at_most=MOST_STATES)
+        check_table(transitions, ["state", "next_state"], "transitions")
+        left, entered = (
+            check_column(transitions, name, "transitions", kind="whole", at_least=0,
+                         at_most=n_states - 1, hint=_NUMBERS)
+            for name in ("state", "next_state")
+        )  # fmt: skip
+        transitions = transitions.assign(reward=paid_rewards(rewards, left, entered, n_states))
+    elif "reward" in transitions and transitions["reward"].isna().all():
+        raise ValueError(
+            "The column 'reward' of transitions is empty, as recordings leave it: say what was "
+            "paid with rewards={state: amount}, or rewards={} if nothing was."
+        )
     experience = RecordedExperience.of(
         transitions, n_states=n_states, n_actions=n_actions, mdp=mdp, rest=rest
     )
@@ -136,6 +157,35 @@ def feed(
                 stacklevel=3,
             )
     return fed
+
+
+def paid_rewards(
+    rewards: Mapping[int, float] | pd.DataFrame,
+    state: NDArray[np.integer[Any]],
+    next_state: NDArray[np.integer[Any]],
+    n_states: int,
+) -> NDArray[np.float64]:
+    """Return the reward of each step, shape (n_steps,); `rewards` are those of `feed`.
+
+    Examples
+    --------
+    >>> paid_rewards({2: 1.0}, np.array([0, 1, 2]), np.array([1, 2, 2]), 3).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    if isinstance(rewards, pd.DataFrame):
+        table = check_table(rewards, ["step", "reward"], "rewards")
+        by_step = np.zeros(len(state))
+        for step, amount in zip(table["step"].tolist(), table["reward"].tolist(), strict=True):
+            number = check_whole("A step of rewards", step, at_most=len(state) - 1)
+            by_step[number] += check_number("A reward", amount)
+        return by_step
+    if not isinstance(rewards, Mapping):
+        raise TypeError(f"rewards must map states to amounts, got {shown(rewards)}.")
+    paid = np.zeros(n_states)
+    for each, amount in rewards.items():
+        known = check_whole("A state of rewards", each, at_most=n_states - 1)
+        paid[known] = check_number(f"The reward of state {each}", amount)
+    return np.where(state == next_state, 0.0, paid[next_state])
 
 
 @dataclass(frozen=True, eq=False)

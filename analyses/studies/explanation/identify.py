@@ -149,7 +149,7 @@ def _kept(results: Results, piece: Piece) -> Iterator[tuple[int, Replayed]]:
     lap, location = table["lap"].to_numpy(), table["location"].to_numpy()
     whole = Replayed(lap, location, states, np.arange(len(lap)))
     for draw, rows in table.groupby("draw").indices.items():
-        yield int(str(draw)), whole.take(rows)
+        yield int(str(draw)), whole.take(np.asarray(rows))
 
 
 def _sampled(plan: IdentifiabilityPlan, results: Results, protocol: str) -> dict[int, Simulations]:
@@ -218,8 +218,11 @@ def _show(plan: IdentifiabilityPlan, tables: Mapping[str, pd.DataFrame]) -> Iter
     yield Shown("How often the true class is found", tables["recovery.csv"].round(3))
     most = tables["confusion.csv"]
     most = most[most["n_sequences"] == plan.n_sequences[-1]]
-    together = [name for name in dict.fromkeys(most["found"]) if " or " in name]
-    note = "These moves cannot tell apart: " + "; ".join(together) if together else ""
+    together = most[most["found"].str.contains(" or ")].groupby("protocol", sort=False)["found"]
+    note = " ".join(
+        f"The moves of {protocol} cannot tell apart: {'; '.join(dict.fromkeys(classes))}."
+        for protocol, classes in together
+    )
     left = tables["left_out.csv"].sort_values("accepted", ascending=False, kind="stable")
     yield Shown("If the true account were in no list", left.head(8).round(3), note)
 
@@ -246,8 +249,10 @@ def _time_draws(plan: IdentifiabilityPlan, account: str) -> tuple[str, float]:
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
     from analyses.plots.explanation import identifiability_figure
 
-    tables = results.read("recovery.csv"), results.read("confusion.csv")
-    yield "identifiability", identifiability_figure(*tables)
+    recovery, confusion = results.read("recovery.csv"), results.read("confusion.csv")
+    for protocol, own in recovery.groupby("protocol", sort=False):
+        of_protocol = confusion["protocol"] == protocol
+        yield f"identifiability_{protocol}", identifiability_figure(own, confusion[of_protocol])
 
 
 _NUMBER = Column("number of sequences of an animal")
