@@ -14,9 +14,10 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track
+from analyses.recordings.significance.calibration import Calibration
 from analyses.studies.recorded_replay.one_animal import STUDY
 from analyses.studies.recorded_replay.plan import plan_recording
-from analyses.studies.recorded_replay.report import LOW_POWER
+from analyses.studies.recorded_replay.report import enough_sequences, replay_by_chance
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
 JUDGEMENT = Judgement(n_shuffles=19, other_sizes=(30.0,))
@@ -76,9 +77,10 @@ def test_the_report_says_what_a_reader_must_know(folder):
     for part in (
         "60 cells",
         "randomised cells",
-        LOW_POWER,
         "Dependence of shares on choices",
         "| state size | 30 cm |",
+        "two random places, one after the other",
+        "McNemar's exact test",
         "n_shuffles: 19",
         "Intervals are 95 % Wilson intervals",
         "| S1 |",
@@ -86,7 +88,7 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "3 simulated sessions with the fields of these cells",
     ):
         assert part in text
-    assert text.count("# ") == 9
+    assert text.count("# ") == 10
 
 
 def test_spikes_and_fields_are_those_of_the_events(folder, recording):
@@ -137,8 +139,7 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
         assert part in told
     assert "novel_path" in done.stdout
     assert "Simulated sessions with the same cells show how much replay is missed" in done.stdout
-    assert "events with randomised cells, 0.0% pass the same test" in " ".join(done.stdout.split())
-    assert "Novel paths are found less often" in " ".join(done.stdout.split())
+    assert "same events with randomised cells, 0.0% pass" in " ".join(done.stdout.split())
     assert (arrays / "out" / "report.md").exists()
     again = replay(
         "recording", arrays / "mine.npz", *options, "--shuffles", 20, "--recovery", 2,
@@ -179,3 +180,26 @@ def test_a_plan_of_the_w_maze_is_quick_and_says_what_was_found():
     plan = plan_recording(read_recording(RECORDINGS / "wmaze.npz", graph))
     assert len(plan.session.events) > 400
     assert any("candidate events were found" in note for note in plan.session.notes)
+
+
+def test_replay_by_chance_pairs_events_with_themselves():
+    """Nine pass with their own cells only and one with randomised ones only: McNemar by hand."""
+    own = [True] * 10 + [False] * 90
+    by_chance = [True] + [False] * 98 + [True]
+    events = pd.DataFrame({"is_replay": own, "passes_by_chance": by_chance, "p": 0.5})
+    text = replay_by_chance(events, Calibration(0.05, 0.02, 0.02, 100))
+    assert "9 pass with their own cells only, and 1 with randomised ones only" in text
+    assert f"p = {11 / 2**10:.2g}" in text
+    few = replay_by_chance(events.assign(is_replay=by_chance), Calibration(0.05, 0.02, 0.02, 100))
+    assert "no evidence of replay" in few
+
+
+def test_statistics_of_few_sequences_are_neither_reported_nor_compared(folder):
+    results = Results(folder)
+    table = results.read("statistics.csv")
+    few = table[table["n_chains"] < 5]
+    assert len(few)
+    assert len(enough_sequences(table)) == len(table) - len(few)
+    text = (folder / "report.md").read_text("utf-8")
+    assert not any(f"| {name} | " in text for name in few["statistic"])
+    assert not set(results.read("accounts.csv")["statistic"]) & set(few["statistic"])

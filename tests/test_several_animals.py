@@ -8,7 +8,7 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay import one_animal, several_animals
 from analyses.studies.recorded_replay.plan import plan_recording
-from analyses.studies.recorded_replay.report import BESIDE_ACCOUNTS, LOW_POWER
+from analyses.studies.recorded_replay.report import BESIDE_ACCOUNTS
 from analyses.studies.recorded_replay.several_animals import plan_animals
 
 JUDGEMENT = Judgement(n_shuffles=9, level=0.2, other_sizes=())
@@ -67,7 +67,6 @@ def test_statistics_have_intervals_over_animals(plans, folder):
 def test_the_report_says_what_a_reader_must_know(folder):
     text = (folder / "report.md").read_text("utf-8")
     for part in (
-        LOW_POWER,
         BESIDE_ACCOUNTS,
         "| one |",
         "| other |",

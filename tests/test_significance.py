@@ -1,10 +1,25 @@
 """Significance: true sweeps are detected, randomised cells are not; shuffles differ."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analyses.recordings.binned_track import cut_track
-from analyses.recordings.significance.calibration import calibrate
+from analyses.recordings.decoding.likelihood import log_likelihood
+from analyses.recordings.decoding.state_space_decoder import continuous_path, walk_transitions
+from analyses.recordings.significance.calibration import (
+    calibrate,
+    choose_threshold,
+    passes_by_chance,
+)
+from analyses.recordings.significance.order import (
+    LEAST_ORDER,
+    UNORDERED,
+    order_of,
+    order_threshold,
+    ordered_paths,
+    unordered_places,
+)
 from analyses.recordings.significance.p_values import significance
 from analyses.recordings.significance.routes import Route, find_routes
 from analyses.recordings.significance.scores import line_fit, weighted_correlation
@@ -141,3 +156,46 @@ def test_shapes_that_make_no_sense():
         significance([sweep(0)], RATES[:, 1:], TRACK, dt=DT)
     with pytest.raises(ValueError, match="Event 0 must have the shape"):
         significance([sweep(0)[:, 1:]], RATES, TRACK, dt=DT)
+
+
+def test_a_threshold_that_nothing_passes_is_refused():
+    with pytest.raises(ValueError, match=r"10% of 20 events .* Ask for more shuffles"):
+        choose_threshold([0.01, 0.01, *[0.5] * 18], 0.05)
+    assert passes_by_chance([0.01, *[0.5] * 19], 0.05).tolist() == [True, *[False] * 19]
+    rng = np.random.default_rng(0)
+    rates = [choose_threshold(rng.random(400) ** 2, 0.05) for _ in range(200)]
+    assert np.mean([each.false_positive_rate for each in rates]) == pytest.approx(0.05, abs=0.01)
+
+
+ORDERED = [sweep, lambda seed: sweep(seed)[::-1]]
+
+
+def order(counts):
+    likelihoods = log_likelihood(counts, RATES, DT)
+    walk = walk_transitions(TRACK, 3000 * DT)
+    return order_of(likelihoods, continuous_path(likelihoods, walk), ordered_paths(TRACK, DT))
+
+
+@pytest.mark.parametrize("events", ORDERED)
+def test_sweeps_are_in_order(events):
+    assert np.mean([order(events(seed)) >= LEAST_ORDER for seed in range(20)]) >= 0.9
+
+
+@pytest.mark.parametrize("null", UNORDERED)
+def test_places_in_no_order_are_not(null):
+    rng = np.random.default_rng(0)
+    passed = []
+    for _ in range(60):
+        bins = unordered_places(null, 20, TRACK, DT, rng)
+        passed.append(order(rng.poisson(RATES[:, bins].T * DT)) >= LEAST_ORDER)
+    assert np.mean(passed) <= 0.1
+
+
+def test_the_least_order_rises_until_no_unordered_event_passes_too_often():
+    rows = [(event, "sweeps", 2.0 + event / 100, 0.01) for event in range(40)]
+    table = pd.DataFrame(rows, columns=["event", "null", "order", "p"])
+    least, rates = order_threshold(table, 0.05, 0.05)
+    assert (table["order"] >= least).mean() <= 0.05
+    assert 2.3 < least < 2.4
+    assert rates["n"].tolist() == [40]
+    assert order_threshold(table.assign(p=0.2), 0.05, 0.05)[0] == LEAST_ORDER

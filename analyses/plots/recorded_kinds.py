@@ -17,6 +17,7 @@ __all__ = ["plot_recorded_kinds", "recorded_kinds_figure"]
 _COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 _MARKERS = "osD^v*"
 _APART = 0.15
+_KINDS = (*KINDS, "no_sequence")
 
 
 @styled
@@ -60,8 +61,8 @@ def plot_recorded_kinds(
     ax = new_axes(width_cm) if ax is None else ax
     sizes = sorted(table["state_size"].unique())
     for number, size in enumerate(sizes):
-        own = table[table["state_size"] == size].set_index("kind").reindex(KINDS)
-        place = np.arange(len(KINDS)) + _APART * (number - (len(sizes) - 1) / 2)
+        own = table[table["state_size"] == size].set_index("kind").reindex(_KINDS)
+        place = np.arange(len(_KINDS)) + _APART * (number - (len(sizes) - 1) / 2)
         colour = _COLOURS[number % len(_COLOURS)]
         ax.vlines(place, own["ci_low"], own["ci_high"], color=colour, linewidth=1)
         marker = _MARKERS[number % len(_MARKERS)]
@@ -69,7 +70,7 @@ def plot_recorded_kinds(
             place, own["share"], marker, color=colour, markersize=3, label=f"{size:g} cm",
             clip_on=False,
         )  # fmt: skip
-    ax.set_xticks(range(len(KINDS)), [label(kind).replace(" ", "\n") for kind in KINDS])
+    ax.set_xticks(range(len(_KINDS)), [label(kind).replace(" ", "\n") for kind in _KINDS])
     ax.set_ylabel("Share of replay events")
     ax.set_ylim(bottom=0)
     ax.legend(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import networkx as nx
+import numpy as np
 
 from analyses.recordings.binned_track import BinnedTrack
 from analyses.recordings.judgement import (
@@ -28,8 +29,14 @@ def check_judgement(judgement: Judgement) -> None:
         raise TypeError(f"judgement must be a Judgement, got {type(judgement).__name__}.")
     check_choice("score", judgement.score, LEAST_SCORES)
     check_number("least_score", judgement.least_score, at_least=0, at_most=1)
-    check_number("level", judgement.level, at_least=0, at_most=1)
-    check_whole("n_shuffles", judgement.n_shuffles, at_least=1)
+    check_number("level", judgement.level, at_least=1e-4, at_most=1)
+    n_shuffles = check_whole("n_shuffles", judgement.n_shuffles, at_least=1)
+    if (n_shuffles + 1) * judgement.level < 1 - 1e-9:
+        raise ValueError(
+            f"{n_shuffles} shuffles give no p below {1 / (n_shuffles + 1):.2g}, so nothing could "
+            f"pass a level of {judgement.level:g}: ask for at least "
+            f"{np.ceil(1 / max(judgement.level, 1e-6) - 1e-9) - 1:.0f} (n_shuffles)."
+        )
     check_whole("least_active", judgement.least_active)
     check_shuffles(judgement.shuffles)
     if len(judgement.tracks) not in (0, 2):

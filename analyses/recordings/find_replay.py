@@ -17,13 +17,12 @@ from analyses.recordings.session import prepare
 from analyses.recordings.settings import Settings
 from analyses.recordings.significance.held_out import describe_held_out
 from analyses.recordings.significance.scoring import Scored, n_blocks, score_block
-from replay.checks import known_arguments, typed
+from replay.checks import known_arguments
 
 __all__ = ["find_replay"]
 
 
 @known_arguments
-@typed
 def find_replay(
     recording: Recording,
     settings: Settings = Settings(),  # noqa: B008 (immutable)

@@ -17,8 +17,13 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.kinds.event_kinds import count_kinds, event_kinds, sequence_kinds
 from analyses.recordings.recording import Recording
 from analyses.recordings.session import Session
-from analyses.recordings.significance.calibration import Calibration, choose_threshold
+from analyses.recordings.significance.calibration import (
+    Calibration,
+    choose_threshold,
+    passes_by_chance,
+)
 from analyses.recordings.significance.heading import heading_of_ways, is_told
+from analyses.recordings.significance.order import LEAST_ORDER, UNORDERED, order_threshold
 from analyses.recordings.significance.scores import SCORE_LABELS
 from analyses.recordings.significance.scoring import Scored
 from analyses.recordings.significance.track_log_odds import common_cells, tracks_to_compare
@@ -36,8 +41,9 @@ class Conclusions(NamedTuple):
     Attributes
     ----------
     events : DataFrame
-        The tested events, with `is_replay` and `kind` (of the event's longest sequence; null unless
-        it is replay).
+        The tested events, with `is_replay`, `kind` (of the event's longest sequence; null unless it
+        is replay) and, with spikes, `passes_by_chance`: whether the same event with randomised
+        cells passes.
     sequences : DataFrame
         The place sequences of replay, as `analyses.place_sequences` returns them, with `kind` and
         `start_time` and `end_time` (s); `event` is that of `events`.
@@ -56,6 +62,9 @@ class Conclusions(NamedTuple):
         The decoded paths of all events.
     calibration : Calibration or None
         The threshold of p, and the false-positive rate of the procedure; None without spikes.
+    unordered : DataFrame
+        For each kind of event that represents places in no order: `null, n, rate`, the share of
+        simulated ones that pass all criteria.
     notes : tuple of str
         What was read, found and done, one sentence each.
     """
@@ -68,6 +77,7 @@ class Conclusions(NamedTuple):
     visited: pd.DataFrame
     paths: pd.DataFrame
     calibration: Calibration | None
+    unordered: pd.DataFrame
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -84,15 +94,28 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     recording, judgement = session.recording, session.judgement
     least = judgement.least_score
     events, notes = scored.events.copy(), [*recording.notes, *session.notes]
-    calibration = None
+    calibration, unordered = None, pd.DataFrame(columns=["null", "n", "rate"])
     has_score = events["score"].notna()
     if session.counts:
         # Events must pass by both p and score, and so must those with randomised cells.
-        chance = scored.by_chance
-        p_by_chance = chance["p"].where(~(chance["score"] < least), 1.0)
-        calibration = choose_threshold(p_by_chance, judgement.level)
-        events["is_replay"] = (events["p"] <= calibration.threshold) & (events["score"] >= least)
-        notes.append(_calibrated(calibration, judgement, events))
+        chance, level = scored.by_chance, judgement.level
+        passes = ~(chance["score"] < least) & ~(chance["order"] < LEAST_ORDER)
+        p_by_chance = chance["p"].where(passes | chance["p"].isna(), 1.0)
+        calibration = choose_threshold(p_by_chance, level)
+        least_order, unordered = order_threshold(scored.unordered, calibration.threshold, level)
+        events["passes_by_chance"] = passes_by_chance(p_by_chance, level)
+        events["passes_by_chance"] &= ~(chance["order"] < least_order).to_numpy()
+        events["is_replay"] = (
+            (events["p"] <= calibration.threshold)
+            & (events["score"] >= least)
+            & (events["order"] >= least_order)
+        )
+        tested = events["p"].notna()
+        calibration = calibration._replace(
+            false_positive_rate=float(events.loc[tested, "passes_by_chance"].mean())
+        )
+        notes.append(_calibrated(calibration, judgement, events, least_order))
+        notes.append(_unordered(unordered))
         notes += _compared(session, events)
     elif has_score.any():
         events["is_replay"] = events["score"] >= least
@@ -125,6 +148,16 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         sequences, visits = _sequences(
             recording, world, log, events, paths, judgement.detection, radius, reach
         )
+        if kept is None:  # what is replay has a sequence of the states that were asked for
+            has_sequence = events["event"].isin(sequences["event"])
+            n_lost = int((events["is_replay"] & ~has_sequence).sum())
+            events["is_replay"] &= has_sequence
+            visits = visits[visits["event"].isin(sequences["event"])].reset_index(drop=True)
+            if n_lost:
+                notes.append(
+                    f"{n_lost} event{'s' * (n_lost != 1)} that passed the tests visit no sequence "
+                    f"of {judgement.detection.min_length} states, and are not replay."
+                )
         named = event_kinds(events, sequences)
         kinds.append(count_kinds(named[events["is_replay"]], size))
         if kept is None:
@@ -137,20 +170,33 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     )
     return Conclusions(
         events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
-        paths, calibration, tuple(notes),
+        paths, calibration, unordered, tuple(notes),
     )  # fmt: skip
 
 
-def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataFrame) -> str:
+def _calibrated(
+    calibration: Calibration, judgement: Judgement, events: pd.DataFrame, least_order: float
+) -> str:
     n_tested = int(events["p"].notna().sum())
     return (
         f"{n_tested} of {len(events)} events have at least {judgement.least_active} active cells "
         f"and were tested against {judgement.n_shuffles} shuffles each of "
-        f"{' and '.join(judgement.shuffles)}. Replay has p <= {calibration.threshold:.4g} and a "
-        f"{SCORE_LABELS[judgement.score]} of at least {judgement.least_score:g}; of "
-        f"{calibration.n_events} events with randomised cells, "
-        f"{calibration.false_positive_rate:.1%} pass "
-        f"({calibration.at_nominal:.1%} would pass p <= {judgement.level:g})."
+        f"{' and '.join(judgement.shuffles)}. Replay has p <= {calibration.threshold:.4g}, a "
+        f"{SCORE_LABELS[judgement.score]} of at least {judgement.least_score:g}, and evidence for "
+        f"movement along the track that is {np.exp(least_order):.1f} times that for places in no "
+        f"order; of {calibration.n_events} events with randomised cells, "
+        f"{calibration.false_positive_rate:.1%} pass, each tenth by a threshold chosen from the "
+        f"others ({calibration.at_nominal:.1%} would pass at p <= {judgement.level:g})."
+    )
+
+
+def _unordered(rates: pd.DataFrame) -> str:
+    listed = [
+        f"{row.rate:.1%} of {row.n} ({UNORDERED[str(row.null)]})" for row in rates.itertuples()
+    ]
+    return (
+        "Of simulated events that represent places in no order, as long and with as many spikes as "
+        f"the candidate events, these pass: {'; '.join(listed)}."
     )
 
 

@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.binned_track import BinnedTrack
 from analyses.recordings.significance.p_values import significance
 from replay.checks import check_number, check_whole
 
-__all__ = ["Calibration", "calibrate", "choose_threshold"]
+__all__ = ["Calibration", "calibrate", "choose_threshold", "passes_by_chance"]
+
+_N_PARTS = 10
 
 
 class Calibration(NamedTuple):
@@ -27,9 +29,9 @@ class Calibration(NamedTuple):
     Attributes
     ----------
     threshold : float
-        Events with a `p` of at most this are replay; 0 if no event may pass.
+        Events with a `p` of at most this are replay.
     false_positive_rate : float
-        The share of events with randomised cells that pass the threshold.
+        The share of events with randomised cells that pass a threshold that was chosen from others.
     at_nominal : float
         The share of them that would pass the nominal level itself.
     n_events : int
@@ -87,15 +89,48 @@ def choose_threshold(p_by_chance: ArrayLike, level: float = 0.05) -> Calibration
     """
     nominal = check_number("level", level, at_least=0.0, at_most=1.0)
     p = np.asarray(p_by_chance, dtype=float)
-    p = np.sort(p[~np.isnan(p)])
-    if not len(p):
+    known = p[~np.isnan(p)]
+    if not len(known):
         raise ValueError(
             "No event has enough active cells to be tested, so no threshold can be chosen."
         )
-    threshold = nominal
-    if np.mean(p <= nominal) > nominal:
-        candidates = [value for value in np.unique(p) if np.mean(p <= value) <= nominal]
-        threshold = candidates[-1] if candidates else 0.0
+    threshold = _threshold(known, nominal)
+    if threshold == 0:
+        raise ValueError(
+            f"{np.mean(known == known.min()):.0%} of {len(known)} events with randomised cells "
+            f"have a p of {known.min():.2g}, the smallest there is, so that no threshold lets at "
+            f"most {nominal:g} of them pass. Ask for more shuffles (n_shuffles)."
+        )
     return Calibration(
-        float(threshold), float(np.mean(p <= threshold)), float(np.mean(p <= nominal)), len(p)
+        threshold,
+        float(passes_by_chance(p, nominal)[~np.isnan(p)].mean()),
+        float(np.mean(known <= nominal)),
+        len(known),
     )
+
+
+def passes_by_chance(p_by_chance: ArrayLike, level: float = 0.05) -> NDArray[np.bool_]:
+    """Find the events with randomised cells that pass the threshold chosen from the others.
+
+    Each tenth of them is compared with the threshold of the rest, shape (n_events,).
+
+    Examples
+    --------
+    >>> passes_by_chance([0.01, 0.2, 0.02, np.nan], level=0.5).tolist()
+    [True, False, False, False]
+    """
+    p = np.asarray(p_by_chance, dtype=float)
+    part = np.arange(len(p)) % _N_PARTS
+    found = np.zeros(len(p), dtype=bool)
+    for held in range(_N_PARTS):
+        others = p[(part != held) & ~np.isnan(p)]
+        threshold = _threshold(others, level) if len(others) else level
+        found[part == held] = p[part == held] <= threshold
+    return found
+
+
+def _threshold(p: NDArray[np.float64], level: float) -> float:
+    """Return the largest threshold that at most the share `level` pass; 0 if there is none."""
+    if np.mean(p <= level) <= level:
+        return level
+    return float(max((value for value in np.unique(p) if np.mean(p <= value) <= level), default=0))

@@ -24,7 +24,16 @@ from analyses.recordings.significance.heading import (
     heading_told,
     outward_along,
 )
+from analyses.recordings.significance.order import (
+    LEAST_ORDER,
+    UNORDERED,
+    OrderedPaths,
+    order_of,
+    ordered_paths,
+    unordered_places,
+)
 from analyses.recordings.significance.p_values import significance
+from analyses.recordings.significance.scores import SCORES, TestedEvent, routes_for
 from analyses.recordings.significance.track_log_odds import track_log_odds, tracks_to_compare
 from replay.checks import check_whole
 
@@ -43,7 +52,8 @@ class Scored(NamedTuple):
         One row per event: `event, start_time, end_time, n_active, n_spikes, score` (chosen by the
         judgement; without spikes, the mean probability of continuous movement), a column
         ``p_SHUFFLE`` for each shuffle, `p` (the largest of them), `largest_jump` (cm, between the
-        most probable places of independently decoded time bins; infinite between tracks), and, if
+        most probable places of independently decoded time bins; infinite between tracks), `order`
+        (see `analyses.recordings.significance.order`; NaN without spikes), and, if
         two tracks are compared, `log_odds` and `log_odds_z`; if the track has several components,
         also `track` (of the path, from 1); if fields differ between headings, also those of
         `HeadingTold`.
@@ -51,12 +61,16 @@ class Scored(NamedTuple):
         One row per time bin: `event, time` (s), `x, y` (cm) of the decoded path; if fields differ
         between headings, also `along` (see `heading_of_path`).
     by_chance : DataFrame
-        One row per event with randomised cells: `event, score, p`.
+        One row per event with randomised cells: `event, score, order, p`.
+    unordered : DataFrame
+        One row per event and kind of unordered event, of the same duration and number of spikes:
+        `event, null, score, order, p` (NaN unless its score and order suffice).
     """
 
     events: pd.DataFrame
     paths: pd.DataFrame
     by_chance: pd.DataFrame
+    unordered: pd.DataFrame
 
 
 def n_blocks(session: Session) -> int:
@@ -75,7 +89,8 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
     columns = ["event", "time", "x", "y", *(["along"] if session.has_headings else [])]
     path = pd.concat(paths, ignore_index=True)[columns] if paths else pd.DataFrame(columns=columns)
     own, chance = np.random.SeedSequence([check_whole("seed", seed), block]).spawn(2)
-    by_chance = pd.DataFrame({"event": rows, "score": np.nan, "p": np.nan})
+    by_chance = pd.DataFrame({"event": rows, "score": np.nan, "order": np.nan, "p": np.nan})
+    unordered = pd.DataFrame({name: [] for name in ("event", "null", "score", "order", "p")})
     if session.counts:
         counts = [session.counts[row] for row in rows]
         tested = _significance(counts, session, own)
@@ -86,7 +101,11 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
         rng = np.random.default_rng(order)
         randomised = [each[:, rng.permutation(each.shape[1])] for each in counts]
         found = _significance(randomised, session, shuffles)
-        by_chance = by_chance.assign(score=found["score"], p=found["p"])
+        paths_along = ordered_paths(session.track, session.time_bin)
+        events["order"] = [_order(each, session, paths_along) for each in counts]
+        order_by_chance = [_order(each, session, paths_along) for each in randomised]
+        by_chance = by_chance.assign(score=found["score"], order=order_by_chance, p=found["p"])
+        unordered = _unordered(rows, counts, session, paths_along, seed, block)
         tracks = tracks_to_compare(session.track, session.rates, judgement.tracks)
         if tracks is not None:
             compared = track_log_odds(
@@ -99,7 +118,7 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
             )
             events = pd.concat([events, compared], axis=1)
     else:
-        events = events.assign(score=[each.score for each in decoded], p=np.nan)
+        events = events.assign(score=[each.score for each in decoded], p=np.nan, order=np.nan)
     events["largest_jump"] = [each.largest_jump for each in decoded]
     if session.has_headings:
         told = [each.told or HeadingTold(np.nan, np.nan) for each in decoded]
@@ -107,7 +126,53 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
     if session.track.n_components > 1:
         tracks_of = [_track_of(session.track, each.path) for each in decoded]
         events["track"] = pd.array(tracks_of, dtype="Int64")
-    return Scored(events, path, by_chance)
+    return Scored(events, path, by_chance, unordered)
+
+
+def _order(counts: NDArray[np.integer], session: Session, along: OrderedPaths) -> float:
+    likelihoods = log_likelihood(counts, session.decoded_rates, session.time_bin)
+    path = continuous_path(likelihoods, session.walk()) % session.track.n_bins
+    return order_of(likelihoods, path, along)
+
+
+def _unordered(
+    rows: NDArray[np.integer],
+    counts: Sequence[NDArray[np.integer]],
+    session: Session,
+    along: OrderedPaths,
+    seed: int,
+    block: int,
+) -> pd.DataFrame:
+    """Simulate and test an event of each unordered kind for each event."""
+    judgement, rule = session.judgement, SCORES[session.judgement.score]
+    rng = np.random.default_rng([seed, block, 4])
+    routes, walk = routes_for(judgement.score, session.track), session.walk()
+    table, drawn = [], []
+    for row, own in zip(rows.tolist(), counts, strict=True):
+        for null in UNORDERED:
+            bins = unordered_places(null, len(own), session.track, session.time_bin, rng)
+            headed = bins + session.track.n_bins * rng.integers(
+                walk.shape[0] // session.track.n_bins
+            )
+            expected = session.decoded_rates[:, headed].T
+            spikes = rng.poisson(expected * own.sum() / max(expected.sum(), 1e-9))
+            event = TestedEvent(
+                spikes.astype(float), session.decoded_rates, session.time_bin, walk, routes,
+                session.track.component,
+            )  # fmt: skip
+            likelihoods = log_likelihood(spikes, session.decoded_rates, session.time_bin)
+            score = rule(event, likelihoods) if len(spikes) > 1 else 0.0
+            order = _order(spikes, session, along) if score >= judgement.least_score else np.nan
+            table.append((row, null, score, order, np.nan))
+            drawn.append(spikes)
+    found = pd.DataFrame(table, columns=["event", "null", "score", "order", "p"])
+    may_pass = np.flatnonzero(found["order"] >= LEAST_ORDER)
+    if len(may_pass):
+        tested = _significance(
+            [drawn[place] for place in may_pass], session, np.random.SeedSequence([seed, block, 5])
+        )
+        found.loc[may_pass, "p"] = tested["p"].to_numpy()
+    return found
 
 
 def _track_of(track: BinnedTrack, path: pd.DataFrame) -> int | None:

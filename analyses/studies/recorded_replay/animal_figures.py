@@ -18,7 +18,6 @@ from analyses.recordings.decoding.state_space_decoder import (
     walk_of_states,
 )
 from analyses.recordings.readers.track_graphs import read_track
-from analyses.studies.recorded_replay.report import LOW_POWER
 from replay.files import inside
 from replay.worlds.mdp import MDP
 
@@ -41,8 +40,8 @@ def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     known = "The number of such events expected by chance is unknown."
     if len(chance):
         rate = float(chance["false_positive_rate"].iloc[0])
-        known = f"Of events with randomised cells, {rate:.1%} pass the same test."
-    yield "kinds", recorded_kinds_figure(read("kinds.csv"), note=f"{known} {LOW_POWER}")
+        known = f"Of events with randomised cells, {rate:.1%} pass the same tests."
+    yield "kinds", recorded_kinds_figure(read("kinds.csv"), note=known)
 
 
 def draw_accounts(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:

@@ -21,7 +21,7 @@ from analyses.recordings.significance.held_out import describe_held_out
 from analyses.recordings.significance.scoring import Scored
 from analyses.studies.recorded_replay.plan import RecordingPlan
 from analyses.studies.recorded_replay.predictions import beside_predictions
-from analyses.studies.recorded_replay.report import write_report
+from analyses.studies.recorded_replay.report import enough_sequences, write_report
 from analyses.studies.recorded_replay.results_nwb import write_nwb
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.files import replacing
@@ -29,7 +29,7 @@ from replay.files import replacing
 __all__ = ["ANIMAL_COLUMNS", "STATE_SIZE", "STATISTIC_COLUMNS", "Analysed", "analyse"]
 __all__ += ["landmarks_of", "write_track"]
 
-_SCORED = ("events", "paths", "by_chance")
+_SCORED = Scored._fields
 
 STATE_SIZE = Column("the distance between neighbouring states", "cm")
 
@@ -50,8 +50,8 @@ ANIMAL_COLUMNS = {
     "events.csv": Table.of(
         "candidate event",
         "animal? event start_time end_time peak? n_active n_spikes score p_cell_identity? "
-        "p_circular_fields? p largest_jump log_odds? log_odds_z? track? heading_p? "
-        "heading_evidence? is_replay is_heading_told? kind",
+        "p_circular_fields? p order largest_jump log_odds? log_odds_z? track? heading_p? "
+        "heading_evidence? passes_by_chance? is_replay is_heading_told? kind",
         {
             "event": Column("its number, from 0"),
             "peak": Column("its largest rate or ripple power", "standard deviations"),
@@ -64,6 +64,13 @@ ANIMAL_COLUMNS = {
                 "p against circularly shifted place fields", "", "without spikes"
             ),
             "p": Column("the largest of these", "", "without spikes"),
+            "order": Column(
+                "log of the evidence for movement along the track, divided by that for places in "
+                "no order",
+                "",
+                "without spikes",
+            ),
+            "passes_by_chance": Column("whether it would pass with randomised cells"),
             "log_odds": Column("log odds of one track against the other"),
             "log_odds_z": Column("that, in standard deviations of shuffles"),
             "largest_jump": Column("between the most probable places of time bins", "cm"),
@@ -160,7 +167,16 @@ ANIMAL_COLUMNS = {
             "predicted_high": Column("95 % of them lie below", "", "without replay"),
         },
     ),
-    "chance.csv": Table.of("event with randomised cells", "animal? event score p"),
+    "chance.csv": Table.of("event with randomised cells", "animal? event score order p"),
+    "unordered.csv": Table.of(
+        "kind of event that represents places in no order",
+        "animal? null n rate",
+        {
+            "null": Column("the kind"),
+            "n": Column("number of simulated events"),
+            "rate": Column("the share of them that pass as replay"),
+        },
+    ),
     "calibration.csv": Table.of(
         "recording",
         "animal? threshold false_positive_rate at_nominal n_events",
@@ -199,7 +215,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
     shares = recorded_shares(plan.session, found, n_sessions=plan.n_sessions, seed=plan.seed)
     nwb_note = _write_nwb(plan, results.folder / f"replay{ending}.nwb", found)
     statistics = recorded_statistics([found], landmarks_of(plan))
-    accounts = beside_predictions(statistics, plan.predictions)
+    accounts = beside_predictions(enough_sequences(statistics), plan.predictions)
     with replacing(results.folder / f"report{ending}.md") as beside:
         write_report(beside, plan.session, found, choices, shares, statistics, accounts, nwb_note)
     calibration = [] if found.calibration is None else [found.calibration]
@@ -217,6 +233,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         "statistics.csv": statistics,
         "accounts.csv": accounts,
         "chance.csv": scored.by_chance,
+        "unordered.csv": found.unordered,
         "calibration.csv": pd.DataFrame(calibration, columns=Calibration._fields),
     }
     return Analysed(found, tables)

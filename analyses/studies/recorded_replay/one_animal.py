@@ -15,6 +15,7 @@
 ``statistics.csv``       the statistics of replay in this recording, beside published values
 ``accounts.csv``         the same beside the predictions of accounts of replay
 ``chance.csv``           the same events with randomised cells
+``unordered.csv``        simulated events that represent places in no order, and how many pass
 ``calibration.csv``      the threshold, and the share of these events that pass it
 ``report.md``            all results as text, with the criteria, and their limits
 ``replay.nwb``           events, sequences and paths for other programs, if pynwb is installed
@@ -49,7 +50,7 @@ from analyses.studies.recorded_replay.plan import (
     cost_of,
     plan_recording,
 )
-from analyses.studies.recorded_replay.report import LOW_POWER, headings_told, replay_by_chance
+from analyses.studies.recorded_replay.report import headings_told, replay_by_chance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,7 +95,7 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
         Shown(
             title,
             own[columns],
-            f"{replay_by_chance(events, calibration)} {headings_told(events)}{LOW_POWER}",
+            f"{replay_by_chance(events, calibration)} {headings_told(events)}".rstrip(),
         ),
         Shown(
             "Shares of kinds, corrected for replay that this recording would miss:",

@@ -16,15 +16,20 @@ from analyses.recordings.recovery.shares import RecordedShares
 from analyses.recordings.session import Session
 from analyses.recordings.settings import Settings
 from analyses.recordings.significance.calibration import Calibration
+from analyses.recordings.significance.order import UNORDERED
 
-__all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LOW_POWER", "accounts_table", "replay_by_chance"]
-__all__ += ["headings_told", "statistics_table", "with_interval", "write_report"]
+__all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LEAST_SEQUENCES", "accounts_table"]
+__all__ += [
+    "enough_sequences",
+    "headings_told",
+    "replay_by_chance",
+    "statistics_table",
+    "with_interval",
+    "write_report",
+]
 
-LOW_POWER = (
-    "Novel paths are found less often than others if power is low: with few cells or a low gain, "
-    "their share of the events found was .21 to .26 for a true .33 in simulations."
-)
-"""The caveat that must accompany every share of novel paths of a recording."""
+LEAST_SEQUENCES = 5
+"""The least number of sequences of a statistic that is reported and compared."""
 
 BESIDE_ACCOUNTS = (
     "The predictions of accounts of replay for the same statistics are for the maze, the laps and "
@@ -72,7 +77,8 @@ def write_report(
         _kinds_table(found.kinds, judgement.state_size),
         "Intervals are 95 % Wilson intervals over the events of this recording. Events of one "
         "animal are similar, so the intervals do not generalise to other animals.",
-        LOW_POWER,
+        "## Events that are no replay",
+        _by_chance(found),
         "## Shares corrected for what this recording misses",
         _shares(shares.table),
         shares.note,
@@ -82,8 +88,9 @@ def write_report(
         _by_choice(choices),
         "## Statistics",
         "Statistics are of replay at rest and at the ends of laps. Those that need more than the "
-        "track and the laps are missing, unless the track has the landmarks that they need.",
-        statistics_table(statistics),
+        "track and the laps are missing, unless the track has the landmarks that they need, and so "
+        f"are those of fewer than {LEAST_SEQUENCES} sequences (statistics.csv has them).",
+        statistics_table(enough_sequences(statistics)),
         "## Predictions of accounts of replay",
         BESIDE_ACCOUNTS,
         accounts_table(accounts),
@@ -117,20 +124,48 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
     """
     if calibration is None:
         return "The number expected by chance is unknown, as nothing could be shuffled."
-    n_replay, n_tested = int(events["is_replay"].sum()), int(events["p"].notna().sum())
+    tested = events["p"].notna()
+    n_replay, n_tested = int(events["is_replay"].sum()), int(tested.sum())
     rate = calibration.false_positive_rate
     share = n_replay / n_tested if n_tested else np.nan
-    n_chance, n_by_chance = calibration.n_events, round(rate * calibration.n_events)
-    counts = [[n_replay, n_tested - n_replay], [n_by_chance, n_chance - n_by_chance]]
-    p = float(stats.fisher_exact(counts, alternative="greater").pvalue)
+    only = [
+        int((events["is_replay"] & ~events["passes_by_chance"])[tested].sum()),
+        int((~events["is_replay"] & events["passes_by_chance"])[tested].sum()),
+    ]
+    p = float(stats.binomtest(only[0], max(sum(only), 1), alternative="greater").pvalue)
     text = (
-        f"These are {share:.1%} of the {n_tested} that were tested; of events with randomised "
-        f"cells, {rate:.1%} pass the same test, so about {rate * n_tested:.0f} are expected by "
-        f"chance. Fisher's exact test: p = {p:.2g}."
+        f"These are {share:.1%} of the {n_tested} that were tested; of the same events with "
+        f"randomised cells, {rate:.1%} pass the same tests, so about {rate * n_tested:.0f} are "
+        f"expected by chance. {only[0]} pass with their own cells only, and {only[1]} with "
+        f"randomised ones only: McNemar's exact test, p = {p:.2g}."
     )
     if p > _LEVEL:
         text += " This is compatible with chance: there is no evidence of replay."
     return text
+
+
+def _by_chance(found: Conclusions) -> str:
+    """List the rates at which events that are no replay pass."""
+    if found.calibration is None:
+        return "Without spikes, none can be simulated."
+    rows = ["| no replay | simulated | pass |", "|---|---|---|"]
+    randomised = ("the same events with randomised cells", found.calibration.n_events,
+                  found.calibration.false_positive_rate)  # fmt: skip
+    listed = [(UNORDERED[str(row.null)], row.n, row.rate) for row in found.unordered.itertuples()]
+    rows += [f"| {what} | {n} | {rate:.1%} |" for what, n, rate in [randomised, *listed]]
+    return "\n".join(rows)
+
+
+def enough_sequences(statistics: pd.DataFrame) -> pd.DataFrame:
+    """Return the statistics of enough sequences to report and compare.
+
+    Examples
+    --------
+    >>> enough_sequences(pd.DataFrame({"statistic": ["S1", "S2"], "n_chains": [4, 5]}))["statistic"]
+    1    S2
+    Name: statistic, dtype: str
+    """
+    return statistics[statistics["n_chains"] >= LEAST_SEQUENCES]
 
 
 def headings_told(events: pd.DataFrame) -> str:

@@ -12,8 +12,9 @@ from analyses.recordings.kinds.conclusions import Conclusions
 from analyses.studies.recorded_replay.report import (
     BESIDE_ACCOUNTS,
     KIND_NAMES,
-    LOW_POWER,
+    LEAST_SEQUENCES,
     accounts_table,
+    enough_sequences,
     statistics_table,
     with_interval,
 )
@@ -42,12 +43,12 @@ def write_report_of_animals(
         "test.",
         "## What was found",
         _kinds_table(kinds[kinds["state_size"] == judgement.state_size]),
-        LOW_POWER,
         "## Shares corrected for what these recordings miss",
         _shares_table(shares),
         "## Statistics",
-        "Statistics are of replay at rest and at the ends of laps, and are means over animals.",
-        statistics_table(statistics),
+        "Statistics are of replay at rest and at the ends of laps, and are means over animals. "
+        f"Those of fewer than {LEAST_SEQUENCES} sequences are left out.",
+        statistics_table(enough_sequences(statistics)),
         "## Predictions of accounts of replay",
         BESIDE_ACCOUNTS,
         accounts_table(accounts),

@@ -28,7 +28,6 @@ from uuid import NAMESPACE_URL, uuid5
 import pandas as pd
 
 from analyses.recordings.kinds.conclusions import Conclusions
-from analyses.studies.recorded_replay.report import LOW_POWER
 from replay.files import replacing
 
 __all__ = ["write_nwb"]
@@ -156,7 +155,7 @@ def _add_module(file: Any, found: Conclusions) -> None:
     )
     kinds = found.kinds.astype({"kind": str})
     for name, description, table in (
-        ("kinds", f"counts and shares of kinds, by state size (cm). {LOW_POWER}", kinds),
+        ("kinds", "counts and shares of kinds, by state size (cm)", kinds),
         ("states", "position of each state, in cm", found.states),
     ):
         module.add(DynamicTable.from_dataframe(table, name=name, table_description=description))

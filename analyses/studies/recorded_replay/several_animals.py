@@ -54,7 +54,7 @@ from analyses.studies.recorded_replay.plan import (
     plan_recording,
 )
 from analyses.studies.recorded_replay.predictions import beside_predictions
-from analyses.studies.recorded_replay.report import LOW_POWER
+from analyses.studies.recorded_replay.report import enough_sequences
 from analyses.studies.recorded_replay.report_of_animals import write_report_of_animals
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.studies.simulated_animals import animal_seed
@@ -180,7 +180,7 @@ def _summarise(plan: AnimalsPlan, results: Results) -> dict[str, pd.DataFrame]:
         "kinds_of_all.csv": _kinds_of_all(tables["kinds.csv"]),
         "shares_of_all.csv": _shares_of_all(tables["shares.csv"]),
         "statistics_of_all.csv": statistics,
-        "accounts.csv": beside_predictions(statistics, first.predictions),
+        "accounts.csv": beside_predictions(enough_sequences(statistics), first.predictions),
     }
     with replacing(results.folder / "report.md") as beside:
         write_report_of_animals(
@@ -231,7 +231,7 @@ def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
             counts.reset_index(),
             "The false-positive rate is that of the same events with randomised cells.",
         ),
-        Shown("Shares of kinds, over animals:", own.round(3), f"{LOW_POWER} {_depending(tables)}"),
+        Shown("Shares of kinds, over animals:", own.round(3), _depending(tables)),
         Shown(
             "Statistics of replay, over animals:",
             statistics[columns].round(3),
