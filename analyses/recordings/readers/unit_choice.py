@@ -28,27 +28,10 @@ _EXAMPLE = "\"location == 'CA1' and cell_type == 'pyramidal'\""
 def choose_units(
     expression: str, columns: Mapping[str, NDArray[Any]], name: str
 ) -> NDArray[np.bool_]:
-    """Find the units for which an expression is true.
+    """Find the units for which an expression is true, shape (n_units,); `name` is that of the file.
 
-    Parameters
-    ----------
-    expression : str
-        Comparisons of columns, such as ``"location == 'CA1' and firing_rate < 10"``.
-    columns : mapping of str to ndarray, each of shape (n_units,)
-        The columns of the table of units: texts, numbers or truth values.
-    name : str
-        The name of the file in messages.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_units,)
-        Whether each unit is chosen.
-
-    Raises
-    ------
-    ValueError
-        If the expression has anything else, names a column that is not there, compares a text with
-        a number, or chooses no unit.
+    Columns are texts, numbers or truth values. A ValueError says what of an expression is not
+    understood, or which values there are if it chooses no unit.
 
     Examples
     --------
