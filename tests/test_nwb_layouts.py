@@ -1,12 +1,15 @@
 """Recordings as laboratories publish them: what is read, what is chosen, and what is named."""
 
+import json
 import warnings
 
 import numpy as np
 import pytest
+from commands import replay
 
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.unit_choice import choose_units
+from analyses.studies.recorded_replay.plan import Files
 
 layouts = pytest.importorskip("nwb_layouts", reason="pynwb is not installed")
 TRACK, RUN = layouts.TRACK, layouts.RUN
@@ -118,6 +121,25 @@ def test_one_channel_is_read_and_no_other(written, monkeypatch):
 def test_a_choice_that_cannot_be_made(name, options, message, written):
     with pytest.raises((TypeError, ValueError), match=message):
         read_recording(written[name], TRACK, **options)
+
+
+def test_the_command_chooses(written, tmp_path):
+    track = tmp_path / "track.json"
+    track.write_text(json.dumps(TRACK), "utf-8")
+    files = Files([written["jadhav"]], track=track, units="location == 'CA1'")
+    assert [each.tolist() for each in files.read(0)[0].spikes] == [
+        layouts.spikes(unit).tolist() for unit in (0, 2, 4)
+    ]
+    options = (written["jadhav"], "--track", track, "--out", tmp_path / "out")
+    for wrong, message in (
+        (("--units", "location == 'CA9'"), "location: CA1, PFC"),
+        (("--position", "serie"), "Unknown series of positions"),
+        (("--channel", -1), "channel must be"),
+    ):
+        done = replay("recording", *options, *wrong)
+        assert done.returncode == 1
+        assert message in " ".join(done.stderr.split())
+    assert not (tmp_path / "out").exists()
 
 
 def test_choices_are_for_nwb():

@@ -54,6 +54,32 @@ def recording(
             "them in the field potential.",
         ),
     ] = None,
+    position: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="The series of positions in an NWB file; several that follow one another are "
+            "joined by commas.",
+            show_default="the first with x and y",
+        ),
+    ] = None,
+    units: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPRESSION",
+            help="The units that are read from an NWB file, by the columns of their table, such as "
+            "\"location == 'CA1' and cell_type == 'pyramidal'\".",
+            show_default="all",
+        ),
+    ] = None,
+    channel: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="The channel of the field potential, from 0, in which ripples are detected.",
+            show_default="all",
+        ),
+    ] = None,
     bins: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The positions of the bins of a posterior (.csv)."),
@@ -183,7 +209,9 @@ def recording(
         lap_ends=tuple(split(lap_end)),
     )
     check_judgement(judgement)
-    files = Files(file, session, track, bins, events, split(tracks), unknown)
+    files = Files(
+        file, session, track, bins, events, split(tracks), unknown, position, units, channel
+    )
     files.check()
     predictions = read_predictions(comparison)
     plans = {}

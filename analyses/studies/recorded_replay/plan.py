@@ -94,6 +94,8 @@ class Files(NamedTuple):
         Two landmarks whose tracks are compared by log odds; or none.
     most_unknown : float
         The largest share of positions that may be missing.
+    position, units, channel : str, str, int or None
+        What is read of NWB files; see `analyses.recordings.readers.read_recording`.
     """
 
     recordings: Sequence[Path]
@@ -103,6 +105,9 @@ class Files(NamedTuple):
     events: str | None = None
     tracks: Sequence[str] = ()
     most_unknown: float = MOST_UNKNOWN
+    position: str | None = None
+    units: str | None = None
+    channel: int | None = None
 
     def check(self) -> None:
         """Check that files match, before any of them is read."""
@@ -130,6 +135,7 @@ class Files(NamedTuple):
         found = read_recording(
             self.recordings[number], self.track, events=self.events, bins=self.bins,
             session=self.complements[number] if self.complements else None,
+            position=self.position, units=self.units, channel=self.channel,
             most_unknown=self.most_unknown,
         )  # fmt: skip
         return found, find_tracks(found.graph, self.tracks)
