@@ -374,3 +374,14 @@ assert file._data_name(1) != file._data_name(1)
 print("right")
 """
     assert project.run(script) == ["right"]
+
+
+def test_the_learner_that_is_compiled_is_named_once(capsys, monkeypatch):
+    monkeypatch.setattr(kernel_cache, "_announced", {})
+    for what in ("the learner dyna_q", "", "the learner sfma", "the learner dyna_q"):
+        kernel_cache.announce(what)
+    told = capsys.readouterr().err.splitlines()
+    assert told == [
+        "Compiling the learner dyna_q: some seconds, the first time only.",
+        "Compiling the learner sfma: some seconds, the first time only.",
+    ]

@@ -69,8 +69,10 @@ def _within(function: _Function, options: dict[str, Any]) -> _Function:
     return marked
 
 
-def loop_kernel(function: _Function) -> _Function:
+def loop_kernel(function: _Function, what: str = "") -> _Function:
     """Compile a loop over many steps that allocates nothing, and keep it on disk.
+
+    When it is compiled, a line says `what` for, such as a learner.
 
     Examples
     --------
@@ -84,7 +86,7 @@ def loop_kernel(function: _Function) -> _Function:
     >>> values.tolist()
     [1.0, 1.0]
     """
-    return cached(function, _OPTIONS | {"_nrt": False})
+    return cached(function, _OPTIONS | {"_nrt": False}, what)
 
 
 def kernel(function: _Function) -> _Function:
@@ -105,7 +107,7 @@ def kernel(function: _Function) -> _Function:
     return cached(function, _OPTIONS)
 
 
-def uncached_kernel(function: _Function) -> _Function:
+def uncached_kernel(function: _Function, what: str = "") -> _Function:
     """Compile a function that calls code from outside this project, for this process only.
 
     Examples
@@ -113,6 +115,6 @@ def uncached_kernel(function: _Function) -> _Function:
     >>> uncached_kernel(lambda number: number + 1)(1)
     2
     """
-    announce()
+    announce(what)
     compiled: _Function = numba.njit(**_OPTIONS)(function)
     return compiled

@@ -35,8 +35,8 @@ _settings: Any = numba.config
 _caching: Any = numba.core.caching
 
 
-def cached(function: _Function, options: dict[str, Any]) -> _Function:
-    """Compile a function with numba's options, and keep its code on disk."""
+def cached(function: _Function, options: dict[str, Any], what: str = "") -> _Function:
+    """Compile a function with numba's options, and keep its code on disk; `what` it is for."""
     sources = sources_of(function)
     folder = _cache_folder(digest_of(sources)) if are_unchanged(sources) else None
     compiled: _Function = numba.njit(**options)(function)
@@ -46,29 +46,35 @@ def cached(function: _Function, options: dict[str, Any]) -> _Function:
         before = _settings.CACHE_DIR
         _settings.CACHE_DIR = str(folder)
         try:
-            compiled._cache = _KernelCache(function)  # type: ignore[attr-defined]
+            compiled._cache = _KernelCache(function, what)  # type: ignore[attr-defined]
         finally:
             _settings.CACHE_DIR = before
     return compiled
 
 
-_announced = [-math.inf]  # time of the last announcement
+_announced: dict[str, float] = {}  # what is compiled -> when that was said
 
 
-def announce() -> None:
-    """Announce that code is compiled, at most once a minute, and only in the parent process."""
-    is_main = multiprocessing.current_process().name == "MainProcess"
+def announce(what: str) -> None:
+    """Say what is compiled: a learner once, other code at most once a minute; not in workers."""
     now = time.monotonic()
-    if is_main and not _settings.DISABLE_JIT and now > _announced[0] + _QUIET_SECONDS:
-        print("Compiling new code: some seconds, at most half a minute.", file=sys.stderr)
-        _announced[0] = now
+    is_main = multiprocessing.current_process().name == "MainProcess"
+    recent = now - max(_announced.values(), default=-math.inf) < _QUIET_SECONDS
+    if not is_main or _settings.DISABLE_JIT or what in _announced or (not what and recent):
+        return
+    _announced[what] = now
+    print(
+        f"Compiling {what or 'new code'}: some seconds, the first time only.",
+        file=sys.stderr,
+    )
 
 
 class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
     """Numba's disk cache, for processes that share it and for disks that fail."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], what: str) -> None:
         super().__init__(function)
+        self._what = what
         locator = self._impl.locator
         self._cache_file = _CacheFile(
             self._cache_path, self._impl.filename_base, locator.get_source_stamp()
@@ -80,7 +86,7 @@ class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
         with contextlib.suppress(Exception):
             found = super().load_overload(signature, context)
         if found is None:
-            announce()
+            announce(self._what)
         return found
 
     def save_overload(self, signature: Any, compiled: Any) -> None:

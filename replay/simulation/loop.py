@@ -10,7 +10,7 @@ compiled once per learner.
 
 import inspect
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,7 +172,10 @@ def _compiled_loop(
         _make_jitable(inspect.unwrap(function).__globals__)
     if not ours:
         act = own_code(checked_act(act))
-    return _loop(learn, replay, act, most_backups, loop_kernel if ours else uncached_kernel)
+    # A learner of ours is replay.learners.NAME, a file or a folder.
+    name = inspect.unwrap(learn).__module__.split(".")[2 if ours else -1]
+    compile_ = loop_kernel if ours else uncached_kernel
+    return _loop(learn, replay, act, most_backups, partial(compile_, what=f"the learner {name}"))
 
 
 def _loop(
