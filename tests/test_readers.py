@@ -235,6 +235,8 @@ class TestArrays:
             "spike_unit": ARRAYS["spike_unit"],
         }
         same(read_recording(ticks, TRACK | {"pixels_per_cm": 4}), whole)
+        with pytest.raises(ValueError, match=r"clock_hz of the arrays must be .* at least 0.1"):
+            read_recording(ticks | {"clock_hz": np.array(-30_000)}, TRACK)
         with pytest.raises(ValueError, match="no clock_hz, the number of ticks"):
             read_recording({k: v for k, v in ticks.items() if k != "clock_hz"}, TRACK)
 

@@ -39,6 +39,7 @@ from replay.files import check_file, opened
 
 __all__ = ["load_arrays", "read_arrays"]
 
+_LOWEST_CLOCK = 0.1  # Hz
 _PYNAPPLE = ("t", "d", "columns")
 
 
@@ -89,7 +90,11 @@ def read_arrays(
     clock = arrays.get("clock_hz")
     if clock is not None and clock.size != 1:
         raise ValueError(f"clock_hz of {name} must be one number (Hz), got {shown(clock)}.")
-    hertz = None if clock is None else check_number(f"clock_hz of {name}", clock.item())
+    hertz = (
+        None
+        if clock is None
+        else check_number(f"clock_hz of {name}", clock.item(), at_least=_LOWEST_CLOCK)
+    )
     contents = []
     position_time = _times(arrays, "position", hertz, name)
     position = np.empty((0, 2))
