@@ -1,6 +1,7 @@
 """Recordings as laboratories publish them: what is read, what is chosen, and what is named."""
 
 import json
+import shlex
 import warnings
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from commands import replay
 
 from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.readers.unit_choice import choose_units
 from analyses.studies.recorded_replay.plan import Files
 
@@ -140,6 +142,27 @@ def test_the_command_chooses(written, tmp_path):
         assert done.returncode == 1
         assert message in " ".join(done.stderr.split())
     assert not (tmp_path / "out").exists()
+
+
+def test_a_file_is_described_with_the_command_that_analyses_it(written, tmp_path):
+    """The command that is printed runs as far as the track that the file lacks."""
+    done = replay("recording", written["jadhav"], "--inspect")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert "Units by location: 3 of CA1, 3 of PFC." in lines
+    assert any(line.startswith("Intervals epoch intervals: 3 rows, ") for line in lines)
+    command = shlex.split(lines[-1].removeprefix("To analyse it: "))
+    assert command[:2] == ["replay", "recording"]
+    chosen = dict(zip(command[3::2], command[4::2], strict=True))
+    assert chosen["--units"] == "location == 'CA1'"
+    found = read_recording(
+        command[2], TRACK, units=chosen["--units"], position=chosen.get("--position")
+    )
+    assert len(found.spikes) == 3
+    for name, path in written.items():
+        assert describe_file(path)[-1].startswith(f"To analyse it: replay recording {path}"), name
+    with pytest.raises(ValueError, match="cannot be described"):
+        describe_file(tmp_path / "track.json")
 
 
 def test_choices_are_for_nwb():

@@ -9,7 +9,7 @@ import typer
 
 from analyses.cli.options import Jobs, Seed, split
 from analyses.cli.studies import do_study
-from analyses.cli.terminal import say, screen
+from analyses.cli.terminal import print_text, say, screen
 from analyses.recordings.judgement import LEAST_SCORES, Judgement
 from analyses.recordings.settings import (
     MOST_UNKNOWN,
@@ -172,6 +172,13 @@ def recording(
             show_default="the predictions that ship with the toolkit",
         ),
     ] = None,
+    inspect: Annotated[
+        bool,
+        typer.Option(
+            "--inspect",
+            help="Only say what the files hold, what could be chosen, and the command to use.",
+        ),
+    ] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path("recording"),
@@ -185,11 +192,16 @@ def recording(
     """
     from analyses.jobs.results import Results
     from analyses.recordings.checks import check_judgement
+    from analyses.recordings.readers.contents import describe_file
     from analyses.studies.recorded_replay import one_animal, several_animals
     from analyses.studies.recorded_replay.plan import Files, plan_recording
     from analyses.studies.recorded_replay.predictions import read_predictions
     from replay.files import safe_name
 
+    if inspect:
+        for path in file:
+            print_text("\n".join([f"{path.name}:", *describe_file(path)]))
+        return
     study = one_animal.STUDY if len(file) == 1 else several_animals.STUDY
     Results(out).check_place(study.name, study.command)
     criteria = RIPPLES if events == "find_ripples" else Criteria()

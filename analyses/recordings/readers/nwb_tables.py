@@ -17,8 +17,8 @@ from replay.checks import unknown_name
 if TYPE_CHECKING:
     from pynwb import NWBFile
 
-__all__ = ["choose_events", "intervals_of", "labelled_epochs", "running_epochs", "tables_of"]
-__all__ += ["unit_columns"]
+__all__ = ["choose_events", "intervals_of", "labelled_epochs", "labels_of", "running_epochs"]
+__all__ += ["tables_of", "unit_columns"]
 
 _EVENT_NAMES = ("ripple", "swr", "sharp_wave", "mua", "hse", "candidate", "replay_events")
 _LABELS = ("label", "tags", "epoch_name", "epoch_type", "task", "environment", "state")
@@ -106,7 +106,7 @@ def labelled_epochs(tables: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]
     """Collect begin and end of intervals by their label, from all tables that have labels."""
     found: dict[str, NDArray[np.float64]] = {}
     for table in tables.values():
-        labels = _labels_of(table)
+        labels = labels_of(table)
         if labels is None:
             continue
         times = intervals_of(table).to_numpy()
@@ -127,7 +127,7 @@ def running_epochs(
     those in which positions are on the track and go along much of it.
     """
     for table in tables.values():
-        labels = _labels_of(table)
+        labels = labels_of(table)
         is_run = [] if labels is None else [_says_running(each) for each in labels]
         if any(is_run):
             epochs = intervals_of(table).to_numpy()[is_run]
@@ -142,7 +142,8 @@ def running_epochs(
     return np.empty((0, 2)), ""
 
 
-def _labels_of(table: Any) -> list[str] | None:
+def labels_of(table: Any) -> list[str] | None:
+    """Read the labels of the rows of a table, if it has any."""
     column = next((each for each in _LABELS if each in table.colnames), None)
     if column is None:
         return None

@@ -1,0 +1,134 @@
+"""What a file holds: what could be chosen in it, and the command that would analyse it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.recordings.readers.array_files import load_arrays
+from analyses.recordings.readers.nwb_files import field_potentials_of, open_nwb
+from analyses.recordings.readers.nwb_positions import series_of
+from analyses.recordings.readers.nwb_tables import (
+    choose_events,
+    intervals_of,
+    labels_of,
+    tables_of,
+    unit_columns,
+)
+from analyses.recordings.readers.table_files import open_table
+from analyses.recordings.readers.units import count_text
+from replay.checks import known_arguments
+from replay.files import check_path
+
+if TYPE_CHECKING:
+    from pynwb import NWBFile
+
+__all__ = ["describe_file"]
+
+_MOST_VALUES = 8
+
+
+@known_arguments
+def describe_file(path: str | Path) -> list[str]:
+    """Say what a file of a recording holds, and the command that would analyse it.
+
+    Parameters
+    ----------
+    path : path
+        NWB (``.nwb``), arrays (``.npz``) or a table (``.csv``, ``.parquet``).
+
+    Returns
+    -------
+    list of str
+        One sentence for each series, table or array, with the names that `read_recording` takes for
+        `position`, `units`, `channel` and `events`; the last is the command.
+
+    Raises
+    ------
+    OSError
+        If there is no such file.
+    ValueError
+        If the file is damaged, or has another format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(Path(folder) / "mine.npz", spike_time=[0.5, 0.7])
+    ...     describe_file(Path(folder) / "mine.npz")[0]
+    'Array spike_time: 2 numbers.'
+    """
+    found = check_path("path", path)
+    ending = found.suffix.lower()
+    options: list[str] = []
+    if ending == ".nwb":
+        with open_nwb(found) as file:
+            lines, options = _of_nwb(file, found.name)
+    elif ending == ".npz":
+        lines = [f"Array {key}: {_size(values)}." for key, values in load_arrays(found).items()]
+    elif ending in (".csv", ".parquet"):
+        table = open_table(found)
+        lines = [f"A table of {count_text(len(table), 'row')}: {', '.join(map(str, table))}."]
+    else:
+        raise ValueError(
+            f"{found.name} cannot be described: .nwb, .npz, .csv and .parquet files can."
+        )
+    command = ["replay", "recording", str(found), *(options or ["--track", "track.json"])]
+    return [*lines, f"To analyse it: {shlex.join(command)}"]
+
+
+def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[str]]:
+    """Describe an NWB file; also return the options of the command."""
+    has_track = bool(file.scratch) and "track_graph" in file.scratch
+    options = [] if has_track else ["--track", "track.json"]
+    series = series_of(file)
+    lines = [f"Position {key}: {_size(each.data)}, {each.unit}." for key, each in series.items()]
+    if len(series) > 1:
+        options += ["--position", next(iter(series))]
+    lines += _of_units(file)
+    regions = unit_columns(file).get("location") if file.units is not None else None
+    if regions is not None and len(np.unique(regions)) > 1:
+        options += ["--units", f"location == {str(regions[0])!r}"]
+    tables = dict(tables_of(file))
+    lines += [_of_table(key, table) for key, table in tables.items()]
+    events = choose_events(tables, name, None)
+    if events is not None:
+        options += ["--events", events]
+    for rate, key, each in field_potentials_of(file):
+        lines.append(f"Electrical series {key}: {_size(each.data)} at {rate:g} Hz.")
+    lines.append("The track graph is in the file." if has_track else "It holds no track graph.")
+    return lines, options
+
+
+def _of_units(file: NWBFile) -> Iterator[str]:
+    if file.units is None or not len(file.units):
+        yield "No units."
+        return
+    yield f"Units: {len(file.units)}, with the columns {', '.join(file.units.colnames)}."
+    for key, values in unit_columns(file).items():
+        known, counts = np.unique(values, return_counts=True)
+        if values.dtype.kind in "USb" and len(known) <= _MOST_VALUES:
+            listed = ", ".join(f"{n} of {each}" for each, n in zip(known, counts, strict=True))
+            yield f"Units by {key}: {listed}."
+
+
+def _of_table(name: str, table: Any) -> str:
+    times = intervals_of(table)
+    text = f"Intervals {name}: {count_text(len(times), 'row')}"
+    labels = list(dict.fromkeys(labels_of(table) or ()))
+    if len(times):
+        text += f", {times['start_time'].min():g} to {times['end_time'].max():g} s"
+    if labels:
+        shown = ", ".join(labels[:_MOST_VALUES]) + (" ..." if len(labels) > _MOST_VALUES else "")
+        text += f"; labels: {shown}"
+    return f"{text}."
+
+
+def _size(values: NDArray[Any]) -> str:
+    shape = np.shape(values)
+    return " x ".join(f"{n:,}" for n in shape) + " numbers" if shape else "one number"
