@@ -154,7 +154,7 @@ def test_a_file_is_described_with_the_command_that_analyses_it(written, tmp_path
     command = shlex.split(lines[-1].removeprefix("To analyse it: "))
     assert command[:2] == ["replay", "recording"]
     chosen = dict(zip(command[3::2], command[4::2], strict=True))
-    assert chosen["--units"] == "location == 'CA1'"
+    assert chosen["--units"] == 'location == "CA1"'
     found = read_recording(
         command[2], TRACK, units=chosen["--units"], position=chosen.get("--position")
     )

@@ -93,7 +93,7 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[str]]:
     lines += _of_units(file)
     regions = unit_columns(file).get("location") if file.units is not None else None
     if regions is not None and len(np.unique(regions)) > 1:
-        options += ["--units", f"location == {str(regions[0])!r}"]
+        options += ["--units", f'location == "{regions[0]}"']
     tables = dict(tables_of(file))
     lines += [_of_table(key, table) for key, table in tables.items()]
     events = choose_events(tables, name, None)
