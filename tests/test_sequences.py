@@ -228,7 +228,7 @@ def test_refused_options():
     with pytest.raises(ValueError, match="across_events must be True or False, got 1"):
         link_backups(backups, across_events=1)
     for min_length in (1, "3", 3.0, True, None, 2**70):
-        with pytest.raises(ValueError, match="min_length must be a whole number of at least 2"):
+        with pytest.raises(ValueError, match="min_length must be a whole number"):
             chains(link_backups(backups), min_length=min_length)
     with pytest.raises(ValueError, match="row 0 names row 3"):
         link_backups(columns(table([(1, 2)], causes=[3]), COLUMNS))

@@ -25,7 +25,7 @@ from analyses.sequences.place_sequences import (
 from analyses.sequences.runs import Columns, runs_of
 from analyses.sequences.sequences import Lists, Sequences
 from analyses.sequences.track import Track, closed_edges, graph_of_task
-from replay.checks import check_choice, check_whole, shown, typed
+from replay.checks import check_choice, check_whole, shown
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
@@ -43,7 +43,6 @@ _START, _REST = 0, 2
 _MOVED = ("episode", "step", "state", "next_state")
 
 
-@typed
 def replays_of(
     task: Task,
     runs: Iterable[AnimalRun],

@@ -64,15 +64,16 @@ def plot_recorded_kinds(
         own = table[table["state_size"] == size].set_index("kind").reindex(_KINDS)
         place = np.arange(len(_KINDS)) + _APART * (number - (len(sizes) - 1) / 2)
         colour = _COLOURS[number % len(_COLOURS)]
-        ax.vlines(place, own["ci_low"], own["ci_high"], color=colour, linewidth=1)
+        ax.hlines(place, own["ci_low"], own["ci_high"], color=colour, linewidth=1)
         marker = _MARKERS[number % len(_MARKERS)]
         ax.plot(
-            place, own["share"], marker, color=colour, markersize=3, label=f"{size:g} cm",
+            own["share"], place, marker, color=colour, markersize=3, label=f"{size:g} cm",
             clip_on=False,
         )  # fmt: skip
-    ax.set_xticks(range(len(_KINDS)), [label(kind).replace(" ", "\n") for kind in _KINDS])
-    ax.set_ylabel("Share of replay events")
-    ax.set_ylim(bottom=0)
+    ax.set_yticks(range(len(_KINDS)), [label(kind) for kind in _KINDS])
+    ax.invert_yaxis()
+    ax.set_xlabel("Share of replay events")
+    ax.set_xlim(left=0)
     ax.legend(
         title="Size of states", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(sizes),
         columnspacing=1.2, handlelength=0.8,

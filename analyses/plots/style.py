@@ -187,6 +187,7 @@ _LABELS = {
     "novel_path": "Novel path",
     "ambiguous": "Ambiguous",
     "unexperienced": "Never experienced",
+    "no_sequence": "No sequence",
     "moving_wall": "Moving wall",
     "shortcut": "Shortcut",
     "moving_reward": "Moving reward",

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.findings.accounts import Account
-from analyses.inference.animals import Replayed, ReplayingAnimal
+from analyses.inference.animals import Replayed, ReplayingAnimal, experienced_animal
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name, forests
 from analyses.inference.simulation import as_many
@@ -33,14 +33,15 @@ from analyses.studies.explanation.explain import (
     simulated_draws,
     simulations_of,
 )
-from analyses.studies.explanation.inputs import laps_of_task
 from replay.checks import check_number, check_whole
 from replay.jit import compiling_seconds
+from replay.log.event_log import EventLog
+from replay.tasks import give_laps, replay_laps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["STUDY", "IdentifiabilityPlan", "plan_identifiability"]
+__all__ = ["STUDY", "IdentifiabilityPlan", "laps_of_task", "plan_identifiability"]
 
 _SAMPLES = 3
 _MOST_KEPT = 1000
@@ -260,6 +261,13 @@ _CLASS = Column("the account, or the accounts that cannot be told apart, joined 
 
 _TASKS = ("gupta_2t", "w_track", "barrier_arena", "linear_track", "eight_arm")
 _USUAL_DRAWS = 32
+
+
+def laps_of_task(name: str, seed: int) -> ReplayingAnimal:
+    """Run the laps of a task with an animal that does not replay."""
+    steps = replay_laps(give_laps(name, seed=seed), "q_learning")
+    log = EventLog({"steps": steps.columns("steps")}, mdp=steps.mdp)
+    return experienced_animal(log, name=name)
 
 
 def _plan(size: float, seed: int) -> IdentifiabilityPlan:

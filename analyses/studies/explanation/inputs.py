@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 
 from analyses.inference.animals import ReplayingAnimal, experienced_animal, replaying_animals
+from analyses.studies.explanation.identify import laps_of_task
 from analyses.studies.pages import read_decoded, read_log
 from replay.checks import check_column, check_table
 from replay.files import check_path
 from replay.log.event_log import EventLog
-from replay.tasks import give_laps, replay_laps
 
-__all__ = ["laps_of_task", "read_animals", "read_laps", "read_protocols", "read_rewards"]
+__all__ = ["read_animals", "read_laps", "read_protocols", "read_rewards"]
 
 _MOVES = "state, next_state, terminated, and reward unless --rewards gives it"
 
@@ -80,13 +80,6 @@ def read_protocols(
         own = _of_animal(paid, name)
         found[name] = experienced_animal(read_laps(path), name=name, rewards=own)
     return found
-
-
-def laps_of_task(name: str, seed: int) -> ReplayingAnimal:
-    """Run the laps of a task with an animal that does not replay."""
-    steps = replay_laps(give_laps(name, seed=seed), "q_learning")
-    log = EventLog({"steps": steps.columns("steps")}, mdp=steps.mdp)
-    return experienced_animal(log, name=name)
 
 
 def read_laps(path: str | Path) -> EventLog:
