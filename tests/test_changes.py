@@ -132,6 +132,7 @@ def test_the_figure(tables):
     assert "no replay" in [text.get_text() for text in quiet.texts]
 
 
+@pytest.mark.slow
 def test_any_number_of_processes_gives_the_same(tables):
     again = of_tables(run(STUDY, plan_change("moving_reward", LEARNERS, **SIZES), jobs=2))
     for name, table in tables.items():

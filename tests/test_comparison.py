@@ -127,6 +127,7 @@ def test_truths_are_found_in_the_end(tables):
     assert (told["information"] <= np.log2(len(ACCOUNTS))).all()
 
 
+@pytest.mark.slow
 def test_interruptions_and_processes_make_no_difference(folder, tables, tmp_path):
     done = []
 

@@ -82,7 +82,9 @@ def test_a_fixed_part_and_a_part_by_step_are_told_apart(n_steps):
     ("experiment", "learners", "n_steps"),
     [
         ("stochastic_tree", ["q_learning", "prioritized_sweeping", "dyna_q"], 10_000),
-        ("maze", ["dyna_q", "episodic_control", "q_learning"], 20_000),
+        pytest.param(
+            "maze", ["dyna_q", "episodic_control", "q_learning"], 20_000, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_what_is_told_is_near_what_is_done(tmp_path, experiment, learners, n_steps):

@@ -148,6 +148,7 @@ def test_cells_at_random_are_no_replay(session):
     assert found.events["is_replay"].mean() <= 0.1
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_tables_and_blocks_do_not_matter(session):
     recording, _ = session
     one, other = (find_replay(recording, judgement=QUICK, seed=5) for _ in range(2))

@@ -48,6 +48,7 @@ def test_forward_replay_needs_the_floor(table):
         assert mean[task, "floor", "goal", "forward"] < 0.1
 
 
+@pytest.mark.slow
 def test_another_seed_is_other_animals():
     """Seeds that count up would share all animals but one."""
     plans = [STUDY.usual_plan(0.1, seed) for seed in (0, 1)]

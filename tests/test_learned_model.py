@@ -148,17 +148,13 @@ def test_an_empty_queue_says_that_the_model_is_solved(learner, kind, data):
 # What is on decides what is compiled, which takes a while.
 OPTIONS = [
     ("full_backups", {"replay_at": "start_and_end", "reversible": True, "max_pops": 9}),
-    pytest.param(
-        "prioritized_sweeping",
-        {"forgetting": 0.3, "priority": "random", "max_pops": 9},
-        marks=pytest.mark.slow,
-    ),
+    ("prioritized_sweeping", {"forgetting": 0.3, "priority": "random", "max_pops": 9}),
     pytest.param(
         "prioritized_sweeping",
         {"retention": "fading", "capacity": 3, "priority": "recency", "reversible": True},
         marks=pytest.mark.slow,
     ),
-    (
+    pytest.param(
         "prioritized_sweeping",
         {
             "retention": "valuable_transitions",
@@ -166,6 +162,7 @@ OPTIONS = [
             "priority": "need",
             "replay_at": "start_and_end",
         },
+        marks=pytest.mark.slow,
     ),
 ]
 

@@ -51,6 +51,7 @@ def test_the_tables_are_those_of_python(folder, recording):
     assert not status.damaged
 
 
+@pytest.mark.slow
 def test_any_number_of_processes_gives_the_same_bytes(folder, recording, tmp_path):
     other = tmp_path / "out"
     plan = plan_recording(recording, judgement=JUDGEMENT, n_sessions=3)

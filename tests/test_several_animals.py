@@ -30,6 +30,7 @@ def folder(plans, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_each_animal_has_what_it_has_alone(plans, folder, tmp_path):
     run(one_animal.STUDY, plans["other"], tmp_path / "out", tell=lambda text: None)
     alone, together = Results(tmp_path / "out"), Results(folder)

@@ -55,6 +55,7 @@ def test_the_sentence_tells_what_replay_was_like(shares):
     assert float(gain) == pytest.approx(2.9, abs=0.4)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_shares(recording, shares):
     again = shares_of(recording, n_sessions=3)
     pd.testing.assert_frame_equal(again.table, shares.table, check_exact=True)
