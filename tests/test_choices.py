@@ -43,6 +43,22 @@ def test_ends_of_laps_and_levels_are_among_them(scored):
     assert values["level"].tolist() == ["0.01"]
 
 
+def test_few_events_of_which_one_passes_by_chance_are_analysed(scored):
+    session, given = scored
+    session = session._replace(judgement=session.judgement._replace(n_shuffles=199))
+    assert len(given.by_chance) < 100
+    low = given.by_chance.assign(p=0.5, score=1.0, order=99.0)
+    low.loc[0, "p"] = 0.004
+    found = conclude(session, given._replace(by_chance=low))
+    table = shares_by_choice(session, given._replace(by_chance=low), found)
+    assert set(table.loc[table["choice"] == "level", "value"]) == {"0.01"}
+    assert "No event can be replay" not in " ".join(found.notes)
+    floor = given._replace(by_chance=low.assign(p=0.005))
+    found = conclude(session, floor)
+    assert not found.events["is_replay"].any()
+    assert "No event can be replay: so many events" in " ".join(found.notes)
+
+
 def row(choice, value, kind, share, low, high):
     columns = ["choice", "value", "kind", "share", "ci_low", "ci_high"]
     return dict(zip(columns, (choice, value, kind, share, low, high), strict=True))

@@ -293,10 +293,11 @@ def _on_cluster(
             "command again."
         ) from error
     finally:
-        if client.status == "running":
-            with suppress(OSError, CancelledError):
-                client.cancel(list(futures))
-        client.close()
+        # Where the connection is lost, each of these may raise, and with errors of many types.
+        with suppress(Exception):
+            client.cancel(list(futures))
+        with suppress(Exception):
+            client.close()
 
 
 @contextmanager

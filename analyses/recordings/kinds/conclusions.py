@@ -115,6 +115,11 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
             false_positive_rate=float(events.loc[tested, "passes_by_chance"].mean())
         )
         notes.append(_calibrated(calibration, judgement, events, least_order))
+        if calibration.threshold < 1 / (judgement.n_shuffles + 1):
+            notes.append(
+                "No event can be replay: so many events with randomised cells have the smallest p "
+                f"that {judgement.n_shuffles} shuffles give. Ask for more shuffles (n_shuffles)."
+            )
         notes.append(_unordered(unordered))
         notes += _compared(session, events)
     elif has_score.any():

@@ -82,6 +82,8 @@ def calibrate(
 def choose_threshold(p_by_chance: ArrayLike, level: float = 0.05) -> Calibration:
     """Choose the threshold of p that at most the share `level` of events pass by chance.
 
+    If the smallest p has already a larger share, the threshold lies just below it.
+
     Examples
     --------
     >>> choose_threshold([0.01, 0.2, 0.02, 0.03], level=0.25).threshold
@@ -95,12 +97,6 @@ def choose_threshold(p_by_chance: ArrayLike, level: float = 0.05) -> Calibration
             "No event has enough active cells to be tested, so no threshold can be chosen."
         )
     threshold = _threshold(known, nominal)
-    if threshold == 0:
-        raise ValueError(
-            f"{np.mean(known == known.min()):.0%} of {len(known)} events with randomised cells "
-            f"have a p of {known.min():.2g}, the smallest there is, so that no threshold lets at "
-            f"most {nominal:g} of them pass. Ask for more shuffles (n_shuffles)."
-        )
     return Calibration(
         threshold,
         float(passes_by_chance(p, nominal)[~np.isnan(p)].mean()),
@@ -130,7 +126,8 @@ def passes_by_chance(p_by_chance: ArrayLike, level: float = 0.05) -> NDArray[np.
 
 
 def _threshold(p: NDArray[np.float64], level: float) -> float:
-    """Return the largest threshold that at most the share `level` pass; 0 if there is none."""
+    """Return the largest threshold up to `level` that at most the share `level` pass."""
     if np.mean(p <= level) <= level:
         return level
-    return float(max((value for value in np.unique(p) if np.mean(p <= value) <= level), default=0))
+    passed = [value for value in np.unique(p) if np.mean(p <= value) <= level]
+    return float(max(passed, default=np.nextafter(p.min(), 0.0)))
