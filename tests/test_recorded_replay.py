@@ -127,9 +127,10 @@ def arrays(recording, tmp_path):
 
 def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     options = ("--track", arrays / "track.json", "--events", arrays / "events.csv")
+    epochs = "run=0:300,early=300:350,late=350:900"
     done = replay(
         "recording", arrays / "mine.npz", *options, "--shuffles", 19, "--recovery", 2,
-        "--jobs", 1, "--out", arrays / "out",
+        "--epochs", epochs, "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stderr.split())
@@ -141,9 +142,17 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     assert "novel_path" in done.stdout
     assert "Simulated sessions with the same cells show how much replay is missed" in done.stdout
     assert "same events with randomised cells, 0.0% pass" in " ".join(done.stdout.split())
-    assert (arrays / "out" / "report.md").exists()
+    report = (arrays / "out" / "report.md").read_text("utf-8")
+    assert "| | run | early | late |" in report
+    assert "### From early to late" in report
+    assert "Nothing was tested: a test needs four blocks" in report
+    events = Results(arrays / "out").read("events.csv")
+    counts = Results(arrays / "out").read("epochs.csv").set_index(["epoch", "measure"])["n"]
+    assert counts["early", "candidates_per_minute"] == events["start_time"].between(300, 350).sum()
+    assert (arrays / "out" / "figures" / "epochs.png").exists()
     again = replay(
         "recording", arrays / "mine.npz", *options, "--shuffles", 20, "--recovery", 2,
+        "--epochs", epochs,
         "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip
     assert again.returncode == 1

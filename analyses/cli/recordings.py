@@ -80,6 +80,16 @@ def recording(
             show_default="all",
         ),
     ] = None,
+    epochs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=BEGIN:END,...",
+            help="Epochs in which replay is compared, such as "
+            "before=0:600,run=600:1500,after=1500:2400, in s; instead of times, a label of the "
+            "file. Place fields are estimated in the epoch named run.",
+            show_default="none",
+        ),
+    ] = None,
     bins: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The positions of the bins of a posterior (.csv)."),
@@ -222,7 +232,7 @@ def recording(
     )
     check_judgement(judgement)
     files = Files(
-        file, session, track, bins, events, split(tracks), unknown, position, units, channel
+        file, session, track, bins, events, split(tracks), unknown, position, units, channel, epochs
     )
     files.check()
     predictions = read_predictions(comparison)
@@ -232,8 +242,9 @@ def recording(
             found, compared = files.read(number)
             own = judgement._replace(tracks=compared)
             plan = plan_recording(
-                found, settings, own, seed, n_sessions=recovery, predictions=predictions
-            )
+                found, settings, own, seed, n_sessions=recovery, predictions=predictions,
+                epochs=found.epochs if epochs is not None else None,
+            )  # fmt: skip
         for sentence in (*found.notes, *plan.session.notes):
             say(sentence)
         plans[safe_name(path.stem)] = plan

@@ -111,8 +111,8 @@ class Recording:
         Begin and end of each epoch in which the animal was on the track, in s; if there is none,
         it was there all the time.
     epochs : mapping of str to ndarray of float64, each of shape (n_intervals, 2)
-        Begin and end of the intervals of each label in the file, such as sleep before the run, in
-        s.
+        Begin and end of the intervals of each epoch, such as sleep before the run, in s: those
+        that were chosen, or else those of each label in the file.
     origin : mapping of str to str
         The origin of the data: the file, its digest and the animal, as far as known.
     notes : tuple of str

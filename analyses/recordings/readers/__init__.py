@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.recordings.readers.array_files import read_arrays
+from analyses.recordings.readers.epochs import with_epochs
 from analyses.recordings.readers.nwb_files import FIND_RIPPLES, Choices, read_nwb
 from analyses.recordings.readers.posteriors import (
     is_posterior,
@@ -45,6 +46,7 @@ def read_recording(
     position: str | None = None,
     units: str | None = None,
     channel: int | None = None,
+    epochs: str | None = None,
     most_unknown: float = 0.2,
 ) -> Recording:
     """Read a recording from a file or an object.
@@ -76,6 +78,10 @@ def read_recording(
     channel : int, optional
         For NWB, the channel of the field potential (from 0) in which ripples are detected; only
         this one is read. By default all are.
+    epochs : str, optional
+        The epochs in which replay is compared, by their times in s or by labels of the file, such
+        as ``"before=0:600,run=600:1500,after=NREM"``. A name may be given several times, for an
+        epoch in parts; place fields are estimated in `run`. By default nothing is compared.
     most_unknown : float, default 0.2
         The largest share of positions on the track that may be unknown.
 
@@ -115,9 +121,11 @@ def read_recording(
             "position, units and channel choose from an NWB file, but no file here is one: leave "
             "them out."
         )
-    found = _read(source, graph, wanted, bins, choices, most_unknown)
+    # Where the animal is off the track in some epochs, positions are checked after these are known.
+    allowed = most_unknown if epochs is None else 1.0
+    found = _read(source, graph, wanted, bins, choices, allowed)
     if session is not None:
-        found = _completed(found, _read(session, found.graph, wanted, None, choices, most_unknown))
+        found = _completed(found, _read(session, found.graph, wanted, None, choices, allowed))
     if isinstance(events, str) and events == _FIND:
         found = replace(found, events=None, field_potential=None)
     elif isinstance(events, str) and events == FIND_RIPPLES:
@@ -146,7 +154,8 @@ def read_recording(
         f"Track: {len(found.graph)} nodes, {n_edges} edge{'s' * (n_edges != 1)}, {length:.0f} cm"
         + (f", in {n_parts} separate parts." if n_parts > 1 else ".")
     )
-    return replace(found, notes=(*found.notes, note))
+    found = replace(found, notes=(*found.notes, note))
+    return found if epochs is None else with_epochs(found, epochs, most_unknown)
 
 
 def _is_nwb(source: object) -> bool:

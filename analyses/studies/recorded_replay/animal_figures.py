@@ -24,7 +24,7 @@ from replay.worlds.mdp import MDP
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Reader", "draw_accounts", "draw_events", "draw_kinds", "draw_paths"]
+__all__ = ["Reader", "draw_accounts", "draw_epochs", "draw_events", "draw_kinds", "draw_paths"]
 
 Reader = Callable[[str], pd.DataFrame]
 """Reads a table of an animal, given the name of its file."""
@@ -42,6 +42,14 @@ def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
         rate = float(chance["false_positive_rate"].iloc[0])
         known = f"Of events with randomised cells, {rate:.1%} pass the same tests."
     yield "kinds", recorded_kinds_figure(read("kinds.csv"), note=known)
+
+
+def draw_epochs(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
+    """Draw rates and shares of epochs, if there are any."""
+    from analyses.plots.recorded_epochs import recorded_epochs_figure
+
+    if inside(results.folder, "epochs.csv").exists():
+        yield "epochs", recorded_epochs_figure(read("epochs.csv"), read("epoch_blocks.csv"))
 
 
 def draw_accounts(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:

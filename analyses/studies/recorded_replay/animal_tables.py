@@ -19,11 +19,13 @@ from analyses.recordings.session import Session
 from analyses.recordings.significance.calibration import Calibration
 from analyses.recordings.significance.held_out import describe_held_out
 from analyses.recordings.significance.scoring import Scored
+from analyses.studies.recorded_replay.epochs import describe_epochs, epoch_tables
 from analyses.studies.recorded_replay.plan import RecordingPlan
 from analyses.studies.recorded_replay.predictions import beside_predictions
 from analyses.studies.recorded_replay.report import enough_sequences, write_report
 from analyses.studies.recorded_replay.results_nwb import write_nwb
 from analyses.studies.recorded_replay.statistics import recorded_statistics
+from analyses.tables import KINDS
 from replay.files import replacing
 
 __all__ = ["ANIMAL_COLUMNS", "STATE_SIZE", "STATISTIC_COLUMNS", "Analysed", "analyse"]
@@ -45,6 +47,15 @@ STATISTIC_COLUMNS = {
     "sources": Column("the studies that published these numbers", "", "if there are none"),
 }
 """Columns of tables of statistics that mean something else elsewhere."""
+
+_EPOCH_COLUMNS = {
+    "epoch": Column("its name"),
+    "n_blocks": Column("number of blocks of time, over which intervals are"),
+    "measure": Column("the name of a rate, a kind or a statistic"),
+    "label": Column("the same in words"),
+    "ci_low": Column("lower end of its 95 % interval over blocks", "", "with one block"),
+    "ci_high": Column("its upper end", "", "with one block"),
+}
 
 ANIMAL_COLUMNS = {
     "events.csv": Table.of(
@@ -177,6 +188,43 @@ ANIMAL_COLUMNS = {
             "rate": Column("the share of them that pass as replay"),
         },
     ),
+    "epochs.csv": Table.of(
+        "epoch and measure",
+        "animal? epoch n_blocks measure label n total value ci_low ci_high null",
+        {
+            **_EPOCH_COLUMNS,
+            "n": Column("number of events that are counted"),
+            "total": Column("what it is divided by: minutes for rates, else events"),
+            "value": Column("the rate or share, or the statistic"),
+            "null": Column("the value expected by chance", "", "if it is not known"),
+        },
+    ),
+    "epoch_differences.csv": Table.of(
+        "pair of epochs other than the run, and measure",
+        "animal? epoch other measure label value other_value difference ci_low ci_high p",
+        {
+            **_EPOCH_COLUMNS,
+            "other": Column("the epoch that is compared with it"),
+            "value": Column("that in the epoch", "", "without events"),
+            "other_value": Column("that in the other one", "", "without events"),
+            "difference": Column("the other less the epoch", "", "without events"),
+            "p": Column(
+                "that of a permutation of blocks", "", "with fewer than four blocks, or no events"
+            ),
+        },
+    ),
+    "epoch_blocks.csv": Table.of(
+        "block of time of an epoch",
+        "animal? epoch start_time end_time candidates replay reverse_episode forward_episode "
+        "novel_path ambiguous unexperienced by_chance?",
+        {
+            "epoch": _EPOCH_COLUMNS["epoch"],
+            "candidates": Column("number of candidate events that begin in it"),
+            "replay": Column("number of them that are replay"),
+            **{kind: Column("number of these of this kind") for kind in KINDS},
+            "by_chance": Column("number of candidate events that pass with randomised cells"),
+        },
+    ),
     "calibration.csv": Table.of(
         "recording",
         "animal? threshold false_positive_rate at_nominal n_events",
@@ -216,8 +264,12 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
     nwb_note = _write_nwb(plan, results.folder / f"replay{ending}.nwb", found)
     statistics = recorded_statistics([found], landmarks_of(plan))
     accounts = beside_predictions(enough_sequences(statistics), plan.predictions)
+    epochs = epoch_tables(found, plan.epochs, landmarks_of(plan), plan.seed)
     with replacing(results.folder / f"report{ending}.md") as beside:
-        write_report(beside, plan.session, found, choices, shares, statistics, accounts, nwb_note)
+        write_report(
+            beside, plan.session, found, choices, shares, statistics, accounts,
+            describe_epochs(epochs, len(found.events)), nwb_note,
+        )  # fmt: skip
     calibration = [] if found.calibration is None else [found.calibration]
     tables = {
         "events.csv": found.events,
@@ -235,6 +287,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         "chance.csv": scored.by_chance,
         "unordered.csv": found.unordered,
         "calibration.csv": pd.DataFrame(calibration, columns=Calibration._fields),
+        **epochs,
     }
     return Analysed(found, tables)
 

@@ -16,6 +16,9 @@
 ``accounts.csv``         the same beside the predictions of accounts of replay
 ``chance.csv``           the same events with randomised cells
 ``unordered.csv``        simulated events that represent places in no order, and how many pass
+``epochs.csv``           rates, shares and statistics in each epoch, if epochs are given
+``epoch_differences.csv``  tests of their differences
+``epoch_blocks.csv``     the blocks of time over which intervals and tests are
 ``calibration.csv``      the threshold, and the share of these events that pass it
 ``report.md``            all results as text, with the criteria, and their limits
 ``replay.nwb``           events, sequences and paths for other programs, if pynwb is installed
@@ -39,6 +42,7 @@ from analyses.recordings.significance.calibration import Calibration
 from analyses.recordings.significance.scoring import score_block
 from analyses.studies.recorded_replay.animal_figures import (
     draw_accounts,
+    draw_epochs,
     draw_events,
     draw_kinds,
     draw_paths,
@@ -109,6 +113,10 @@ def _kinds(results: Results) -> Iterator[tuple[str, Figure]]:
     return draw_kinds(results, results.read)
 
 
+def _epochs(results: Results) -> Iterator[tuple[str, Figure]]:
+    return draw_epochs(results, results.read)
+
+
 def _paths(results: Results) -> Iterator[tuple[str, Figure]]:
     return draw_paths(results, results.read)
 
@@ -127,7 +135,13 @@ STUDY = Study(
     plan=_usual_plan,
     make=_make,
     summarise=_summarise,
-    figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
+    figures={
+        "kinds": _kinds,
+        "epochs": _epochs,
+        "paths": _paths,
+        "events": _events,
+        "statistics": _accounts,
+    },
     columns=ANIMAL_COLUMNS,
     n_figures=lambda plan: 6,  # three of them are events
     show=_show,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.recordings.decoding.state_space_decoder import state_posterior
@@ -46,12 +47,15 @@ class RecordingPlan(NamedTuple):
         Seed of the shuffles and of these sessions.
     predictions : pandas.DataFrame
         Predictions of accounts.
+    epochs : mapping of str to ndarray of float64, each of shape (n_intervals, 2)
+        The epochs that are compared: begin and end of their intervals, in s.
     """
 
     session: Session
     n_sessions: int
     seed: int
     predictions: pd.DataFrame
+    epochs: Mapping[str, NDArray[np.float64]]
 
     def describe(self) -> dict[str, Any]:
         """Return the entries of the manifest."""
@@ -70,13 +74,14 @@ def plan_recording(
     *,
     n_sessions: int = N_SESSIONS,
     predictions: pd.DataFrame | None = None,
+    epochs: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> RecordingPlan:
     """Plan the analysis of a recording: estimate place fields, and find candidate events."""
     check_whole("seed", seed)
     check_whole("n_sessions", n_sessions)
     session = prepare(recording, settings, judgement)
     known = read_predictions() if predictions is None else predictions
-    return RecordingPlan(session, n_sessions, seed, known)
+    return RecordingPlan(session, n_sessions, seed, known, epochs or {})
 
 
 class Files(NamedTuple):
@@ -96,6 +101,8 @@ class Files(NamedTuple):
         The largest share of positions that may be missing.
     position, units, channel : str, str, int or None
         What is read of NWB files; see `analyses.recordings.readers.read_recording`.
+    epochs : str or None
+        The epochs that are compared, if any; see the same.
     """
 
     recordings: Sequence[Path]
@@ -108,6 +115,7 @@ class Files(NamedTuple):
     position: str | None = None
     units: str | None = None
     channel: int | None = None
+    epochs: str | None = None
 
     def check(self) -> None:
         """Check that files match, before any of them is read."""
@@ -136,7 +144,7 @@ class Files(NamedTuple):
             self.recordings[number], self.track, events=self.events, bins=self.bins,
             session=self.complements[number] if self.complements else None,
             position=self.position, units=self.units, channel=self.channel,
-            most_unknown=self.most_unknown,
+            epochs=self.epochs, most_unknown=self.most_unknown,
         )  # fmt: skip
         return found, find_tracks(found.graph, self.tracks)
 
@@ -146,6 +154,7 @@ def describe_data(plan: RecordingPlan) -> dict[str, Any]:
     return {
         "recording": {"name": plan.session.recording.name, **plan.session.recording.origin},
         "data": plan.session.recording.digest(),
+        "epochs": {name: each.tolist() for name, each in plan.epochs.items()},
     }
 
 

@@ -60,9 +60,10 @@ def write_report(
     shares: RecordedShares,
     statistics: pd.DataFrame,
     accounts: pd.DataFrame,
+    epochs: Sequence[str] = (),
     more: str = "",
 ) -> None:
-    """Write the report as Markdown."""
+    """Write the report as Markdown; `epochs` is its section on them."""
     recording, judgement = session.recording, session.judgement
     text = [
         f"# Replay in {recording.name}",
@@ -86,6 +87,7 @@ def write_report(
         "One choice at a time is changed: the size of states, the nodes where laps end, the least "
         "length of a sequence, its largest jump, and the share of randomised events that may pass.",
         _by_choice(choices),
+        *epochs,
         "## Statistics",
         "Statistics are of replay at rest and at the ends of laps. Those that need more than the "
         "track and the laps are missing, unless the track has the landmarks that they need, and so "

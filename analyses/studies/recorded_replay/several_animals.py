@@ -34,6 +34,7 @@ from analyses.recordings.significance.scoring import n_blocks, score_block
 from analyses.studies.recorded_replay.animal_figures import (
     Reader,
     draw_accounts,
+    draw_epochs,
     draw_events,
     draw_kinds,
     draw_paths,
@@ -264,6 +265,10 @@ def _kinds(results: Results) -> Iterator[tuple[str, Figure]]:
     return _of_animals(draw_kinds, results)
 
 
+def _epochs(results: Results) -> Iterator[tuple[str, Figure]]:
+    return _of_animals(draw_epochs, results)
+
+
 def _paths(results: Results) -> Iterator[tuple[str, Figure]]:
     return _of_animals(draw_paths, results)
 
@@ -282,7 +287,13 @@ STUDY = Study(
     plan=_usual_plan,
     make=_make,
     summarise=_summarise,
-    figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
+    figures={
+        "kinds": _kinds,
+        "epochs": _epochs,
+        "paths": _paths,
+        "events": _events,
+        "statistics": _accounts,
+    },
     columns={
         **ANIMAL_COLUMNS,
         "statistics_of_all.csv": Table.of(

@@ -1,0 +1,118 @@
+"""The epochs in which replay is compared: given as times, or as labels of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.recordings.readers.units import count_text
+from analyses.recordings.recording import Recording
+from analyses.recordings.settings import RUN
+from replay.checks import check_text, shown
+
+__all__ = ["with_epochs"]
+
+_EXAMPLE = "before=0:600,run=600:1500,after=1500:2400"
+
+
+def with_epochs(found: Recording, text: str, most_unknown: float) -> Recording:
+    """Choose epochs by a text such as ``before=0:600,run=maze,after=900:1500,after=1600:1900``.
+
+    The animal was on the track in the epoch `run`, if there is one. Epochs end where the recording
+    ends.
+    """
+    chosen: dict[str, list[NDArray[np.float64]]] = {}
+    for part in check_text("epochs", text).split(","):
+        name, _, where = part.partition("=")
+        name = name.strip()
+        if not name:
+            raise ValueError(f"epochs must be such as {_EXAMPLE}; got {shown(text)}.")
+        chosen.setdefault(name, []).append(_intervals(where.strip() or name, name, found))
+    epochs, notes = {}, []
+    first, last = _span(found)
+    for name, parts in chosen.items():
+        whole = np.concatenate(parts)
+        whole = whole[np.argsort(whole[:, 0], kind="stable")]
+        kept = np.clip(whole, first, last)
+        kept = kept[kept[:, 1] > kept[:, 0]]
+        if not len(kept):
+            raise ValueError(
+                f"The epoch {name!r} from {whole[0, 0]:.12g} to {whole[-1, 1]:.12g} s lies outside "
+                f"of {found.name}, which goes from {first:.12g} to {last:.12g} s. Give epochs in s "
+                "on its clock."
+            )
+        lost = float(np.diff(whole, axis=1).sum() - np.diff(kept, axis=1).sum())
+        if lost > 0.01 * np.diff(whole, axis=1).sum():
+            notes.append(
+                f"{lost:,.0f} s of the epoch {name!r} lie outside of the recording, and do not "
+                "count."
+            )
+        epochs[name] = kept
+    _check_apart(epochs)
+    run = epochs.get(RUN)
+    listed = ", ".join(
+        f"{name} ({np.diff(each, axis=1).sum():,.0f} s"
+        + (f" in {count_text(len(each), 'part')})" if len(each) > 1 else ")")
+        for name, each in epochs.items()
+    )
+    where = (
+        f"The animal ran on the track in the epoch {RUN!r}."
+        if run is not None
+        else f"None is named {RUN!r}, so the times on the track are those of the file."
+    )
+    return replace(
+        found,
+        epochs=epochs,
+        on_track=found.on_track if run is None else run,
+        most_unknown=most_unknown,
+        notes=(*found.notes, f"Epochs: {listed}. {where}", *notes),
+    )
+
+
+def _intervals(where: str, name: str, found: Recording) -> NDArray[np.float64]:
+    """Read ``begin:end`` in s, or look up a label of the file."""
+    if where in found.epochs:
+        return np.asarray(found.epochs[where], dtype=float)
+    begin, colon, end = where.partition(":")
+    if not colon:
+        known = ", ".join(map(repr, found.epochs)) or "none"
+        raise ValueError(
+            f"The epoch {name!r} must be begin:end in s, or a label of {found.name} (it has "
+            f"{known}); got {where!r}. For instance: {_EXAMPLE}."
+        )
+    try:
+        times = np.array([[float(begin), float(end)]])
+    except ValueError:
+        times = np.full((1, 2), np.nan)
+    if not np.isfinite(times).all() or times[0, 1] <= times[0, 0]:
+        raise ValueError(
+            f"The epoch {name!r} must begin before it ends, both in s, such as 0:600; got "
+            f"{where!r}."
+        )
+    return times
+
+
+def _span(found: Recording) -> tuple[float, float]:
+    """Find when the recording begins and ends."""
+    clocks = [found.time, *found.spikes]
+    if found.posterior is not None:
+        clocks.append(found.posterior.time)
+    if found.decoded is not None:
+        clocks.append(found.decoded["time"].to_numpy(dtype=float))
+    known = [each for each in clocks if len(each)]
+    return min(float(each.min()) for each in known), max(float(each.max()) for each in known)
+
+
+def _check_apart(epochs: Mapping[str, NDArray[np.float64]]) -> None:
+    """Check that no two intervals overlap, so that each event is counted once."""
+    rows = sorted((begin, end, name) for name, each in epochs.items() for begin, end in each)
+    for (_, end, one), (begin, _, other) in pairwise(rows):
+        if begin < end - 1e-9:
+            raise ValueError(
+                f"Epochs must not overlap, so that an event is in one: {one!r} lasts until "
+                f"{end:.12g} s, and {other!r} begins at {begin:.12g} s."
+            )

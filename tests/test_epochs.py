@@ -1,0 +1,155 @@
+"""Epochs of a recording: what is counted in each, and the test of a difference."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from analyses.recordings.kinds.epochs import compare_epochs, count_blocks, count_in_epochs
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.readers import read_recording
+
+EPOCHS = {"before": np.array([[0.0, 240.0]]), "after": np.array([[300.0, 420.0], [450.0, 570.0]])}
+
+
+def events_at(time, is_replay, kind="novel_path"):
+    table = pd.DataFrame({"start_time": np.sort(time), "is_replay": is_replay})
+    return table.assign(kind=[kind if each else None for each in is_replay])
+
+
+def blocks_of(counts, epoch, replay=None, seconds=60.0):
+    """Make blocks of one epoch with so many candidate events."""
+    n = len(counts)
+    table = pd.DataFrame({"epoch": epoch, "start_time": seconds * np.arange(n)})
+    table["end_time"] = table["start_time"] + seconds
+    table["candidates"] = counts
+    table["replay"] = counts if replay is None else replay
+    kinds = ("reverse_episode", "forward_episode", "novel_path", "ambiguous", "unexperienced")
+    return table.assign(**dict.fromkeys(kinds, 0))
+
+
+def test_events_are_counted_where_they_begin():
+    time = [0.0, 29.9, 30.0, 239.9, 240.0, 299.0, 300.0, 455.0, 569.9, 570.0]
+    is_replay = [True, False, True, True, True, True, False, True, True, True]
+    blocks = count_blocks(events_at(time, is_replay), EPOCHS)
+    assert (blocks["end_time"] - blocks["start_time"]).tolist() == [30.0] * 16
+    assert blocks["candidates"].tolist() == [2, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1]
+    assert blocks["replay"].tolist() == [1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1]
+    found = count_in_epochs(blocks).set_index(["epoch", "measure"])
+    assert found.loc[("before", "candidates_per_minute"), "value"] == 1.0
+    assert found.loc[("after", "replay_per_minute"), ["n", "total", "value"]].tolist() == [
+        2,
+        4,
+        0.5,
+    ]
+    assert found.loc[("after", "replay_share"), "value"] == pytest.approx(2 / 3)
+    assert found.loc[("before", "novel_path"), ["n", "total", "value"]].tolist() == [3, 3, 1.0]
+
+
+def test_even_blocks_give_the_intervals_of_independent_events():
+    """With many blocks, Student's t is normal; blocks that vary less make nothing narrower."""
+    found = count_in_epochs(blocks_of([2] * 4000, "after", [1] * 4000)).set_index("measure")
+    low, high = found.loc["candidates_per_minute", ["ci_low", "ci_high"]]
+    exact = stats.chi2.ppf([0.025, 0.975], [16000, 16002]) / 2 / 4000
+    assert [low, high] == pytest.approx(exact, rel=1e-4)
+    share = stats.binomtest(4000, 8000).proportion_ci(method="wilson")
+    assert found.loc["replay_share", ["ci_low", "ci_high"]].tolist() == pytest.approx(
+        [share.low, share.high], rel=1e-4
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=12))
+def test_intervals_hold_their_value(counts):
+    replay = [min(pair) for pair in counts]
+    found = count_in_epochs(blocks_of([max(pair) for pair in counts], "after", replay))
+    known = found[found["ci_low"].notna()]
+    assert (known["ci_low"] <= known["value"] + 1e-12).all()
+    assert (known["ci_high"] >= known["value"] - 1e-12).all()
+    assert len(known) or len(counts) == 1 or not sum(map(max, counts))
+    if len(counts) > 1:  # no event says little about the rate: the interval is not empty
+        assert known["ci_high"].gt(0).all()
+
+
+def test_the_test_is_the_permutation_test_of_scipy():
+    one, other = [1, 0, 2, 1, 0], [3, 1, 4, 2]
+    blocks = pd.concat([blocks_of(one, "before"), blocks_of(other, "after")], ignore_index=True)
+    found = compare_epochs(blocks).set_index("measure").loc["candidates_per_minute", "p"]
+
+    def welch(a, b):
+        return abs(np.mean(b) - np.mean(a)) / np.sqrt(
+            np.var(a, ddof=1) / len(a) + np.var(b, ddof=1) / len(b)
+        )
+
+    exact = stats.permutation_test((one, other), welch, alternative="greater", n_resamples=np.inf)
+    assert found == pytest.approx(exact.pvalue, abs=0.015)
+
+
+def test_a_run_is_not_compared_and_few_blocks_are_not_tested():
+    counts = {"run": [1] * 5, "one": [0, 1, 2], "two": [5, 6, 4, 5], "three": [9, 8, 7, 9]}
+    parts = [blocks_of(each, name) for name, each in counts.items()]
+    found = compare_epochs(pd.concat(parts, ignore_index=True))
+    pairs = found[["epoch", "other"]].drop_duplicates().to_numpy().tolist()
+    assert pairs == [["one", "two"], ["one", "three"], ["two", "three"]]
+    p = found.set_index(["epoch", "other", "measure"])["p"]
+    assert np.isnan(p["one", "two", "replay_per_minute"])
+    assert p["two", "three", "replay_per_minute"] < 0.05
+    assert np.isnan(p["two", "three", "novel_path"])
+
+
+def test_bursts_do_not_make_a_difference():
+    """Events that come in groups pass a test that counts them one by one, and not this one."""
+    rng = np.random.default_rng(3)
+    blockwise, one_by_one = [], []
+    for _ in range(60):
+        counts = 6 * rng.poisson(0.5, (2, 10))
+        blocks = [blocks_of(each, name) for each, name in zip(counts, "ab", strict=True)]
+        table = compare_epochs(pd.concat(blocks, ignore_index=True)).set_index("measure")
+        blockwise.append(table.loc["candidates_per_minute", "p"])
+        n = counts.sum(axis=1)
+        one_by_one.append(stats.binomtest(int(n[0]), int(n.sum())).pvalue)
+    assert np.mean(np.array(one_by_one) < 0.05) > 0.3
+    assert np.mean(np.array(blockwise) < 0.05) < 0.15
+
+
+@pytest.fixture(scope="module")
+def recording():
+    found = simulated_recording(6)
+    return replace(found, epochs={"sleep": np.array([[10.0, 12.0]])})
+
+
+def test_epochs_are_times_or_labels(recording):
+    last = recording.time[-1]
+    found = read_recording(recording, epochs=f"before=0:3,run=20:{last + 99:g},nap=sleep")
+    assert found.epochs["before"].tolist() == [[0.0, 3.0]]
+    assert found.epochs["nap"].tolist() == [[10.0, 12.0]]
+    assert found.on_track.tolist() == found.epochs["run"].tolist()
+    assert found.on_track[0, 1] <= max(last, max(each[-1] for each in recording.spikes))
+    assert "s of the epoch 'run' lie outside of the recording" in " ".join(found.notes)
+    parts = read_recording(recording, epochs="run=9:20,run=0:5").epochs["run"]
+    assert parts.tolist() == [[0.0, 5.0], [9.0, 20.0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "epochs must be such as before=0:600"),
+        ("=0:5", "epochs must be such as before=0:600"),
+        ("before", "or a label of a simulated animal (it has 'sleep'); got 'before'"),
+        ("before=0-5", "must be begin:end in s"),
+        ("before=5:0", "must begin before it ends, both in s, such as 0:600; got '5:0'"),
+        ("before=nan:5", "must begin before it ends"),
+        ("before=0:x", "must begin before it ends"),
+        ("late=1e6:2e6", "'late' from 1000000 to 2000000 s lies outside of a simulated animal"),
+        ("a=0:5,b=4:9", "'a' lasts until 5 s, and 'b' begins at 4 s"),
+        ("a=0:5,a=4:9", "Epochs must not overlap"),
+        ("run=0.001:0.002", "has no position from 0.001 to 0.002 s"),
+    ],
+)
+def test_wrong_epochs_are_refused_in_a_sentence(recording, text, said):
+    with pytest.raises(ValueError, match=r"epoch|Epochs|position") as caught:
+        read_recording(recording, epochs=text)
+    assert said in str(caught.value)
