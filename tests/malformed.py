@@ -227,7 +227,7 @@ def _mutated_table(table, pick):
     place, row = pick(len(changed.columns)), pick(len(changed))
     name = changed.columns[place]
     if how == 0:
-        return changed.drop(columns=name)
+        return changed.drop(columns=[name])
     if how == 1:
         return changed.drop(index=changed.index[row])
     if how == 2:
@@ -243,7 +243,7 @@ def _mutated_table(table, pick):
     if how == 7:
         kinds = ["str", "object", "category", "string", "complex", "float", "bool"]
         kind = _any_of(kinds, pick)
-        with suppress(TypeError, ValueError):
+        with suppress(TypeError, ValueError, OverflowError, Warning):
             return changed.assign(**{str(name): changed[name].astype(kind)})
         return changed.iloc[1:]
     if how == 8:

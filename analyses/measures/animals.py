@@ -125,6 +125,8 @@ def replays_by_jump(
     least = [Detection(2 if of_chains else 3, largest_jump=jump) for jump in largest_jumps]
     for each in least:
         each.check()
+    if not hasattr(task, "world"):
+        raise TypeError(f"task must be a Task, got {shown(task)}.")
     track = Track.of(graph_of_task(task))
     known: dict[int, LapArrays] = {}
     animals: list[int] = []

@@ -18,7 +18,7 @@ from scipy.stats import binom
 
 from analyses.intervals import mean_interval
 from analyses.measures import STATISTICS
-from replay.checks import check_column, check_table, typed
+from replay.checks import check_column, check_list, check_table, typed
 
 __all__ = ["chance_above", "over_animals"]
 
@@ -80,10 +80,16 @@ def over_animals(
        value  null     p  n_animals  n_chains
     0   0.55   0.2  0.44          2        40
     """
-    by = list(by)
-    rows = check_table(per_animal, [*by, "statistic", "value", "null", "n"], "per_animal")
-    for column in ("value", "null", "n"):
-        check_column(rows, column, "per_animal", kind="number", missing=True)
+    by = list(check_list("by", by))
+    if not by:
+        raise ValueError("by must name at least one column, such as 'statistic'.")
+    table = check_table(per_animal, [*by, "statistic", "value", "null", "n"], "per_animal")
+    rows = table.assign(
+        **{
+            column: check_column(table, column, "per_animal", kind="number", missing=True)
+            for column in ("value", "null", "n")
+        }
+    )
     difference = (rows["value"] - rows["null"]).to_numpy()
     above, below = difference > _EQUAL, difference < -_EQUAL
     shares = [name for name, statistic in STATISTICS.items() if statistic.is_share]

@@ -72,7 +72,7 @@ def plot_bounded_memory(
     >>> plot_bounded_memory(table).lines[-1].get_xdata().tolist()
     [5.0, 9.0]
     """
-    check_table(table, _COLUMNS, "bounded_memory")
+    check_table(table, _COLUMNS, "bounded_memory", empty=False)
     if "experiment" in table and len(table["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; bounded_memory_figure draws several.")
     is_new = ax is None

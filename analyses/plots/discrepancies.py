@@ -290,7 +290,7 @@ def plot_discrepancy_curves(
     is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     for name, table, line in (("published", published, "--"), ("changed", changed, "-")):
-        check_table(table, columns, name)
+        check_table(table, columns, name, empty=False)
         for column in columns[1:]:
             check_column(table, column, name, kind="number", missing=True)
         looks = {

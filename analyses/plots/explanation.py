@@ -67,7 +67,7 @@ def explanation_figure(
     ['Probability', 'Share of the ceiling']
     """
     needed = ["animal", "account", "is_control", "probability", "misfit", "share_of_ceiling"]
-    check_table(probabilities, needed, "probabilities")
+    check_table(probabilities, needed, "probabilities", empty=False)
     check_table(verdicts, ["animal", "n_sequences"], "verdicts")
     means = probabilities.groupby("account", sort=False)["probability"].mean()
     order = means.sort_values(ascending=False, kind="stable").index[:_MOST_ROWS].tolist()

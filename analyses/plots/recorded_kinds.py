@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from analyses.plots.grids import add_note
 from analyses.plots.style import COLUMN_WIDTH, INCH, label, new_axes, new_figure, styled
 from analyses.tables import KINDS
-from replay.checks import check_table, shown
+from replay.checks import check_column, check_table, shown
 
 __all__ = ["plot_recorded_kinds", "recorded_kinds_figure"]
 
@@ -53,6 +53,7 @@ def plot_recorded_kinds(
     ['15 cm']
     """
     table = check_table(kinds, ["state_size", "kind", "share", "ci_low", "ci_high"], "kinds")
+    check_column(table, "state_size", "kinds", kind="number")
     twice = table[table.duplicated(["state_size", "kind"])]
     if len(twice):
         raise ValueError(

@@ -88,7 +88,7 @@ def plot_replay_kinds(
     >>> [float(bar.get_width()) for bar in plot_replay_kinds(table).patches]
     [0.75, 0.25]
     """
-    check_table(replay_kinds, ["learner", "kind", "count", "share"], "replay_kinds")
+    check_table(replay_kinds, ["learner", "kind", "count", "share"], "replay_kinds", empty=False)
     if replay_kinds.duplicated(["learner", "kind"]).any():
         raise ValueError(
             "A learner has several rows of one kind: choose one experiment and one kind of "

@@ -33,7 +33,7 @@ from analyses.recordings.fields.running import Running, running, running_bins, r
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.recording import Recording
 from analyses.recordings.settings import Settings
-from replay.checks import check_number, known_arguments
+from replay.checks import check_number, known_arguments, shown
 
 __all__ = ["Session", "prepare"]
 
@@ -136,6 +136,8 @@ def prepare(
         If the recording has nothing to decode, no event, no running, or fewer than two cells with a
         place field; or if a criterion does not suit it.
     """
+    if not isinstance(settings, Settings):
+        raise TypeError(f"settings must be Settings(...), got {shown(settings)}.")
     check_judgement(judgement)
     check_data(judgement, recording)
     if recording.graph is None:

@@ -120,6 +120,8 @@ def _contains(value: Any, origin: type[Any], inner: tuple[Any, ...]) -> bool:
         keys, values = inner if len(inner) == 2 else (Any, Any)
         return all(_fits(key, keys) and _fits(each, values) for key, each in value.items())
     if issubclass(origin, Sequence | Collection | Iterable) and not issubclass(origin, Mapping):
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            return False
         if isinstance(value, str) or not isinstance(value, (origin, *_LISTS)):
             return isinstance(value, str) and str in inner and origin is not list
         if (

@@ -124,7 +124,7 @@ def without_edges(graph: nx.Graph, closed: Iterable[tuple[str, str]]) -> nx.Grap
     [('a', 'b')]
     """
     remaining = graph.copy()
-    remaining.remove_edges_from(closed)
+    remaining.remove_edges_from(_pairs("closed", closed))
     return remaining
 
 
@@ -147,11 +147,16 @@ def both_directions(edges: Iterable[Iterable[str]]) -> tuple[tuple[str, str], ..
     >>> both_directions([("a", "b")])
     (('a', 'b'), ('b', 'a'))
     """
-    pairs = [check_list("each edge", edge) for edge in check_list("edges", edges)]
+    pairs = _pairs("edges", edges)
+    return tuple(move for here, there in pairs for move in ((here, there), (there, here)))
+
+
+def _pairs(name: str, edges: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
+    pairs = [check_list("each edge", edge) for edge in check_list(name, edges)]
     for edge in pairs:
         if len(edge) != 2:
-            raise ValueError(f"edges must list pairs of nodes, got {shown(edge)}.")
-    return tuple(move for here, there in pairs for move in ((here, there), (there, here)))
+            raise ValueError(f"{name} must list pairs of nodes, got {shown(edge)}.")
+    return pairs
 
 
 def _check_ends(graph: nx.Graph, *nodes: str) -> None:

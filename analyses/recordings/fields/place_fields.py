@@ -65,6 +65,7 @@ def place_fields(
     """
     seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
     width = check_number("smoothing", smoothing, at_least=0.0)
+    lowest = check_number("lowest_rate", lowest_rate, at_least=0.0)
     bins, n_spikes = np.asarray(position_bins), np.asarray(counts)
     if bins.ndim != 1 or n_spikes.ndim != 2 or len(bins) != len(n_spikes):
         raise ValueError(
@@ -93,4 +94,4 @@ def place_fields(
             f"The animal was never near bin {empty} of the track, at ({x:.0f}, {y:.0f}) cm, so "
             "rates are unknown there: leave that corridor out of the graph, or smooth more."
         )
-    return np.maximum(spikes / time, lowest_rate)
+    return np.maximum(spikes / time, lowest)

@@ -144,7 +144,7 @@ def observe(
     (20, True)
     """
     velocity = check_number("speed", speed, at_least=1e-6, hint="It is in cm/s.")
-    factor = check_number("gain", gain, at_least=0.0)
+    factor = check_number("gain", gain, at_least=0.0, at_most=1e4)
     running = check_number("running_speed", running_speed, at_least=1e-6, hint="It is in cm/s.")
     cell_rng, rng = (
         np.random.default_rng(child)

@@ -361,10 +361,7 @@ def along_track(
     values = check_array(
         probability, f"The posterior of {name}", kind="number", missing=True, n_dims=2
     )
-    try:
-        place = np.asarray(linear, dtype=float)
-    except (TypeError, ValueError):
-        place = np.empty(0)
+    place = check_array(linear, f"The places of {name} in cm", kind="number")
     if values.shape != (len(when), len(place)):
         hint = " It is transposed." if values.shape == (len(place), len(when)) else ""
         raise ValueError(

@@ -144,7 +144,7 @@ def draw_track(graph: nx.Graph) -> dict[str, Any]:
     >>> draw_track(read_track(drawn))["edges"]
     [[0, 1]]
     """
-    number = {node: place for place, node in enumerate(graph)}
+    number = {node: place for place, node in enumerate(read_track(graph))}
     track = cut_track(graph, bin_size=10.0)
     laid_out = {
         "linear_edge_order": track.edge_order.tolist(),
@@ -207,7 +207,7 @@ def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np
     >>> linear_to_plane(read_track(drawn), [4.0, 12.0, 17.0], "bins").tolist()
     [[4.0, 0.0], [nan, nan], [10.0, 2.0]]
     """
-    order = graph.graph.get("edge_order")
+    order = read_track(graph).graph.get("edge_order")
     if order is None and graph.number_of_edges() == 1:
         order = list(graph.edges)
     if order is None:

@@ -28,6 +28,7 @@ from analyses.recordings.recovery.confusion import MISSED, NOISE, confusion_matr
 from analyses.recordings.recovery.recover import _BY
 from replay.checks import (
     check_array,
+    check_column,
     check_number,
     check_table,
     check_whole,
@@ -87,7 +88,7 @@ def correct_shares(
 def _check_found(found: pd.Series) -> None:
     if not isinstance(found, pd.Series):
         raise TypeError(f"found must be a pandas.Series by kind; got {type(found).__name__}.")
-    check_array(found.to_numpy(), "found", kind="number", at_least=0)
+    check_array(found.to_numpy(), "found", kind="number", at_least=0, at_most=1e9)
 
 
 def unfold(
@@ -165,7 +166,7 @@ def estimate_shares(
     """
     truths, seen = truths_and_found(recovered, what)
     _check_found(found)
-    check_table(recovered, ["seed"], "recovered")
+    check_column(check_table(recovered, ["seed"], "recovered"), "seed", "recovered", kind="whole")
     mixed = [name for name in _BY if name in recovered and len(recovered[name].unique()) > 1]
     if mixed:
         raise ValueError(

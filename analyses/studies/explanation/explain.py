@@ -39,7 +39,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.studies.explanation.report import VERDICTS, write_explanation
-from replay.checks import check_number, check_whole, known_arguments, shown
+from replay.checks import check_list, check_number, check_text, check_whole, known_arguments, shown
 from replay.files import replacing
 from replay.jit import compiling_seconds
 
@@ -239,7 +239,12 @@ def named_accounts(accounts: Iterable[str] | Mapping[str, Account] | None) -> di
             if not isinstance(account, Account):
                 raise TypeError(f"The account {name!r} must be an Account, got {shown(account)}.")
     else:
-        chosen = {name: find_account(name) for name in dict.fromkeys(accounts)}
+        chosen = {
+            name: find_account(name)
+            for name in (
+                check_text("each account", each) for each in check_list("accounts", accounts)
+            )
+        }
     if len(chosen) < 2:
         raise ValueError("Give at least two accounts: an account is probable only beside others.")
     return chosen
