@@ -147,6 +147,8 @@ def check_file(path: str | os.PathLike[str]) -> Path:
         raise FileNotFoundError(f"There is no file {path}.") from None
     except OSError as error:  # links in a circle, say
         raise type(error)(f"{path} cannot be opened: {error.strerror}.") from None
+    except ValueError as error:  # a null byte, or a letter that no file system has
+        raise ValueError(f"{str(path)!r} is no name of a file: {error}.") from None
     _check_kind(path, found)
     return path
 
