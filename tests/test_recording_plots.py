@@ -93,7 +93,8 @@ def test_a_path_is_dotted_where_a_junction_is_drawn_twice(ax):
     (across,) = dotted.get_segments()
     np.testing.assert_allclose(across[:, 1], line.centre[[stem[-1], far[0]]])
     figure = posterior_figure(uniform, track, path=path)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [dotted.get_label()]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == [dotted.get_label(), "Begin", "End"]
     assert not posterior_figure(uniform, track).legends
 
 
@@ -118,6 +119,30 @@ def test_movements_are_stacked(ax):
         "Fragmented",
     ]
     assert heights[:2] == [1, 1]
+
+
+@pytest.mark.parametrize("width", [COLUMN_WIDTH, FULL_WIDTH])
+def test_an_event_to_check_by_eye_is_on_one_axis_of_time(width, assert_legible):
+    track = cut_track(make_linear_track(100.0), 5.0)
+    time = 7.0 + np.linspace(0, 0.15, 76)
+    traces = pd.DataFrame({"time": time, "multiunit_rate": 2000.0, "field_potential": np.nan,
+                           "speed": 1.0, "x": 40.0, "y": 0.0})  # fmt: skip
+    rates, spikes = np.eye(20), [[7.0 + 0.007 * cell] for cell in range(20)]
+    path = np.repeat(np.arange(15), 2)
+    given = {"start": 7.0, "spikes": spikes, "rates": rates, "path": path, "traces": traces}
+    figure = posterior_figure(np.full((30, 3, 20), 1 / 60), track, **given, width_cm=width)
+    assert_legible(figure)
+    *timed, chart, _ = figure.axes  # the last is the colour bar
+    assert [ax.get_ylabel().split("\n")[0] for ax in timed] == [
+        "20 cells", "Place (nodes of the track)", "Probability", "All cells", "Speed",
+    ]  # fmt: skip
+    assert {ax.get_xlim() for ax in timed} == {(0.0, 150.0)}
+    rate, speed = (ax.lines[0].get_xydata() for ax in timed[3:])
+    assert rate[:, 1].tolist() == [2.0] * 76
+    assert speed[[0, -1], 0] == pytest.approx([0.0, 150.0])
+    assert timed[-1].get_ylim() == (0.0, 5.0)
+    assert chart.collections[-1].get_offsets().tolist() == [[40.0, 0.0]]
+    assert chart.collections[2].get_offsets().tolist() == track.position[path].tolist()
 
 
 @pytest.mark.parametrize("width", [COLUMN_WIDTH, FULL_WIDTH])

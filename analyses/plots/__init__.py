@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from analyses.plots.changes import changes_figure as changes_figure
     from analyses.plots.changes import plot_change_rates as plot_change_rates
     from analyses.plots.changes import plot_change_replay as plot_change_replay
+    from analyses.plots.decoded_event import plot_event_path as plot_event_path
     from analyses.plots.decoded_event import plot_movements as plot_movements
     from analyses.plots.decoded_event import plot_posterior as plot_posterior
     from analyses.plots.decoded_event import plot_spikes as plot_spikes
@@ -71,6 +72,9 @@ if TYPE_CHECKING:
     from analyses.plots.parity import plot_contrast as plot_contrast
     from analyses.plots.parity import plot_parity as plot_parity
     from analyses.plots.pause import animate_pause as animate_pause
+    from analyses.plots.recorded_epochs import plot_epoch_blocks as plot_epoch_blocks
+    from analyses.plots.recorded_epochs import plot_epochs as plot_epochs
+    from analyses.plots.recorded_epochs import recorded_epochs_figure as recorded_epochs_figure
     from analyses.plots.recorded_kinds import plot_recorded_kinds as plot_recorded_kinds
     from analyses.plots.recorded_kinds import recorded_kinds_figure as recorded_kinds_figure
     from analyses.plots.recorded_statistics import plot_beside_accounts as plot_beside_accounts

@@ -1,16 +1,18 @@
-"""Decoded events: spikes, the posterior along the track, and the kinds of movement."""
+"""Decoded events: spikes, the posterior along the track, and what was measured beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.plots.grids import add_legend
+from analyses.plots.mdps import bar_length, draw_scale_bar
 from analyses.plots.style import (
     COLUMN_WIDTH,
     INCH,
@@ -21,9 +23,10 @@ from analyses.plots.style import (
 )
 from analyses.recordings.binned_track import BinnedTrack
 from analyses.recordings.linearised_track import LinearisedTrack, linearise
-from replay.checks import check_array, check_number
+from replay.checks import check_array, check_number, check_table
 
-__all__ = ["plot_movements", "plot_posterior", "plot_spikes", "posterior_figure"]
+__all__ = ["plot_event_path", "plot_movements", "plot_posterior", "plot_spikes"]
+__all__ += ["posterior_figure"]
 
 _POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#d55e00"
 # In the order of the posterior of the state-space decoder.
@@ -37,6 +40,23 @@ _JUNCTION: Look = {
 }  # fmt: skip
 _FEW_NODES, _LONG_NAME = 12, 6
 _GAP_COLOUR = "0.8"
+_TRACES = {  # column -> label of its panel
+    "multiunit_rate": "All cells\n(kHz)",
+    "field_potential": "Field\npotential",
+    "speed": "Speed\n(cm/s)",
+}
+_SLOW = 5.0  # cm/s: the axis of speeds reaches so far at least, so that rest looks like rest
+_TIME_COLOURS, _CORRIDOR = "viridis", "0.9"
+_BEGIN, _END = "#440154", "#fde725"  # the ends of these colours
+_ENDS: list[Look] = [
+    {"label": "Begin", "color": _BEGIN, "marker": "o", "linestyle": "none"},
+    {"label": "End", "color": _END, "marker": "o", "linestyle": "none"},
+]
+_ANIMAL: Look = {
+    "label": "The animal", "color": "black", "marker": "s", "linestyle": "none",
+    "markerfacecolor": "none",
+}  # fmt: skip
+_HIGHEST_MAP = 1.8  # inches
 
 
 @styled
@@ -302,6 +322,73 @@ def plot_movements(
 
 
 @styled
+def plot_event_path(
+    path: ArrayLike,
+    track: BinnedTrack,
+    ax: Axes | None = None,
+    *,
+    animal: ArrayLike | None = None,
+    width_cm: float = COLUMN_WIDTH,
+) -> Axes:
+    """Draw the decoded path of an event on the track, coloured by time.
+
+    Parameters
+    ----------
+    path : array_like of int, shape (n_time,)
+        The bin of the decoded path in each time bin.
+    track : BinnedTrack
+        The track and its bins.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw, in cm; by default a new figure.
+    animal : array_like of float, shape (2,), optional
+        Where the animal was, drawn as a square.
+    width_cm : float, default 8.5
+        Width of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`. The path is dark at the beginning of the event, and light at its end.
+
+    Raises
+    ------
+    ValueError
+        If the path is not one of bins of the track.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = cut_track(make_linear_track(100.0), 5.0)
+    >>> len(plot_event_path(np.arange(20), track, animal=[0.0, 0.0]).collections)
+    4
+    """
+    bins = check_array(path, "path", kind="whole", at_least=0, at_most=track.n_bins - 1)
+    if not len(bins):
+        raise ValueError("path must have at least one time bin.")
+    ax = new_axes(width_cm) if ax is None else ax
+    corridors = list(track.node_position[track.edges])
+    ax.add_collection(
+        LineCollection(corridors, colors=_CORRIDOR, linewidths=9, capstyle="round", zorder=0)
+    )
+    places = track.position[bins]
+    moments = np.arange(len(bins))
+    steps = np.stack([places[:-1], places[1:]], axis=1)
+    lines = LineCollection(list(steps), cmap=_TIME_COLOURS, linewidths=1.2, zorder=2)
+    lines.set_array(moments[:-1])
+    ax.add_collection(lines)
+    x, y = places.T
+    ax.scatter(x, y, c=moments, cmap=_TIME_COLOURS, s=9, linewidths=0, zorder=3)
+    if animal is not None:
+        x, y = check_array(animal, "animal", kind="number", missing=True)
+        ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=4)
+    low, high = track.node_position.min(axis=0) - 8, track.node_position.max(axis=0) + 8
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    ax.set_axis_off()
+    return ax
+
+
+@styled
 def posterior_figure(
     posterior: ArrayLike,
     track: BinnedTrack,
@@ -311,10 +398,14 @@ def posterior_figure(
     spikes: Sequence[ArrayLike] | None = None,
     rates: ArrayLike | None = None,
     path: ArrayLike | None = None,
+    traces: pd.DataFrame | None = None,
     title: str = "",
     width_cm: float = COLUMN_WIDTH,
 ) -> Figure:
-    """Make the figure of a decoded event: spikes, places, and kinds of movement.
+    """Make the figure of a decoded event, so that it can be checked by eye.
+
+    On one axis of time: spikes, places, kinds of movement and what was measured; below, the decoded
+    path on the map.
 
     Parameters
     ----------
@@ -332,7 +423,11 @@ def posterior_figure(
     rates : array_like of float, shape (n_cells, n_bins), optional
         Place fields; required with `spikes`.
     path : array_like of int, shape (n_time,), optional
-        The bin of the decoded path in each time bin.
+        The bin of the decoded path in each time bin; without it, there is no map.
+    traces : pandas.DataFrame, optional
+        What was measured: `time` (s), and any of `multiunit_rate` (Hz), `field_potential`, `speed`
+        (cm/s), and the animal's position `x` and `y` (cm), as in ``traces.parquet`` of
+        ``replay recording``.
     title : str, default ""
         A title above the figure.
     width_cm : float, default 8.5
@@ -364,11 +459,20 @@ def posterior_figure(
         parts = {"spikes": 1.1, **parts}
     if np.ndim(posterior) == 3:
         parts["movements"] = 0.55
-    figure = new_figure(width_cm / INCH, 0.45 + 0.9 * sum(parts.values()))
-    panels = figure.subplots(
-        len(parts), squeeze=False, sharex=True, height_ratios=[*parts.values()]
-    )
-    axes = dict(zip(parts, panels.ravel().tolist(), strict=True))
+    measured = {} if traces is None else _measured(traces)
+    shown: list[Look] = []
+    parts |= dict.fromkeys(measured, 0.55)
+    heights = [0.9 * each for each in parts.values()]
+    if path is not None:
+        low, high = track.node_position.min(axis=0) - 8, track.node_position.max(axis=0) + 8
+        width, height = high - low
+        heights.append(min(_HIGHEST_MAP, 0.85 * width_cm / INCH * height / width))
+    figure = new_figure(width_cm / INCH, 0.45 + sum(heights))
+    panels = figure.subplots(len(heights), squeeze=False, height_ratios=heights).ravel().tolist()
+    axes: dict[str, Axes] = dict(zip(parts, panels, strict=False))
+    timed = [*axes.values()]
+    for ax in timed[1:]:
+        ax.sharex(timed[0])
     if spikes is not None and rates is not None:
         plot_spikes(spikes, rates, track, axes["spikes"], start=start, end=start + n_time * dt)
     plot_posterior(posterior, track, axes["places"], dt=dt, path=path)
@@ -379,13 +483,42 @@ def posterior_figure(
     bar.outline.set_linewidth(0.4)
     if "movements" in parts:
         plot_movements(posterior, axes["movements"], dt=dt)
-        axes["places"].set_xlabel("")
+    for name, (time, values) in measured.items():
+        axes[name].plot(1000 * (time - start), values, color="black", linewidth=0.7)
+        axes[name].set_ylabel(_TRACES[name])
+        if name != "field_potential":
+            axes[name].set_ylim(0, max(np.nanmax(values), _SLOW if name == "speed" else 1e-3))
+    for ax in timed[:-1]:
+        ax.set_xlabel("")
+        ax.tick_params(labelbottom=False)
+    timed[-1].set_xlabel("Time in the event (ms)")
+    timed[0].set_xlim(0, 1000 * n_time * dt)
+    if path is not None:
+        animal = None
+        if traces is not None and {"x", "y"} <= set(traces):
+            animal = traces[["x", "y"]].mean().to_numpy(dtype=float)
+        plot_event_path(path, track, panels[-1], animal=animal)
+        draw_scale_bar(panels[-1], bar_length(float(width)))
+        shown += _ENDS if animal is None else [*_ENDS, _ANIMAL]
     looks = list(_MOVEMENT_LOOKS.values()) if "movements" in parts else []
     if any(each.get_label() == _JUNCTION["label"] for each in axes["places"].collections):
         looks.append(_JUNCTION)
+    looks += shown
     if looks:
         add_legend(figure, looks, 3)
     if title:
-        panels[0, 0].set_title(title)
-    figure.align_ylabels(panels)
+        panels[0].set_title(title)
+    figure.align_ylabels(timed)
     return figure
+
+
+def _measured(traces: pd.DataFrame) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return times and values of each trace that has any."""
+    table = check_table(traces, ["time"], "traces")
+    time = table["time"].to_numpy(dtype=float)
+    found = {}
+    for name in _TRACES:
+        if name in table and table[name].notna().any():
+            values = table[name].to_numpy(dtype=float)
+            found[name] = (time, values / 1000 if name == "multiunit_rate" else values)
+    return found

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from analyses.plots.grids import add_legend, letter_panels
-from analyses.plots.mdps import draw_scale_bar
+from analyses.plots.mdps import bar_length, draw_scale_bar
 from analyses.plots.style import (
     COLUMN_WIDTH,
     INCH,
@@ -29,7 +29,6 @@ __all__ = ["decoded_path_figure", "plot_decoded_path"]
 
 _CORRIDOR = "0.9"
 _PIECE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-_BARS = (5, 10, 20, 50, 100, 200)
 _HIGHEST = 2.4  # inches, of a panel
 
 
@@ -177,7 +176,7 @@ def decoded_path_figure(
         ax.legend(
             loc="upper left", bbox_to_anchor=(0.3, 0), handlelength=1, borderpad=0.1, fontsize=6
         )
-    draw_scale_bar(axes[0], max(each for each in _BARS if each <= max(extent[0] / 4, _BARS[0])))
+    draw_scale_bar(axes[0], bar_length(extent[0]))
     if len(sequences) > 1:
         letter_panels(list(axes[: len(sequences)]))
     n_pieces = max(len(ax.get_legend().get_texts()) for ax in axes[: len(sequences)])

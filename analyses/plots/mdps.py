@@ -33,6 +33,7 @@ from replay.worlds.mazes import barriers, layout
 from replay.worlds.mdp import MDP
 
 __all__ = [
+    "bar_length",
     "draw_ends",
     "draw_scale_bar",
     "mark_cut_edges",
@@ -44,6 +45,7 @@ __all__ = [
 
 _WALL, _PALE_WALL = "0.55", "0.85"
 _CORRIDOR: Look = {"linewidths": 7, "color": "0.9", "capstyle": "round"}
+_BARS = (5, 10, 20, 50, 100, 200)  # cm
 _BARRIER = 0.2  # thickness, in cells
 _START_COLOUR = "#d55e00"
 _MARKS: tuple[Look, ...] = (
@@ -134,6 +136,11 @@ def plot_mdp(
             )
         draw_ends(position[mdp.terminal], ax)
     return ax
+
+
+def bar_length(extent: float) -> float:
+    """Choose the length of a scale bar for a picture of some cm, at most a quarter of it."""
+    return max(each for each in _BARS if each <= max(extent / 4, _BARS[0]))
 
 
 def draw_scale_bar(ax: Axes, length: float) -> Axes:

@@ -82,6 +82,7 @@ def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     fields, spikes = read("place_fields.parquet"), read("spikes.parquet")
     if not len(fields):
         return
+    traces = read("traces.parquet")
     settings = results.manifest()["settings"]
     track = cut_track(read_track(inside(results.folder, "track.json")), settings["bin_size"])
     names = ["rate_ahead", "rate_back"] if "rate_ahead" in fields else ["rate"]
@@ -112,6 +113,7 @@ def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
                 spikes=fired,
                 rates=mean,
                 path=continuous_path(likelihoods, walk) % track.n_bins,
+                traces=traces[traces["event"] == example["event"]],
                 title=f"Event {example['event']}: {example['kind'].replace('_', ' ')}{heading}",
             ),
         )

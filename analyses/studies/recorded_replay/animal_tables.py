@@ -11,6 +11,8 @@ import pandas as pd
 
 from analyses.jobs.columns import STEP_COLUMNS, Column, Table
 from analyses.jobs.results import Results
+from analyses.recordings.events.detection import multiunit_rate
+from analyses.recordings.fields.running import running
 from analyses.recordings.kinds.choices import shares_by_choice
 from analyses.recordings.kinds.conclusions import Conclusions, conclude
 from analyses.recordings.readers.track_graphs import draw_track
@@ -32,6 +34,9 @@ __all__ = ["ANIMAL_COLUMNS", "STATE_SIZE", "STATISTIC_COLUMNS", "Analysed", "ana
 __all__ += ["landmarks_of", "write_track"]
 
 _SCORED = Scored._fields
+_TRACES = ("multiunit_rate", "speed", "x", "y", "field_potential")
+_MOST_MOMENTS = 1000
+_AROUND = 0.1  # s, around an event, so that rates are smoothed to its ends
 
 STATE_SIZE = Column("the distance between neighbouring states", "cm")
 
@@ -145,6 +150,17 @@ ANIMAL_COLUMNS = {
     ),
     "experience.parquet": Table.of("move of the animal between states", f"animal? {STEP_COLUMNS}"),
     "spikes.parquet": Table.of("spike in an event", "animal? event cell time"),
+    "traces.parquet": Table.of(
+        "moment of an event",
+        "animal? event time multiunit_rate speed x y field_potential",
+        {
+            "multiunit_rate": Column("the smoothed rate of all cells together", "Hz", "no spikes"),
+            "speed": Column("the speed of the animal", "cm/s", "if unknown"),
+            "x": Column("the position of the animal", "cm", "if unknown"),
+            "y": Column("the same", "cm", "if unknown"),
+            "field_potential": Column("its first channel", "", "unless ripples were detected"),
+        },
+    ),
     "place_fields.parquet": Table.of(
         "cell and bin of the track",
         "animal? cell bin x y rate rate_ahead? rate_back?",
@@ -281,6 +297,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         "paths.parquet": found.paths,
         "experience.parquet": found.experience.steps,
         "spikes.parquet": _spikes(plan),
+        "traces.parquet": _traces(plan.session),
         "place_fields.parquet": _place_fields(plan.session),
         "statistics.csv": statistics,
         "accounts.csv": accounts,
@@ -319,6 +336,38 @@ def _spikes(plan: RecordingPlan) -> pd.DataFrame:
         parts.append(pd.DataFrame({"event": event, "cell": cell, "time": time}))
     listed = pd.concat(parts, ignore_index=True).astype({"event": int, "cell": int, "time": float})
     return listed.sort_values(["event", "time", "cell"], ignore_index=True)
+
+
+def _traces(session: Session) -> pd.DataFrame:
+    """List what was measured in each event: each ms with a field potential, else each 2 ms."""
+    recording, moved = session.recording, running(session.recording)
+    seconds = 0.002 if recording.field_potential is None else 0.001
+    parts = [pd.DataFrame({name: [] for name in ("event", "time", *_TRACES)})]
+    for event, (begin, end) in enumerate(
+        session.events[["start_time", "end_time"]].to_numpy(dtype=float)
+    ):
+        n_moments = min(round((end - begin) / seconds), _MOST_MOMENTS) + 1
+        time = np.linspace(begin, end, n_moments)
+        values = dict.fromkeys(_TRACES, np.full(len(time), np.nan))
+        if recording.spikes:
+            own = [
+                each[slice(*np.searchsorted(each, [begin - _AROUND, end + _AROUND]))]
+                for each in recording.spikes
+            ]
+            moments, rate = multiunit_rate(own, begin - _AROUND, end + _AROUND)
+            values["multiunit_rate"] = np.interp(time, moments, rate)
+        for name, each in zip(("speed", "x", "y"), (moved.speed, *moved.position.T), strict=True):
+            values[name] = np.interp(time, moved.time, each, left=np.nan, right=np.nan)
+        if recording.field_potential is not None:
+            start, hertz, signal = recording.field_potential
+            first, last = (np.array([begin, end]) - start) * hertz
+            rows = np.arange(max(int(first) - 1, 0), min(int(last) + 2, len(signal)))
+            values["field_potential"] = np.interp(
+                time, start + rows / hertz, signal[rows, 0], left=np.nan, right=np.nan
+            )
+        parts.append(pd.DataFrame({"event": event, "time": time, **values}))
+    table = pd.concat(parts, ignore_index=True).astype({"event": int, "time": float})
+    return table.astype(dict.fromkeys(_TRACES, np.float32))
 
 
 def _place_fields(session: Session) -> pd.DataFrame:

@@ -9,6 +9,7 @@
 ``paths.parquet``        the decoded path of each event
 ``experience.parquet``   the animal's moves between states, which can be fed to learners
 ``spikes.parquet``       the spikes of each event, in cells with place fields
+``traces.parquet``       in each event: rate of all cells, speed, position, field potential
 ``place_fields.parquet``  the rates of these cells along the track
 ``states.csv``           the positions of states
 ``track.json``           the track graph
