@@ -54,6 +54,15 @@ def replay_kinds():
     return kinds(**chains)
 
 
+def in_epochs():
+    names = ["before the run", "run", "after the run"]
+    time = {"epoch": np.repeat(names, 8), "start_time": 75.0 * np.arange(24)}
+    blocks = pd.DataFrame({**time, "candidates": np.arange(24), "replay": np.arange(24) // 2})
+    measures = ["candidates_per_minute", "replay_per_minute", "replay_share"]
+    values = table(epoch=names, measure=measures).rename(columns={"mean": "value"})
+    return values.assign(label="", null=0.05), blocks.assign(end_time=blocks["start_time"] + 75.0)
+
+
 def mdps():
     return {
         "deterministic_tree": deterministic_tree(depth=3),
@@ -206,6 +215,7 @@ FIGURES = {
     "mdps_figure": lambda: (mdps(),),
     "parity_experiments_figure": lambda: (parity(),),
     "parity_figure": lambda: (parity(),),
+    "recorded_epochs_figure": lambda: in_epochs(),
     "recorded_kinds_figure": lambda: (
         table(state_size=[5.0, 15.0, 30.0], kind=[*KINDS]).drop(columns="count"),
     ),

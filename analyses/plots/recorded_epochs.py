@@ -17,13 +17,12 @@ _LOOKS: dict[str, Look] = {
     "candidates": {"label": "Candidate events", "color": "0.75"},
     "replay": {"label": "Replay", "color": "#0072b2"},
 }
-_CHANCE: Look = {"label": "By chance", "color": "#d55e00", "linestyle": "none", "marker": "_"}
+_CHANCE: Look = {"label": "By chance", "color": "#d55e00", "linestyle": "none", "marker": "|"}
 _MEASURES = {
     "candidates_per_minute": "Candidate events\nper minute",
     "replay_per_minute": "Replay events\nper minute",
     "replay_share": "Replay, share\nof candidates",
 }
-_LONG_NAME = 7
 
 
 @styled
@@ -112,7 +111,7 @@ def plot_epochs(
     Returns
     -------
     matplotlib.axes.Axes
-        `ax`; dashes show the value expected by chance.
+        `ax`; ticks show the value expected by chance.
 
     Raises
     ------
@@ -124,7 +123,7 @@ def plot_epochs(
     >>> row = {"measure": "replay_share", "label": "share", "value": 0.2, "ci_low": 0.1,
     ...        "ci_high": 0.4, "null": 0.02}
     >>> table = pd.DataFrame([row | {"epoch": epoch} for epoch in ("before", "after")])
-    >>> [each.get_text() for each in plot_epochs(table, measure="replay_share").get_xticklabels()]
+    >>> [each.get_text() for each in plot_epochs(table, measure="replay_share").get_yticklabels()]
     ['before', 'after']
     """
     columns = ["epoch", "measure", "label", "value", "ci_low", "ci_high", "null"]
@@ -133,26 +132,21 @@ def plot_epochs(
     own = table[table["measure"] == check_choice("measure", measure, known)]
     ax = new_axes(width_cm) if ax is None else ax
     place = np.arange(len(own))
-    ax.vlines(place, own["ci_low"], own["ci_high"], color="black", linewidth=1)
-    ax.plot(place, own["value"], "o", color="black", markersize=3, clip_on=False)
+    ax.hlines(place, own["ci_low"], own["ci_high"], color="black", linewidth=1)
+    ax.plot(own["value"], place, "o", color="black", markersize=3, clip_on=False)
     if own["null"].notna().any():
-        ax.plot(place, own["null"], markersize=8, clip_on=False, **_CHANCE)
-    names = own["epoch"].astype(str).tolist()
-    is_long = max(map(len, names)) > _LONG_NAME or len(names) > 3
-    ax.set_xticks(
-        place, names, rotation=45 if is_long else 0, ha="right" if is_long else "center",
-        rotation_mode="anchor",
-    )  # fmt: skip
-    ax.set_xlim(-0.5, len(own) - 0.5)
-    ax.set_ylim(bottom=0)
+        ax.plot(own["null"], place, markersize=6, clip_on=False, **_CHANCE)
+    ax.set_yticks(place, own["epoch"].astype(str).tolist())
+    ax.set_ylim(len(own) - 0.5, -0.5)
+    ax.set_xlim(left=0)
     label = str(own["label"].iloc[0])
-    ax.set_ylabel(_MEASURES.get(measure, label[:1].upper() + label[1:]))
+    ax.set_xlabel(_MEASURES.get(measure, label[:1].upper() + label[1:]))
     return ax
 
 
 @styled
 def recorded_epochs_figure(
-    epochs: pd.DataFrame, blocks: pd.DataFrame, *, width_cm: float = 1.5 * COLUMN_WIDTH
+    epochs: pd.DataFrame, blocks: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH
 ) -> Figure:
     """Make the figure of epochs: rates along time; and rates and shares with intervals.
 
@@ -160,7 +154,7 @@ def recorded_epochs_figure(
     ----------
     epochs, blocks : pandas.DataFrame
         As for `plot_epochs` and `plot_epoch_blocks`.
-    width_cm : float, default 12.75
+    width_cm : float, default 8.5
         Width of the figure.
 
     Returns
@@ -184,11 +178,13 @@ def recorded_epochs_figure(
     >>> len(recorded_epochs_figure(table, blocks).axes)
     4
     """
-    figure = new_figure(width_cm / INCH, 0.75 * width_cm / INCH)
+    figure = new_figure(width_cm / INCH, 0.8 * width_cm / INCH)
     panels = figure.subplot_mosaic([["blocks"] * len(_MEASURES), [*_MEASURES]])
     plot_epoch_blocks(blocks, panels["blocks"])
     for measure in _MEASURES:
         plot_epochs(epochs, panels[measure], measure=measure)
+    for measure in [*_MEASURES][1:]:
+        panels[measure].tick_params(labelleft=False)
     looks = [*_LOOKS.values()]
     if epochs.loc[epochs["measure"] == "replay_share", "null"].notna().any():
         looks.append(_CHANCE)
