@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 from pyarrow import parquet
 
+from analyses.cli import studies
+from analyses.jobs.cost import WorkCost
 from analyses.jobs.run import run
 from analyses.studies.brea_2018.reproduce import STUDY
 from analyses.studies.brea_2018.reproduction import plan_reproduction
@@ -39,6 +41,15 @@ def test_logs_that_are_kept_count_in_time_and_on_disk(keep_logs, n_kept):
     assert more.n_bytes - nothing.n_bytes == n_kept * sum(LOG_BYTES)
     assert more.seconds - nothing.seconds == n_kept * 100
     assert cost(n_mdps=4, n_seeds=3, keep_logs=5, log="none")[1].n_bytes == nothing.n_bytes
+
+
+def test_a_busy_machine_is_told_apart_from_the_work():
+    idle = studies._estimate(WorkCost({"steps": 5}, 60.0, 0.0, seconds_after=9.0), 2)
+    busy = studies._estimate(WorkCost({"steps": 5}, 60.0, 0.0, seconds_after=9.0, slowdown=3.4), 2)
+    assert idle.startswith("5 steps are left: about 30 seconds with 2 processes, and 9 seconds")
+    told = " (the machine is busy: 3.4 times as long while it stays so)"
+    assert told in busy
+    assert busy.replace(told, "") == idle
 
 
 def test_memory_grows_neither_with_steps_nor_with_logs_that_are_kept():

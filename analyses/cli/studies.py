@@ -126,6 +126,9 @@ def do_study(
     say(f"\nTables and figures are in {out}")
 
 
+_BUSY = 1.5
+
+
 def _estimate(cost: WorkCost, n_jobs: int | None) -> str:
     """Describe an estimated cost; the number of workers of a cluster is not known."""
     left = " and ".join(
@@ -139,10 +142,15 @@ def _estimate(cost: WorkCost, n_jobs: int | None) -> str:
     after = (
         f", and {_time(cost.seconds_after)} for tables and figures" if cost.seconds_after else ""
     )
+    busy = (
+        f" (the machine is busy: {cost.slowdown:.1f} times as long while it stays so)"
+        if cost.slowdown >= _BUSY
+        else ""
+    )
     return (
-        f"{left} {verb} left: about {_time(cost.seconds / (n_jobs or 1))} {where}{after}; about "
-        f"{cost.n_bytes / 1e6:,.0f} MB on disk, and {cost.memory / 1e9:,.1f} GB of memory in each "
-        "process."
+        f"{left} {verb} left: about {_time(cost.seconds / (n_jobs or 1))} {where}{after}{busy}; "
+        f"about {cost.n_bytes / 1e6:,.0f} MB on disk, and {cost.memory / 1e9:,.1f} GB of memory in "
+        "each process."
     )
 
 

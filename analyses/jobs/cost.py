@@ -20,13 +20,16 @@ class WorkCost(NamedTuple):
     counts : mapping of str to int
         Unit -> number of units left, such as ``steps`` and ``backups``, or ``animals``.
     seconds : float
-        Time that one process would need for them.
+        Time that one process would need for them on an idle machine.
     n_bytes : float
         Disk space, in bytes.
     memory : float
         Memory of each process, in bytes.
     seconds_after : float
-        Time for tables and figures, in seconds.
+        Time for tables and figures on an idle machine, in seconds.
+    slowdown : float
+        How many times as long both take while the machine is as busy as it was when this was
+        estimated; 1 on an idle machine.
     """
 
     counts: Mapping[str, int]
@@ -34,6 +37,7 @@ class WorkCost(NamedTuple):
     n_bytes: float
     memory: float = BYTES_OF_PROCESS
     seconds_after: float = 0.0
+    slowdown: float = 1.0
 
 
 _SECONDS_TO_BEGIN = 2.5

@@ -116,7 +116,7 @@ def run(
 
                 def tell_cost(cost: WorkCost) -> None:
                     if on_cost is not None:
-                        on_cost(_in_time(study, plan, cost, jobs, timed.slowdown))
+                        on_cost(_with_figures(study, plan, cost, jobs, timed.slowdown))
 
                 if left and on_cost is not None and study.estimate is not None:
                     tell_cost(study.estimate(plan, left, timed))
@@ -215,13 +215,13 @@ def _make_pieces(
                 tell_cost = None
 
 
-def _in_time(
+def _with_figures(
     study: Study[PlanT], plan: PlanT, cost: WorkCost, jobs: int, slowdown: float
 ) -> WorkCost:
-    """Convert processor seconds to wall-clock seconds, and add the time for figures."""
+    """Add the time for figures, and how busy the machine is."""
     n = len(study.figures) if study.n_figures is None else study.n_figures(plan)
     after = cost.seconds_after + seconds_of_figures(n, max(min(jobs, len(study.figures)), 1))
-    return cost._replace(seconds=slowdown * cost.seconds, seconds_after=slowdown * after)
+    return cost._replace(seconds_after=after, slowdown=slowdown)
 
 
 class _Timed:
