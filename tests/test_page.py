@@ -265,6 +265,18 @@ def test_decoded_replay_is_counted_as_in_its_table(decoded, tmp_path):
     assert page["worlds"][0]["style"] == "track"
 
 
+def test_the_axis_of_a_recording_is_time(decoded, sweeping, tmp_path):
+    """All replay is after the last move, and yet not in one window."""
+    (run,) = data_of(write_page(decoded, tmp_path / "page.html"))["runs"]
+    assert unpack(run["events"])["event_time"].tolist() == [11.0, 12.0, 14.0, 17.0]
+    assert run["span"] == [0.0, 17.0]
+    assert unpack(run["counts"])["n_windows"].tolist() == [10]
+    assert counts_of(run)["window"].tolist() == [6, 7, 8, 9]
+    both = data_of(write_page([decoded, sweeping], tmp_path / "both.html"))["runs"]
+    assert [each["span"] for each in both] == [None, None]  # a learner has no seconds
+    assert counts_of(both[0])["window"].tolist() == [20, 25, 25, 25]  # of its moves
+
+
 # -- size, samples, safety ------------------------------------------------------------------
 
 

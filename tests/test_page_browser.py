@@ -10,6 +10,9 @@ import pytest
 
 from analyses import classify
 from analyses.page import write_page
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
 from replay.simulation import feed, simulate
 from replay.worlds.changing_worlds import moving_wall
 from replay.worlds.mazes import from_ascii, random_maze
@@ -247,6 +250,25 @@ def test_a_replay_runs_move_by_move(opened):
     assert page.evaluate("page.running")
     moves = page.locator("#move")
     sync_api.expect(moves).to_have_value(moves.get_attribute("max"), timeout=20_000)
+
+
+def test_the_timeline_of_a_recording_leads_to_its_events(browser, tmp_path):
+    judgement = Judgement(n_shuffles=19, other_sizes=())
+    found = find_replay(simulated_recording(6), judgement=judgement)
+    page = browser.new_page(reduced_motion="reduce")
+    page.goto(write_page(found, tmp_path / "page.html").as_uri())
+    page.locator("body[data-ready]").wait_for()
+    timeline = page.locator("#timeline")
+    timeline.scroll_into_view_if_needed()
+    box = timeline.bounding_box()
+    last = found.events.loc[found.events["is_replay"], ["event", "start_time"]].iloc[-1]
+    page.mouse.click(box["x"] + box["width"] - 8, box["y"] + 30)
+    assert f"event={last['event']:g}" in page.evaluate("address()")
+    at = last["start_time"] - found.experience.steps["time"].iloc[0]
+    assert page.evaluate("nowOn(page.views[0].run)") == pytest.approx(at, abs=1e-3)
+    page.mouse.click(box["x"] + 45, box["y"] + 30)
+    assert page.evaluate("page.key") is None
+    page.close()
 
 
 def test_two_learners_side_by_side(opened):

@@ -54,7 +54,8 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
         table["event"].to_numpy(dtype=np.int64), return_index=True, return_inverse=True
     )
     first = table.iloc[row]
-    events = {
+    start = decoded.events.set_index("event")["start_time"]
+    events: dict[str, NDArray[Any]] = {
         "number": number,
         "made": np.searchsorted(
             steps["step"], first["step"].to_numpy(dtype=np.int64), side="right"
@@ -62,6 +63,8 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
         "phase": np.array([PHASES.index(str(phase)) for phase in first["phase"]], dtype=np.int64),
         "location": first["location"].to_numpy(dtype=np.int64),
     }
+    if np.isfinite(steps["time"]).all():
+        events["time"] = start.loc[number].to_numpy(dtype=float)
     sequences = {
         "event": event,
         "kind": np.array([KINDS.index(str(kind)) for kind in table["kind"]], dtype=np.int64),

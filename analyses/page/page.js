@@ -449,10 +449,12 @@ function connect() {
     });
   const timeline = byId("timeline");
   const point = (event) => {
-    const { left, right, width, longest } = page.timeline;
+    const { left, right, width, low, high } = page.timeline;
     const x = event.clientX - timeline.getBoundingClientRect().left;
+    const at = low + ((x - left) / (width - left - right)) * (high - low);
     pause();
-    goTo(((x - left) / (width - left - right)) * longest);
+    if (isClocked()) goToSeconds(at);
+    else goTo(at);
   };
   timeline.addEventListener("pointerdown", (event) => { timeline.setPointerCapture(event.pointerId); point(event); });
   timeline.addEventListener("pointermove", (event) => { if (event.buttons) point(event); });

@@ -58,7 +58,8 @@ class ShownRun:
         Whether the model is emptied at the end of each episode.
     events : dict of ndarray, each of shape (n_events,)
         `number` in the log; `made`, the number of steps made before; `phase` (number in
-        ``PHASES``); `location`.
+        ``PHASES``); `location`; of a recording also `time`, in s, if
+        its moves have times.
     sequences : dict of ndarray, each of shape (n_sequences,)
         `event` (row in `events`), `kind` (number in ``KINDS``), `length` in states, and
         `orientation` (0 unknown, 1 forward, 2 reverse).

@@ -11,6 +11,31 @@ function countByWindow(run) {
   return table;
 }
 
+/** The axis of a run: from when to when, in s after the first move of an animal, else in steps. */
+const spanOf = (run) => run.span || [0, wayOf(run).n];
+const isClocked = () => page.views.every(({ run }) => run.span);
+
+/** Where the axis of a run is now: at the event that is open, else at the last step. */
+function nowOn(run) {
+  const made = Math.min(page.time, wayOf(run).n), e = eventOf(run, page.key);
+  if (!run.span) return page.time;
+  return e >= 0 ? run.events.event_time[e] : made ? wayOf(run).seconds[made - 1] : run.span[0];
+}
+
+/** Open what happened last until some seconds: a pause whose replay is listed, or a move. */
+function goToSeconds(seconds) {
+  let found = null, when = -Infinity;
+  const { run } = page.views[0], made = countUntil(wayOf(run).seconds, seconds);
+  for (const view of page.views) {
+    const { event_time } = view.run.events;
+    let e = countUntil(event_time, seconds) - 1;
+    while (e >= 0 && !eventMatches(view.run, e)) e--;
+    if (e >= 0 && event_time[e] > when) [found, when] = [view.run.key[e], event_time[e]];
+  }
+  if (found !== null && (!made || when >= wayOf(run).seconds[made - 1])) openKey(found, true);
+  else goTo(made);
+}
+
 function layOutTimeline() {
   const canvas = byId("timeline"), rows = page.views.length;
   const width = canvas.clientWidth, each = rows > 1 ? 92 : 104;
@@ -20,38 +45,48 @@ function layOutTimeline() {
   page.timeline.still = still;
   const context = fit(still, width, page.timeline.height);
   context.font = `12px ${page.theme.font}`;
-  const longest = Math.max(...page.views.map(({ run }) => wayOf(run).n));
-  page.timeline.longest = longest;
-  const widths = new Set(page.views.map(({ run }) => Math.round(wayOf(run).n / run.counts.n_windows[0])));
+  const spans = page.views.map(({ run }) => spanOf(run));
+  const low = Math.min(...spans.map((span) => span[0])), high = Math.max(...spans.map((span) => span[1]));
+  Object.assign(page.timeline, { low, high: high > low ? high : low + 1 });
+  const widths = new Set(page.views.map(({ run }) => Math.round((spanOf(run)[1] - spanOf(run)[0]) / run.counts.n_windows[0])));
+  const window = isClocked() ? `${say([...widths][0])} s` : plural([...widths][0], stepName(page.views[0].run));
   byId("learning-title").textContent = `Replayed sequences over ${page.views[0].run.decoded ? "the session" : "learning"}` +
-    (widths.size === 1 ? `, per ${plural([...widths][0], stepName(page.views[0].run))}` : "");
-  page.views.forEach((view, row) => drawBars(context, view, row, longest));
+    (widths.size === 1 ? `, per ${window}` : "");
+  page.views.forEach((view, row) => drawBars(context, view, row));
   const { left, right } = page.timeline, inner = width - left - right, base = each * rows + 4;
   context.fillStyle = context.strokeStyle = page.theme.soft;
   context.lineWidth = 1;
   context.textBaseline = "top";
-  for (const at of ticks(longest, width < 520 ? 3 : 5)) {
-    const x = left + (inner * at) / longest;
-    context.textAlign = at === 0 ? "left" : x > width - 40 ? "right" : "center";
-    context.fillText(say(at), at === 0 ? left : x, base + 2);
+  const unit = isClocked() && high - low > 180 ? 60 : 1;
+  for (const at of ticks(low / unit, high / unit, width < 520 ? 3 : 5)) {
+    const x = xOf(at * unit);
+    context.textAlign = x < left + 8 ? "left" : x > width - 40 ? "right" : "center";
+    context.fillText(say(at), x, base + 2);
   }
   context.textAlign = "right";
-  context.fillText(stepName(page.views[0].run), width - right, base + 16);
+  const name = isClocked() ? `${unit === 60 ? "min" : "s"} after the first move` : stepName(page.views[0].run);
+  context.fillText(name, width - right, base + 16);
 }
 
-function ticks(most, n) {
-  const rough = most / n, power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
+/** Where a moment is on the timeline. */
+function xOf(at) {
+  const { left, right, width, low, high } = page.timeline;
+  return left + ((width - left - right) * (at - low)) / (high - low);
+}
+
+function ticks(least, most, n) {
+  const rough = (most - least) / n, power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
   const step = [1, 2, 5, 10].map((f) => f * power).find((each) => each >= rough) || 10 * power;
   const found = [];
-  for (let at = 0; at <= most; at += step) found.push(at);
+  for (let at = Math.ceil(least / step) * step; at <= most; at += step) found.push(at);
   return found;
 }
 
-function drawBars(context, view, row, longest) {
+function drawBars(context, view, row) {
   const { left, right, each, width } = page.timeline, run = view.run, table = countByWindow(run);
   const top = row * each + barsTop(), base = (row + 1) * each;
   const most = Math.max(1, ...table.map((counts) => counts.reduce((a, b) => a + b, 0)));
-  const inner = ((width - left - right) * wayOf(run).n) / longest, wide = inner / table.length;
+  const [begin, end] = spanOf(run), from = xOf(begin), wide = (xOf(end) - from) / table.length;
   context.textAlign = "right";
   context.textBaseline = "middle";
   context.fillStyle = page.theme.soft;
@@ -68,7 +103,7 @@ function drawBars(context, view, row, longest) {
       if (!n) return;
       const high = Math.max(1, ((base - top) * n) / most);
       context.fillStyle = patternOf(context, k);
-      context.fillRect(left + w * wide + 0.5, y - high, Math.max(1, wide - 1), high);
+      context.fillRect(from + w * wide + 0.5, y - high, Math.max(1, wide - 1), high);
       y -= high;
     });
   });
@@ -81,14 +116,13 @@ function drawBars(context, view, row, longest) {
 }
 
 function drawTimeline() {
-  const { context, still, width, height, left, right, each, longest } = page.timeline;
+  const { context, still, width, height, each } = page.timeline;
   context.clearRect(0, 0, width, height);
   context.drawImage(still, 0, 0, width, height);
-  const x = left + ((width - left - right) * page.time) / longest;
   context.strokeStyle = context.fillStyle = page.theme.ink;
   context.lineWidth = 1.5;
   page.views.forEach((view, row) => {
-    const top = row * each + barsTop();
+    const top = row * each + barsTop(), x = xOf(nowOn(view.run));
     context.beginPath();
     context.moveTo(x, top - 2);
     context.lineTo(x, (row + 1) * each);

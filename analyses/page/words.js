@@ -8,15 +8,22 @@ function phaseText(name) {
   return page.runs.every((run) => run.decoded) ? PHASES[name].replace("an episode", "a lap") : PHASES[name];
 }
 
-function whenText(run, made) {
+function whenText(run, made, e = -1) {
   const way = wayOf(run);
   if (!made) return `before the first ${stepName(run)}`;
   const k = countUntil(way.begin, made - 1) - 1;
-  const seconds = way.seconds ? `, ${clock(way.seconds[made - 1])}` : "";
+  const seconds = secondsText(run, made, e);
   return `${episodeText(run, way.begin_episode[k])}, ${stepName(run)} ${say(way.step[made - 1])}${seconds}`;
 }
 
-const clock = (seconds) => seconds < 60 ? `${seconds.toFixed(1)} s` :
+/** When an event began, or a move was made. */
+function secondsText(run, made, e) {
+  const { seconds } = wayOf(run);
+  if (e >= 0 && run.span) return `, ${clock(run.events.event_time[e])}`;
+  return seconds && made ? `, ${clock(seconds[made - 1])}` : "";
+}
+
+const clock = (seconds) => seconds < 0 ? `−${clock(-seconds)}` : seconds < 60 ? `${seconds.toFixed(1)} s` :
   `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
 
 /** What a sequence is, in a few words. */
@@ -38,7 +45,7 @@ function describe(run, e) {
   const lines = [`${sequenceText(run, s)}${kind.name === "novel_path" ? how : ""}`];
   lines[0] += `, from ${nameOfState(world, states[0])} to ${nameOfState(world, states[states.length - 1])}.`;
   const phase = phaseText(page.data.phases[events.event_phase[e]]);
-  lines.push(`${run.decoded && page.runs.length === 1 ? "The animal" : run.name} replays this ${phase}: ${whenText(run, events.event_made[e])}.`);
+  lines.push(`${run.decoded && page.runs.length === 1 ? "The animal" : run.name} replays this ${phase}: ${whenText(run, events.event_made[e], e)}.`);
   const after = events.move_delay[run.moveBegin[e] + events.place[run.placeBegin[s + 1] - 1]];
   if (after) lines.push(`It continues in the pauses of the next ${plural(after, stepName(run))}.`);
   if (pieces.length > 1) lines.push(`It was never run as a whole; it is composed of ${pieces.length} pieces of experience.`);
@@ -159,7 +166,7 @@ function writeTime() {
   slider.value = page.time;
   const way = wayOf(page.views[0].run), made = Math.min(page.time, way.n);
   const k = made ? countUntil(way.begin, made - 1) - 1 : 0;
-  const seconds = way.seconds && made ? `, ${clock(way.seconds[made - 1])}` : "";
+  const seconds = secondsText(page.views[0].run, made, eventOf(page.views[0].run, page.key));
   const shared = page.views.every(({ run }) => run.experience === page.views[0].run.experience);
   const episode = shared ? `, ${episodeText(page.views[0].run, way.begin_episode[k])}` : "";
   byId("time-text").textContent = made ?
@@ -186,7 +193,7 @@ function closedNames(run, { states, lines }) {
 function writeViews() {
   for (const view of page.views) {
     const { run } = view, made = Math.min(page.time, wayOf(run).n), e = eventOf(run, page.key);
-    let text = `${run.name} in ${worldOf(run).known ? worldOf(run).style : "a world of unknown shape"}, ${whenText(run, made)}.`;
+    let text = `${run.name} in ${worldOf(run).known ? worldOf(run).style : "a world of unknown shape"}, ${whenText(run, made, e)}.`;
     const closed = closedNow(run, made), names = closed ? closedNames(run, closed) : [];
     if (names.length) text += ` Closed now: ${names.slice(0, MOST_LISTED).join("; ")}${names.length > MOST_LISTED ? " and more" : ""}.`;
     if (e >= 0) text += ` ${describe(run, e).join(" ")}`;

@@ -177,6 +177,9 @@ def _data(
     names += [name for name, (_, other) in zip(names, pairs, strict=True) if other is not None]
     n_sequences = [len(run.sequences["event"]) for run in runs]
     n_windows = int(np.clip(max(n_sequences) // _IN_A_WINDOW, *_WINDOWS))
+    spans = [_span(run) for run in runs]
+    if not all(spans):  # learners have no seconds
+        spans = [None] * len(runs)
     about = [
         {
             "name": name,
@@ -187,10 +190,11 @@ def _data(
             "experience": way,
             "n_events": len(run.events["number"]),
             "n_sequences": len(run.sequences["event"]),
-            "counts": pack(_counts(run, n_windows)),
+            "span": span,
+            "counts": pack(_counts(run, n_windows, span)),
             "values": _values(run),
         }
-        for run, name, world, way in zip(runs, names, worlds, ways, strict=True)
+        for run, name, world, way, span in zip(runs, names, worlds, ways, spans, strict=True)
     ]
     taken = len(json.dumps([fixed, about])) + sum(map(len, _parts().values()))
     room = max(_MOST_BYTES - taken, _LEFT_FOR_EVENTS)
@@ -309,15 +313,29 @@ def _paid(steps: Columns) -> dict[str, NDArray[Any]]:
     return {"paid_made": made[changes] + 1, "paid_state": place[changes]}
 
 
-def _counts(run: ShownRun, n_windows: int) -> dict[str, NDArray[Any]]:
-    """Count all sequences by window of steps, kind, phase and length."""
+def _span(run: ShownRun) -> list[float] | None:
+    """Find when moves and events begin and end, in s after the first move; None without times."""
+    if "time" not in run.events:
+        return None
+    time = np.append(run.steps["time"], run.events["time"]) - run.steps["time"][0]
+    return [float(time.min()), float(time.max())]
+
+
+def _counts(run: ShownRun, n_windows: int, span: list[float] | None) -> dict[str, NDArray[Any]]:
+    """Count all sequences by window of steps, or of time, kind, phase and length."""
     n_steps = len(run.steps["step"])
-    n_windows = min(n_windows, n_steps)
     of_event = run.sequences["event"]
-    step = np.maximum(run.events["made"][of_event] - 1, 0)
+    if span is None or span[0] == span[1]:
+        n_windows = min(n_windows, n_steps)
+        step = np.maximum(run.events["made"][of_event] - 1, 0)
+        window = step * n_windows // n_steps
+    else:
+        since = run.events["time"][of_event] - run.steps["time"][0] - span[0]
+        share = since / (span[1] - span[0])
+        window = np.minimum((share * n_windows).astype(np.int64), n_windows - 1)
     rows = np.column_stack(
         (
-            step * n_windows // n_steps,
+            window,
             run.sequences["kind"],
             run.events["phase"][of_event],
             run.sequences["length"],
@@ -377,10 +395,18 @@ def _events(run: ShownRun, chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]
     sequence = columns.pop("sequence")
     return {
         **{f"event_{name}": values[chosen] for name, values in run.events.items()},
+        **_seconds(run, chosen),
         **{f"sequence_{name}": run.sequences[name][sequence]
            for name in ("kind", "length", "orientation")},
         **columns,
     }  # fmt: skip
+
+
+def _seconds(run: ShownRun, chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    """List when the chosen events begin, in s after the first move, if they have times."""
+    if "time" not in run.events:
+        return {}
+    return {"event_time": run.events["time"][chosen] - run.steps["time"][0]}
 
 
 # -- the file -------------------------------------------------------------------------------
