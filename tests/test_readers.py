@@ -600,9 +600,9 @@ class TestTables:
         for name in ("broken.parquet", "empty.csv"):
             with pytest.raises(ValueError, match=f"{name} cannot be read as a table"):
                 read_recording(tmp_path / name, TRACK)
-        (tmp_path / "recording.mat").touch()
-        with pytest.raises(ValueError, match=r"read from \.nwb, \.nc.* got 'recording\.mat'"):
-            read_recording(tmp_path / "recording.mat", TRACK)
+        (tmp_path / "recording.plx").touch()
+        with pytest.raises(ValueError, match=r"read from \.nwb, \.nc.* got 'recording\.plx'"):
+            read_recording(tmp_path / "recording.plx", TRACK)
         for name in ("none.nwb", "none.npz", "none.csv", "none.nc"):
             with pytest.raises(FileNotFoundError):
                 read_recording(tmp_path / name, TRACK)

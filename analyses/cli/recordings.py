@@ -29,8 +29,8 @@ def recording(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="NWB (.nwb), a decoded posterior (.nc), arrays (.npz), or a table of decoded "
-            "places (.csv, .parquet). Several files are several animals of one experiment.",
+            help="NWB (.nwb), a decoded posterior (.nc), arrays (.npz, .mat), or a table of "
+            "decoded places (.csv, .parquet). Several files are several animals of one experiment.",
         ),
     ],
     track: Annotated[

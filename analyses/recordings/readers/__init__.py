@@ -54,10 +54,10 @@ def read_recording(
     Parameters
     ----------
     source : path or object
-        A file: NWB (``.nwb``), decoded posterior (``.nc``), arrays (``.npz``), or a table of
-        decoded places (``.csv``, ``.parquet``). Or the object itself: an xarray Dataset, the result
-        of pynapple's `decode_bayes`, a mapping of names to arrays, or a DataFrame. The modules of
-        the readers list the fields.
+        A file: NWB (``.nwb``), decoded posterior (``.nc``), arrays (``.npz``, ``.mat``), or a table
+        of decoded places (``.csv``, ``.parquet``). Or the object itself: an xarray Dataset, the
+        result of pynapple's `decode_bayes`, a mapping of names to arrays, or a DataFrame. The
+        modules of the readers list the fields.
     track : networkx.Graph, mapping or path of a JSON file, optional
         The track graph, unless it is in the file.
     session : path or object, optional
@@ -207,7 +207,7 @@ def _of_file(
         return read_nwb(path, graph, events=events, choices=choices, most_unknown=most_unknown)
     if suffix in (".nc", ".nc4", ".netcdf"):
         return read_posterior(path, graph, bins=bins)
-    if suffix == ".npz":
+    if suffix in (".npz", ".mat"):
         return read_arrays(path, graph, most_unknown=most_unknown)
     if suffix in (".csv", ".parquet"):
         return read_table(path, graph, most_unknown=most_unknown)
@@ -218,8 +218,8 @@ def _of_file(
             "numpy.savez."
         )
     raise ValueError(
-        f"Recordings are read from .nwb, .nc, .npz, .csv and .parquet; got {shown(path.name)}. "
-        "Export it as one of these."
+        "Recordings are read from .nwb, .nc, .npz, .mat, .csv and .parquet; got "
+        f"{shown(path.name)}. Export it as one of these."
     )
 
 

@@ -13,7 +13,8 @@
 ``posterior_xy``                           of its bins in cm; optional
 =========================================  ======================================================
 
-A saved `TsdFrame` of pynapple is read as a decoded posterior along the track.
+In a file of MATLAB (``.mat``), these are variables or fields of structures; see `mat_files`. A
+saved `TsdFrame` of pynapple is read as a decoded posterior along the track.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.readers.claims import ClaimError, check_claim
+from analyses.recordings.readers.mat_files import load_mat
 from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.track_graphs import epochs_of
 from analyses.recordings.readers.units import count_text, to_cm
@@ -55,7 +57,8 @@ def read_arrays(
     Parameters
     ----------
     source : path or mapping of str to array_like
-        An ``.npz`` file, or the arrays themselves, with the names of the module's table.
+        An ``.npz`` or ``.mat`` file, or the arrays themselves; names are those of the module's
+        table.
     graph : networkx.Graph, optional
         The track.
     most_unknown : float, default 0.2
@@ -147,7 +150,7 @@ def read_arrays(
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
-    """Read the arrays of an ``.npz`` file.
+    """Read the arrays of an ``.npz`` file, or of one of MATLAB (``.mat``).
 
     Parameters
     ----------
@@ -166,6 +169,8 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     ValueError
         If the file is damaged or has another format, or arrays are pickled objects.
     """
+    if path.suffix.lower() == ".mat":
+        return load_mat(path)
     check_file(path)
     try:
         with (

@@ -40,7 +40,7 @@ def describe_file(path: str | Path) -> list[str]:
     Parameters
     ----------
     path : path
-        NWB (``.nwb``), arrays (``.npz``) or a table (``.csv``, ``.parquet``).
+        NWB (``.nwb``), arrays (``.npz``, ``.mat``) or a table (``.csv``, ``.parquet``).
 
     Returns
     -------
@@ -69,14 +69,14 @@ def describe_file(path: str | Path) -> list[str]:
     if ending == ".nwb":
         with open_nwb(found) as file:
             lines, options = _of_nwb(file, found.name)
-    elif ending == ".npz":
+    elif ending in (".npz", ".mat"):
         lines = [f"Array {key}: {_size(values)}." for key, values in load_arrays(found).items()]
     elif ending in (".csv", ".parquet"):
         table = open_table(found)
         lines = [f"A table of {count_text(len(table), 'row')}: {', '.join(map(str, table))}."]
     else:
         raise ValueError(
-            f"{found.name} cannot be described: .nwb, .npz, .csv and .parquet files can."
+            f"{found.name} cannot be described: .nwb, .npz, .mat, .csv and .parquet files can."
         )
     command = ["replay", "recording", str(found), *(options or ["--track", "track.json"])]
     return [*lines, f"To analyse it: {shlex.join(command)}"]
