@@ -5,6 +5,7 @@ Each has the same run on the same track, so that a test can ask for the same pos
 
 from datetime import UTC, datetime
 
+import h5py
 import numpy as np
 from pynwb import NWBHDF5IO, NWBFile
 from pynwb.behavior import CompassDirection, Position, SpatialSeries
@@ -148,3 +149,11 @@ def spyglass(path):
     for unit in range(N_UNITS):
         file.add_unit(spike_times=spikes(unit))
     return _write(file, path)
+
+
+def plain_electrodes(path):
+    """Write units with one electrode each, and no index of electrodes, which pynwb cannot write."""
+    jadhav(path, n_samples=10)
+    with h5py.File(path, "r+") as file:
+        del file["units/electrodes_index"]
+    return path

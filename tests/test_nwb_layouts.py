@@ -67,6 +67,14 @@ def test_what_was_read_is_told(written):
     assert "(of 3 in 'epochs', by their labels)" in note
 
 
+def test_regions_by_a_plain_column_of_electrodes(tmp_path):
+    """One electrode for each unit, without an index, as some exporters write them."""
+    path = layouts.plain_electrodes(tmp_path / "plain.nwb")
+    found = read_recording(path, TRACK, units="location == 'PFC'")
+    assert [each[0] for each in found.spikes] == [layouts.spikes(unit)[0] for unit in (1, 3, 5)]
+    assert "Units by location: 3 of CA1, 3 of PFC." in describe_file(path)
+
+
 def test_units_of_a_region_and_a_type(written):
     found = read_recording(written["jadhav"], TRACK, units="location == 'CA1'")
     assert [each[0] for each in found.spikes] == [layouts.spikes(unit)[0] for unit in (0, 2, 4)]

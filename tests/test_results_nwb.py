@@ -67,6 +67,28 @@ def test_the_same_bytes_each_time_and_others_for_other_data(path, found, recordi
     assert one == again != other
 
 
+@pytest.mark.parametrize("origin", [{}, {"file": "my rat.nwb", "subject": "7", "sex": "F"}])
+def test_an_inspector_finds_nothing_critical(found, recording, origin, tmp_path):
+    """What is unknown of the animal is said to be so; each column is described."""
+    place = tmp_path / "replay.nwb"
+    write_nwb(place, found, origin, recording.digest())
+    with pynwb.NWBHDF5IO(str(place), "r") as file:
+        read = file.read()
+        subject = read.subject
+        assert subject.subject_id == origin.get("subject", "a recording")
+        assert subject.sex == origin.get("sex", "U")
+        assert subject.age == "P0D/"
+        assert subject.species.endswith("NCBITaxon_33208")
+        for table in (*read.intervals.values(), *read.processing["replay"].containers.values()):
+            for column in getattr(table, "columns", ()):
+                assert column.description not in ("", "no description")
+    inspector = pytest.importorskip("nwbinspector", reason="nwbinspector is not installed")
+    told = list(inspector.inspect_nwbfile(nwbfile_path=str(place)))
+    assert [
+        each for each in told if each.importance.name not in ("BEST_PRACTICE_SUGGESTION",)
+    ] == []
+
+
 def test_pynapple_opens_it(path, found):
     nap = pytest.importorskip("pynapple", reason="pynapple is not installed")
     with warnings.catch_warnings():

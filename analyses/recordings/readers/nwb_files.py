@@ -202,7 +202,7 @@ def _origin(file: NWBFile) -> dict[str, str]:
         origin["session_start_time"] = start.isoformat()
     if file.subject is not None and file.subject.subject_id:
         origin["subject"] = str(file.subject.subject_id)
-        for name in ("species", "sex"):
+        for name in ("species", "sex", "age"):
             if getattr(file.subject, name):
                 origin[name] = str(getattr(file.subject, name))
     return origin

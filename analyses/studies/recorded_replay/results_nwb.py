@@ -28,11 +28,13 @@ from uuid import NAMESPACE_URL, uuid5
 import pandas as pd
 
 from analyses.recordings.kinds.conclusions import Conclusions
-from replay.files import replacing
+from replay.files import replacing, safe_name
 
 __all__ = ["write_nwb"]
 
 _UNKNOWN = "1970-01-01T00:00:00+00:00"
+_ANY_ANIMAL = "http://purl.obolibrary.org/obo/NCBITaxon_33208"
+_ANY_AGE = "P0D/"  # at least 0 days
 
 
 def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], digest: str) -> None:
@@ -40,7 +42,6 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
     try:
         import h5py
         from pynwb import NWBHDF5IO, NWBFile
-        from pynwb.file import Subject
     except ImportError:
         raise ImportError(
             "NWB files need pynwb: pip install 'hippocampal-replay[recordings]'."
@@ -53,11 +54,10 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
         session_start_time=start,
         file_create_date=start,  # today's date would change the bytes
         notes="\n".join(found.notes),
+        keywords=["replay", "place cells", "decoding"],
+        experiment_description="Replay decoded from a recording; see the notes for the criteria.",
     )
-    if "subject" in origin:
-        file.subject = Subject(
-            subject_id=origin["subject"], species=origin.get("species"), sex=origin.get("sex")
-        )
+    file.subject = _subject(origin)
     for name, (description, table) in _tables(found).items():
         if len(table):
             file.add_time_intervals(_intervals(name, description, table))
@@ -70,6 +70,20 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
         _name_objects(opened, digest)
     with replacing(path) as beside:
         beside.write_bytes(held.getbuffer())
+
+
+def _subject(origin: Mapping[str, str]) -> Any:
+    """Describe the animal as in the source; what is unknown is said in the terms of NWB."""
+    from pynwb.file import Subject
+
+    source = origin.get("file", "a recording")
+    return Subject(
+        subject_id=origin.get("subject", safe_name(Path(source).stem)),
+        description=f"The animal of {source}.",
+        species=origin.get("species", _ANY_ANIMAL),
+        sex=origin.get("sex", "U"),
+        age=origin.get("age", _ANY_AGE),
+    )
 
 
 def _tables(found: Conclusions) -> dict[str, tuple[str, pd.DataFrame]]:
@@ -132,6 +146,16 @@ _MEANINGS = {
     "novelty": "relative to previous experience",
     "composition_order": "least number of experienced pieces; 0 if a move was never made",
     "pieces": "states where the pieces join, joined by -",
+    "state_size": "the distance between neighbouring states, in cm",
+    "states_per_metre": "number of states along a metre of track",
+    "n": "number of events of this kind",
+    "n_events": "number of events that are replay and have a sequence",
+    "share": "the share of this kind; NaN without events",
+    "ci_low": "lower end of its 95 % interval",
+    "ci_high": "upper end of its 95 % interval",
+    "state": "number of the state, from 0",
+    "x": "position of the state, in cm",
+    "y": "position of the state, in cm",
 }
 
 
@@ -158,7 +182,12 @@ def _add_module(file: Any, found: Conclusions) -> None:
         ("kinds", "counts and shares of kinds, by state size (cm)", kinds),
         ("states", "position of each state, in cm", found.states),
     ):
-        module.add(DynamicTable.from_dataframe(table, name=name, table_description=description))
+        columns = [{"name": str(key), "description": _MEANINGS[str(key)]} for key in table]
+        module.add(
+            DynamicTable.from_dataframe(
+                table, name=name, table_description=description, columns=columns
+            )
+        )
     path = found.paths.sort_values(["time"], kind="stable")
     path = path[~path["x"].isna()]
     if len(path):
