@@ -1,5 +1,7 @@
 """Checks of a recording when it is made: each implausible value gives a clear message."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -133,3 +135,15 @@ def test_the_digest_changes_with_every_part():
     digests = {each.digest() for each in (whole, *others)}
     assert len(digests) == 7
     assert whole.digest() == make(notes=("other words",)).digest()
+
+
+def test_it_shows_itself_in_a_notebook():
+    shown = replace(
+        make(), name="<mine>", events=pd.DataFrame({"start_time": [1.0], "end_time": [2.0]}),
+        epochs={"a <nap>": np.array([[3.0, 4.0], [5.0, 9.25]])}, notes=("Read & done.",),
+    )._repr_html_()  # fmt: skip
+    for part in ("&lt;mine&gt;", f"spikes of {len(SPIKES)} cells", "epoch: a &lt;nap&gt;",
+                 "<td>9.2</td>", "<li>Read &amp; done.</li>"):  # fmt: skip
+        assert part in shown
+    assert "<mine>" not in shown
+    assert "<table" in Recording("empty")._repr_html_()

@@ -100,6 +100,26 @@ def test_pynapple_opens_it(path, found):
         assert opened["decoded_position"].shape == (len(found.paths), 2)
 
 
+def test_objects_of_pynapple_are_the_tables(found):
+    pytest.importorskip("pynapple", reason="pynapple is not installed")
+    events = found.events.copy()
+    events.loc[0, "end_time"] = events.loc[1, "start_time"] + 0.01  # overlaps the next
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # of intervals that are joined
+        shown = found._replace(events=events).to_pynapple()
+    assert np.allclose(shown["events"].start, events["start_time"])
+    assert np.allclose(shown["events"].end[1:], events["end_time"][1:])
+    assert shown["events"]["is_replay"].tolist() == events["is_replay"].tolist()
+    assert shown["events"]["kind"].tolist() == events["kind"].fillna("").tolist()
+    assert shown["decoded_position"].shape == (len(found.paths), 2)
+
+
+def test_without_pynapple_a_sentence_says_what_to_install(found, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynapple", None)
+    with pytest.raises(ImportError, match="pip install pynapple"):
+        found.to_pynapple()
+
+
 def test_its_events_can_be_read_again(path):
     """What was found can be the candidate events of another analysis."""
     arrays = {"position_time": [0.0, 1e3], "position_xy": [[0, 0], [90, 0]]}

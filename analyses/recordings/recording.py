@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import NamedTuple
 
 import networkx as nx
@@ -23,6 +24,7 @@ from replay.checks import check_array, check_column, check_number, check_table
 __all__ = ["FieldPotential", "Posterior", "Recording"]
 
 _FARTHEST = 30.0
+_MOST_SHOWN = 20
 _OFF_TRACK = 10.0
 _TOLERANCE = 1e-3
 _OTHER_CLOCKS = ("events", "the posterior", "the field potential")
@@ -192,6 +194,31 @@ class Recording:
         some = [f", {number:,} {what}" for what, number in counts.items() if number]
         clock = f", {self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else ""
         return f"Recording({self.name!r}{''.join(some)}{clock})"
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, str, object, object]] = []
+        spikes = np.concatenate(self.spikes) if self.spikes else _nothing()
+        for what, times in (
+            ("positions", self.time),
+            (f"spikes of {len(self.spikes)} cells", spikes),
+            ("times of a posterior", () if self.posterior is None else self.posterior.time),
+            ("decoded places", () if self.decoded is None else self.decoded["time"]),
+            ("events", () if self.events is None else self.events["start_time"]),
+        ):
+            if len(times):
+                rows.append((what, f"{len(times):,}", np.min(times), np.max(times)))
+        if self.field_potential is not None:
+            start, rate, signal = self.field_potential
+            what = f"samples of {signal.shape[1]} channels of the field potential"
+            rows.append((what, f"{len(signal):,}", start, start + len(signal) / rate))
+        for name, intervals in (("on the track", self.on_track), *self.epochs.items()):
+            if len(intervals):
+                n = len(intervals)
+                rows.append((f"epoch: {name}", f"{n:,}", intervals[0, 0], intervals[-1, 1]))
+        table = pd.DataFrame(rows, columns=["", "number", "from (s)", "to (s)"])
+        shown = table.to_html(index=False, float_format="{:,.1f}".format, max_rows=_MOST_SHOWN)
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return f"<p>{escape(repr(self))}</p>{shown}<ul>{notes}</ul>"
 
     @property
     def during(self) -> NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,8 @@ from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
 __all__ = ["Conclusions", "conclude", "path_radius"]
+
+_APART = 1e-6  # s, between two intervals of pynapple
 
 
 class Conclusions(NamedTuple):
@@ -87,6 +89,41 @@ class Conclusions(NamedTuple):
             f"Conclusions({len(self.events):,} events, of which {n_replay:,} are replay, "
             f"{len(self.sequences):,} sequences)"
         )
+
+    def to_pynapple(self) -> dict[str, Any]:
+        """Convert to objects of pynapple, which its viewers show beside spikes and field potential.
+
+        Returns
+        -------
+        dict
+            ``events``, an IntervalSet of all candidate events with `event, is_replay, kind, score`
+            and `p`; an event that overlaps the next one ends where that begins. And
+            ``decoded_position``, a TsdFrame of `x, y` (cm) in all events.
+
+        Raises
+        ------
+        ImportError
+            If pynapple is not installed.
+        """
+        try:
+            import pynapple
+        except ImportError:
+            raise ImportError("Objects of pynapple need it: pip install pynapple.") from None
+        events = self.events.sort_values("start_time", kind="stable")
+        start, end = (events[name].to_numpy(dtype=float) for name in ("start_time", "end_time"))
+        end = np.minimum(end, np.append(start[1:] - _APART, np.inf))
+        named = events[["event", "is_replay", "kind", "score", "p"]].reset_index(drop=True)
+        named["kind"] = named["kind"].fillna("").astype(str)
+        paths = self.paths.sort_values("time", kind="stable")
+        paths = paths[paths["x"].notna()]
+        return {
+            "events": pynapple.IntervalSet(start, end, metadata=named),
+            "decoded_position": pynapple.TsdFrame(
+                t=paths["time"].to_numpy(dtype=float),
+                d=paths[["x", "y"]].to_numpy(dtype=float),
+                columns=["x", "y"],
+            ),
+        }
 
 
 def conclude(session: Session, scored: Scored) -> Conclusions:
