@@ -12,6 +12,7 @@ from scipy import stats
 from analyses.recordings.kinds.epochs import compare_epochs, count_blocks, count_in_epochs
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers import read_recording
+from analyses.studies.recorded_replay.epochs import epochs_of_all
 
 EPOCHS = {"before": np.array([[0.0, 240.0]]), "after": np.array([[300.0, 420.0], [450.0, 570.0]])}
 
@@ -98,6 +99,44 @@ def test_a_run_is_not_compared_and_few_blocks_are_not_tested():
     assert np.isnan(p["one", "two", "replay_per_minute"])
     assert p["two", "three", "replay_per_minute"] < 0.05
     assert np.isnan(p["two", "three", "novel_path"])
+
+
+def test_animals_are_the_unit_of_the_test_over_animals():
+    differences = {"replay_share": [0.1, 0.3, 0.2], "novel_path": [0.5] * 3}
+    rows = [
+        {"animal": k, "epoch": "a", "other": "b", "measure": name, "label": name, "difference": d}
+        for name, values in differences.items()
+        for k, d in enumerate(values)
+    ]
+    both = pd.DataFrame(rows)
+    found = epochs_of_all(
+        {"epochs.csv": both.assign(value=both["difference"]), "epoch_differences.csv": both}
+    )
+    table = found["epoch_differences_of_all.csv"].set_index("measure")
+    known = stats.ttest_1samp(differences["replay_share"], 0.0)
+    interval = known.confidence_interval()
+    row = table.loc["replay_share"]
+    assert row["p"] == pytest.approx(known.pvalue)
+    assert row[["ci_low", "ci_high"]].tolist() == pytest.approx([interval.low, interval.high])
+    assert np.isnan(table.loc["novel_path", "p"])  # without spread there is no test
+    assert found["epochs_of_all.csv"]["value"].tolist() == pytest.approx([0.2, 0.5])
+    assert epochs_of_all({}) == {}
+
+
+def test_an_animal_that_is_off_the_track_before_and_after():
+    """Positions in a cage are no reason to refuse a recording whose run is named."""
+    time = np.arange(0.0, 300.0, 0.1)
+    run = (time >= 100) & (time < 200)
+    xy = np.stack([np.where(run, 50 - 50 * np.cos(0.4 * time), 900.0), np.zeros(len(time))], axis=1)
+    arrays = {"position_time": time, "position_xy": xy, "spike_time": [1.0], "spike_unit": [0]}
+    track = {"node_positions": [[0, 0], [100, 0]], "edges": [[0, 1]]}
+    found = read_recording(arrays, track, epochs="before=0:100,run=100:199.9,after=200:300")
+    assert found.on_track.tolist() == [[100.0, 199.9]]
+    assert found.during.sum() == run.sum()
+    with pytest.raises(ValueError, match="are more than 30 cm from the track"):
+        read_recording(arrays, track, epochs="run=0:200")
+    with pytest.raises(ValueError, match="are more than 30 cm from the track"):
+        read_recording(arrays, track)
 
 
 def test_bursts_do_not_make_a_difference():

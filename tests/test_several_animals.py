@@ -1,5 +1,6 @@
 """Several animals of one experiment."""
 
+import numpy as np
 import pytest
 
 from analyses.jobs.results import Results
@@ -16,8 +17,11 @@ JUDGEMENT = Judgement(n_shuffles=9, level=0.2, other_sizes=())
 
 @pytest.fixture(scope="module")
 def plans():
+    epochs = {"early": np.array([[0.0, 80.0]]), "late": np.array([[80.0, 180.0]])}
     return {
-        name: plan_recording(simulated_recording(9, seed), judgement=JUDGEMENT, n_sessions=0)
+        name: plan_recording(
+            simulated_recording(9, seed), judgement=JUDGEMENT, n_sessions=0, epochs=epochs
+        )
         for seed, name in enumerate(("one", "other"))
     }
 
@@ -63,6 +67,21 @@ def test_statistics_have_intervals_over_animals(plans, folder):
     own = table[table["n_animals"] == 2]
     assert (own["ci_low"] <= own["value"]).all()
     assert (own["ci_low"] < own["ci_high"]).any()
+
+
+def test_epochs_differ_over_animals(folder):
+    each = Results(folder).read("epoch_differences.csv")
+    assert each["animal"].unique().tolist() == ["one", "other"]
+    found = Results(folder).read("epoch_differences_of_all.csv").set_index("measure")
+    own = each.loc[each["measure"] == "replay_per_minute", "difference"]
+    assert found.loc["replay_per_minute", "difference"] == pytest.approx(own.mean())
+    assert (found["n_animals"] == 2).all()
+    report = (folder / "report.md").read_text("utf-8")
+    assert "### From early to late" in report
+    assert "| | early | late |" in report
+    assert {path.name for path in (folder / "figures").glob("*epochs.png")} == {
+        "one_epochs.png", "other_epochs.png",
+    }  # fmt: skip
 
 
 def test_the_report_says_what_a_reader_must_know(folder):

@@ -30,7 +30,14 @@ from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.tables import KINDS
 from replay.files import replacing
 
-__all__ = ["ANIMAL_COLUMNS", "STATE_SIZE", "STATISTIC_COLUMNS", "Analysed", "analyse"]
+__all__ = [
+    "ANIMAL_COLUMNS",
+    "EPOCH_COLUMNS",
+    "STATE_SIZE",
+    "STATISTIC_COLUMNS",
+    "Analysed",
+    "analyse",
+]
 __all__ += ["landmarks_of", "write_track"]
 
 _SCORED = Scored._fields
@@ -53,14 +60,14 @@ STATISTIC_COLUMNS = {
 }
 """Columns of tables of statistics that mean something else elsewhere."""
 
-_EPOCH_COLUMNS = {
+EPOCH_COLUMNS = {
     "epoch": Column("its name"),
     "n_blocks": Column("number of blocks of time, over which intervals are"),
     "measure": Column("the name of a rate, a kind or a statistic"),
     "label": Column("the same in words"),
-    "ci_low": Column("lower end of its 95 % interval over blocks", "", "with one block"),
-    "ci_high": Column("its upper end", "", "with one block"),
+    "other": Column("the epoch that is compared with it"),
 }
+"""Columns of tables of epochs."""
 
 ANIMAL_COLUMNS = {
     "events.csv": Table.of(
@@ -208,7 +215,7 @@ ANIMAL_COLUMNS = {
         "epoch and measure",
         "animal? epoch n_blocks measure label n total value ci_low ci_high null",
         {
-            **_EPOCH_COLUMNS,
+            **EPOCH_COLUMNS,
             "n": Column("number of events that are counted"),
             "total": Column("what it is divided by: minutes for rates, else events"),
             "value": Column("the rate or share, or the statistic"),
@@ -219,8 +226,7 @@ ANIMAL_COLUMNS = {
         "pair of epochs other than the run, and measure",
         "animal? epoch other measure label value other_value difference ci_low ci_high p",
         {
-            **_EPOCH_COLUMNS,
-            "other": Column("the epoch that is compared with it"),
+            **EPOCH_COLUMNS,
             "value": Column("that in the epoch", "", "without events"),
             "other_value": Column("that in the other one", "", "without events"),
             "difference": Column("the other less the epoch", "", "without events"),
@@ -234,7 +240,7 @@ ANIMAL_COLUMNS = {
         "animal? epoch start_time end_time candidates replay reverse_episode forward_episode "
         "novel_path ambiguous unexperienced by_chance?",
         {
-            "epoch": _EPOCH_COLUMNS["epoch"],
+            "epoch": EPOCH_COLUMNS["epoch"],
             "candidates": Column("number of candidate events that begin in it"),
             "replay": Column("number of them that are replay"),
             **{kind: Column("number of these of this kind") for kind in KINDS},

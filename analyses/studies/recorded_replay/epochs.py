@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
+from analyses.intervals import mean_interval
 from analyses.recordings.kinds.conclusions import Conclusions
 from analyses.recordings.kinds.epochs import compare_epochs, count_blocks, count_in_epochs
 from analyses.recordings.settings import RUN
-from analyses.studies.recorded_replay.report import LEAST_SEQUENCES
+from analyses.studies.recorded_replay.report import LEAST_SEQUENCES, with_interval
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.tables import KINDS
 
-__all__ = ["describe_epochs", "epoch_tables"]
+__all__ = ["describe_epochs", "describe_epochs_of_all", "epoch_tables", "epochs_of_all"]
 
 _LABELS = {
     "candidates_per_minute": "candidate events per minute",
@@ -142,3 +144,55 @@ def _verdict(own: pd.DataFrame, blocks: pd.DataFrame) -> str:
         f"{len(tested)} tests: by Bonferroni's rule, only p <= {least:.2g} is below .05 for all. "
         "Other animals are needed to say more than about these epochs."
     )
+
+
+def epochs_of_all(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Average epochs, and their differences, over animals; none without epochs.
+
+    Animals are the unit of intervals and of the test of each difference, Student's t in both.
+    """
+    if "epochs.csv" not in tables:
+        return {}
+    means = _over_animals(tables["epochs.csv"], "value", ["epoch"])
+    differences = _over_animals(tables["epoch_differences.csv"], "difference", ["epoch", "other"])
+    size = differences["difference"].abs()
+    sem = differences["sem"].where(differences["sem"] > 1e-9 * size)  # no test without spread
+    p = 2 * stats.t.sf(size / sem, differences["n_animals"] - 1)
+    return {
+        "epochs_of_all.csv": means.drop(columns="sem"),
+        "epoch_differences_of_all.csv": differences.drop(columns="sem").assign(p=p),
+    }
+
+
+def _over_animals(table: pd.DataFrame, value: str, epochs: Sequence[str]) -> pd.DataFrame:
+    by = [*epochs, "measure"]
+    order = table[[*by, "label"]].drop_duplicates(by)
+    found = mean_interval(table, value, by) if len(table) else table.assign(mean=[], sem=[], n=[])
+    found = order.merge(found[[*by, "mean", "sem", "ci_low", "ci_high", "n"]], on=by)
+    return found.rename(columns={"mean": value, "n": "n_animals"})
+
+
+def describe_epochs_of_all(tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Write the section on epochs of a report on several animals; empty without epochs."""
+    if "epochs_of_all.csv" not in tables:
+        return []
+    table = tables["epochs_of_all.csv"]
+    names = list(dict.fromkeys(table["epoch"]))
+    rows = [f"| | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    for measure, own in table.groupby("measure", sort=False):
+        if measure in _LABELS or measure in KINDS:
+            numbers = own.set_index("epoch")[["value", "ci_low", "ci_high"]].astype(float)
+            written = {name: with_interval(*row) for name, *row in numbers.itertuples()}
+            cells = [written.get(name, "") for name in names]
+            rows.append(f"| {own['label'].iloc[0]} | {' | '.join(cells)} |")
+    text = ["## Epochs", "\n".join(rows)]
+    differences = tables["epoch_differences_of_all.csv"]
+    for (one, other), own in differences.groupby(["epoch", "other"], sort=False):
+        text += [f"### From {one} to {other}", _difference_table(own)]
+    if len(differences):
+        text.append(
+            "Means and intervals are over animals, and p is that of Student's t test of the "
+            "differences of animals against zero. There are "
+            f"{int(differences['p'].notna().sum())} tests, for which p is not corrected."
+        )
+    return text

@@ -165,6 +165,7 @@ def describe_choices(plan: RecordingPlan) -> dict[str, Any]:
         "settings": _plain(plan.session.settings),
         "judgement": _plain(plan.session.judgement),
         "n_sessions": plan.n_sessions,
+        "compared_epochs": [*plan.epochs],
         "seed": plan.seed,
         "predictions": hashlib.sha256(predictions).hexdigest(),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -30,8 +30,9 @@ def write_report_of_animals(
     statistics: pd.DataFrame,
     accounts: pd.DataFrame,
     judgement: Judgement,
+    epochs: Sequence[str] = (),
 ) -> None:
-    """Write the report as Markdown."""
+    """Write the report as Markdown; `epochs` is its section on them."""
     n = len(animals)
     text = [
         f"# Replay in {n} animals",
@@ -45,6 +46,7 @@ def write_report_of_animals(
         _kinds_table(kinds[kinds["state_size"] == judgement.state_size]),
         "## Shares corrected for what these recordings miss",
         _shares_table(shares),
+        *epochs,
         "## Statistics",
         "Statistics are of replay at rest and at the ends of laps, and are means over animals. "
         f"Those of fewer than {LEAST_SEQUENCES} sequences are left out.",

@@ -10,6 +10,8 @@ Tables are those of one animal (:mod:`analyses.studies.recorded_replay.one_anima
 ``kinds_of_all.csv``        shares of kinds: means over animals with intervals
 ``shares_of_all.csv``       the same, as found and as corrected
 ``statistics_of_all.csv``   the statistics of replay: means over animals with intervals
+``epochs_of_all.csv``       the epochs, if any are given: means over animals with intervals
+``epoch_differences_of_all.csv``  their differences, with tests over animals
 ``accounts.csv``            these beside published values and the predictions of accounts
 ==========================  ======================================================================
 """
@@ -41,12 +43,14 @@ from analyses.studies.recorded_replay.animal_figures import (
 )
 from analyses.studies.recorded_replay.animal_tables import (
     ANIMAL_COLUMNS,
+    EPOCH_COLUMNS,
     STATE_SIZE,
     STATISTIC_COLUMNS,
     analyse,
     landmarks_of,
     write_track,
 )
+from analyses.studies.recorded_replay.epochs import describe_epochs_of_all, epochs_of_all
 from analyses.studies.recorded_replay.plan import (
     RecordingPlan,
     cost_of,
@@ -182,6 +186,7 @@ def _summarise(plan: AnimalsPlan, results: Results) -> dict[str, pd.DataFrame]:
         "shares_of_all.csv": _shares_of_all(tables["shares.csv"]),
         "statistics_of_all.csv": statistics,
         "accounts.csv": beside_predictions(enough_sequences(statistics), first.predictions),
+        **epochs_of_all(tables),
     }
     with replacing(results.folder / "report.md") as beside:
         write_report_of_animals(
@@ -192,6 +197,7 @@ def _summarise(plan: AnimalsPlan, results: Results) -> dict[str, pd.DataFrame]:
             statistics,
             tables["accounts.csv"],
             first.session.judgement,
+            describe_epochs_of_all(tables),
         )
     return tables
 
@@ -309,6 +315,25 @@ STUDY = Study(
                 "state_size": STATE_SIZE,
                 "share": Column("the mean share over animals"),
                 "sem": Column("its standard error", "", "with one animal"),
+            },
+        ),
+        "epochs_of_all.csv": Table.of(
+            "epoch and measure, over animals",
+            "epoch measure label value ci_low ci_high n_animals",
+            {
+                **EPOCH_COLUMNS,
+                "value": Column("the mean over animals", "", "without events"),
+            },
+        ),
+        "epoch_differences_of_all.csv": Table.of(
+            "pair of epochs other than the run, and measure, over animals",
+            "epoch other measure label difference ci_low ci_high n_animals p",
+            {
+                **EPOCH_COLUMNS,
+                "difference": Column("the mean over animals: other less epoch", "", "no events"),
+                "p": Column(
+                    "that of Student's t test over animals", "", "with one animal, or no spread"
+                ),
             },
         ),
         "shares_of_all.csv": Table.of(
