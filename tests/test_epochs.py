@@ -128,7 +128,12 @@ def test_an_animal_that_is_off_the_track_before_and_after():
     time = np.arange(0.0, 300.0, 0.1)
     run = (time >= 100) & (time < 200)
     xy = np.stack([np.where(run, 50 - 50 * np.cos(0.4 * time), 900.0), np.zeros(len(time))], axis=1)
-    arrays = {"position_time": time, "position_xy": xy, "spike_time": [1.0], "spike_unit": [0]}
+    arrays = {
+        "position_time": time,
+        "position_xy": xy,
+        "spike_time": [1.0, 299.0],
+        "spike_unit": [0, 0],
+    }
     track = {"node_positions": [[0, 0], [100, 0]], "edges": [[0, 1]]}
     found = read_recording(arrays, track, epochs="before=0:100,run=100:199.9,after=200:300")
     assert found.on_track.tolist() == [[100.0, 199.9]]
