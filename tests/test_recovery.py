@@ -15,9 +15,9 @@ from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.observation.cells import Cells
 from analyses.recordings.observation.known_replay import draw_session
 from analyses.recordings.observation.observe import observe
-from analyses.recordings.recovery.confusion import FOUND_KINDS, confusion_matrix
+from analyses.recordings.recovery.confusion import FOUND_KINDS, MISSED, confusion_matrix
 from analyses.recordings.recovery.known_paths import known_paths
-from analyses.recordings.recovery.recover import recover, recovery
+from analyses.recordings.recovery.recover import _candidates, recover, recovery
 from analyses.recordings.recovery.unfolding import correct_shares, estimate_shares, unfold
 from analyses.recordings.session import prepare
 from analyses.studies.recovery import OBSERVERS, STUDY, recover_sessions
@@ -332,3 +332,26 @@ def test_where_all_was_run_both_ways_nothing_is_known():
         known_paths(EventLog({"steps": steps}, mdp=world), length=-1)
     with pytest.raises(ValueError, match="no steps"):
         known_paths(EventLog({}, mdp=world))
+
+
+def test_replay_that_is_not_detected_is_missed():
+    """Half of the events are short; detection, which finds those of .1 s and more, misses them."""
+    known = draw_session(np.random.default_rng(5))
+    way = known.paths["states"].iloc[0]
+    paths = pd.DataFrame({"step": known.paths["step"].iloc[0], "states": [way, way[:4]] * 8})
+    observed = observe(known.log, known.graph, paths, cells=60, speed=800.0, seed=5)
+    lasts = observed.recording.events["end_time"] - observed.recording.events["start_time"]
+    assert (lasts[::2] > 0.2).all()
+    assert (lasts[1::2] < 0.06).all()
+    found = recover(observed, detect=True)
+    assert found["event"].tolist() == list(range(16))
+    assert (found["kind"][1::2] == MISSED).all()
+    assert (found["n_spikes"][1::2] == 0).all()
+    assert (found["kind"][::2] == "forward_episode").mean() > 0.5
+    assert (recover(observed)["n_spikes"] > 0).all()
+
+
+def test_the_candidate_that_shares_most_time_is_chosen():
+    true = pd.DataFrame({"start_time": [0.0, 2.0, 4.0], "end_time": [1.0, 3.0, 5.0]})
+    found = pd.DataFrame({"start_time": [-1.0, 0.4, 1.5, 3.0], "end_time": [0.3, 2.1, 2.9, 4.0]})
+    assert _candidates(true, found).tolist() == [1, 2, -1]

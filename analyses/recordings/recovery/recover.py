@@ -10,6 +10,7 @@ their fields.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 import networkx as nx
@@ -60,6 +61,7 @@ def recover(
     judgement: Judgement = Judgement(),  # noqa: B008
     *,
     n_noise: int = 0,
+    detect: bool = False,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Analyse an observation like a recording, and compare the result with the true replay.
@@ -78,6 +80,10 @@ def recover(
         `detection` are used.
     n_noise : int, default 0
         Number of noise events to add, each as long as a randomly drawn event.
+    detect : bool, default False
+        Whether candidate events are detected and split, as in a recording without a table of
+        events. Each event is then judged by the candidate with which it has most time in common,
+        and is missed if there is none. By default the times of events are known.
     seed : int, default 0
         Seed of the noise.
 
@@ -122,9 +128,14 @@ def recover(
     recording, cells, graph = observed.recording, observed.cells, observed.recording.graph
     if graph is None or recording.events is None or not len(recording.events):
         raise ValueError("The observation has no event: no replay moves along the track.")
-    session = prepare(recording, settings, judgement)
+    session = prepare(replace(recording, events=None) if detect else recording, settings, judgement)
     world, ran = experience_of(recording, judgement.state_size, judgement.lap_ends)
-    counts, n_events = session.counts, len(session.events)
+    nothing = np.empty((0, len(session.cells)), dtype=np.int64)
+    counts = [
+        session.counts[candidate] if candidate >= 0 else nothing
+        for candidate in _candidates(recording.events, session.events)
+    ]
+    n_events = len(counts)
     if number:
         width = np.tile(cells.track.width, cells.rates.shape[1] // cells.track.n_bins)
         mean = observed.gain * (cells.rates @ width) / width.sum()
@@ -140,12 +151,12 @@ def recover(
             each.astype(float), rates, session.time_bin, walk, routes, session.track.component
         )
         score = rule(event, likelihoods) if len(each) else 0.0
-        is_accepted = score >= judgement.least_score
+        is_accepted = len(each) > 0 and score >= judgement.least_score
         scores.append(score)
         states = continuous_path(likelihoods, walk) if is_accepted else _NOWHERE
         paths.append(states % session.track.n_bins)
         headings.append(_told(session, each, states, np.random.default_rng([seed, row])))
-    time = np.append(session.events["start_time"], np.full(number, recording.time[-1]))
+    time = np.append(recording.events["start_time"], np.full(number, recording.time[-1]))
     fine, radius = cut_track(graph, 1.0), path_radius(world, session.track)
     found, true = (
         longest_sequences(
@@ -170,6 +181,14 @@ def recover(
             "states": found["states"],
         }
     )
+
+
+def _candidates(true: pd.DataFrame, found: pd.DataFrame) -> NDArray[np.int64]:
+    """Return the candidate with most time in common with each true event, and -1 if none has."""
+    start, end = found["start_time"].to_numpy(), found["end_time"].to_numpy()
+    common = np.minimum(true["end_time"].to_numpy()[:, None], end)
+    common = common - np.maximum(true["start_time"].to_numpy()[:, None], start)
+    return np.where(common.max(axis=1) > 0, common.argmax(axis=1), -1)
 
 
 def _told(
@@ -220,6 +239,7 @@ def recovery(
     speed: Sequence[float] = (800.0,),
     n_seeds: int = 20,
     n_noise: int = 0,
+    detect: bool = False,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Measure what is found of a log's replay, for several numbers of cells, gains and speeds.
@@ -240,6 +260,8 @@ def recovery(
         Number of observations of each combination.
     n_noise : int, default 0
         Number of noise events to add to each observation.
+    detect : bool, default False
+        As for `recover`.
     seed : int, default 0
         Seed of all random numbers.
 
@@ -288,7 +310,7 @@ def recovery(
         some, factor, velocity = setting
         own, noise = children[place].tolist()
         observed = observe(log, graph, paths, cells=some, gain=factor, speed=velocity, seed=own)
-        table = recover(observed, settings, judgement, n_noise=n_noise, seed=noise)
+        table = recover(observed, settings, judgement, n_noise=n_noise, detect=detect, seed=noise)
         keys = (len(observed.cells.rates), factor, velocity, repetition)
         for position, (name, value) in enumerate(zip((*_BY, "seed"), keys, strict=True)):
             table.insert(position, name, value)

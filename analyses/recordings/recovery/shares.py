@@ -203,10 +203,11 @@ def _how(n_sessions: int, replay: _Replay) -> str:
         f"({replay.length:.0f} cm; at most {_MOST_OF_A_LAP:g} of a lap) and speed "
         f"({replay.speed / 100:.1f} m/s) of the replay that was found, and cells fire "
         f"{replay.gain:.1f} times as fast as during running. Simulated events are accepted by "
-        "their score alone, without shuffles, and missed replay may have been shorter or faster, "
-        "so the recall of the recording is at most as high. Simulated novel paths join their "
-        "pieces anywhere in their middle half; if true ones join nearer to the middle, fewer are "
-        "missed, and their corrected share is somewhat too high."
+        "their score alone, without shuffles, at known times, so that replay that is never "
+        "detected is left out, and missed replay may have been shorter or faster, so the recall of "
+        "the recording is at most as high. Simulated novel paths join their pieces anywhere in "
+        "their middle half; if true ones join nearer to the middle, fewer are missed, and their "
+        "corrected share is somewhat too high."
     )
 
 
