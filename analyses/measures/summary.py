@@ -96,7 +96,7 @@ def over_animals(
     binomial = rows["statistic"].isin(shares).to_numpy() & (above | below)
     chance = np.where(above | below, 0.5, np.nan)
     chance[binomial] = chance_above(*rows.loc[binomial, ["null", "n"]].to_numpy().T)
-    counted = rows["n"].where(rows["value"].notna(), 0)
+    counted = rows["n"].where(rows["value"].notna(), 0).fillna(0).astype(np.int64)
     rows = rows.assign(above=above, below=below, chance=chance, counted=counted)
     counts = rows.groupby(by, observed=True, sort=True).agg(
         null=("null", "mean"),
