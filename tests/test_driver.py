@@ -9,14 +9,18 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_learners import module
 
 from replay import feed, simulate
 from replay.learners import find_learner
 from replay.simulation import driver
+from replay.simulation.random_streams import acting_stream, give_back, replay_stream
 from replay.worlds.mazes import from_ascii
 
 MAZE = from_ascii("S..G")
+SEEDS = st.one_of(st.integers(0, 2**63 - 1), st.sampled_from([0, 2**32 - 1, 2**32, 2**63 - 1]))
 
 LONG = """
 from replay.learners.q_learning import Memory, Params, init, learn
@@ -212,3 +216,21 @@ def test_nothing_that_ends_for_a_learner_of_ends():
     with pytest.raises(ValueError, match="'monte_carlo' learns at an episode's end, but no row"):
         feed("monte_carlo", rows, n_states=3, n_actions=2)
     assert len(feed("q_learning", rows, n_states=3, n_actions=2).steps) == 2
+
+
+@given(SEEDS)
+def test_random_streams_are_those_of_numpy(seed):
+    child = np.random.SeedSequence(seed, spawn_key=(0,))
+    for make, usual in ((acting_stream, seed), (replay_stream, child)):
+        stream = make(seed)
+        assert stream.bit_generator.state == np.random.default_rng(usual).bit_generator.state
+        stream.integers(9, dtype=np.int32)  # leaves half a number for the next draw
+        give_back(stream)
+
+
+def test_runs_at_the_same_time_draw_from_streams_of_their_own():
+    one, other = acting_stream(1), acting_stream(1)
+    assert one is not other
+    assert one.random() == other.random()
+    give_back(one, None)
+    assert acting_stream(2) is one

@@ -69,10 +69,10 @@ def _within(function: _Function, options: dict[str, Any]) -> _Function:
     return marked
 
 
-def loop_kernel(function: _Function, what: str = "") -> _Function:
+def loop_kernel(function: _Function, what: str | None = "") -> _Function:
     """Compile a loop over many steps that allocates nothing, and keep it on disk.
 
-    When it is compiled, a line says `what` for, such as a learner.
+    When it is compiled, a line says `what` for, such as a learner; None: nothing is said.
 
     Examples
     --------

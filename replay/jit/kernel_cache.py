@@ -35,7 +35,7 @@ _settings: Any = numba.config
 _caching: Any = numba.core.caching
 
 
-def cached(function: _Function, options: dict[str, Any], what: str = "") -> _Function:
+def cached(function: _Function, options: dict[str, Any], what: str | None = "") -> _Function:
     """Compile a function with numba's options, and keep its code on disk; `what` it is for."""
     sources = sources_of(function)
     folder = _cache_folder(digest_of(sources)) if are_unchanged(sources) else None
@@ -55,8 +55,13 @@ def cached(function: _Function, options: dict[str, Any], what: str = "") -> _Fun
 _announced: dict[str, float] = {}  # what is compiled -> when that was said
 
 
-def announce(what: str) -> None:
-    """Say what is compiled: a learner once, other code at most once a minute; not in workers."""
+def announce(what: str | None) -> None:
+    """Say what is compiled: a learner once, other code at most once a minute; not in workers.
+
+    None is compiled too soon to be worth a word.
+    """
+    if what is None:
+        return
     now = time.monotonic()
     is_main = multiprocessing.current_process().name == "MainProcess"
     recent = now - max(_announced.values(), default=-math.inf) < _QUIET_SECONDS
@@ -72,7 +77,7 @@ def announce(what: str) -> None:
 class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
     """Numba's disk cache, for processes that share it and for disks that fail."""
 
-    def __init__(self, function: Callable[..., Any], what: str) -> None:
+    def __init__(self, function: Callable[..., Any], what: str | None) -> None:
         super().__init__(function)
         self._what = what
         locator = self._impl.locator

@@ -26,7 +26,7 @@ from replay.simulation.loop import STEP_ROW, Clock, Given, World, checked_act, k
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
 
-__all__ = ["Driver", "LogWriter", "changing_tables", "replay_rng", "way_back", "world_tables"]
+__all__ = ["Driver", "LogWriter", "changing_tables", "way_back", "world_tables"]
 
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
 _MOST_STEPS = 1 << 20
@@ -60,11 +60,6 @@ def changing_tables(mdp: MDP, reward: NDArray[np.float64], start_state: NDArray[
     return world_tables(mdp)._replace(
         reward=views[0], start_state=views[1], start_cumulative=np.ones(1)
     )
-
-
-def replay_rng(seed: int) -> np.random.Generator:
-    """Make a random stream for replay alone: outcomes and exploration do not depend on it."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
 
 
 def way_back(

@@ -27,8 +27,9 @@ from replay.checks import (
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
-from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back
+from replay.simulation.driver import Driver, LogWriter, way_back
 from replay.simulation.loop import STEP_ROW, Given
+from replay.simulation.random_streams import give_back, replay_stream
 from replay.worlds.mdp import MDP
 
 __all__ = ["RecordedExperience", "feed", "paid_rewards"]
@@ -272,7 +273,7 @@ class RecordedExperience:
         ways = way_back(learner, self.mdp, self.sizes.n_actions)
         sizes = self.sizes._replace(way_back=ways)
         writer.steps = steps
-        rng = replay_rng(seed)  # only replay draws random numbers here
+        rng = replay_stream(seed)  # only replay draws random numbers here
         driver = Driver(learner, sizes, writer, rng=rng, replay_rng=rng, known=self.mdp)
         rests = self.rests
         if 0 in rests:
@@ -281,7 +282,9 @@ class RecordedExperience:
             driver.feed(self.given.rows(begin, end), rests.get(end, 0))
             if on_step is not None:
                 on_step(begin, driver.memory)
-        return driver.finish(self.time)
+        log = driver.finish(self.time)
+        give_back(rng)
+        return log
 
 
 def _pieces(rests: Mapping[int, int], n_steps: int, each: bool) -> Iterator[tuple[int, int]]:

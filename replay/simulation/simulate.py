@@ -15,8 +15,9 @@ from replay.learners.contract import Sizes
 from replay.log.blocks import LogBlock, window_ends
 from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
-from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_tables
+from replay.simulation.driver import Driver, LogWriter, way_back, world_tables
 from replay.simulation.loop import draw_start
+from replay.simulation.random_streams import acting_stream, give_back, replay_stream
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
@@ -215,13 +216,13 @@ def simulate(
         on_block=on_block,
         closed=None if protocol is None else _closed_moves(protocol),
     )
-    rng = np.random.default_rng(seed)
+    rng, replay_rng = acting_stream(seed), replay_stream(seed) if found.replays else None
     driver = Driver(
         found,
         sizes,
         writer,
         rng=rng,
-        replay_rng=replay_rng(seed) if found.replays else None,
+        replay_rng=replay_rng,
         known=first,
         window_ends=ends,
     )
@@ -238,6 +239,7 @@ def simulate(
             driver.act(world._replace(**starts), 1, cut, phase.n_rest)
             world = following
     event_log = driver.finish()
+    give_back(rng, replay_rng)
     return Run(found, first, seed, event_log, driver.memory, ends, driver.rewards[:-1], protocol)
 
 
