@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.findings.accounts import Account
+from analyses.findings.evidence import Studies, published
 from analyses.findings.priors import OneOf
 from analyses.findings.table import findings
 from analyses.jobs.results import Results
@@ -99,6 +100,29 @@ def test_a_study_has_one_vote(tables):
         {"id": ["a", "b", "c"], "study": ["a", "b", "c"], "contradicts": ["b c", "a c", "a b"]}
     )
     assert weights(rows).sum() == pytest.approx(1.0)
+
+
+def test_one_draw_accounts_for_all_findings_of_a_study(tables):
+    """Joint sums equal those of the simulated studies, finding by finding and draw by draw."""
+    told = tables["robustness"].query("setting == 'one draw for all findings of a study'")
+    told = told.set_index("account")["evidence_of_all"]
+    rows = tables["findings"].set_index("id", drop=False)
+    known = tables["evidence"].drop_duplicates("finding").set_index("finding")
+    simulated = tables["studies"].query("finding != ''")
+    assert known.groupby("study").size().max() > 1
+    for account, of_account in simulated.groupby("account"):
+        total = 0.0
+        for _, of_study in known.groupby("study"):
+            by_draw = dict.fromkeys(of_account["draw"], 1.0)
+            for finding in of_study.index:
+                each = of_account[of_account["finding"] == finding].sort_values("draw")
+                columns = (each[name].to_numpy(float) for name in Studies._fields)
+                likelihood = published(rows.loc[finding].to_dict()).likelihood(Studies(*columns))
+                for draw, found in zip(each["draw"], likelihood, strict=True):
+                    by_draw[draw] *= 0.95 * found + 0.05
+            joint = np.log2(np.mean(list(by_draw.values())))
+            total += of_study["weight"].mean() * joint
+        assert told[account] == pytest.approx(total)
 
 
 def test_the_sums_are_those_of_diagnostic_findings(tables):

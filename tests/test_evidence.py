@@ -1,6 +1,6 @@
 """Evidence: probabilities against scipy and by hand, priors, and controls."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import networkx as nx
 import numpy as np
@@ -19,6 +19,7 @@ from analyses.findings.evidence import (
     Studies,
     Value,
     evidence,
+    joint_evidence,
     outcomes,
     statistic_range,
 )
@@ -125,6 +126,27 @@ def test_who_replays_nothing_predicts_nothing(result):
 def test_no_result_costs_more_than_surprise():
     assert evidence(np.zeros((3, 4)), surprise=0.25).tolist() == [-2.0] * 3
     assert evidence(np.ones(4)) == pytest.approx(0.0)
+
+
+def test_joint_evidence_equals_enumeration():
+    """Each draw, and each set of findings that are surprises, is added up one by one."""
+    likelihoods = np.array([[8.0, 0.0, 1.5], [0.5, 3.0, 0.0]])
+    total = 0.0
+    for draw in range(3):
+        for surprises in product([False, True], repeat=2):
+            chance = 1 / 3
+            for finding, is_surprise in enumerate(surprises):
+                chance *= 0.1 if is_surprise else 0.9 * likelihoods[finding, draw]
+            total += chance
+    assert joint_evidence(likelihoods, surprise=0.1) == pytest.approx(np.log2(total))
+
+
+def test_findings_that_need_different_parameters_cost_bits():
+    """The same draws for both findings are better evidence than other draws for each."""
+    one, other = np.repeat([8.0, 0.0], 4), np.repeat([0.0, 8.0], 4)
+    apart = 2 * float(evidence(one))
+    assert joint_evidence(np.array([one, other])) < apart - 2
+    assert joint_evidence(np.array([one, one])) > apart + 0.5
 
 
 def test_the_right_account_is_found():

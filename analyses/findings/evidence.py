@@ -49,7 +49,7 @@ from analyses.measures import STATISTICS
 from replay.checks import check_number, typed
 
 __all__ = ["BETWEEN_STUDIES", "SURPRISE", "Count", "Direction", "Null", "Published", "Studies"]
-__all__ += ["Value", "evidence", "outcomes", "published", "statistic_range"]
+__all__ += ["Value", "evidence", "joint_evidence", "outcomes", "published", "statistic_range"]
 
 Floats = NDArray[np.float64]
 
@@ -332,3 +332,13 @@ def evidence(likelihood: NDArray[np.float64], surprise: float = SURPRISE) -> NDA
         without = np.log2((total[..., None] - mixed) / (n - 1)).mean(axis=-1)
         bits = np.minimum(n * bits - (n - 1) * without, np.log2(mixed.max(axis=-1)))
     return bits
+
+
+def joint_evidence(likelihoods: Floats, surprise: float = SURPRISE) -> float:
+    """Compute the evidence from several findings, likelihoods of shape (n_findings, n_draws).
+
+    Each draw has to account for all findings with the same parameters; surprises are independent.
+    There is no jackknife: where few draws explain a study, it would count the best for all.
+    """
+    mixed = (1 - surprise) * likelihoods + surprise
+    return float(np.log2(mixed.prod(axis=0).mean()))

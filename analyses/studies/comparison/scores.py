@@ -14,6 +14,7 @@ from analyses.findings.evidence import (
     SURPRISE,
     Studies,
     evidence,
+    joint_evidence,
 )
 from analyses.measures import STATISTICS
 from analyses.studies.comparison.plan import Comparison
@@ -32,10 +33,12 @@ class _Setting(NamedTuple):
     between_studies: float = BETWEEN_STUDIES
     surprise: float = SURPRISE
     half: int = 0  # of the draws: the first (1), the second (2), or both (0)
+    is_joint: bool = False  # whether one draw accounts for all findings of a study
 
 
 _SETTINGS = {
     "usual": _Setting(),
+    "one draw for all findings of a study": _Setting(is_joint=True),
     "studies differ by .03": _Setting(between_studies=0.03),
     "studies differ by .12": _Setting(between_studies=0.12),
     "surprise .01": _Setting(surprise=0.01),
@@ -164,22 +167,50 @@ def robustness(plan: Comparison, known: Predictions, found: pd.DataFrame) -> pd.
     `found`, from `evidence_table`, says which findings are diagnostic.
     """
     each = found.drop_duplicates("finding").set_index("finding")
-    is_diagnostic = each["diagnostic"].fillna(False).astype(bool)
+    names = [row["id"] for row in known.rows]
+    is_diagnostic = each["diagnostic"].reindex(names).fillna(False).to_numpy(bool)
     rows = []
     for name_of_setting, setting in _SETTINGS.items():
         for name in plan.candidates() if known.rows else ():
-            all_bits, bits = 0.0, 0.0
-            for row, result, studies, weight in zip(*known, strict=True):
-                some = _half(studies[name], setting.half)
-                likelihood = result.likelihood(some, setting.between_studies)
-                own = weight * float(evidence(likelihood, setting.surprise))
-                all_bits += own
-                bits += own if is_diagnostic[row["id"]] else 0.0
-            rows.append((name_of_setting, name, bits, all_bits))
+            likelihoods = np.array(
+                [
+                    result.likelihood(_half(studies[name], setting.half), setting.between_studies)
+                    for result, studies in zip(known.results, known.studies, strict=True)
+                ]
+            )
+            rows.append(
+                (
+                    name_of_setting,
+                    name,
+                    _total(known, likelihoods, setting, is_diagnostic),
+                    _total(known, likelihoods, setting, np.ones_like(is_diagnostic)),
+                )
+            )
     table = pd.DataFrame(rows, columns=["setting", "account", "evidence", "evidence_of_all"])
     ranks = table.groupby("setting")[["evidence", "evidence_of_all"]]
     ranked = ranks.rank(ascending=False, method="min").astype("Int64")
     return table.assign(rank=ranked["evidence"], rank_of_all=ranked["evidence_of_all"])
+
+
+def _total(
+    known: Predictions,
+    likelihoods: NDArray[np.float64],
+    setting: _Setting,
+    chosen: NDArray[np.bool_],
+) -> float:
+    """Sum the evidence for an account from the chosen findings.
+
+    Draws have the same parameters in all tasks, so the findings of a study can be scored together;
+    their joint evidence is then divided by their number, since a study has one vote.
+    """
+    if not setting.is_joint:
+        return float(known.weight[chosen] @ evidence(likelihoods[chosen], setting.surprise))
+    study = np.array([row["study"] for row in known.rows])
+    total = 0.0
+    for name in np.unique(study[chosen]):
+        own = chosen & (study == name)
+        total += known.weight[own].mean() * joint_evidence(likelihoods[own], setting.surprise)
+    return total
 
 
 def _half(studies: Studies, half: int) -> Studies:
