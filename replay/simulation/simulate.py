@@ -1,25 +1,32 @@
 """Let a learner act in a world, and log its steps and backups."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from replay.checks import check_choice, check_whole, known_arguments, no_attribute, shown
+from replay.encoders.contract import Encoder
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.blocks import LogBlock, window_ends
 from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, way_back, world_tables
+from replay.simulation.encoded import act_encoded, in_places
 from replay.simulation.loop import draw_start
 from replay.simulation.random_streams import acting_stream, give_back, replay_stream
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
+
+if TYPE_CHECKING:
+    from gymnasium import Env
 
 __all__ = ["Run", "simulate"]
 
@@ -48,8 +55,8 @@ class Run:
     ----------
     learner : Learner
         Name, module and parameters.
-    mdp : MDP
-        The world; the first one if it changes.
+    mdp : MDP or None
+        The world; the first one if it changes. None if an encoder made the states.
     seed : int
         Together with learner, parameters and world it determines the run.
     log : EventLog
@@ -62,6 +69,10 @@ class Run:
         The sum of the rewards in each window.
     protocol : Protocol, optional
         The phases, if the world changes.
+    codes : DataFrame, optional
+        If an encoder made the states: at each `step` the `code` that was the state, and, as far as
+        the environment tells them in its `info`, the true `state` and the `next_state` entered (-1
+        if unknown), and the position `x, y` (NaN if unknown).
 
     Examples
     --------
@@ -71,13 +82,14 @@ class Run:
     """
 
     learner: Learner
-    mdp: MDP
+    mdp: MDP | None
     seed: int
     log: EventLog
     memory: Any
     window_ends: NDArray[np.int64]
     window_rewards: NDArray[np.float64]
     protocol: Protocol | None = None
+    codes: pd.DataFrame | None = None
 
     @cached_property
     def reward_rate(self) -> pd.DataFrame:
@@ -86,15 +98,46 @@ class Run:
         rates = self.window_rewards / lengths
         return pd.DataFrame({"time_step": self.window_ends, "reward_rate": rates})
 
+    def in_places(self) -> EventLog:
+        """Return the log in true states instead of codes, if the environment tells them.
+
+        Steps have the true states. Each code stands for the state in which it was met most often,
+        so that backups of codes become backups of states. ``analyses.classify(run)`` and
+        ``analyses.classify(run.in_places())`` then say whether replay of codes is of the same kind
+        as replay of the places that they stand for.
+
+        Returns
+        -------
+        EventLog
+
+        Raises
+        ------
+        ValueError
+            If no encoder made the states, or the environment does not tell the true ones as
+            ``info["state"]``.
+
+        Examples
+        --------
+        >>> from replay import from_ascii
+        >>> from replay.encoders import KMeans
+        >>> from replay.worlds.place_code import place_code
+        >>> env = place_code(from_ascii("S..G"), noise=0.01)
+        >>> run = simulate(env, "episodic_control", encoder=KMeans(4, 500), n_steps=100, seed=1)
+        >>> sorted(run.in_places().steps["state"].unique().tolist())
+        [0, 1, 2]
+        """
+        return in_places(self.log, self.codes)
+
     @property
-    def _world(self) -> MDP | Protocol:
-        return self.mdp if self.protocol is None else self.protocol
+    def _world(self) -> str:
+        world = self.mdp if self.protocol is None else self.protocol
+        return str(self.log.runs["mdp"].iloc[0]) if world is None else world.name
 
     def __repr__(self) -> str:
         """Show learner, world, number of steps, seed and reward rate."""
         n_steps = int(self.window_ends[-1])
         return (
-            f"Run({self.learner.name!r} in {self._world.name!r}, {n_steps:,} steps, seed "
+            f"Run({self.learner.name!r} in {self._world!r}, {n_steps:,} steps, seed "
             f"{self.seed}, {self.window_rewards.sum() / n_steps:.3g} reward per step)"
         )
 
@@ -102,7 +145,7 @@ class Run:
         n_steps = int(self.window_ends[-1])
         facts = {
             "learner": self.learner,
-            "world": self._world,
+            "world": self._world if self.mdp is None else self.protocol or self.mdp,
             "steps": f"{n_steps:,}",
             "seed": self.seed,
             "reward per step": f"{self.window_rewards.sum() / n_steps:.3g}",
@@ -119,10 +162,11 @@ class Run:
 
 @known_arguments
 def simulate(
-    mdp: MDP | Protocol,
+    mdp: MDP | Protocol | Env[Any, Any],
     learner: Any,
     params: Any = None,
     *,
+    encoder: Encoder | None = None,
     n_steps: int | None = None,
     max_episode_steps: int | None = None,
     seed: int = 0,
@@ -134,12 +178,16 @@ def simulate(
 
     Parameters
     ----------
-    mdp : MDP or Protocol
-        The world, or the phases of one that changes.
+    mdp : MDP, Protocol or gymnasium.Env
+        The world, or the phases of one that changes; with an encoder, a Gymnasium environment with
+        numbered actions.
     learner : str or module
         A name in ``LEARNERS``, or your own module.
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
+    encoder : Encoder, optional
+        Makes states from observations, such as ``replay.encoders.KMeans(300)``. It first observes a
+        random walk, which is neither logged nor learned from, and counts no steps.
     n_steps : int
         Number of steps over all episodes; leave it out for a protocol, which has its own.
     max_episode_steps : int, optional
@@ -153,6 +201,7 @@ def simulate(
     on_block : callable, optional
         Called as ``on_block(block)`` with one part of the log after the other, a `LogBlock`, cut
         between steps. The run keeps none of them, so it needs little memory however long it is.
+        Not with an encoder.
 
     Returns
     -------
@@ -162,9 +211,10 @@ def simulate(
     Raises
     ------
     TypeError
-        If `mdp` is neither an MDP nor a protocol.
+        If `mdp` is neither an MDP nor a protocol; with an encoder, if it is no environment.
     ValueError
-        If a parameter is out of range, or the learner needs episodes and the world has none.
+        If a parameter is out of range, or the learner needs episodes and the world has none; with
+        an encoder, if actions are not numbered, or observations are not numbers of one shape.
 
     Examples
     --------
@@ -179,7 +229,12 @@ def simulate(
     (True, 0)
     """
     found = find_learner(learner, params)
+    if encoder is not None:
+        return _encoded(
+            mdp, found, encoder, n_steps, max_episode_steps, seed, log, n_windows, on_block
+        )
     phases = _phases(mdp, n_steps)
+    given = cast("MDP | Protocol", mdp)
     n_steps = sum(phase.n_steps for phase in phases)
     seed = check_whole("seed", seed)
     longest = n_steps + 1  # never reached
@@ -199,18 +254,18 @@ def simulate(
     sizes = Sizes(
         first.n_states,
         first.n_actions,
-        max(mdp.n_transitions, 1),
+        max(given.n_transitions, 1),
         min(longest, max(phase.n_steps for phase in phases)),
-        mdp.n_links,
-        way_back(found, mdp, first.n_actions),
+        given.n_links,
+        way_back(found, given, first.n_actions),
     )
-    protocol = mdp if isinstance(mdp, Protocol) else None
+    protocol = given if isinstance(given, Protocol) else None
     ends = window_ends(n_steps, n_windows)
     writer = LogWriter(
         log,
         found,
         first,
-        name=mdp.name,
+        name=given.name,
         seed=seed,
         n_steps=n_steps,
         on_block=on_block,
@@ -243,7 +298,38 @@ def simulate(
     return Run(found, first, seed, event_log, driver.memory, ends, driver.rewards[:-1], protocol)
 
 
-def _phases(mdp: MDP | Protocol, n_steps: int | None) -> tuple[Phase, ...]:
+def _encoded(
+    environment: Any,
+    learner: Learner,
+    encoder: Encoder,
+    n_steps: int | None,
+    max_episode_steps: int | None,
+    seed: int,
+    log: str,
+    n_windows: int,
+    on_block: Callable[[LogBlock], None] | None,
+) -> Run:
+    """Check the arguments of `simulate`, and run a learner on the codes of observations."""
+    if on_block is not None:
+        raise ValueError("With an encoder the log is not cut into blocks: leave out on_block.")
+    number = check_whole("n_steps", n_steps, at_least=1, at_most=_MOST_STEPS)
+    if max_episode_steps is not None:
+        max_episode_steps = check_whole("max_episode_steps", max_episode_steps, at_least=1)
+    ends = window_ends(number, min(check_whole("n_windows", n_windows, at_least=1), number))
+    made = act_encoded(
+        environment,
+        learner,
+        encoder,
+        n_steps=number,
+        max_episode_steps=max_episode_steps,
+        seed=check_whole("seed", seed),
+        log=check_choice("log", log, ("replay", "all", "none")),
+        window_ends=ends,
+    )
+    return Run(learner, None, seed, made.log, made.memory, ends, made.rewards, codes=made.codes)
+
+
+def _phases(mdp: Any, n_steps: int | None) -> tuple[Phase, ...]:
     """Return the phases of a protocol; a world that does not change is one phase."""
     if isinstance(mdp, Protocol):
         if n_steps is not None:

@@ -7,11 +7,11 @@ Gymnasium (https://gymnasium.farama.org) is optional:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from replay.checks import check_array, check_list, check_number, check_whole, shown
 from replay.worlds.transitions import Transitions, check_size
@@ -23,7 +23,7 @@ except ImportError as error:
         'Gymnasium is not installed; get it with: pip install "hippocampal-replay[gymnasium]"'
     ) from error
 
-__all__ = ["MDPEnv", "from_gymnasium"]
+__all__ = ["MDPEnv", "ObservedEnv", "from_gymnasium"]
 
 
 class _Outcome(NamedTuple):
@@ -250,6 +250,39 @@ class MDPEnv(gymnasium.Env[Any, Any]):
         _, self._state, reward, terminated = row[_draw(self.np_random, [p for p, *_ in row])]
         self._n_steps += 1
         return self._state, reward, terminated, self._n_steps == self.max_episode_steps, {}
+
+
+class ObservedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An `MDPEnv` in which a state is not seen itself, but through ``observe(state, rng)``."""
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        observe: Callable[[int, np.random.Generator], Any],
+        position: NDArray[np.float64],
+        n_more: int,
+    ) -> None:
+        super().__init__(env)
+        self._observe, self._position = observe, position
+        shape = (len(position) + n_more,)
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, shape, np.float64)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode."""
+        state, _ = self.env.reset(seed=seed, options=options)
+        return self._seen(state)
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take an action."""
+        state, reward, terminated, truncated, _ = self.env.step(action)
+        seen, info = self._seen(state)
+        return seen, float(reward), terminated, truncated, info
+
+    def _seen(self, state: int) -> tuple[Any, dict[str, Any]]:
+        info = {"state": state, "position": self._position[state]}
+        return self._observe(state, self.env.unwrapped.np_random), info
 
 
 def _mean_reward(parts: list[tuple[float, float]]) -> float:

@@ -1,0 +1,11 @@
+"""Encoders: how observations become states; one file each."""
+
+from replay.encoders.bins import Bins
+from replay.encoders.contract import Coder, Encoder, Walk
+from replay.encoders.k_means import KMeans
+from replay.encoders.last_observations import LastObservations
+from replay.encoders.random_projections import RandomProjections
+from replay.encoders.slow_features import SlowFeatures
+
+__all__ = ["Bins", "Coder", "Encoder", "KMeans", "LastObservations", "RandomProjections"]
+__all__ += ["SlowFeatures", "Walk"]

@@ -1,0 +1,273 @@
+"""Act in an environment whose observations an encoder turns into states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from replay.checks import MOST_STATES, check_array, check_fits, check_number, check_whole, shown
+from replay.encoders.contract import Coder, Encoder, Walk
+from replay.learners.contract import Learner, Sizes
+from replay.log.event_log import EventLog
+from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back
+from replay.simulation.loop import STEP_ROW, Given
+
+if TYPE_CHECKING:
+    from gymnasium import Env
+
+__all__ = ["EncodedRun", "act_encoded", "in_places"]
+
+
+class EncodedRun(NamedTuple):
+    """What is left of a run: the log, the learner's memory, rewards by window, and codes."""
+
+    log: EventLog
+    memory: Any
+    rewards: NDArray[np.float64]
+    codes: pd.DataFrame
+
+
+def act_encoded(
+    environment: Env[Any, Any],
+    learner: Learner,
+    encoder: Encoder,
+    *,
+    n_steps: int,
+    max_episode_steps: int | None,
+    seed: int,
+    log: str,
+    window_ends: NDArray[np.int64],
+) -> EncodedRun:
+    """Let a learner act in an environment, step by step."""
+    observed = _Observed(environment, _whole_number(seed, 1))
+    walk_rng, coder_rng = (np.random.default_rng(_stream(seed, key)) for key in (2, 3))
+    walk = observed.walk(max(_n_before(encoder), 1), walk_rng)
+    coder = encoder.prepare(walk, coder_rng)
+    n_codes = check_whole("n_codes of the encoder", coder.n_codes, at_least=1, at_most=MOST_STATES)
+    check_fits(8 * n_codes * observed.n_actions, f"the values of {n_codes} codes")
+    longest = n_steps + 1 if max_episode_steps is None else max_episode_steps
+    most = min(n_steps, n_codes * observed.n_actions * n_codes)
+    ways = way_back(learner, None, observed.n_actions)
+    sizes = Sizes(
+        n_codes, observed.n_actions, most, min(longest, n_steps), min(n_steps, most), ways
+    )
+    writer = LogWriter(log, learner, name=observed.name, seed=seed, n_steps=n_steps)
+    rng = np.random.default_rng(seed)
+    pauses = replay_rng(seed) if learner.replays else None
+    driver = Driver(learner, sizes, writer, rng=rng, replay_rng=pauses, window_ends=window_ends)
+    rows = writer.steps if writer.keeps_any else np.zeros(1, dtype=STEP_ROW)
+    met = _Met(n_steps)
+    code = _code_of(coder, coder.begin(observed.reset()))
+    driver.begin(code)
+    in_episode = 0
+    for step in range(n_steps):
+        met.leave(step, code, observed.info)
+        action, in_episode = driver.action, in_episode + 1
+        seen, reward, terminated, truncated = observed.step(action)
+        met.enter(step, observed.info)
+        truncated = not terminated and (truncated or in_episode == longest)
+        entered = start = _code_of(coder, coder.encode(seen, action))
+        if terminated or truncated:
+            start, in_episode = _code_of(coder, coder.begin(observed.reset())), 0
+        place = step if writer.keeps_any else 0
+        row = rows[place : place + 1]
+        row[0] = (reward, code, action, entered, terminated, truncated)
+        if learner.acts_before_learning:
+            following = driver.choose(start)
+            driver.feed(_given(row, following, start))
+            driver.clock.state[0], driver.clock.action[0] = start, following
+        else:
+            driver.feed(_given(row, -1, start))
+            driver.begin(start)
+        code = start
+    if learner.needs_episodes and not observed.has_ended:
+        raise ValueError(
+            f"{learner.name!r} learns at an episode's end, but no episode of {observed.name!r} "
+            f"ended in {n_steps} steps: run more steps, or choose another learner."
+        )
+    event_log = driver.finish()
+    return EncodedRun(event_log, driver.memory, driver.rewards[:-1], met.table())
+
+
+def _given(row: NDArray[np.void], following: int, start: int) -> Given:
+    return Given(row, np.full(1, following, dtype=np.int32), np.full(1, start, dtype=np.int32))
+
+
+def _stream(seed: int, key: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(seed, spawn_key=(key,))
+
+
+def _whole_number(seed: int, key: int) -> int:
+    return int(_stream(seed, key).generate_state(1)[0])
+
+
+def _n_before(encoder: Encoder) -> int:
+    if not callable(getattr(encoder, "prepare", None)):
+        raise TypeError(
+            f"encoder must be an encoder such as replay.encoders.KMeans(300), got {shown(encoder)}."
+        )
+    return check_whole("n_before of the encoder", encoder.n_before, at_least=0, at_most=10**9)
+
+
+def _code_of(coder: Coder, code: object) -> int:
+    return check_whole("A code of the encoder", code, at_least=0, at_most=coder.n_codes - 1)
+
+
+class _Observed:
+    """An environment whose observations are checked, and have one dimension."""
+
+    def __init__(self, environment: Env[Any, Any], seed: int) -> None:
+        if not (hasattr(environment, "reset") and hasattr(environment, "step")):
+            raise TypeError(
+                "With an encoder the world must be a Gymnasium environment, got "
+                f"{shown(environment)}: gymnasium.make(name) makes one."
+            )
+        n_actions = getattr(getattr(environment, "action_space", None), "n", None)
+        if n_actions is None or int(getattr(environment.action_space, "start", 0)) != 0:
+            raise ValueError(
+                "Learners choose among numbered actions, so the action_space must be Discrete(n); "
+                f"got {shown(getattr(environment, 'action_space', None))}. Divide continuous "
+                "actions into a few, with an ActionWrapper."
+            )
+        spec = getattr(environment, "spec", None)
+        self.environment, self.n_actions = environment, int(n_actions)
+        self.name = spec.id if spec else type(environment).__name__
+        self.info: Mapping[str, Any] = {}
+        self._seed: int | None = seed
+        self._shape: tuple[int, ...] | None = None
+        self.has_ended = False
+
+    def reset(self) -> NDArray[np.float64]:
+        """Begin an episode; only the first one of all is seeded."""
+        found: Any = self.environment.reset(seed=self._seed)
+        self._seed = None
+        if not (isinstance(found, tuple) and len(found) == 2):
+            raise TypeError(
+                "reset() of the environment must return (observation, info), as Gymnasium 1 does; "
+                f"got {shown(found)}."
+            )
+        self.info = found[1] if isinstance(found[1], Mapping) else {}
+        return self._checked(found[0])
+
+    def step(self, action: int) -> tuple[NDArray[np.float64], float, bool, bool]:
+        """Take an action; return observation, reward, and whether the episode has ended."""
+        found: Any = self.environment.step(action)
+        if not (isinstance(found, tuple) and len(found) == 5):
+            raise TypeError(
+                "step() of the environment must return (observation, reward, terminated, "
+                f"truncated, info), as Gymnasium 1 does; got {shown(found)}."
+            )
+        observation, reward, terminated, truncated, info = found
+        self.info = info if isinstance(info, Mapping) else {}
+        self.has_ended |= bool(terminated)
+        amount = check_number("A reward of the environment", reward)
+        return self._checked(observation), amount, bool(terminated), bool(truncated)
+
+    def walk(self, n_observations: int, rng: np.random.Generator) -> Walk:
+        """Walk at random; episodes that end begin again."""
+        seen, is_first, actions = [self.reset()], [True], [-1]
+        ended = False
+        check_fits(16 * n_observations * seen[0].size, f"a walk of {n_observations} observations")
+        while len(seen) < n_observations:
+            if ended:
+                seen.append(self.reset())
+                is_first.append(True)
+                actions.append(-1)
+                ended = False
+                continue
+            action = int(rng.integers(self.n_actions))
+            observation, _, terminated, truncated = self.step(action)
+            ended = terminated or truncated
+            seen.append(observation)
+            is_first.append(False)
+            actions.append(action)
+        return Walk(np.array(seen), np.array(is_first), np.array(actions), self.n_actions)
+
+    def _checked(self, observation: object) -> NDArray[np.float64]:
+        if isinstance(observation, Mapping | str | bytes):
+            raise ValueError(
+                f"Observations must be numbers or arrays of numbers, got {shown(observation)}: "
+                "gymnasium.wrappers.FlattenObservation makes arrays of dictionaries."
+            )
+        found = check_array(observation, "An observation", kind="number", n_dims=None)
+        if self._shape is None:
+            self._shape = found.shape
+        elif found.shape != self._shape:
+            raise ValueError(
+                f"All observations must have one shape: the first had {self._shape}, and now one "
+                f"has {found.shape}."
+            )
+        return np.ascontiguousarray(found, dtype=np.float64).ravel()
+
+
+class _Met:
+    """Where each code was met, as far as the environment says so in its `info`."""
+
+    def __init__(self, n_steps: int) -> None:
+        self._code = np.empty(n_steps, dtype=np.int32)
+        self._state = np.full(n_steps, -1, dtype=np.int32)
+        self._next_state = np.full(n_steps, -1, dtype=np.int32)
+        self._position = np.full((n_steps, 2), np.nan)
+
+    def leave(self, step: int, code: int, info: Mapping[str, Any]) -> None:
+        """Note where a step begins."""
+        self._code[step], self._state[step] = code, _state_of(info)
+        if "position" in info:
+            self._position[step] = check_array(info["position"], "info['position']", kind="number")
+
+    def enter(self, step: int, info: Mapping[str, Any]) -> None:
+        """Note where a step ends."""
+        self._next_state[step] = _state_of(info)
+
+    def table(self) -> pd.DataFrame:
+        """Return `step, code, state, next_state, x, y`, as far as the environment tells them."""
+        x, y = self._position.T
+        return pd.DataFrame(
+            {
+                "step": np.arange(len(self._code)),
+                "code": self._code,
+                "state": self._state,
+                "next_state": self._next_state,
+                "x": x,
+                "y": y,
+            }
+        )
+
+
+def _state_of(info: Mapping[str, Any]) -> int:
+    if "state" not in info:
+        return -1
+    return check_whole("info['state']", info["state"], at_least=0, at_most=MOST_STATES)
+
+
+def in_places(log: EventLog, codes: pd.DataFrame | None) -> EventLog:
+    """Translate a log from codes to true states; see `Run.in_places`."""
+    if codes is None:
+        raise ValueError("The states of this run are those of the world: no encoder made them.")
+    if (codes[["state", "next_state"]] < 0).to_numpy().any():
+        raise ValueError(
+            "The environment does not tell its true states: reset() and step() must return them as "
+            "info['state'], a number."
+        )
+    steps, backups = log.steps, log.backups
+    met = pd.DataFrame(
+        {
+            "code": np.append(steps["state"], steps["next_state"]),
+            "state": np.append(codes["state"], codes["next_state"]),
+        }
+    )
+    counts = met.value_counts().reset_index()
+    counts = counts.sort_values(["count", "state"], ascending=[False, True], kind="stable")
+    place = counts.drop_duplicates("code").set_index("code")["state"]
+    told = {name: codes[name].to_numpy() for name in ("state", "next_state")}
+    columns = ["location", "state", "next_state"]
+    tables = {
+        "runs": log.runs,
+        "steps": steps.assign(**told),
+        "backups": backups.assign(**{name: backups[name].map(place) for name in columns}),
+    }
+    return EventLog(tables, log.provenance)
