@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,13 +38,14 @@ class Bins:
 
     n_bins: int = 10
     n_before: int = 1000
+    refit_at: ClassVar[tuple[int, ...]] = ()
 
     def __post_init__(self) -> None:
         """Check the numbers."""
         check_whole("n_bins", self.n_bins, at_least=1, at_most=MOST_STATES)
         check_whole("n_before", self.n_before, at_least=1)
 
-    def prepare(self, walk: Walk, rng: np.random.Generator) -> _Grid:
+    def prepare(self, walk: Walk, rng: np.random.Generator, previous: object = None) -> _Grid:
         """Lay the grid."""
         n_features = walk.observations.shape[1]
         if self.n_bins**n_features > MOST_STATES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 
@@ -9,9 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
+from replay.checks import check_number
 from replay.jit import kernel
 
-__all__ = ["Codebook", "codebook"]
+__all__ = ["Codebook", "codebook", "refit_steps"]
+
+
+_MOST_FITTED = 20_000  # observations; more make k-means slower, not better
+_N_ITERATIONS = 10
+_FIRST_REFIT, _LAST_REFIT = 500, 10**9  # steps
+_FEW = 0.5  # of the mean number of observations of a centre
 
 
 @dataclass(frozen=True)
@@ -19,12 +27,14 @@ class Codebook:
     """Centres, shape (n_codes, n_used), in the space that a linear map leads to.
 
     The map subtracts `offset`, shape (n_features,), and multiplies by `weight`, shape (n_used,
-    n_features).
+    n_features). `typical`, shape (n_codes, n_features), is the mean observation of each centre;
+    centres that are not used yet are infinitely far away.
     """
 
     offset: NDArray[np.float64]
     weight: NDArray[np.float64]
     centres: NDArray[np.float64]
+    typical: NDArray[np.float64]
 
     @property
     def n_codes(self) -> int:
@@ -46,16 +56,62 @@ def codebook(
     weight: NDArray[np.float64],
     n_codes: int,
     rng: np.random.Generator,
+    previous: Codebook | None,
 ) -> Codebook:
-    """Place centres by k-means; as many as there are different observations, if these are few."""
-    points = (observations - offset) @ weight.T
-    different = np.unique(points, axis=0)
-    if len(different) <= n_codes:
-        return Codebook(offset, weight, different)
+    """Place centres by k-means, from where they were before; those with few points are moved.
+
+    Few different observations have a centre each, in the order in which they were first met.
+    """
+    _, first = np.unique(observations, axis=0, return_index=True)
+    if len(first) <= n_codes:
+        typical = np.full((n_codes, observations.shape[1]), np.inf)
+        typical[: len(first)] = observations[np.sort(first)]
+        centres = np.full((n_codes, len(weight)), np.inf)
+        centres[: len(first)] = (typical[: len(first)] - offset) @ weight.T
+        return Codebook(offset, weight, centres, typical)
+    fitted = observations
+    if len(observations) > _MOST_FITTED:
+        fitted = observations[np.sort(rng.choice(len(observations), _MOST_FITTED, replace=False))]
+    points = (fitted - offset) @ weight.T
+    if previous is None:
+        centres, label = _placed(points, n_codes, rng)
+    else:
+        used = np.isfinite(previous.typical).all(axis=1)
+        centres = np.repeat(points[:1], n_codes, axis=0)
+        centres[used] = (previous.typical[used] - offset) @ weight.T
+        centres, label = _placed(points, centres, rng)
+        few = np.bincount(label, minlength=n_codes) < _FEW * len(points) / n_codes
+        distance = ((points - centres[label]) ** 2).sum(axis=1)
+        if few.any() and np.count_nonzero(distance) >= few.sum():
+            chosen = rng.choice(len(points), few.sum(), replace=False, p=distance / distance.sum())
+            centres[few] = points[chosen]
+            centres, label = _placed(points, centres, rng)
+    n_points = np.bincount(label, minlength=n_codes)
+    typical = np.zeros((n_codes, fitted.shape[1]))
+    np.add.at(typical, label, fitted)
+    typical[n_points > 0] /= n_points[n_points > 0, None]
+    typical[n_points == 0] = np.inf
+    return Codebook(offset, weight, np.ascontiguousarray(centres), typical)
+
+
+def refit_steps(factor: float) -> tuple[int, ...]:
+    """Return the numbers of steps at which a run has become longer by a factor, from 500 on."""
+    check_number("refit_factor", factor, at_least=1.01, finite=False)
+    steps = [_FIRST_REFIT]
+    while math.isfinite(factor) and steps[-1] < _LAST_REFIT:
+        steps.append(math.ceil(steps[-1] * factor))
+    return tuple(steps) if math.isfinite(factor) else ()
+
+
+def _placed(
+    points: NDArray[np.float64], start: int | NDArray[np.float64], rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Place so many centres by k-means, or move those given; return them and each point's."""
+    begin = "++" if isinstance(start, int) else "matrix"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a centre without points stays as it is
-        centres, _ = kmeans2(points, n_codes, minit="++", rng=rng)
-    return Codebook(offset, weight, np.ascontiguousarray(centres))
+        centres, label = kmeans2(points, start, iter=_N_ITERATIONS, minit=begin, rng=rng)
+    return centres, label.astype(np.int64)
 
 
 @kernel

@@ -3,13 +3,15 @@
 Learners know numbered states. An *encoder* says how observations are turned into such numbers,
 called *codes*; it holds parameters only. Before a run `prepare` is given a random walk in the
 environment, of as many observations as the encoder asks for in `n_before`, and returns a *coder*,
-which encodes one observation after the other. An encoder of your own is any object with these two
-attributes:
+which encodes one observation after the other. After each of the steps in `refit_at`, `prepare` is
+called again with all that was observed so far, and the learner learns the run so far again, in the
+new codes. An encoder of your own is any object with these attributes:
 
 >>> class Sign:
 ...     n_before = 0
+...     refit_at = ()
 ...     n_codes = 2
-...     def prepare(self, walk, rng):
+...     def prepare(self, walk, rng, previous=None):
 ...         return self
 ...     def begin(self, observation):
 ...         return int(observation[0] > 0)
@@ -19,7 +21,8 @@ attributes:
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +31,7 @@ __all__ = ["Coder", "Encoder", "Walk"]
 
 
 class Walk(NamedTuple):
-    """A random walk in an environment, observed before a run.
+    """What was observed: a random walk before the run, and the run so far.
 
     Attributes
     ----------
@@ -73,11 +76,21 @@ class Encoder(Protocol):
     ----------
     n_before : int
         Length of the random walk that `prepare` needs, in observations; 0 for one observation.
+    refit_at : sequence of int
+        Numbers of steps, ascending, after which it is prepared again; empty for never.
     """
 
     @property
     def n_before(self) -> int:
         """Length of the random walk."""
 
-    def prepare(self, walk: Walk, rng: np.random.Generator) -> Coder:
-        """Make a coder from what was observed before the run."""
+    @property
+    def refit_at(self) -> Sequence[int]:
+        """Numbers of steps after which it is prepared again."""
+
+    def prepare(self, walk: Walk, rng: np.random.Generator, previous: Any = None) -> Coder:
+        """Make a coder from what was observed.
+
+        `previous` is the one that it replaces: a code should mean what it meant, as far as that is
+        possible, and there must be as many.
+        """

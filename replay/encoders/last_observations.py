@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,24 +61,32 @@ class LastObservations:
         """As many as the encoder of single observations needs."""
         return self.of.n_before
 
-    def prepare(self, walk: Walk, rng: np.random.Generator) -> _Windows:
+    @property
+    def refit_at(self) -> Sequence[int]:
+        """The steps at which the encoder of single observations is fitted again."""
+        return self.of.refit_at
+
+    def prepare(
+        self, walk: Walk, rng: np.random.Generator, previous: _Windows | None = None
+    ) -> _Windows:
         """Begin with no window."""
-        return _Windows(self.of.prepare(walk, rng), self.n_last, self.most_codes)
+        single = self.of.prepare(walk, rng, None if previous is None else previous.single)
+        return _Windows(single, self.n_last, self.most_codes)
 
 
 class _Windows:
     def __init__(self, single: Coder, n_last: int, most_codes: int) -> None:
-        self.n_codes, self._single = most_codes, single
+        self.n_codes, self.single = most_codes, single
         self._number: dict[tuple[int, ...], int] = {}
         self._window: deque[int] = deque(maxlen=2 * n_last - 1)
 
     def begin(self, observation: NDArray[np.float64]) -> int:
         self._window.clear()
-        self._window.append(self._single.begin(observation))
+        self._window.append(self.single.begin(observation))
         return self._code()
 
     def encode(self, observation: NDArray[np.float64], action: int) -> int:
-        self._window.extend((action, self._single.encode(observation, action)))
+        self._window.extend((action, self.single.encode(observation, action)))
         return self._code()
 
     def _code(self) -> int:

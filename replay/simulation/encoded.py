@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,9 +46,10 @@ def act_encoded(
     """Let a learner act in an environment, step by step."""
     observed = _Observed(environment, _whole_number(seed, 1))
     walk_rng, coder_rng = (np.random.default_rng(_stream(seed, key)) for key in (2, 3))
-    walk = observed.walk(max(_n_before(encoder), 1), walk_rng)
+    n_before, refit_at = _schedule(encoder, n_steps)
+    walk = observed.walk(max(n_before, 1), walk_rng)
     coder = encoder.prepare(walk, coder_rng)
-    n_codes = check_whole("n_codes of the encoder", coder.n_codes, at_least=1, at_most=MOST_STATES)
+    n_codes = _n_codes(coder)
     check_fits(8 * n_codes * observed.n_actions, f"the values of {n_codes} codes")
     longest = n_steps + 1 if max_episode_steps is None else max_episode_steps
     most = min(n_steps, n_codes * observed.n_actions * n_codes)
@@ -55,25 +57,36 @@ def act_encoded(
     sizes = Sizes(
         n_codes, observed.n_actions, most, min(longest, n_steps), min(n_steps, most), ways
     )
-    writer = LogWriter(log, learner, name=observed.name, seed=seed, n_steps=n_steps)
     rng = np.random.default_rng(seed)
     pauses = replay_rng(seed) if learner.replays else None
-    driver = Driver(learner, sizes, writer, rng=rng, replay_rng=pauses, window_ends=window_ends)
-    rows = writer.steps if writer.keeps_any else np.zeros(1, dtype=STEP_ROW)
+
+    def begin(keep: str) -> Driver:
+        writer = LogWriter(keep, learner, name=observed.name, seed=seed, n_steps=n_steps)
+        return Driver(learner, sizes, writer, rng=rng, replay_rng=pauses, window_ends=window_ends)
+
+    driver = begin(log)
+    writer = driver.writer
+    rows = writer.steps if writer.keeps_any else np.zeros(n_steps if refit_at else 1, STEP_ROW)
     met = _Met(n_steps)
-    code = _code_of(coder, coder.begin(observed.reset()))
+    history = _History(walk, n_steps if refit_at else 0)
+    seen = observed.reset()
+    history.add(seen, -1)
+    code = _code_of(coder, coder.begin(seen))
     driver.begin(code)
     in_episode = 0
     for step in range(n_steps):
         met.leave(step, code, observed.info)
         action, in_episode = driver.action, in_episode + 1
         seen, reward, terminated, truncated = observed.step(action)
+        history.add(seen, action)
         met.enter(step, observed.info)
         truncated = not terminated and (truncated or in_episode == longest)
         entered = start = _code_of(coder, coder.encode(seen, action))
         if terminated or truncated:
-            start, in_episode = _code_of(coder, coder.begin(observed.reset())), 0
-        place = step if writer.keeps_any else 0
+            seen, in_episode = observed.reset(), 0
+            history.add(seen, -1)
+            start = _code_of(coder, coder.begin(seen))
+        place = step if len(rows) > 1 else 0
         row = rows[place : place + 1]
         row[0] = (reward, code, action, entered, terminated, truncated)
         if learner.acts_before_learning:
@@ -84,6 +97,18 @@ def act_encoded(
             driver.feed(_given(row, -1, start))
             driver.begin(start)
         code = start
+        if step + 1 in refit_at:
+            coder = encoder.prepare(history.walk(), coder_rng, coder)
+            if _n_codes(coder) != n_codes:
+                raise ValueError(
+                    f"An encoder must keep its number of codes: it had {n_codes}, and has "
+                    f"{coder.n_codes} after {step + 1} steps."
+                )
+            codes = history.codes(coder)
+            again = begin("none")
+            _learn_again(again, rows[: step + 1], codes, history.is_first, driver.action)
+            again.writer, driver, code = writer, again, int(codes[-1])
+            met.n_refits += 1
     if learner.needs_episodes and not observed.has_ended:
         raise ValueError(
             f"{learner.name!r} learns at an episode's end, but no episode of {observed.name!r} "
@@ -91,6 +116,24 @@ def act_encoded(
         )
     event_log = driver.finish()
     return EncodedRun(event_log, driver.memory, driver.rewards[:-1], met.table())
+
+
+def _learn_again(
+    driver: Driver,
+    rows: NDArray[np.void],
+    codes: NDArray[np.int32],
+    is_first: NDArray[np.bool_],
+    action: int,
+) -> None:
+    """Let a learner that knows nothing learn all steps of a run, in other codes."""
+    entered = np.flatnonzero(~is_first)
+    steps = rows.copy()
+    steps["state"], steps["next_state"] = codes[entered - 1], codes[entered]
+    start = np.append(steps["state"][1:], codes[-1])
+    following = np.append(steps["action"][1:], action).astype(np.int32)
+    driver.clock.state[0], driver.clock.action[0] = codes[0], steps["action"][0]
+    driver.feed(Given(steps, following, start))
+    driver.clock.state[0], driver.clock.action[0] = codes[-1], action
 
 
 def _given(row: NDArray[np.void], following: int, start: int) -> Given:
@@ -105,12 +148,26 @@ def _whole_number(seed: int, key: int) -> int:
     return int(_stream(seed, key).generate_state(1)[0])
 
 
-def _n_before(encoder: Encoder) -> int:
-    if not callable(getattr(encoder, "prepare", None)):
+def _schedule(encoder: Encoder, n_steps: int) -> tuple[int, frozenset[int]]:
+    """Return how long the random walk is, and the steps after which an encoder is refitted."""
+    if not callable(getattr(encoder, "prepare", None)) or isinstance(encoder, type):
         raise TypeError(
             f"encoder must be an encoder such as replay.encoders.KMeans(300), got {shown(encoder)}."
         )
-    return check_whole("n_before of the encoder", encoder.n_before, at_least=0, at_most=10**9)
+    missing = [name for name in ("n_before", "refit_at") if not hasattr(encoder, name)]
+    if missing:
+        raise TypeError(
+            f"The encoder {shown(encoder)} has no {missing[0]!r}: see replay.encoders.contract."
+        )
+    n_before = check_whole("n_before of the encoder", encoder.n_before, at_least=0, at_most=10**9)
+    steps = (check_whole("refit_at of the encoder", step) for step in encoder.refit_at)
+    return n_before, frozenset(takewhile(lambda step: step < n_steps, steps))
+
+
+def _n_codes(coder: Coder) -> int:
+    return check_whole(
+        "n_codes of the encoder", getattr(coder, "n_codes", None), at_least=1, at_most=MOST_STATES
+    )
 
 
 def _code_of(coder: Coder, code: object) -> int:
@@ -204,6 +261,49 @@ class _Observed:
         return np.ascontiguousarray(found, dtype=np.float64).ravel()
 
 
+class _History:
+    """All observations of a run, if its encoder is fitted again."""
+
+    def __init__(self, before: Walk, n_steps: int) -> None:
+        n_features = before.observations.shape[1]
+        # An episode may end at each step, and each begins with an observation of its own.
+        n_rows = 2 * n_steps + 1 if n_steps else 0
+        check_fits(8 * n_rows * n_features, f"the observations of {n_steps} steps")
+        self._before, self._n, self._n_rows = before, 0, n_rows
+        self._observations = np.empty((n_rows, n_features))
+        self._action = np.zeros(n_rows, dtype=np.int64)
+
+    def add(self, observation: NDArray[np.float64], action: int) -> None:
+        """Keep an observation, and the action that led to it; -1 for the first of an episode."""
+        if self._n_rows:
+            self._observations[self._n], self._action[self._n] = observation, action
+            self._n += 1
+
+    @property
+    def is_first(self) -> NDArray[np.bool_]:
+        """Whether an episode begins with each observation of the run."""
+        return self._action[: self._n] < 0
+
+    def walk(self) -> Walk:
+        """Return what was observed before the run and in it."""
+        before, n = self._before, self._n
+        return Walk(
+            np.concatenate([before.observations, self._observations[:n]]),
+            np.concatenate([before.is_first, self.is_first]),
+            np.concatenate([before.action, self._action[:n]]),
+            before.n_actions,
+        )
+
+    def codes(self, coder: Coder) -> NDArray[np.int32]:
+        """Encode the run so far."""
+        codes = np.empty(self._n, dtype=np.int32)
+        for k in range(self._n):
+            seen, action = self._observations[k], int(self._action[k])
+            code = coder.begin(seen) if action < 0 else coder.encode(seen, action)
+            codes[k] = _code_of(coder, code)
+        return codes
+
+
 class _Met:
     """Where each code was met, as far as the environment says so in its `info`."""
 
@@ -212,10 +312,13 @@ class _Met:
         self._state = np.full(n_steps, -1, dtype=np.int32)
         self._next_state = np.full(n_steps, -1, dtype=np.int32)
         self._position = np.full((n_steps, 2), np.nan)
+        self._n_refits = np.zeros(n_steps, dtype=np.int32)
+        self.n_refits = 0
 
     def leave(self, step: int, code: int, info: Mapping[str, Any]) -> None:
         """Note where a step begins."""
         self._code[step], self._state[step] = code, _state_of(info)
+        self._n_refits[step] = self.n_refits
         if "position" in info:
             self._position[step] = check_array(info["position"], "info['position']", kind="number")
 
@@ -224,12 +327,13 @@ class _Met:
         self._next_state[step] = _state_of(info)
 
     def table(self) -> pd.DataFrame:
-        """Return `step, code, state, next_state, x, y`, as far as the environment tells them."""
+        """Return the table that `Run.codes` describes."""
         x, y = self._position.T
         return pd.DataFrame(
             {
                 "step": np.arange(len(self._code)),
                 "code": self._code,
+                "n_refits": self._n_refits,
                 "state": self._state,
                 "next_state": self._next_state,
                 "x": x,

@@ -70,9 +70,10 @@ class Run:
     protocol : Protocol, optional
         The phases, if the world changes.
     codes : DataFrame, optional
-        If an encoder made the states: at each `step` the `code` that was the state, and, as far as
-        the environment tells them in its `info`, the true `state` and the `next_state` entered (-1
-        if unknown), and the position `x, y` (NaN if unknown).
+        If an encoder made the states: at each `step` the `code` that was the state, how often the
+        encoder had been fitted again (`n_refits`), and, as far as the environment tells them in its
+        `info`, the true `state` and the `next_state` entered (-1 if unknown), and the position `x,
+        y` (NaN if unknown).
 
     Examples
     --------

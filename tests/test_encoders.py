@@ -1,0 +1,422 @@
+"""States made from observations: encoders, and runs in which learners know codes only."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyses import classify
+from replay import feed, from_ascii, random_maze, simulate
+from replay.encoders import Bins, KMeans, LastObservations, RandomProjections, SlowFeatures
+from replay.encoders.contract import Walk
+from replay.worlds.mdp import uniform_policy
+from replay.worlds.place_code import place_code
+
+gymnasium = pytest.importorskip("gymnasium")
+
+MAZE = from_ascii("S...\n.##.\n...G")
+N_STATES = MAZE.n_states
+
+
+def rng(seed=1):
+    return np.random.default_rng(seed)
+
+
+def walk_of(observations, n_actions=2):
+    observations = np.asarray(observations, dtype=float)
+    n = len(observations)
+    return Walk(observations, np.arange(n) == 0, np.zeros(n, np.int64), n_actions)
+
+
+class Seen(gymnasium.Env):
+    """An environment whose states are numbers that are seen as one feature."""
+
+    def __init__(self, mdp=MAZE, **changes):
+        self.env = mdp.to_gymnasium(max_episode_steps=changes.pop("limit", None))
+        self.action_space = self.env.action_space
+        self.observation_space = gymnasium.spaces.Box(0, 1000, (1,))
+        self.changes = changes
+
+    def reset(self, *, seed=None, options=None):
+        state, info = self.env.reset(seed=seed)
+        return self._seen(state), info
+
+    def step(self, action):
+        state, reward, *ends, info = self.env.step(action)
+        return self._seen(state), self.changes.get("reward", reward), *ends, info
+
+    def _seen(self, state):
+        see = self.changes.get("see", lambda state: np.array([float(state)]))
+        return see(state)
+
+
+class Identity:
+    """The state is the code; after each of some steps, codes are numbered backwards."""
+
+    n_before = 0
+
+    def __init__(self, refit_at=(), n_codes=N_STATES):
+        self.refit_at, self.n_codes, self.is_reversed = refit_at, n_codes, False
+
+    def prepare(self, walk, rng, previous=None):
+        made = Identity(self.refit_at, self.n_codes)
+        made.is_reversed = previous is not None and not previous.is_reversed
+        return made
+
+    def begin(self, observation):
+        state = int(observation[0])
+        return self.n_codes - 1 - state if self.is_reversed else state
+
+    def encode(self, observation, action):
+        return self.begin(observation)
+
+
+LEARNERS = ["q_learning", "prioritized_sweeping", "episodic_control", "monte_carlo"]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_learner_knows_codes_as_it_knows_states(learner):
+    """What is learned from codes that are the states is what the same steps teach."""
+    run = simulate(Seen(), learner, encoder=Identity(), n_steps=400, seed=3, log="all")
+    table = run.log.steps
+    learned = []
+    log = feed(
+        learner, table, n_states=N_STATES, n_actions=4, seed=3,
+        on_step=lambda step, memory: learned.append(memory),
+    )  # fmt: skip
+    assert np.array_equal(learned[-1].action_values, run.memory.action_values)
+    columns = ["step", "phase", "state", "action", "next_state", "q_before", "q_after"]
+    assert log.backups[columns].equals(run.log.backups[columns])
+    assert len(log.backups) > 0
+    assert table["reward"].sum() == run.window_rewards.sum()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_learner_learns_its_run_again_in_other_codes(learner):
+    """Codes with other numbers change nothing else, where actions are drawn blindly."""
+    params = {"epsilon": 1.0}
+    same, other = (
+        simulate(Seen(limit=30), learner, params, encoder=Identity(refit_at), n_steps=300, seed=3)
+        for refit_at in ((), (40, 180, 299, 300))
+    )
+    assert same.codes["n_refits"].max() == 0
+    changed = other.codes["n_refits"]
+    assert changed.tolist() == [0] * 40 + [1] * 140 + [2] * 119 + [3]
+    back = np.where(changed % 2, N_STATES - 1 - other.codes["code"], other.codes["code"])
+    assert np.array_equal(back, same.codes["code"])
+    assert other.window_rewards.tolist() == same.window_rewards.tolist()
+    if learner == "q_learning":  # others may draw among equals, or use the order of states
+        assert np.array_equal(other.memory.action_values[::-1], same.memory.action_values)
+
+
+def test_learning_again_forgets_nothing():
+    """After a refit the values are those that the whole run teaches, not those since the refit."""
+    first, second = (
+        simulate(
+            Seen(limit=30),
+            "q_learning",
+            {"epsilon": 1.0},
+            encoder=Identity(at),
+            n_steps=300,
+            seed=3,
+        )
+        for at in ((), (298, 299))
+    )
+    assert np.array_equal(first.memory.action_values, second.memory.action_values)
+
+
+@pytest.mark.parametrize("learner", ["n_step_td", "prioritized_sweeping"])
+def test_the_same_seed_gives_the_same_run(learner):
+    """The encoder's own draws included."""
+    env = place_code(MAZE, noise=0.2, n_distractors=3)
+    encoder = KMeans(12, 60, 1.5)
+    runs = [simulate(env, learner, encoder=encoder, n_steps=900, seed=s) for s in (1, 1, 2)]
+    tables = [(run.log.steps, run.log.backups, run.codes) for run in runs]
+    for one, again, other in zip(*tables, strict=True):
+        pd.testing.assert_frame_equal(one, again)
+        assert one.empty or not one.equals(other)
+    assert runs[0].codes["n_refits"].nunique() == 3
+
+
+@given(
+    n_codes=st.integers(1, 12), n_features=st.integers(1, 4), n=st.integers(1, 60),
+    seed=st.integers(0, 99), few=st.booleans(),
+)  # fmt: skip
+def test_an_observation_belongs_to_the_nearest_centre(n_codes, n_features, n, seed, few):
+    seen = rng(seed).normal(size=(n, n_features))
+    seen = seen.round() if few else seen
+    coder = KMeans(n_codes, 1).prepare(walk_of(seen), rng(seed))
+    assert coder.n_codes == n_codes
+    centres = coder.centres[np.isfinite(coder.centres).all(axis=1)]
+    assert 1 <= len(centres) <= min(n_codes, len(np.unique(seen, axis=0)))
+    for observation in rng(seed + 1).normal(size=(20, n_features)):
+        point = coder.weight @ (observation - coder.offset)
+        distance = ((centres - point) ** 2).sum(axis=1)
+        assert distance[coder.encode(observation, 0)] == pytest.approx(distance.min())
+    again = KMeans(n_codes, 1).prepare(walk_of(np.vstack([seen, seen + 1])), rng(), coder)
+    assert again.n_codes == n_codes
+
+
+def test_few_different_observations_keep_their_codes():
+    """They have a code each, in the order in which they were met, however often it is refitted."""
+    seen = np.array([[5.0, 1], [2, 2], [5, 1], [9, 0]])
+    encoder = KMeans(6, 1)
+    coder = encoder.prepare(walk_of(seen), rng())
+    assert [coder.begin(row) for row in seen] == [0, 1, 0, 2]
+    more = np.vstack([seen, [[1.0, 1], [7, 7]]])
+    coder = encoder.prepare(walk_of(more), rng(), coder)
+    assert [coder.begin(row) for row in more] == [0, 1, 0, 2, 3, 4]
+    many = np.vstack([more, rng().normal(20, 1, (50, 2))])
+    coder = encoder.prepare(walk_of(many), rng(), coder)
+    used = {coder.begin(row) for row in many}
+    assert len(used) == 6
+
+
+def test_centres_go_where_observations_are():
+    """Centres that a random walk placed move when the run goes elsewhere."""
+    before = rng(1).normal(0, 1, (200, 2))
+    after = rng(2).normal(30, 1, (2000, 2))
+    encoder = KMeans(20, 1)
+    coder = encoder.prepare(walk_of(before), rng())
+    assert len({coder.begin(row) for row in after}) <= 2
+    coder = encoder.prepare(walk_of(np.vstack([before, after])), rng(), coder)
+    assert len({coder.begin(row) for row in after}) >= 10
+
+
+def test_refits_come_whenever_the_run_has_grown():
+    assert KMeans(4, 1, 2.0).refit_at[:4] == (500, 1000, 2000, 4000)
+    assert KMeans(4, 1, math.inf).refit_at == ()
+    assert SlowFeatures().refit_at == ()
+
+
+def test_the_slowest_features_of_a_mixture_are_found():
+    """A slow sine, mixed linearly with louder fast noise, is the first feature."""
+    slow = np.sin(np.arange(5000) / 50)
+    sources = np.column_stack([slow, 5 * rng().normal(size=(5000, 4))])
+    seen = sources @ rng(2).normal(size=(5, 5))
+    coder = SlowFeatures(1, 8, 5000).prepare(walk_of(seen), rng())
+    feature = (seen - coder.offset) @ coder.weight[0]
+    assert abs(np.corrcoef(feature, slow)[0, 1]) > 0.99
+    assert feature.std() == pytest.approx(1, abs=1e-3)
+
+
+def test_jumps_between_episodes_are_not_fast():
+    """A feature that only changes when an episode begins is as slow as can be."""
+    n = 2000
+    first = np.arange(n) % 20 == 0
+    context = np.repeat(rng().integers(0, 2, n // 20), 20) + 0.01 * rng(1).normal(size=n)
+    seen = np.column_stack([context, np.sin(np.arange(n) / 10)])
+    walk = Walk(seen, first, np.where(first, -1, 0), 2)
+    coder = SlowFeatures(1, 2, n).prepare(walk, rng())
+    assert abs(coder.weight[0, 0]) > 100 * abs(coder.weight[0, 1]) * seen[:, 1].std() * 0.01
+
+
+def test_bins_by_hand():
+    coder = Bins(4).prepare(walk_of([[0.0, 10], [4, 30]]), rng())
+    assert coder.n_codes == 16
+    codes = [coder.begin(np.array(seen)) for seen in ([0.5, 10.0], [1.5, 10], [1.5, 29], [-9, 99])]
+    assert codes == [0, 1, 13, 12]
+    constant = Bins(4).prepare(walk_of([[1.0], [1]]), rng())
+    assert constant.begin(np.array([1.0])) == 0
+
+
+def test_random_projections_of_opposite_observations():
+    """What lies opposite is on the other side of each plane; what lies near, on the same one."""
+    coder = RandomProjections(10).prepare(walk_of(rng().normal(size=(500, 30))), rng())
+    mean = np.linalg.lstsq(coder._weight, coder._threshold, rcond=None)[0]
+    direction = rng(5).normal(size=30)
+    code, opposite = (coder.begin(mean + sign * direction) for sign in (1, -1))
+    assert code + opposite == 2**10 - 1
+    near = coder.begin(mean + direction + 0.01 * rng(6).normal(size=30))
+    assert (code ^ near).bit_count() <= 1
+
+
+def test_windows_of_observations_by_hand():
+    encoder = LastObservations(2, Identity(n_codes=3))
+    coder = encoder.prepare(walk_of([[0.0]]), rng())
+    episode = [(0, -1), (1, 0), (1, 0), (1, 1), (1, 0)]
+    codes = []
+    for state, action in episode * 2:
+        seen = np.array([float(state)])
+        codes.append(coder.begin(seen) if action < 0 else coder.encode(seen, action))
+    assert codes == [0, 1, 2, 3, 2] * 2
+
+
+def test_a_window_tells_aliased_states_apart():
+    """In a corridor whose two halves look alike, one observation does not tell where to go."""
+    row = "S" + "." * 5 + "G"
+    see = lambda state: np.array([float(state % 3)])  # noqa: E731
+    maze = from_ascii(row)
+    codes = {
+        n: simulate(
+            Seen(maze, see=see), "prioritized_sweeping", n_steps=200, seed=1,
+            encoder=LastObservations(n, Identity(n_codes=3)),
+        ).codes["code"].nunique()
+        for n in (1, 4)
+    }  # fmt: skip
+    assert codes[1] == 3
+    assert codes[4] > 6
+
+
+def test_codes_are_translated_to_places():
+    """Codes 0 and 1 are one state, code 2 is two states, of which one was met more often."""
+    env = place_code(MAZE, noise=0.0)
+    run = simulate(env, "prioritized_sweeping", encoder=KMeans(N_STATES, 400), n_steps=900, seed=1)
+    found = run.in_places()
+    assert found.steps["state"].tolist() == run.codes["state"].tolist()
+    assert found.steps["next_state"].tolist() == run.codes["next_state"].tolist()
+    pairs = set(zip(run.log.steps["state"], run.codes["state"], strict=True))
+    assert len(pairs) == run.codes["code"].nunique() == run.codes["state"].nunique()
+    place = dict(pairs) | dict(
+        zip(run.log.steps["next_state"], run.codes["next_state"], strict=True)
+    )
+    for column in ("location", "state", "next_state"):
+        assert found.backups[column].tolist() == [place[k] for k in run.log.backups[column]]
+    positions = MAZE.position[run.codes["state"]]
+    assert np.array_equal(run.codes[["x", "y"]].to_numpy(), positions)
+    kinds = [classify(log)["kind"] for log in (run.log, found)]
+    assert kinds[0].tolist() == kinds[1].tolist()
+    assert len(kinds[0]) > 3
+
+
+def test_a_code_of_two_places_stands_for_the_one_met_most_often():
+    merged = replace_states(lambda state: min(state, N_STATES - 3))
+    run = simulate(merged, "q_learning", encoder=Identity(), n_steps=300, seed=2, log="all")
+    met = pd.DataFrame(
+        {
+            "code": np.append(run.log.steps["state"], run.log.steps["next_state"]),
+            "state": np.append(run.codes["state"], run.codes["next_state"]),
+        }
+    )
+    [shared] = [code for code, rows in met.groupby("code") if len(rows["state"].unique()) > 1]
+    most = met.loc[met["code"] == shared, "state"].mode()[0]
+    backups, places = run.log.backups, run.in_places().backups
+    assert set(places.loc[backups["next_state"] == shared, "next_state"]) == {most}
+
+
+def replace_states(number):
+    class Told(Seen):
+        def reset(self, **options):
+            state, _ = self.env.reset(**options)
+            return np.array([float(number(state))]), {"state": state}
+
+        def step(self, action):
+            state, reward, *ends, _ = self.env.step(action)
+            return np.array([float(number(state))]), reward, *ends, {"state": state}
+
+    return Told()
+
+
+def test_states_that_are_learned_serve_as_well_as_true_ones():
+    """In a noisy place code with distractors, as far as in the true states within a fifth."""
+    maze = random_maze(6, seed=1)
+    solved = maze.solve(0.99).policy
+    optimal, blind = maze.reward_rate(solved, 0.1), maze.reward_rate(uniform_policy(maze))
+    width = float(np.linalg.norm(np.diff(maze.position, axis=0), axis=1).min())
+    env = place_code(maze, width=width, noise=0.1, n_distractors=10)
+    rates = []
+    for world, encoder in (
+        (maze, None), (env, SlowFeatures(maze.n_states - 1, 2 * maze.n_states, 5000)),
+        (env, RandomProjections(3)),
+    ):  # fmt: skip
+        run = simulate(world, "prioritized_sweeping", encoder=encoder, n_steps=6000, seed=5)
+        rate = run.reward_rate["reward_rate"].iloc[-50:].mean()
+        rates.append((rate - blind) / (optimal - blind))
+    assert rates[1] > 0.8 * rates[0]
+    assert rates[2] < rates[1] - 0.2
+
+
+WRONG = {
+    "a dictionary": (
+        {"see": lambda state: {"place": state}}, {}, ValueError, "FlattenObservation"
+    ),
+    "text": ({"see": lambda state: "here"}, {}, ValueError, "Observations must be numbers"),
+    "missing": ({"see": lambda state: np.array([np.nan])}, {}, ValueError, "An observation"),
+    "other shapes": (
+        {"see": lambda state: np.zeros(1 + state)}, {}, ValueError, "must have one shape"
+    ),
+    "an endless reward": ({"reward": np.inf}, {}, ValueError, "A reward of the environment"),
+    "blocks": ({}, {"on_block": print}, ValueError, "leave out on_block"),
+    "no steps": ({}, {"n_steps": None}, ValueError, "n_steps must be a whole number"),
+    "a class": ({}, {"encoder": KMeans}, TypeError, "encoder must be an encoder such as"),
+    "a name": ({}, {"encoder": "k_means"}, TypeError, "encoder must be an encoder such as"),
+    "a code too many": ({}, {"encoder": Identity(n_codes=2)}, ValueError, "code of the encoder"),
+    "windows without room": (
+        {}, {"encoder": LastObservations(9, Identity(), 20)}, ValueError, "or n_last smaller"
+    ),
+    "too many bins": (
+        {"see": lambda state: np.zeros(50)}, {"encoder": Bins(10)}, ValueError, "use fewer bins"
+    ),
+    "a world of states": ({}, {"mdp": MAZE}, TypeError, "must be a Gymnasium environment"),
+    "reversible moves": (
+        {}, {"params": {"reversible": True}}, ValueError, "reversible=False"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_cannot_be_encoded_is_told(what):
+    changes, options, error, message = WRONG[what]
+    options = {"n_steps": 300, "encoder": Identity(), **options}
+    world = options.pop("mdp", None) or Seen(**changes)
+    with pytest.raises(error, match=message):
+        simulate(world, "prioritized_sweeping", options.pop("params", None), **options)
+
+
+def test_continuous_actions_are_told():
+    env = Seen()
+    env.action_space = gymnasium.spaces.Box(-1, 1, (1,))
+    with pytest.raises(ValueError, match=r"action_space must be Discrete\(n\).*ActionWrapper"):
+        simulate(env, "q_learning", encoder=Identity(), n_steps=10)
+
+
+def test_a_learner_of_episodes_needs_ends():
+    class Endless(Seen):
+        def step(self, action):
+            seen, reward, _, truncated, info = super().step(action)
+            return seen, reward, False, truncated, info
+
+    with pytest.raises(ValueError, match="no episode of 'Endless' ended in 50 steps"):
+        simulate(Endless(), "monte_carlo", encoder=Identity(), n_steps=50)
+
+
+def test_an_encoder_keeps_its_number_of_codes():
+    class Growing(Identity):
+        def prepare(self, walk, rng, previous=None):
+            return Identity((), N_STATES + (previous is not None))
+
+    with pytest.raises(ValueError, match="must keep its number of codes: it had 10, and has 11"):
+        simulate(Seen(), "q_learning", encoder=Growing((5,)), n_steps=10)
+
+
+def test_places_must_be_told():
+    run = simulate(Seen(), "q_learning", encoder=Identity(), n_steps=50)
+    with pytest.raises(ValueError, match=r"info\['state'\]"):
+        run.in_places()
+    with pytest.raises(ValueError, match="no encoder made them"):
+        simulate(MAZE, "q_learning", n_steps=50).in_places()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: KMeans(0), lambda: KMeans(3, 0), lambda: KMeans(3, refit_factor=1.0),
+        lambda: SlowFeatures(0), lambda: RandomProjections(64), lambda: Bins(0.5),
+        lambda: LastObservations(0), lambda: place_code(MAZE, width=0),
+        lambda: place_code(MAZE, noise=-1), lambda: place_code(replace(MAZE, position=None)),
+        lambda: place_code(MAZE, n_distractors=1.5),
+    ],
+)  # fmt: skip
+def test_parameters_out_of_range_are_told(make):
+    with pytest.raises(ValueError, match=r"must|no positions"):
+        make()
+
+
+def test_a_run_of_codes_shows_itself():
+    run = simulate(Seen(), "q_learning", encoder=Identity(), n_steps=50, seed=4)
+    assert repr(run).startswith("Run('q_learning' in 'Seen', 50 steps, seed 4")
+    assert "Seen" in run._repr_html_()
