@@ -14,8 +14,9 @@ from replay.checks import MOST_STATES, check_array, check_fits, check_number, ch
 from replay.encoders.contract import Coder, Encoder, Walk
 from replay.learners.contract import Learner, Sizes
 from replay.log.event_log import EventLog
-from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back
+from replay.simulation.driver import Driver, LogWriter, way_back
 from replay.simulation.loop import STEP_ROW, Given
+from replay.simulation.random_streams import acting_stream, replay_stream
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -24,12 +25,13 @@ __all__ = ["EncodedRun", "act_encoded", "in_places"]
 
 
 class EncodedRun(NamedTuple):
-    """What is left of a run: the log, the learner's memory, rewards by window, and codes."""
+    """What is left of a run; see `Run`."""
 
     log: EventLog
     memory: Any
     rewards: NDArray[np.float64]
     codes: pd.DataFrame
+    places: pd.DataFrame
 
 
 def act_encoded(
@@ -57,8 +59,8 @@ def act_encoded(
     sizes = Sizes(
         n_codes, observed.n_actions, most, min(longest, n_steps), min(n_steps, most), ways
     )
-    rng = np.random.default_rng(seed)
-    pauses = replay_rng(seed) if learner.replays else None
+    rng = acting_stream(seed)
+    pauses = replay_stream(seed) if learner.replays else None
 
     def begin(keep: str) -> Driver:
         writer = LogWriter(keep, learner, name=observed.name, seed=seed, n_steps=n_steps)
@@ -67,25 +69,22 @@ def act_encoded(
     driver = begin(log)
     writer = driver.writer
     rows = writer.steps if writer.keeps_any else np.zeros(n_steps if refit_at else 1, STEP_ROW)
-    met = _Met(n_steps)
-    history = _History(walk, n_steps if refit_at else 0)
+    history = _History(walk, n_steps, refit_at)
     seen = observed.reset()
-    history.add(seen, -1)
     code = _code_of(coder, coder.begin(seen))
+    history.add(seen, -1, code, observed.info)
     driver.begin(code)
     in_episode = 0
     for step in range(n_steps):
-        met.leave(step, code, observed.info)
         action, in_episode = driver.action, in_episode + 1
         seen, reward, terminated, truncated = observed.step(action)
-        history.add(seen, action)
-        met.enter(step, observed.info)
         truncated = not terminated and (truncated or in_episode == longest)
         entered = start = _code_of(coder, coder.encode(seen, action))
+        history.add(seen, action, entered, observed.info)
         if terminated or truncated:
             seen, in_episode = observed.reset(), 0
-            history.add(seen, -1)
             start = _code_of(coder, coder.begin(seen))
+            history.add(seen, -1, start, observed.info)
         place = step if len(rows) > 1 else 0
         row = rows[place : place + 1]
         row[0] = (reward, code, action, entered, terminated, truncated)
@@ -104,18 +103,18 @@ def act_encoded(
                     f"An encoder must keep its number of codes: it had {n_codes}, and has "
                     f"{coder.n_codes} after {step + 1} steps."
                 )
-            codes = history.codes(coder)
+            new = history.encode_again(coder)
             again = begin("none")
-            _learn_again(again, rows[: step + 1], codes, history.is_first, driver.action)
-            again.writer, driver, code = writer, again, int(codes[-1])
-            met.n_refits += 1
+            _learn_again(again, rows[: step + 1], new, history.is_first, driver.action)
+            again.writer, driver, code = writer, again, int(new[-1])
     if learner.needs_episodes and not observed.has_ended:
         raise ValueError(
             f"{learner.name!r} learns at an episode's end, but no episode of {observed.name!r} "
             f"ended in {n_steps} steps: run more steps, or choose another learner."
         )
     event_log = driver.finish()
-    return EncodedRun(event_log, driver.memory, driver.rewards[:-1], met.table())
+    codes, places = history.codes(), history.places()
+    return EncodedRun(event_log, driver.memory, driver.rewards[:-1], codes, places)
 
 
 def _learn_again(
@@ -262,22 +261,35 @@ class _Observed:
 
 
 class _History:
-    """All observations of a run, if its encoder is fitted again."""
+    """What was observed at each moment of a run: at each step, and when an episode begins."""
 
-    def __init__(self, before: Walk, n_steps: int) -> None:
-        n_features = before.observations.shape[1]
-        # An episode may end at each step, and each begins with an observation of its own.
-        n_rows = 2 * n_steps + 1 if n_steps else 0
-        check_fits(8 * n_rows * n_features, f"the observations of {n_steps} steps")
-        self._before, self._n, self._n_rows = before, 0, n_rows
-        self._observations = np.empty((n_rows, n_features))
-        self._action = np.zeros(n_rows, dtype=np.int64)
+    def __init__(self, before: Walk, n_steps: int, refit_at: frozenset[int]) -> None:
+        n = 2 * n_steps + 1  # an episode may end at each step, and each begins with a moment
+        n_features = before.observations.shape[1] if refit_at else 0
+        check_fits(8 * n * (n_features + 4), f"the observations of {n_steps} steps")
+        self._before, self._n = before, 0
+        self._observations = np.empty((n, n_features))
+        self._action = np.zeros(n, dtype=np.int64)
+        self._code = np.zeros(n, dtype=np.int32)
+        self._state = np.zeros(n, dtype=np.int32)
+        self._position = np.full((n, 2), np.nan)
+        self._refitted: list[NDArray[np.int32]] = []  # the moments until each refit, in its codes
 
-    def add(self, observation: NDArray[np.float64], action: int) -> None:
-        """Keep an observation, and the action that led to it; -1 for the first of an episode."""
-        if self._n_rows:
-            self._observations[self._n], self._action[self._n] = observation, action
-            self._n += 1
+    def add(
+        self, seen: NDArray[np.float64], action: int, code: int, info: Mapping[str, Any]
+    ) -> None:
+        """Keep an observation and the action that led to it; -1 for the first of an episode."""
+        n = self._n
+        if self._observations.size:
+            self._observations[n] = seen
+        self._action[n], self._code[n], self._n = action, code, n + 1
+        self._state[n] = (
+            check_whole("info['state']", info["state"], at_least=0, at_most=MOST_STATES)
+            if "state" in info
+            else -1
+        )
+        if "position" in info:
+            self._position[n] = check_array(info["position"], "info['position']", kind="number")
 
     @property
     def is_first(self) -> NDArray[np.bool_]:
@@ -294,63 +306,65 @@ class _History:
             before.n_actions,
         )
 
-    def codes(self, coder: Coder) -> NDArray[np.int32]:
-        """Encode the run so far."""
+    def encode_again(self, coder: Coder) -> NDArray[np.int32]:
+        """Encode the run so far in new codes."""
         codes = np.empty(self._n, dtype=np.int32)
         for k in range(self._n):
             seen, action = self._observations[k], int(self._action[k])
             code = coder.begin(seen) if action < 0 else coder.encode(seen, action)
             codes[k] = _code_of(coder, code)
+        self._refitted.append(codes)
+        self._code[self._n - 1] = codes[-1]
         return codes
 
-
-class _Met:
-    """Where each code was met, as far as the environment says so in its `info`."""
-
-    def __init__(self, n_steps: int) -> None:
-        self._code = np.empty(n_steps, dtype=np.int32)
-        self._state = np.full(n_steps, -1, dtype=np.int32)
-        self._next_state = np.full(n_steps, -1, dtype=np.int32)
-        self._position = np.full((n_steps, 2), np.nan)
-        self._n_refits = np.zeros(n_steps, dtype=np.int32)
-        self.n_refits = 0
-
-    def leave(self, step: int, code: int, info: Mapping[str, Any]) -> None:
-        """Note where a step begins."""
-        self._code[step], self._state[step] = code, _state_of(info)
-        self._n_refits[step] = self.n_refits
-        if "position" in info:
-            self._position[step] = check_array(info["position"], "info['position']", kind="number")
-
-    def enter(self, step: int, info: Mapping[str, Any]) -> None:
-        """Note where a step ends."""
-        self._next_state[step] = _state_of(info)
-
-    def table(self) -> pd.DataFrame:
+    def codes(self) -> pd.DataFrame:
         """Return the table that `Run.codes` describes."""
-        x, y = self._position.T
+        entered = np.flatnonzero(~self.is_first)
+        left = entered - 1
+        refits = np.array([len(codes) for codes in self._refitted], dtype=np.int64)
         return pd.DataFrame(
             {
-                "step": np.arange(len(self._code)),
-                "code": self._code,
-                "n_refits": self._n_refits,
-                "state": self._state,
-                "next_state": self._next_state,
-                "x": x,
-                "y": y,
+                "step": np.arange(len(entered)),
+                "code": self._code[left],
+                "n_refits": np.searchsorted(refits, entered, side="right").astype(np.int32),
+                "state": self._state[left],
+                "next_state": self._state[entered],
+                "x": self._position[left, 0],
+                "y": self._position[left, 1],
             }
         )
 
+    def places(self) -> pd.DataFrame:
+        """Return the table that `Run.places` describes."""
+        ends = [*(len(codes) for codes in self._refitted), self._n]
+        parts = []
+        for n_refits, codes in enumerate([np.empty(0, np.int32), *self._refitted]):
+            met = slice(ends[n_refits])
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "n_refits": n_refits,
+                        "code": np.append(codes, self._code[len(codes) : ends[n_refits]]),
+                        "state": self._state[met],
+                        "x": self._position[met, 0],
+                        "y": self._position[met, 1],
+                    }
+                )
+            )
+        met_at = pd.concat(parts)
+        by = ["n_refits", "code"]
+        table = met_at.groupby(by).agg(x=("x", "mean"), y=("y", "mean"), n_met=("state", "size"))
+        most = met_at.value_counts([*by, "state"]).reset_index()
+        most = most.sort_values(["count", "state"], ascending=[False, True], kind="stable")
+        most = most.drop_duplicates(by).set_index(by)
+        table["state"], table["share"] = most["state"], most["count"] / table["n_met"]
+        columns = ["n_refits", "code", "n_met", "state", "share", "x", "y"]
+        return table.reset_index()[columns]
 
-def _state_of(info: Mapping[str, Any]) -> int:
-    if "state" not in info:
-        return -1
-    return check_whole("info['state']", info["state"], at_least=0, at_most=MOST_STATES)
 
-
-def in_places(log: EventLog, codes: pd.DataFrame | None) -> EventLog:
+def in_places(log: EventLog, codes: pd.DataFrame | None, places: pd.DataFrame | None) -> EventLog:
     """Translate a log from codes to true states; see `Run.in_places`."""
-    if codes is None:
+    if codes is None or places is None:
         raise ValueError("The states of this run are those of the world: no encoder made them.")
     if (codes[["state", "next_state"]] < 0).to_numpy().any():
         raise ValueError(
@@ -358,20 +372,14 @@ def in_places(log: EventLog, codes: pd.DataFrame | None) -> EventLog:
             "info['state'], a number."
         )
     steps, backups = log.steps, log.backups
-    met = pd.DataFrame(
-        {
-            "code": np.append(steps["state"], steps["next_state"]),
-            "state": np.append(codes["state"], codes["next_state"]),
-        }
-    )
-    counts = met.value_counts().reset_index()
-    counts = counts.sort_values(["count", "state"], ascending=[False, True], kind="stable")
-    place = counts.drop_duplicates("code").set_index("code")["state"]
+    place = np.full((int(places["n_refits"].max()) + 1, int(places["code"].max()) + 1), -1)
+    place[places["n_refits"], places["code"]] = places["state"]
+    n_refits = codes["n_refits"].to_numpy()[np.maximum(backups["step"].to_numpy(), 0)]
     told = {name: codes[name].to_numpy() for name in ("state", "next_state")}
     columns = ["location", "state", "next_state"]
     tables = {
         "runs": log.runs,
         "steps": steps.assign(**told),
-        "backups": backups.assign(**{name: backups[name].map(place) for name in columns}),
+        "backups": backups.assign(**{key: place[n_refits, backups[key]] for key in columns}),
     }
     return EventLog(tables, log.provenance)

@@ -74,6 +74,10 @@ class Run:
         encoder had been fitted again (`n_refits`), and, as far as the environment tells them in its
         `info`, the true `state` and the `next_state` entered (-1 if unknown), and the position `x,
         y` (NaN if unknown).
+    places : DataFrame, optional
+        If an encoder made the states: after each number of refits (`n_refits`), and for each
+        `code`, how often it was met (`n_met`), also when the run so far was encoded again; the true
+        `state` in which it was met most often, in what `share`, and its mean position `x, y`.
 
     Examples
     --------
@@ -91,6 +95,7 @@ class Run:
     window_rewards: NDArray[np.float64]
     protocol: Protocol | None = None
     codes: pd.DataFrame | None = None
+    places: pd.DataFrame | None = None
 
     @cached_property
     def reward_rate(self) -> pd.DataFrame:
@@ -102,9 +107,9 @@ class Run:
     def in_places(self) -> EventLog:
         """Return the log in true states instead of codes, if the environment tells them.
 
-        Steps have the true states. Each code stands for the state in which it was met most often,
-        so that backups of codes become backups of states. ``analyses.classify(run)`` and
-        ``analyses.classify(run.in_places())`` then say whether replay of codes is of the same kind
+        Steps have the true states. Each code stands for the state in which it was met most often
+        (`places`), so that backups of codes become backups of states: ``analyses.classify(run)``
+        and ``analyses.classify(run.in_places())`` say whether replay of codes is of the same kind
         as replay of the places that they stand for.
 
         Returns
@@ -127,7 +132,7 @@ class Run:
         >>> sorted(run.in_places().steps["state"].unique().tolist())
         [0, 1, 2]
         """
-        return in_places(self.log, self.codes)
+        return in_places(self.log, self.codes, self.places)
 
     @property
     def _world(self) -> str:
@@ -327,7 +332,17 @@ def _encoded(
         log=check_choice("log", log, ("replay", "all", "none")),
         window_ends=ends,
     )
-    return Run(learner, None, seed, made.log, made.memory, ends, made.rewards, codes=made.codes)
+    return Run(
+        learner,
+        None,
+        seed,
+        made.log,
+        made.memory,
+        ends,
+        made.rewards,
+        codes=made.codes,
+        places=made.places,
+    )
 
 
 def _phases(mdp: Any, n_steps: int | None) -> tuple[Phase, ...]:
