@@ -22,11 +22,21 @@ from analyses.inference.model_choice import (
 from analyses.inference.simulation import as_many, misread, simulate_replay
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.explain import explain, plan_explanation
 from analyses.studies.explanation.identify import STUDY as IDENTIFIABILITY
 from analyses.studies.explanation.identify import plan_identifiability
 from analyses.studies.explanation.inputs import read_animals, read_protocols
+from analyses.studies.explanation.predictions import (
+    beside_own_accounts,
+    in_same_pauses,
+    statistics_of,
+)
+from analyses.studies.recorded_replay.statistics import recorded_statistics
+from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
 LAPS = [[0, 1, 2, 3], [0, 1, 4, 5]] * 6
@@ -133,7 +143,7 @@ def test_draws_are_weighted_by_other_laps():
 
 def test_as_many_sequences_as_the_animal_has_in_each_lap():
     made = Replayed(
-        np.array([0, 0, 1, 5], dtype=np.int32), np.zeros(4, np.int32),
+        np.array([0, 0, 1, 5], dtype=np.int32), *(np.zeros(4, np.int32),) * 3,
         Lists.of([[0, 1, 2]] * 4), np.arange(4),
     )  # fmt: skip
     rng = np.random.default_rng(1)
@@ -278,6 +288,40 @@ def test_a_rat_that_replays_backwards_and_one_that_walks_at_random():
     assert both.group["n_animals"].tolist() == [2] * len(both.group)
     assert set(both.sequences["account"]) >= {"walk", "ceiling", "episodic_control"}
     assert "episodic_control explains this replay" in repr(both)
+
+
+def test_statistics_are_beside_predictions_for_the_same_moves():
+    """The animal's own are those of `replay recording`; a reverse account predicts only reverse."""
+    quick = Judgement(n_shuffles=19, other_sizes=())
+    found = find_replay(simulated_recording(12, 1), judgement=quick)
+    [animal] = replaying_animals(found.experience, found.visited, rewards={0: 1.0})
+    own = statistics_of(animal, [animal.replayed]).dropna(subset="value").set_index("statistic")
+    recorded = recorded_statistics([found]).set_index("statistic")["value"]
+    shared = own.index.intersection(recorded.index)
+    assert len(shared) > 5
+    assert own.loc[shared, "value"].to_dict() == pytest.approx(recorded[shared].to_dict())
+    assert not own.index.str.startswith("S10").any()  # how much is not compared
+
+    reverse = animal.replayed._replace(
+        phase=np.full_like(animal.replayed.phase, PHASES.index("rest"))
+    )
+    rng = np.random.default_rng(1)
+    assert len(in_same_pauses(reverse, animal.replayed, rng).lap) == 0  # none in these pauses
+    same = in_same_pauses(animal.replayed, animal.replayed, rng)
+    assert sorted(map(tuple, same.states.arrays())) == sorted(
+        map(tuple, animal.replayed.states.arrays())
+    )
+    table = beside_own_accounts(
+        animal,
+        pd.DataFrame({"account": "a", "draw": range(20), "statistic": "S1",
+                      "value": np.linspace(0, 1, 20)}), ["a"],
+    )  # fmt: skip
+    [row] = table.itertuples()
+    assert (row.predicted_low, row.predicted, row.predicted_high) == pytest.approx(
+        (0.05, 0.5, 0.95)
+    )
+    assert row.value == recorded["S1"]
+    assert row.is_control
 
 
 class Decoded:

@@ -177,6 +177,15 @@ def explained():
     return fits, bits.assign(lap=bits["sequence"], bits=-5.0 * bits["share"]), verdicts
 
 
+def explained_statistics():
+    """Twelve statistics of an animal beside the predictions of 25 accounts."""
+    accounts = [*LONG_NAMES, *(f"account_{k}" for k in range(25 - len(LONG_NAMES)))]
+    rows = table(statistic=[f"S{k}_mixed" for k in range(12)], account=accounts)
+    text = "sequences composed of pieces read in both directions"
+    return rows.assign(label=text, value=0.3, is_control=False, predicted_low=0.1, predicted=0.4,
+                       predicted_high=0.7)  # fmt: skip
+
+
 def evidence():
     """All accounts, and the findings with the longest names."""
     rows = reference_table("comparison/evidence")
@@ -205,6 +214,7 @@ FIGURES = {
         differences()[lambda rows: rows["discrepancy"] == "D1"],
     ),
     "explanation_figure": lambda: explained()[::2],
+    "predictions_figure": lambda: (explained_statistics(),),
     "gain_floor_figure": lambda: (gain_floor(),),
     "headings_figure": lambda: (
         table(n_cells=[12, 25, 50, 100], other_rate=[0.1, 1.0], outcome=["right", "ambiguous"]),

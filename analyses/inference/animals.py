@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -38,6 +38,10 @@ class Replayed(NamedTuple):
     ----------
     lap : ndarray of int32, shape (n_sequences,)
         The lap after or in which each was replayed, from 0.
+    step : ndarray of int64, shape (n_sequences,)
+        The move after which each was replayed, from 0; -1 before the first.
+    phase : ndarray of int8, shape (n_sequences,)
+        The number of its phase in ``replay.log.backups.PHASES``.
     location : ndarray of int32, shape (n_sequences,)
         Where the animal was; -1 if unknown.
     states : Lists
@@ -47,6 +51,8 @@ class Replayed(NamedTuple):
     """
 
     lap: NDArray[np.int32]
+    step: NDArray[np.int64]
+    phase: NDArray[np.int8]
     location: NDArray[np.int32]
     states: Lists
     event: NDArray[np.int64]
@@ -54,8 +60,8 @@ class Replayed(NamedTuple):
     def take(self, numbers: NDArray[np.int64]) -> Replayed:
         """Select sequences by their numbers."""
         return Replayed(
-            self.lap[numbers], self.location[numbers], self.states.take(numbers),
-            self.event[numbers],
+            self.lap[numbers], self.step[numbers], self.phase[numbers], self.location[numbers],
+            self.states.take(numbers), self.event[numbers],
         )  # fmt: skip
 
 
@@ -118,6 +124,8 @@ class ReplayingAnimal:
         The sequences that it replayed.
     notes : tuple of str
         What was read, and what was left out.
+    landmarks : mapping of str to sequence of str
+        Name of a landmark -> nodes of the track, for statistics of replay.
     """
 
     name: str
@@ -127,6 +135,7 @@ class ReplayingAnimal:
     detection: Detection
     replayed: Replayed
     notes: tuple[str, ...] = ()
+    landmarks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @cached_property
     def graph(self) -> nx.Graph:
@@ -160,7 +169,8 @@ class ReplayingAnimal:
         step = reactivated["step"][rows]
         laps = self.lap_of_step
         lap = np.where(step < 0, 0, laps[np.clip(step, 0, len(laps) - 1)]).astype(np.int32)
-        return Replayed(lap, reactivated["location"][rows], states, reactivated["event"][rows])
+        phase, location, event = (reactivated[key][rows] for key in ("phase", "location", "event"))
+        return Replayed(lap, step, phase, location, states, event)
 
     def digest(self) -> str:
         """Return the SHA-256 digest of moves, rewards, criteria and sequences."""
@@ -260,7 +270,10 @@ def _experienced(
     experience = RecordedExperience.of(
         table, n_states=world.n_states, n_actions=world.n_actions, mdp=world, rest=n_rest
     )
-    empty = Replayed(*(np.empty(0, np.int32),) * 2, Lists.of([]), np.empty(0, np.int64))
+    empty = Replayed(
+        np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int8),
+        np.empty(0, np.int32), Lists.of([]), np.empty(0, np.int64),
+    )  # fmt: skip
     pauses = _pauses(moves.columns("steps"), n_rest)
     return ReplayingAnimal(name, moves, experience, pauses, detection, empty)
 

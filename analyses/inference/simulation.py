@@ -83,13 +83,14 @@ def as_many(
     Examples
     --------
     >>> from analyses.sequences.sequences import Lists
-    >>> none = np.zeros(3, dtype=np.int64)
-    >>> made = Replayed(np.array([0, 0, 5]), none, Lists.of([[1, 2], [2, 1], [3, 4]]), none)
+    >>> no = np.zeros(3, dtype=np.int64)
+    >>> states = Lists.of([[1, 2], [2, 1], [3, 4]])
+    >>> made = Replayed(np.array([0, 0, 5]), no, no, no, states, no)
     >>> sorted(as_many(made, np.array([0, 4, 4]), np.random.default_rng(1)).tolist())
     [0, 1, 2]
     """
     n_made = len(simulated.lap)
-    if not n_made:
+    if not n_made or not len(laps):
         return np.empty(0, dtype=np.int64)
     order = rng.permutation(n_made)[:_MOST_CONSIDERED]
     lap = simulated.lap[order].astype(np.int64)

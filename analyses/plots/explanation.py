@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from analyses.plots.grids import add_note
+from analyses.plots.grids import add_note, fitting_columns, grid
 from analyses.plots.style import (
     FULL_WIDTH,
     INCH,
     SMALL,
+    Look,
     count_range,
     label,
     learner_looks,
@@ -23,11 +25,15 @@ from analyses.plots.style import (
 from replay.checks import check_table
 
 __all__ = ["explained_sequences_figure", "explanation_figure", "identifiability_figure"]
+__all__ += ["predictions_figure"]
 
 _MOST_ROWS, _MOST_ANIMALS, _MOST_LINES = 14, 4, 4
 _ROW, _LETTERS = 0.17, 34  # inches; letters of a name
 _CONTROL, _ACCOUNT = "#888888", "#0072b2"
 _LEVEL = 0.05
+_HERE = "#d55e00"
+_N_PANELS, _PREDICTED_ROW, _TALLEST = 5, 0.1, 8.6  # inches
+_NAMES_CM, _PANEL_CM = 3.3, 2.5
 
 
 def _names(text: str) -> str:
@@ -190,6 +196,76 @@ def _write_ends(ax: Axes, lines: list[tuple[str, float, str]], n: int) -> None:
             name, (n, above), xytext=(4, 0), textcoords="offset points", va="center",
             fontsize=SMALL, color=colour, annotation_clip=False,
         )  # fmt: skip
+
+
+@styled
+def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
+    """Draw the statistics of an animal's replay beside what accounts predict for this animal.
+
+    Parameters
+    ----------
+    predictions : DataFrame
+        The rows of one animal in the table of this name that ``replay explain`` writes.
+    width_cm : float, default 17.5
+        Width of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If columns or rows are missing.
+
+    Examples
+    --------
+    >>> row = {"statistic": "S3", "label": "Local replay", "value": 0.5, "account": "sfma",
+    ...        "is_control": False, "predicted_low": 0.4, "predicted": 0.6, "predicted_high": 0.9}
+    >>> predictions_figure(pd.DataFrame([row])).axes[0].get_xlabel()
+    'S3: Local replay'
+    """
+    needed = ["statistic", "label", "value", "account", "is_control"]
+    needed += ["predicted_low", "predicted", "predicted_high"]
+    rows = check_table(predictions, needed, "predictions", empty=False)
+    accounts = rows.drop_duplicates("account").sort_values("is_control", kind="stable")
+    place = {name: k for k, name in enumerate(accounts["account"])}
+    statistics = list(dict.fromkeys(rows["statistic"]))
+    height = 0.95 + _PREDICTED_ROW * len(place)
+    n_columns = fitting_columns(_N_PANELS, width_cm - _NAMES_CM, _PANEL_CM)
+    n_rows = max(int((_TALLEST - 0.6) / height), 1)
+    drawn = statistics[: n_columns * n_rows]
+    legend: list[Look] = [
+        {"label": "This animal", "color": _HERE, "linestyle": "-"},
+        {"label": "Account, 90 % of its animals", "color": _ACCOUNT, "marker": "o"},
+        {"label": "Control", "color": _CONTROL, "marker": "o", "markerfacecolor": "white"},
+    ]
+    left_out = len(statistics) - len(drawn)
+    figure, axes = grid(
+        [""] * len(drawn), n_columns, height, width_cm=width_cm, legend=legend,
+        labels_cm=_NAMES_CM, letters=False, sharey=True,
+        note="Simulated after the moves of this animal: as many sequences in each lap and phase, "
+        "with places misread as often. Accounts that replay less than half as much in these pauses "
+        "are left out."
+        + (f" {left_out} more statistics are in predictions.csv." if left_out else ""),
+    )  # fmt: skip
+    for ax, name in zip(axes, drawn, strict=True):
+        own = rows[rows["statistic"] == name]
+        y = own["account"].map(place).to_numpy()
+        colours = np.where(own["is_control"], _CONTROL, _ACCOUNT).tolist()
+        faces = np.where(own["is_control"], "white", _ACCOUNT).tolist()
+        ax.axvline(own["value"].iloc[0], color=_HERE, linewidth=1.2)
+        ax.hlines(y, own["predicted_low"], own["predicted_high"], colors=colours, linewidth=1)
+        ax.scatter(
+            own["predicted"], y, c=faces, edgecolors=colours, linewidths=0.7, s=7, zorder=3
+        )  # fmt: skip
+        text = f"{name}: {own['label'].iloc[0]}"
+        ax.set_xlabel(fill(" ".join(text.split()), 22, break_long_words=False), fontsize=SMALL)
+        ax.tick_params(labelsize=SMALL)
+        ax.xaxis.set_major_locator(MaxNLocator(3))
+    axes[0].set_yticks(range(len(place)), [label(str(name)) for name in place])
+    axes[0].set_ylim(len(place) - 0.5, -0.5)
+    return figure
 
 
 @styled

@@ -38,6 +38,11 @@ from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.studies.explanation.predictions import (
+    beside_own_accounts,
+    in_same_pauses,
+    statistics_of,
+)
 from analyses.studies.explanation.report import VERDICTS, write_explanation
 from replay.checks import check_list, check_number, check_text, check_whole, known_arguments, shown
 from replay.files import replacing
@@ -55,7 +60,7 @@ _SAMPLES = 3  # of the sequences of each simulated animal
 _LEAST_SHARE = 0.5  # of the animal's number of sequences
 SURE, _LEVEL = 0.9, 0.05
 _N_MISFITS = 8
-_SECONDS_OF_TREES, _SECONDS_OF_DRAW = 8.0, 0.03
+_SECONDS_OF_TREES, _SECONDS_OF_DRAW = 8.0, 0.06
 
 
 class ExplanationPlan(NamedTuple):
@@ -122,6 +127,9 @@ class Explanation(NamedTuple):
         The bits of each sequence by account.
     confusion : DataFrame
         Which class is found for simulated animals of each account.
+    predictions : DataFrame
+        The statistics of each animal's replay beside those of accounts after the same moves; empty
+        without positions of the states.
     group : DataFrame
         The frequencies of classes among animals; empty for a single animal.
     """
@@ -133,6 +141,7 @@ class Explanation(NamedTuple):
     importance: pd.DataFrame
     sequences: pd.DataFrame
     confusion: pd.DataFrame
+    predictions: pd.DataFrame
     group: pd.DataFrame
 
     def __repr__(self) -> str:
@@ -299,7 +308,7 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     animal = plan.animals[piece.group]
     name, draws = plan.part(piece.number)
     seen, places = animal.replayed, animal.places
-    features, bits, drawn = [], [], []
+    features, bits, drawn, samples = [], [], [], {}
     for draw, params, made, rng in simulated_draws(animal, name, plan.accounts[name], draws, plan):
         drawn.append((name, draw, len(made.lap), json.dumps(params)))
         if len(made.lap) < max(_LEAST_SHARE * len(seen.lap), 1):
@@ -307,6 +316,7 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
         for _ in range(_SAMPLES):
             sample = made.take(as_many(made, seen.lap, rng))
             features.append({"account": name, "draw": draw, **replay_features(sample, places)})
+        samples[draw] = in_same_pauses(made, seen, rng)
         of_draw = path_bits(made, seen, places)
         bits.append(
             pd.DataFrame(
@@ -319,9 +329,12 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
             )
         )
     empty = pd.DataFrame({"account": [], "draw": [], "sequence": [], "bits": []})
+    statistics = statistics_of(animal, list(samples.values()))
+    of_sample = np.array(list(samples), dtype=np.int64)[statistics.pop("sample").astype(int)]
     return {
         "features": pd.DataFrame(features),
         "bits": pd.concat(bits, ignore_index=True) if bits else empty,
+        "statistics": statistics.assign(account=name, draw=of_sample),
         "draws": pd.DataFrame(drawn, columns=["account", "draw", "n_sequences", "parameters"]),
     }
 
@@ -343,7 +356,7 @@ def _summarise(plan: ExplanationPlan, results: Results) -> dict[str, pd.DataFram
     return found
 
 
-_PIECES = ("features", "bits", "draws")
+_PIECES = ("features", "bits", "draws", "statistics")
 
 
 def _empty(file: str) -> pd.DataFrame:
@@ -411,6 +424,9 @@ def _one_animal(
         "importance.csv": choice.importance(),
         "explained.parquet": sequences,
         "confusion.csv": choice.confusion(),
+        "predictions.csv": beside_own_accounts(
+            animal, tables["statistics"], [k for k, a in plan.accounts.items() if a.is_control]
+        ),
     }  # fmt: skip
 
 
@@ -565,7 +581,11 @@ def _plain(account: Account) -> dict[str, Any]:
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.explanation import explained_sequences_figure, explanation_figure
+    from analyses.plots.explanation import (
+        explained_sequences_figure,
+        explanation_figure,
+        predictions_figure,
+    )
 
     tables = {name: results.read(f"{name}.csv") for name in ("verdicts", "probabilities")}
     yield "explanation", explanation_figure(tables["probabilities"], tables["verdicts"])
@@ -573,6 +593,11 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
         "explained_sequences",
         explained_sequences_figure(results.read("explained.parquet"), tables["verdicts"]),
     )
+    predictions = results.read("predictions.csv")
+    animals = predictions["animal"].unique().tolist()
+    for name, own in predictions.groupby("animal", sort=False):
+        suffix = f"_{name}" if len(animals) > 1 else ""
+        yield f"predictions{suffix}", predictions_figure(own)
 
 
 _RECOVERY = {
@@ -593,7 +618,7 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"explanation": _draw},
-    n_figures=lambda plan: 2,
+    n_figures=lambda plan: 2 + len(plan.animals),
     show=_show,
     estimate=_estimate,
     columns={
@@ -686,6 +711,22 @@ STUDY = Study(
                 "truth": Column("the account that was simulated"),
                 "found": _CLASS,
                 "share": Column("the share of its animals for which the class is found"),
+            },
+        ),
+        "predictions.csv": Table.of(
+            "animal, statistic and account",
+            "animal statistic label value null account is_control n_draws predicted_low predicted "
+            "predicted_high",
+            {
+                "animal": Column("the name of the animal"),
+                "value": Column("that of the animal's replay in pauses"),
+                "null": Column("the value expected by chance", "", "if the statistic has no null"),
+                "account": Column("the account, after the same moves"),
+                "is_control": Column("whether it is a control, which does not learn"),
+                "n_draws": Column("number of its simulated animals that have a value"),
+                "predicted_low": Column("5 % of these lie below"),
+                "predicted": Column("their median"),
+                "predicted_high": Column("95 % of them lie below"),
             },
         ),
         "group.csv": Table.of(

@@ -134,7 +134,10 @@ def _make(plan: IdentifiabilityPlan, piece: Piece) -> dict[str, pd.DataFrame]:
         {
             "draw": np.concatenate([np.full(len(made.lap), draw) for draw, made in parts]),
             "lap": np.concatenate([made.lap for _, made in parts]),
-            "location": np.concatenate([made.location for _, made in parts]),
+            **{
+                key: np.concatenate([getattr(made, key) for _, made in parts])
+                for key in ("step", "phase", "location")
+            },
             "length": np.concatenate([made.states.length for _, made in parts]),
         }
     )
@@ -147,8 +150,10 @@ def _kept(results: Results, piece: Piece) -> Iterator[tuple[int, Replayed]]:
     table = results.read_piece("sequences", *piece)
     begin = np.concatenate(([0], np.cumsum(table["length"].to_numpy(np.int64))))
     states = Lists(results.read_piece("places", *piece)["place"].to_numpy(), begin)
-    lap, location = table["lap"].to_numpy(), table["location"].to_numpy()
-    whole = Replayed(lap, location, states, np.arange(len(lap)))
+    lap, step, phase, location = (
+        table[key].to_numpy() for key in ("lap", "step", "phase", "location")
+    )
+    whole = Replayed(lap, step, phase, location, states, np.arange(len(table)))
     for draw, rows in table.groupby("draw").indices.items():
         yield int(str(draw)), whole.take(np.asarray(rows))
 

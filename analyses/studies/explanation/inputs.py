@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from analyses.inference.animals import ReplayingAnimal, experienced_animal, replaying_animals
+from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.explanation.identify import laps_of_task
 from analyses.studies.pages import read_decoded, read_log
 from replay.checks import check_column, check_table
@@ -35,9 +37,11 @@ def read_animals(
     for place in places:
         path = check_path("result", place)
         paths: list[tuple[str, EventLog, pd.DataFrame | None]]
+        landmarks: Mapping[str, Sequence[str]] = {}
         if path.is_dir() and not (path / "runs.parquet").is_file():
             found = read_decoded(path)
             decoded = True
+            landmarks = read_track(path / "track.json").graph.get("landmarks", {})
             paths = [
                 (each.name or path.stem, each.experience, _whole(each.sequences)) for each in found
             ]
@@ -57,7 +61,7 @@ def read_animals(
                     raise ValueError(
                         f"Two animals are named {animal.name!r}, after their files: rename one."
                     )
-                animals[animal.name] = animal
+                animals[animal.name] = replace(animal, landmarks=landmarks)
     if tables:
         raise ValueError(
             f"{tables[0]} belongs to no table of moves: --events is for these, one each."

@@ -77,6 +77,7 @@ def write_explanation(path: Path, tables: Mapping[str, pd.DataFrame], notes: Seq
                 for each in _own(tables, "misfits.csv", row.animal)
             ],
         )
+        lines += _predicted(_own(tables, "predictions.csv", row.animal), row.account.split(" or "))
         lines += _listed(
             "What tells accounts apart here, first",
             [each.feature for each in _own(tables, "importance.csv", row.animal)[:8]],
@@ -92,6 +93,32 @@ def write_explanation(path: Path, tables: Mapping[str, pd.DataFrame], notes: Seq
             for each in _rows(tables["group.csv"].sort_values("frequency", ascending=False))
         ]
     path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _predicted(rows: Sequence[Any], members: Sequence[str]) -> list[str]:
+    """Tell the statistics that the most probable class predicts, and those that it does not."""
+    own = [row for row in rows if row.account in members]
+    if not own:
+        return []
+    lines = [
+        "",
+        "Statistics of this replay beside what the account that comes first predicts for it: the "
+        "same moves, as many sequences in each phase and lap, places misread as often. Only "
+        "replay in pauses counts, and what it is, not how much. "
+        "`predictions.csv` and the figure have all accounts; in the comparison of `replay "
+        "recording` they ran in other mazes.",
+        "",
+        "| statistic | account | here | predicted (90 %) | |",
+        "|---|---|---|---|---|",
+    ]
+    for row in own:
+        is_within = row.predicted_low <= row.value <= row.predicted_high
+        lines.append(
+            f"| {row.statistic}: {' '.join(row.label.split())} | {row.account} | {row.value:.2f} | "
+            f"{row.predicted:.2f} ({row.predicted_low:.2f} to {row.predicted_high:.2f}) | "
+            f"{'' if is_within else 'outside'} |"
+        )
+    return lines
 
 
 def _own(tables: Mapping[str, pd.DataFrame], name: str, animal: str) -> list[Any]:

@@ -27,7 +27,7 @@ from replay.tasks.places import Rule, explore
 from replay.tasks.task import Lap
 from replay.worlds.mdp import MDP
 
-__all__ = ["recorded_statistics", "replays_of_recordings"]
+__all__ = ["recorded_statistics", "replays_of_recordings", "task_of_track"]
 
 _LARGEST_JUMP = 3
 _REWARD = "reward"
@@ -121,7 +121,7 @@ def replays_of_recordings(
                 f"{number} has {other.n_states} states, the first has {world.n_states}, or their "
                 "positions differ."
             )
-    task = _task(world, landmarks or {})
+    task = task_of_track(world, landmarks or {})
     runs = []
     for number, each in enumerate(found):
         log = EventLog({"steps": each.experience.columns("steps")}, mdp=task.world)
@@ -155,7 +155,7 @@ def _laps(found: Conclusions, rewarded: Sequence[int]) -> pd.DataFrame:
     )
 
 
-def _task(world: MDP, landmarks: Mapping[str, Sequence[str]]) -> Task:
+def task_of_track(world: MDP, landmarks: Mapping[str, Sequence[str]]) -> Task:
     """Make a task of a track whose places are the states, in the same order."""
     names = [str(state) for state in range(world.n_states)]
     track = graph_of_log(EventLog({}, mdp=world))
