@@ -25,6 +25,7 @@ from analyses.jobs.run import run
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.sequences.place_sequences import Detection
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.explain import explain, plan_explanation
 from analyses.studies.explanation.identify import STUDY as IDENTIFIABILITY
@@ -291,10 +292,12 @@ def test_a_rat_that_replays_backwards_and_one_that_walks_at_random():
 
 
 def test_statistics_are_beside_predictions_for_the_same_moves():
-    """The animal's own are those of `replay recording`; a reverse account predicts only reverse."""
+    """With the same criteria of a sequence, the animal's own are those of `replay recording`."""
     quick = Judgement(n_shuffles=19, other_sizes=())
     found = find_replay(simulated_recording(12, 1), judgement=quick)
-    [animal] = replaying_animals(found.experience, found.visited, rewards={0: 1.0})
+    [animal] = replaying_animals(
+        found.experience, found.visited, rewards={0: 1.0}, detection=Detection(largest_jump=3)
+    )
     own = statistics_of(animal, [animal.replayed]).dropna(subset="value").set_index("statistic")
     recorded = recorded_statistics([found]).set_index("statistic")["value"]
     shared = own.index.intersection(recorded.index)

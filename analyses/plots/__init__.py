@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from analyses.plots.explanation import explained_sequences_figure as explained_sequences_figure
     from analyses.plots.explanation import explanation_figure as explanation_figure
     from analyses.plots.explanation import identifiability_figure as identifiability_figure
+    from analyses.plots.explanation import predictions_figure as predictions_figure
     from analyses.plots.findings import page_figure as page_figure
     from analyses.plots.findings import study_figures as study_figures
     from analyses.plots.found_accounts import found_accounts_figure as found_accounts_figure
