@@ -34,6 +34,7 @@ _LEVEL = 0.05
 _HERE = "#d55e00"
 _N_PANELS, _PREDICTED_ROW, _TALLEST = 5, 0.1, 8.6  # inches
 _NAMES_CM, _PANEL_CM = 3.3, 2.5
+_LONG_NAME = 22  # letters
 
 
 def _names(text: str) -> str:
@@ -230,7 +231,11 @@ def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDT
     rows = check_table(predictions, needed, "predictions", empty=False)
     accounts = rows.drop_duplicates("account").sort_values("is_control", kind="stable")
     place = {name: k for k, name in enumerate(accounts["account"])}
-    statistics = list(dict.fromkeys(rows["statistic"]))
+    columns = ["value", "predicted_low", "predicted_high"]
+    ranges = rows.groupby("statistic")[columns].agg(["min", "max"])
+    varies = ranges.max(axis=1) > ranges.min(axis=1)
+    statistics = [name for name in dict.fromkeys(rows["statistic"]) if varies[name]]
+    statistics = statistics or list(varies.index)
     height = 0.95 + _PREDICTED_ROW * len(place)
     n_columns = fitting_columns(_N_PANELS, width_cm - _NAMES_CM, _PANEL_CM)
     n_rows = max(int((_TALLEST - 0.6) / height), 1)
@@ -263,9 +268,15 @@ def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDT
         ax.set_xlabel(fill(" ".join(text.split()), 22, break_long_words=False), fontsize=SMALL)
         ax.tick_params(labelsize=SMALL)
         ax.xaxis.set_major_locator(MaxNLocator(3))
-    axes[0].set_yticks(range(len(place)), [label(str(name)) for name in place])
+    axes[0].set_yticks(range(len(place)), [_one_line(str(name)) for name in place])
     axes[0].set_ylim(len(place) - 0.5, -0.5)
     return figure
+
+
+def _one_line(name: str) -> str:
+    """Shorten a long label, since rows are as tall as one line."""
+    text = label(name)
+    return text if len(text) <= _LONG_NAME else f"{text[: _LONG_NAME - 1].rstrip()}…"
 
 
 @styled
