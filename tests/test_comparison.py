@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.findings.accounts import Account
-from analyses.findings.evidence import Studies, published
+from analyses.findings.evidence import Scoring, Studies, evidence, published
 from analyses.findings.priors import OneOf
 from analyses.findings.table import findings
 from analyses.jobs.results import Results
@@ -19,8 +19,10 @@ from analyses.measures import STATISTICS
 from analyses.plots import save
 from analyses.plots.findings import page_figure, study_figures
 from analyses.studies.comparison import compare
+from analyses.studies.comparison.identification import fit
 from analyses.studies.comparison.plan import plan_comparison
-from analyses.studies.comparison.predictions import weights
+from analyses.studies.comparison.predictions import predictions, weights
+from analyses.studies.comparison.scores import agreed
 from replay.data import reference_table
 from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.published.linear_tracks import long_track
@@ -65,7 +67,7 @@ def files(folder):
 def test_what_is_written(folder, tables):
     names = {name for name in files(folder) if "/" not in name}
     written = {
-        "evidence.csv", "sums.csv", "confusion.csv", "robustness.csv", "regions.csv",
+        "fit.csv", "evidence.csv", "sums.csv", "confusion.csv", "robustness.csv", "regions.csv",
         "measurements.csv", "findings.csv", "studies.parquet", "parameters.parquet",
     }  # fmt: skip
     assert names == written | {
@@ -91,6 +93,89 @@ def test_all_accounts_are_scored_by_all_findings(tables):
     assert reverse.loc["episodic_control", "predicted"] == 1
     assert reverse.loc["episodic_control", "evidence"] == pytest.approx(np.log2(0.05), abs=0.1)
     assert (found["evidence"] >= np.log2(0.05) - 1e-9).all()
+
+
+def test_both_factors_are_summed(tables):
+    found, sums = tables["evidence"], tables["sums"].set_index("account")
+    told = tables["robustness"].pivot_table("evidence_of_all", "account", "setting")
+    for factor, setting in (
+        ("presence", "whether there is such replay"),
+        ("value", "its value, if there is such replay"),
+    ):
+        total = (found[factor] * found["weight"]).groupby(found["account"]).sum()
+        assert sums[f"{factor}_of_all"].sub(total).abs().max() < 1e-9
+        assert told[setting].sub(total).abs().max() < 1e-9
+    both = sums["presence_of_all"] + sums["value_of_all"]
+    assert told["two factors"].sub(both).abs().max() < 1e-9
+    lacks = found["share_without_replay"] == 1
+    assert lacks.any()
+    assert (found.loc[lacks, "value"] == 0).all()
+    assert (found.loc[found["share_without_replay"] == 0, "presence"] == 0).all()
+
+
+def test_the_same_studies_are_scored_again(folder, tables, tmp_path):
+    changed = findings()
+    reverse = changed["id"] == "gupta2010.bwd_fraction"
+    changed.loc[reverse, ["successes", "value"]] = [86.0, 0.05]
+    again = compare(simulated=folder, findings=changed)
+    for name in ("studies", "parameters", "measurements"):
+        pd.testing.assert_frame_equal(again[name], tables[name], obj=name)
+    found, before = again["evidence"], tables["evidence"]
+    same = found["finding"] != "gupta2010.bwd_fraction"
+    pd.testing.assert_frame_equal(found[same], before[same])
+    assert (found[~same]["evidence"] != before[~same]["evidence"]).any()
+    changed.loc[reverse, "id"] = "mine2026.reverse"
+    with pytest.raises(ValueError, match=r"no simulated studies of 'mine2026\.reverse'"):
+        compare(simulated=folder, findings=changed)
+    with pytest.raises(FileNotFoundError, match="no manifest"):
+        compare(simulated=tmp_path)
+
+
+def test_who_cannot_make_shortcuts_gets_negative_bits(tables):
+    row = tables["findings"].set_index("id", drop=False).loc["gupta2010.shortcut_rate.never"]
+    made = tables["studies"].query("finding == @row.id and account == 'episodic_control'")
+    made = Studies(*(made[name].to_numpy(float) for name in Studies._fields))
+    assert not made.successes.any()
+    shortcuts = published(row.to_dict())
+    usual = shortcuts.likelihood(made)
+    rare = shortcuts.likelihood(made, Scoring(false_positives=0.001))
+    assert evidence(usual) > 1
+    assert evidence(rare) < -2
+
+
+def test_an_account_fits_the_findings_that_it_predicts(tables):
+    """The p of its own results is spread from 0 to 1, and that of other results is not."""
+    plan = plan_comparison(TASKS, ["graph_walks"], **SIZES)
+    known = predictions(plan, tables["studies"])
+    rng = np.random.default_rng(4)
+    told = []
+    for draw in range(6):
+        results = [
+            result.as_found(studies["graph_walks"], draw).repeated(rng)
+            for result, studies in zip(known.results, known.studies, strict=True)
+        ]
+        told.append(fit(plan, known._replace(results=results), rng)["p"].item())
+    assert 0.2 < np.mean(told) < 0.8
+    assert np.ptp(told) > 0.2
+    others = [result.unrelated(rng) for result in known.results]
+    assert fit(plan, known._replace(results=others), rng)["p"].item() < 0.05
+    assert tables["fit"]["p"].between(1 / 129, 1).all()
+
+
+def test_duplicate_findings_share_their_weight():
+    rows = findings().query("study == 'widloski2022' and likelihood != 'none' and why_not == ''")
+    weight = dict(zip(rows["id"], weights(rows, duplicates_share=True), strict=True))
+    assert weight["widloski2022.home_end"] == weight["jensen2024.goal_pass"]
+    assert weight["jensen2024.wall_cross"] == 2 * weight["jensen2024.goal_pass"]
+    assert sum(weight.values()) == pytest.approx(1.0)
+
+
+def test_findings_that_all_predict_leave(tables):
+    found = tables["evidence"]
+    of_all = found[~found["as_published"]].groupby("finding")["evidence"]
+    assert agreed(found).to_dict() == (of_all.min() > 1).to_dict()
+    every = found.assign(evidence=2.0)
+    assert agreed(every).all()
 
 
 def test_a_study_has_one_vote(tables):

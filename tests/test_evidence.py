@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import betabinom, ttest_1samp
+from scipy.integrate import quad
+from scipy.stats import betabinom, binom, norm, ttest_1samp
 
 from analyses.findings.accounts import ACCOUNTS, draw_settings, find_account
 from analyses.findings.controls import CONTROLS, replay_of_control
@@ -16,18 +17,28 @@ from analyses.findings.evidence import (
     Count,
     Direction,
     Null,
+    Scoring,
     Studies,
     Value,
     evidence,
     joint_evidence,
     outcomes,
+    presence_evidence,
     statistic_range,
+    value_evidence,
 )
 from analyses.findings.priors import LogUniform, OneOf, Uniform, WholeNumber, draw_parameters
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 
 COUNT = Count(0.0, 1.0, 7.0, 20.0)
+EXACT = Scoring(between_studies=0.0)
+SHORTCUTS = Count(0.0, 1.0, 11.0, 1719.0)
+RARE = Scoring(false_positives=0.001)
+EFFECTS = Scoring(are_effects=True)
+
+
+NOTHING = Studies(np.zeros(2), np.zeros(2), *(np.full(2, np.nan) for _ in range(3)), np.zeros(2))
 
 
 def studies(values, sd=0.1, trials=40.0):
@@ -37,7 +48,7 @@ def studies(values, sd=0.1, trials=40.0):
 
 
 def test_counts_are_beta_binomial():
-    found = COUNT.likelihood(studies([0.25, 0.5]), between_studies=0.0)
+    found = COUNT.likelihood(studies([0.25, 0.5]), EXACT)
     expected = 21 * betabinom.pmf(7, 20, [10.5, 20.5], [30.5, 20.5])
     assert found == pytest.approx(expected)
 
@@ -46,7 +57,7 @@ def test_counts_are_beta_binomial():
 def test_who_knows_nothing_neither_wins_nor_loses(share, n):
     """Over all counts, taken for equally probable, the ratio of probabilities is 1 on average."""
     found = [
-        Count(0.0, 1.0, float(k), float(n)).likelihood(studies([share]), 0.0)[0]
+        Count(0.0, 1.0, float(k), float(n)).likelihood(studies([share]), EXACT)[0]
         for k in range(n + 1)
     ]
     assert np.mean(found) == pytest.approx(1.0)
@@ -55,7 +66,7 @@ def test_who_knows_nothing_neither_wins_nor_loses(share, n):
 @given(st.floats(-2, 2), st.floats(0.01, 2))
 def test_one_of_three_directions_is_found(mean, sd):
     made = studies([mean], sd)
-    found = [Direction(-2, 2, float(sign), 0.01).likelihood(made)[0] for sign in (-1, 0, 1)]
+    found = [Direction(-2, 2, float(sign), 0.01, 6.0).likelihood(made)[0] for sign in (-1, 0, 1)]
     assert sorted(found) == [0.0, 0.0, 3.0]
 
 
@@ -97,13 +108,13 @@ def test_null_results_have_an_interval():
 
 def test_values_are_normal():
     value = Value(-1.0, 1.0, 0.2, 0.05)
-    found = value.likelihood(studies([0.2, 0.3]), between_studies=0.0)
+    found = value.likelihood(studies([0.2, 0.3]), EXACT)
     assert found[0] == pytest.approx(2 / (0.05 * np.sqrt(2 * np.pi)))
     assert found[1] == pytest.approx(found[0] * np.exp(-2))
 
 
 def test_a_result_that_is_not_significant_is_a_sign():
-    foster = Direction(-2.0, 2.0, -1.0, 0.17)
+    foster = Direction(-2.0, 2.0, -1.0, 0.17, 4.0)
     assert foster.likelihood(studies([-0.1, 0.1])).tolist() == [2.0, 0.0]
 
 
@@ -112,15 +123,80 @@ def test_a_result_that_is_not_significant_is_a_sign():
     [
         COUNT,
         Value(-1.0, 1.0, 0.2, 0.05),
-        Direction(-2.0, 2.0, 1.0, 0.01),
-        Direction(-2.0, 2.0, 1.0, 0.2),
+        Direction(-2.0, 2.0, 1.0, 0.01, 6.0),
+        Direction(-2.0, 2.0, 1.0, 0.2, 6.0),
     ],
 )
-def test_who_replays_nothing_predicts_nothing(result):
-    nothing = Studies(
-        np.zeros(2), np.zeros(2), *(np.full(2, np.nan) for _ in range(3)), np.zeros(2)
-    )
-    assert evidence(result.likelihood(nothing)) == pytest.approx(np.log2(0.05))
+@pytest.mark.parametrize("scoring", [Scoring(), RARE._replace(are_effects=True)])
+def test_what_is_not_defined_costs_the_first_factor_alone(result, scoring):
+    likelihood = result.likelihood(NOTHING, scoring)
+    assert evidence(likelihood) == pytest.approx(np.log2(0.05))
+    assert presence_evidence(NOTHING) == pytest.approx(np.log2(0.05))
+    assert value_evidence(likelihood, NOTHING) == 0
+    some = studies([0.3, 0.4])
+    both = Studies(*(np.append(one, other) for one, other in zip(some, NOTHING, strict=True)))
+    told = value_evidence(result.likelihood(both, scoring), both)
+    assert told == value_evidence(result.likelihood(some, scoring), some)
+    assert presence_evidence(some) == 0 > presence_evidence(both)
+
+
+def test_the_two_factors_multiply_to_the_whole():
+    """P(replay and value) is P(replay) P(value given replay), without jackknife and surprises."""
+    some = studies([0.1, 0.3, 0.4, 0.9])
+    made = Studies(*(np.append(one, other) for one, other in zip(some, NOTHING, strict=True)))
+    likelihood = COUNT.likelihood(made)
+    presence, value = made.has_replay.mean(), likelihood[made.has_replay].mean()
+    assert likelihood.mean() == pytest.approx(presence * value)
+    one = value_evidence(likelihood, made, surprise=0.0)
+    assert one == pytest.approx(evidence(likelihood[:4], surprise=0.0))
+
+
+def test_rare_events_are_binomial_with_false_positives():
+    """All counts of few events, which studies do not differ in, against scipy."""
+    few = Count(0.0, 1.0, 2.0, 200.0)
+    found = few.likelihood(studies([0.0, 0.01]), RARE._replace(between_studies=0.0))
+    assert found == pytest.approx(201 * binom.pmf(2, 200, [0.001, 0.01 + 0.99 * 0.001]))
+
+
+def test_who_cannot_make_shortcuts_loses_bits_by_them():
+    never, sometimes = studies([0.0] * 8, trials=600.0), studies([0.005] * 8, trials=600.0)
+    assert evidence(SHORTCUTS.likelihood(never)) > 3  # as if there were 67 events
+    assert evidence(SHORTCUTS.likelihood(never, RARE)) < -2
+    assert evidence(SHORTCUTS.likelihood(sometimes, RARE)) > 5
+    too_many = studies([0.06] * 8, trials=600.0)
+    assert evidence(SHORTCUTS.likelihood(too_many, RARE)) < -3
+
+
+def test_effects_have_the_published_number_of_units():
+    """Against an integral over effects; the more units, the smaller the effects that are found."""
+    weak, strong = studies([0.2], 5**0.5), studies([1.0], 5**0.5)  # in standard deviations
+    found = {}
+    for n in (5.0, 40.0):
+        result = Direction(-2.0, 2.0, 1.0, 0.01, n)
+        least, error = norm.isf(0.005) / n**0.5, (1 / n + 0.12**2) ** 0.5
+        by_chance = quad(lambda d: norm.cdf((d - least) / error) / 4, -2, 2)[0]  # noqa: B023
+        for name, made in (("weak", weak), ("strong", strong)):
+            told = result.likelihood(made._replace(sd=np.array([1.0])), EFFECTS)[0]
+            expected = norm.cdf((made.mean[0] - least) / error) / by_chance
+            assert told == pytest.approx(expected)
+            found[name, n] = told
+    assert found["strong", 5.0] < found["strong", 40.0] * 2 < 8
+    assert found["weak", 40.0] < 1 < found["strong", 40.0]
+
+
+@pytest.mark.parametrize("result", [COUNT, Value(0.0, 1.0, 0.4, 0.05)])
+def test_repeated_studies_differ_as_the_likelihood_assumes(result):
+    rng = np.random.default_rng(5)
+    again = [result.repeated(rng).interval()[0] for _ in range(2000)]
+    low, middle = (norm.ppf(0.025), result.interval()[0])
+    error = (middle - result.interval()[1]) / -low
+    assert np.mean(again) == pytest.approx(middle, abs=4 * error / 2000**0.5)
+    assert np.std(again) == pytest.approx(error, rel=0.1)
+
+
+def test_a_part_of_a_finding_counts_for_a_part():
+    twice = np.array([[8.0, 0.5]] * 2)
+    assert joint_evidence(twice, part=np.array([0.5, 0.5])) == joint_evidence(twice[:1])
 
 
 def test_no_result_costs_more_than_surprise():

@@ -44,6 +44,14 @@ def compare(
             show_default="the findings that ship with the toolkit",
         ),
     ] = None,
+    simulated: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="A finished comparison, whose simulated studies are scored again, in seconds; its "
+            "tasks, accounts, draws and seed are used.",
+        ),
+    ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -61,15 +69,24 @@ def compare(
     """
     from analyses.studies.comparison.compare_accounts import STUDY
     from analyses.studies.comparison.plan import plan_comparison
+    from analyses.studies.comparison.rescoring import plan_rescoring
     from replay.tasks.published import TASKS
 
-    plan = plan_comparison(
-        [*(TASKS if is_all(task) else ()), *split(task)],
-        None if is_all(account) else split(account),
-        n_draws=draws,
-        seed=seed,
-        findings=findings,
-    )
+    if simulated is None:
+        plan = plan_comparison(
+            [*(TASKS if is_all(task) else ()), *split(task)],
+            None if is_all(account) else split(account),
+            n_draws=draws,
+            seed=seed,
+            findings=findings,
+        )
+    elif (draws, seed, is_all(task), is_all(account)) != (128, 0, True, True):
+        raise ValueError(
+            "--simulated takes tasks, accounts, draws and seed from its folder: leave out --task, "
+            "--account, --draws and --seed."
+        )
+    else:
+        plan = plan_rescoring(simulated, findings)
     do_study(STUDY, plan, out, jobs, cluster, pieces)
 
 

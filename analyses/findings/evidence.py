@@ -28,8 +28,12 @@ counts: five studies found shares of reverse replay, all near a half, with a sta
 events, and no count is treated as more informative (`BETWEEN_STUDIES`). Under a simulated study
 without replay, the published result has a probability of zero. With the probability `SURPRISE` a
 result is unrelated to the account, because assumptions about the study, the task or the simulation
-are wrong; no single result can therefore cost more than about four bits. The table ``robustness``
-of each comparison shows the effect of both settings.
+are wrong; no single result can therefore cost more than about four bits.
+
+Evidence has two factors: whether a simulated study has such replay at all (`presence_evidence`),
+and the value of the statistic in the studies that have it (`value_evidence`). A statistic that is
+not defined costs only the first. `Scoring` has assumptions that can be made in other ways; the
+table ``robustness`` of each comparison shows the order of accounts under each.
 """
 
 from __future__ import annotations
@@ -41,15 +45,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, gammaln
+from scipy.special import betaln, gammaln, xlog1py, xlogy
 from scipy.stats import norm
 from scipy.stats import t as student_t
 
 from analyses.measures import STATISTICS
 from replay.checks import check_number, typed
 
-__all__ = ["BETWEEN_STUDIES", "SURPRISE", "Count", "Direction", "Null", "Published", "Studies"]
-__all__ += ["Value", "evidence", "joint_evidence", "outcomes", "published", "statistic_range"]
+__all__ = ["BETWEEN_STUDIES", "SURPRISE", "USUAL", "Count", "Direction", "Null", "Published"]
+__all__ += ["Scoring", "Studies", "Value", "evidence", "joint_evidence", "outcomes"]
+__all__ += ["presence_evidence", "published", "statistic_range", "value_evidence"]
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +67,35 @@ SURPRISE = 0.05
 
 _LEVEL = 0.05
 _HALF = 0.5
+_RARE = 0.02
+_LARGEST_EFFECT = 2.0
+
+
+class Scoring(NamedTuple):
+    """How results are scored; the defaults are the usual way.
+
+    Attributes
+    ----------
+    between_studies : float
+        Standard deviation between studies of a share of one half.
+    surprise : float
+        The probability that a result is unrelated to all accounts.
+    false_positives : float, optional
+        If given, shares below 2 % are scored by their real number of events, of which this share
+        are false positives; studies then differ on the scale of the logit, as they do at one half.
+        Usually these are shares like all others.
+    are_effects : bool
+        Whether a direction is a standardised effect, with the real number of units; usually it is
+        the outcome of a test with the simulated number of animals.
+    """
+
+    between_studies: float = BETWEEN_STUDIES
+    surprise: float = SURPRISE
+    false_positives: float | None = None
+    are_effects: bool = False
+
+
+USUAL = Scoring()
 
 
 class Studies(NamedTuple):
@@ -87,6 +121,11 @@ class Studies(NamedTuple):
     sd: NDArray[np.float64]
     value: NDArray[np.float64]
     n_animals: NDArray[np.float64]
+
+    @property
+    def has_replay(self) -> NDArray[np.bool_]:
+        """Whether the statistic is defined in each simulated study."""
+        return self.n_animals > 0
 
     def take(self, draws: NDArray[np.int64]) -> Studies:
         """Choose some draws."""
@@ -120,13 +159,19 @@ def outcomes(studies: Studies, *, are_shares: bool = False) -> NDArray[np.int64]
     [1, 0, -1]
     """
     n = np.maximum(studies.n_animals, 2.0)
-    error = studies.sd / np.sqrt(n)
-    if are_shares:
-        share = (studies.successes + _HALF) / (studies.trials + 1)
-        error = np.maximum(error, np.sqrt(share * (1 - share) / np.maximum(studies.trials, 1)))
+    error = _error(studies, are_shares)
     limit = student_t.ppf(1 - _LEVEL / 2, n - 1) * error
     differs = np.abs(studies.mean) > np.nan_to_num(limit, nan=np.inf) + 1e-12
     return np.where(differs, np.sign(np.nan_to_num(studies.mean)), 0).astype(np.int64)
+
+
+def _error(studies: Studies, are_shares: bool) -> Floats:
+    """Compute the standard error of each study's mean over animals."""
+    error = studies.sd / np.sqrt(np.maximum(studies.n_animals, 2.0))
+    if are_shares:
+        share = (studies.successes + _HALF) / (studies.trials + 1)
+        error = np.maximum(error, np.sqrt(share * (1 - share) / np.maximum(studies.trials, 1)))
+    return error
 
 
 @dataclass(frozen=True)
@@ -141,12 +186,20 @@ class Published(ABC):
     high: float
 
     @abstractmethod
-    def likelihood(self, studies: Studies, between_studies: float = BETWEEN_STUDIES) -> Floats:
+    def likelihood(self, studies: Studies, scoring: Scoring = USUAL) -> Floats:
         """Compute its probability in each simulated study, relative to a uniform prediction."""
 
     @abstractmethod
     def as_found(self, studies: Studies, draw: int) -> Self:
         """Return the result that would have been published if this study were the real one."""
+
+    @abstractmethod
+    def unrelated(self, rng: np.random.Generator) -> Self:
+        """Draw a result from the uniform prediction."""
+
+    def repeated(self, rng: np.random.Generator) -> Self:
+        """Draw the result of another such study; by default its animals are all that differs."""
+        return self
 
     @abstractmethod
     def interval(self) -> tuple[float, float, float]:
@@ -165,18 +218,45 @@ class Count(Published):
     successes: float
     trials: float
 
-    def likelihood(self, studies: Studies, between_studies: float = BETWEEN_STUDIES) -> Floats:
+    def likelihood(self, studies: Studies, scoring: Scoring = USUAL) -> Floats:
         """Compute the beta-binomial probability with the number of independent trials."""
-        n = _independent_trials(self.trials, between_studies)
+        if scoring.false_positives is not None and self.successes < _RARE * self.trials:
+            return self._as_rare(studies, scoring.between_studies, scoring.false_positives)
+        n = _independent_trials(self.trials, scoring.between_studies)
         k = self.successes * n / self.trials
         a, b = studies.successes + _HALF, studies.trials - studies.successes + _HALF
         ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
         density = np.exp(ways + betaln(k + a, n - k + b) - betaln(a, b)) * (n + 1)
         return np.where(studies.trials > 0, density, 0.0)
 
+    def _as_rare(self, studies: Studies, between: float, false_positives: float) -> Floats:
+        """Compute the binomial probability, with the share that each draw itself predicts.
+
+        Half an event more, as above, would be many times the published share. A logit that varies
+        between studies as much as at one half is a share that varies less.
+        """
+        share = max(self.successes, _HALF) / self.trials
+        n = _independent_trials(self.trials, between * 2 * float(np.sqrt(share * (1 - share))))
+        k = self.successes * n / self.trials
+        found = studies.successes / np.maximum(studies.trials, 1)
+        expected = found + (1 - found) * false_positives
+        ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        density = np.exp(ways + xlogy(k, expected) + xlog1py(n - k, -expected)) * (n + 1)
+        return np.where(studies.trials > 0, density, 0.0)
+
     def as_found(self, studies: Studies, draw: int) -> Self:
         """Return the simulated share of the same number of trials."""
         share = studies.successes[draw] / max(studies.trials[draw], 1)
+        return replace(self, successes=float(round(share * self.trials)))
+
+    def unrelated(self, rng: np.random.Generator) -> Self:
+        """Draw any number of successes."""
+        return replace(self, successes=float(rng.integers(int(self.trials) + 1)))
+
+    def repeated(self, rng: np.random.Generator) -> Self:
+        """Draw as many independent events as the likelihood assumes."""
+        n = round(_independent_trials(self.trials))
+        share = rng.binomial(n, self.successes / self.trials) / n
         return replace(self, successes=float(round(share * self.trials)))
 
     def interval(self) -> tuple[float, float, float]:
@@ -198,15 +278,24 @@ class Value(Published):
     value: float
     standard_error: float
 
-    def likelihood(self, studies: Studies, between_studies: float = BETWEEN_STUDIES) -> Floats:
+    def likelihood(self, studies: Studies, scoring: Scoring = USUAL) -> Floats:
         """Compute the normal density around the mean of each simulated study."""
-        error = np.hypot(self.standard_error, between_studies)
+        error = np.hypot(self.standard_error, scoring.between_studies)
         density = np.nan_to_num(norm.pdf(self.value, studies.value, error))
         return np.asarray(density * (self.high - self.low), dtype=np.float64)
 
     def as_found(self, studies: Studies, draw: int) -> Self:
         """Return the simulated mean, with the published error."""
         return replace(self, value=float(studies.value[draw]))
+
+    def unrelated(self, rng: np.random.Generator) -> Self:
+        """Draw any value in the range."""
+        return replace(self, value=float(rng.uniform(self.low, self.high)))
+
+    def repeated(self, rng: np.random.Generator) -> Self:
+        """Draw a value with the error that the likelihood assumes."""
+        error = np.hypot(self.standard_error, BETWEEN_STUDIES)
+        return replace(self, value=float(rng.normal(self.value, error)))
 
     def interval(self) -> tuple[float, float, float]:
         """Return the value, with its error and the variability between studies."""
@@ -219,17 +308,23 @@ class Value(Published):
 
 @dataclass(frozen=True)
 class Direction(Published):
-    """A difference from the null of a `sign`, 1 or -1 (0: none was found), with its `p_value`."""
+    """A difference from the null of a `sign`, 1 or -1 (0: none was found), with its `p_value`.
+
+    The test had `n_units` units, such as animals, sessions or events.
+    """
 
     kind = "direction"
     sign: float
     p_value: float
+    n_units: float
 
-    def likelihood(self, studies: Studies, between_studies: float = BETWEEN_STUDIES) -> Floats:
+    def likelihood(self, studies: Studies, scoring: Scoring = USUAL) -> Floats:
         """Compare with the outcome of each study; without significance, with the sign of its mean.
 
         There are three outcomes, or two signs, which a uniform prediction has equally often.
         """
+        if scoring.are_effects:
+            return self._as_effect(studies, scoring)
         if self.p_value > _LEVEL:
             found = (np.sign(np.nan_to_num(studies.mean)) == self.sign) / _HALF
         else:
@@ -243,12 +338,41 @@ class Direction(Published):
         one = studies.take(np.array([draw]))
         return replace(self, sign=float(self._outcomes(one)[0]))
 
+    def unrelated(self, rng: np.random.Generator) -> Self:
+        """Draw one of the outcomes."""
+        signs = (-1.0, 1.0) if self.p_value > _LEVEL else (-1.0, 0.0, 1.0)
+        return replace(self, sign=float(rng.choice(signs)))
+
+    def _as_effect(self, studies: Studies, scoring: Scoring) -> Floats:
+        """Compute the probability of an effect of this sign that is at least as large.
+
+        A p value and a number of units give the standardised effect, in standard deviations of a
+        unit; p values are often bounds, so the published effect is one, too. Under a uniform
+        prediction, effects are up to two standard deviations.
+        """
+        least = norm.isf(self.p_value / 2) / np.sqrt(self.n_units)
+        error = 1 / np.sqrt(_independent_trials(self.n_units, scoring.between_studies))
+        one = _error(studies, self._are_shares) * np.sqrt(np.maximum(studies.n_animals, 2.0))
+        mean = np.nan_to_num(studies.mean)
+        without = np.sign(mean) * _LARGEST_EFFECT  # of one animal, or animals that agree
+        spread = np.nan_to_num(one)
+        effect = np.divide(mean, spread, out=without, where=spread > 0)
+        effect = self.sign * np.clip(effect, -_LARGEST_EFFECT, _LARGEST_EFFECT)
+        ends = (np.array([-1, 1]) * _LARGEST_EFFECT - least) / error
+        integral = np.diff(ends * norm.cdf(ends) + norm.pdf(ends))[0] * error
+        found = norm.cdf((effect - least) / error) * 2 * _LARGEST_EFFECT / integral
+        return np.where(studies.has_replay, found, 0.0)
+
+    @property
+    def _are_shares(self) -> bool:
+        return (self.low, self.high) == (0.0, 1.0)
+
     def interval(self) -> tuple[float, float, float]:
         """Return the sign alone."""
         return self.sign, np.nan, np.nan
 
     def _outcomes(self, studies: Studies) -> NDArray[np.int64]:
-        return outcomes(studies, are_shares=(self.low, self.high) == (0.0, 1.0))
+        return outcomes(studies, are_shares=self._are_shares)
 
 
 @dataclass(frozen=True)
@@ -259,7 +383,7 @@ class Null(Published):
     excluded_low: float
     excluded_high: float
 
-    def likelihood(self, studies: Studies, between_studies: float = BETWEEN_STUDIES) -> Floats:
+    def likelihood(self, studies: Studies, scoring: Scoring = USUAL) -> Floats:
         """Ask whether the difference lies in the interval, relative to its part of the range."""
         inside = (studies.mean >= self.excluded_low) & (studies.mean <= self.excluded_high)
         allowed = min(self.excluded_high, self.high) - max(self.excluded_low, self.low)
@@ -270,6 +394,12 @@ class Null(Published):
         """Return an interval of the same width around the simulated difference."""
         half = (self.excluded_high - self.excluded_low) / 2
         mean = float(studies.mean[draw])
+        return replace(self, excluded_low=mean - half, excluded_high=mean + half)
+
+    def unrelated(self, rng: np.random.Generator) -> Self:
+        """Draw an interval of the same width around any difference."""
+        half = (self.excluded_high - self.excluded_low) / 2
+        mean = float(rng.uniform(self.low, self.high))
         return replace(self, excluded_low=mean - half, excluded_high=mean + half)
 
     def interval(self) -> tuple[float, float, float]:
@@ -334,11 +464,28 @@ def evidence(likelihood: NDArray[np.float64], surprise: float = SURPRISE) -> NDA
     return bits
 
 
-def joint_evidence(likelihoods: Floats, surprise: float = SURPRISE) -> float:
+def presence_evidence(studies: Studies, surprise: float = SURPRISE) -> float:
+    """Compute the first factor of evidence, in bits: whether there is such replay at all."""
+    return float(evidence(studies.has_replay.astype(float), surprise))
+
+
+def value_evidence(likelihood: Floats, studies: Studies, surprise: float = SURPRISE) -> float:
+    """Compute the second factor, in bits: the value, in the studies that have such replay.
+
+    Without any such study, nothing is predicted, and the factor is 0 bits.
+    """
+    known = likelihood[studies.has_replay]
+    return float(evidence(known, surprise)) if len(known) else 0.0
+
+
+def joint_evidence(
+    likelihoods: Floats, surprise: float = SURPRISE, part: Floats | float = 1.0
+) -> float:
     """Compute the evidence from several findings, likelihoods of shape (n_findings, n_draws).
 
     Each draw has to account for all findings with the same parameters; surprises are independent.
-    There is no jackknife: where few draws explain a study, it would count the best for all.
+    A finding of which only a `part` counts has that power of its likelihood. There is no jackknife:
+    where few draws explain a study, it would count the best for all.
     """
-    mixed = (1 - surprise) * likelihoods + surprise
+    mixed = ((1 - surprise) * likelihoods + surprise) ** np.reshape(part, (-1, 1))
     return float(np.log2(mixed.prod(axis=0).mean()))

@@ -19,6 +19,7 @@ from analyses.studies.comparison.plan import (
     Comparison,
     plan_comparison,
 )
+from analyses.studies.comparison.rescoring import plan_rescoring
 from analyses.studies.comparison.simulated_studies import estimate_studies, simulate_studies
 from replay.checks import known_arguments, typed
 from replay.tasks.published import TASKS, TaskEntry
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["STUDY", "compare"]
+
+_LEVEL = 0.05
+_N_FIRST = 4
 
 
 @known_arguments
@@ -39,6 +43,7 @@ def compare(
     seed: int = 0,
     jobs: int = 1,
     findings: pd.DataFrame | None = None,
+    simulated: str | Path | None = None,
     out: str | Path | None = None,
     on_cost: Callable[[WorkCost], None] | None = None,
     on_piece: Callable[[Piece], None] = lambda piece: None,
@@ -62,6 +67,9 @@ def compare(
         Number of processes; 1 starts none.
     findings : pandas.DataFrame, optional
         As :func:`analyses.findings.table.findings` returns them, possibly with your own.
+    simulated : path, optional
+        The folder of a finished comparison, whose simulated studies are scored again; `tasks`,
+        `accounts`, `n_draws` and `seed` are then those of the folder.
     out : path, optional
         A folder for tables and figures. Finished pieces of the same comparison in it are used.
     on_cost : callable, optional
@@ -79,6 +87,8 @@ def compare(
 
         ``evidence``
             The evidence for each account from each finding, and what the account predicts.
+        ``fit``
+            The sum of each account beside the sums that it would have if it were true.
         ``sums``
             The evidence for each account, with one vote per study: from all findings, and from
             diagnostic ones, in which some account surpasses the controls, so that these sums
@@ -90,7 +100,7 @@ def compare(
         ``regions``
             The values of each parameter with which an account agrees with a finding.
         ``robustness``
-            Both sums under other settings of the scoring, and for each half of the draws.
+            Both sums and the order of accounts under each assumption of the scoring.
         ``studies``, ``parameters``
             The simulated studies, and their parameters.
         ``findings``
@@ -101,7 +111,8 @@ def compare(
     TypeError
         If an account is not an `Account`.
     ValueError
-        If a name is unknown or a number out of range.
+        If a name is unknown or a number out of range; or if `simulated` lacks studies of a finding,
+        or was made with other priors.
     FileExistsError
         If `out` contains something else.
     OSError
@@ -114,7 +125,10 @@ def compare(
     >>> bool(found["davidson2009.reverse_of_directional", "episodic_control"] < 0)
     True
     """
-    plan = plan_comparison(tasks, accounts, n_draws=n_draws, seed=seed, findings=findings)
+    if simulated is None:
+        plan = plan_comparison(tasks, accounts, n_draws=n_draws, seed=seed, findings=findings)
+    else:
+        plan = plan_rescoring(simulated, findings)
     tables = run(STUDY, plan, out, jobs=jobs, on_cost=on_cost, on_piece=on_piece, tell=tell)
     return {Path(name).stem: table for name, table in tables.items()}
 
@@ -129,11 +143,14 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
     if not len(found):
         yield Shown(note="No published finding is tested in these tasks.")
         return
+    yield _shown_fit(tables["fit.csv"])
     shown = pd.DataFrame(
         {
             "account": sums["account"],
             "all findings": _with_interval(sums, "evidence", "ci"),
             "ahead of controls": _with_interval(sums, "ahead", "ahead"),
+            "is there replay": sums["presence_of_all"].map("{:.1f}".format),
+            "its value": sums["value_of_all"].map("{:.1f}".format),
             "diagnostic ones": [
                 f"{bits:.1f} ({low:.1f} to {high:.1f})"
                 for bits, low, high in sums[["evidence", "ci_low", "ci_high"]].to_numpy(float)
@@ -148,8 +165,12 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
         "Each study has one vote. Above 0, the findings are more probable than under a uniform "
         f"prediction.\n{n_diagnostic} of {len(each)} findings are diagnostic: some account "
         "predicts them at least twice as well as every control.\nThis selection favours accounts; "
-        "the sums of all findings do not.",
+        "the sums of all findings do not.\nEvidence has two factors, whether there is such replay "
+        "at all, and its value if there is: a\nstatistic that is not defined costs only the first.",
     )
+    names = [name for name in sums.loc[~sums["is_control"], "account"] if "(" not in name]
+    if len(names) > 1:
+        yield _shown_orders(tables["robustness.csv"], names)
     confusion = tables["confusion.csv"]
     yield Shown(
         "If an account were true, would this comparison find it?",
@@ -165,6 +186,47 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
             information=best["information"].map("{:.2f} bits".format),
             apart=best["apart"].map("{:.2f} bits".format),
         ).rename(columns={"most_apart": "separates best"}),
+    )
+
+
+def _shown_fit(fit: pd.DataFrame) -> Shown:
+    """Show whether any account predicts the findings as well as its own."""
+    columns = fit[["expected_low", "expected_high"]].to_numpy(float)
+    n_fitting = int((fit["p"] > _LEVEL).sum())
+    return Shown(
+        "Does any account fit? The sum of evidence, and what it would be if the account were true",
+        pd.DataFrame(
+            {
+                "account": fit["account"],
+                "found": fit["evidence"].map("{:.1f}".format),
+                "if it were true (90 %)": [f"{low:.1f} to {high:.1f}" for low, high in columns],
+                "p": fit["p"].map("{:.3f}".format),
+            }
+        ),
+        f"{n_fitting} of {len(fit)} accounts fit: of the findings that an account itself predicts, "
+        f"more than {_LEVEL:.0%} have\na sum as low as the published ones (posterior predictive "
+        "p). The order below is one of accounts that\ndo not fit, unless p says so.",
+    )
+
+
+def _shown_orders(robustness: pd.DataFrame, names: list[str]) -> Shown:
+    """Show the order of accounts by assumption; `names` are in the usual order."""
+    totals = robustness.pivot_table("evidence_of_all", "account", "setting", sort=False)
+    totals = totals.loc[[name for name in totals.index if name in names]]
+    orders = {name: totals[name].sort_values(ascending=False, kind="stable") for name in totals}
+    rows = [
+        (name, ", ".join(order.index[:_N_FIRST]), totals["usual"].corr(order, method="kendall"))
+        for name, order in orders.items()
+    ]
+    first = set.intersection(*(set(order.index[:_N_FIRST]) for order in orders.values()))
+    shown = pd.DataFrame(rows, columns=["assumption", f"first {_N_FIRST} accounts", "tau"])
+    shown["tau"] = shown["tau"].map("{:.2f}".format)
+    told = ", ".join(name for name in names if name in first) or "none"
+    return Shown(
+        "The order of accounts under each assumption, and its agreement with the usual one "
+        "(Kendall's tau)",
+        shown,
+        f"Among the first {_N_FIRST} under all of them: {told}.",
     )
 
 

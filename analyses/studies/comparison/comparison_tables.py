@@ -7,7 +7,7 @@ import pandas as pd
 
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
-from analyses.studies.comparison.identification import confusion, measurements
+from analyses.studies.comparison.identification import confusion, fit, measurements
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import predictions
 from analyses.studies.comparison.scores import evidence_table, regions, robustness, sums
@@ -20,6 +20,8 @@ _SUMS = {
     "ci_low": Column("lower end of its 95 % interval over studies", "bits"),
     "ci_high": Column("upper end of its 95 % interval over studies", "bits"),
     "evidence_se": Column("its Monte Carlo error", "bits"),
+    "presence": Column("the sum of the first factor, whether there is such replay", "bits"),
+    "value": Column("the sum of the second factor, its value if there is", "bits"),
     "n_studies": Column("number of studies"),
     "n_findings": Column("number of findings"),
     "ahead": Column("by how much it is ahead of the best control", "bits", "without controls"),
@@ -32,9 +34,9 @@ COMPARISON_COLUMNS = {
     "evidence.csv": Table.of(
         "published finding and account",
         "finding study source question task statistic label likelihood account evidence "
-        "evidence_se share_agreeing predicted_low predicted predicted_high share_without_replay "
-        "published published_low published_high weight second_hand is_control as_published "
-        "diagnostic",
+        "presence? value? evidence_se share_agreeing predicted_low predicted predicted_high "
+        "share_without_replay published published_low published_high weight second_hand "
+        "is_control as_published diagnostic",
         {
             "source": Column("first author and year; with `unpublished` if the finding has no DOI"),
             "question": Column("the question that the finding answers"),
@@ -42,6 +44,8 @@ COMPARISON_COLUMNS = {
                 "what is known: `count`, `value`, `direction` or `null` (for pandas, "
                 "read with `keep_default_na=False`)"
             ),
+            "presence": Column("the first factor: whether there is such replay", "bits"),
+            "value": Column("the second factor: the value of the statistic if there is", "bits"),
             "share_agreeing": Column(
                 "the share of the parameter space in which the finding is more probable than under "
                 "a uniform prediction"
@@ -63,11 +67,24 @@ COMPARISON_COLUMNS = {
             ),
         },
     ),
+    "fit.csv": Table.of(
+        "account",
+        "account evidence expected_low expected expected_high p n_draws",
+        {
+            "evidence": Column("the sum of evidence from all findings", "bits"),
+            "expected_low": Column("5 % of its sums lie below if it is true", "bits"),
+            "expected": Column("the median of these sums", "bits"),
+            "expected_high": Column("95 % of them lie below", "bits"),
+            "p": Column("posterior predictive p: how often such a sum is as low as the real one"),
+            "n_draws": Column("the effective number of draws of its posterior"),
+        },
+    ),
     "sums.csv": Table.of(
         "account",
-        "account is_control evidence ci_low ci_high evidence_se n_studies n_findings ahead "
-        "ahead_low ahead_high evidence_of_all ci_low_of_all ci_high_of_all evidence_se_of_all "
-        "n_studies_of_all n_findings_of_all ahead_of_all ahead_low_of_all ahead_high_of_all",
+        "account is_control evidence ci_low ci_high evidence_se presence? value? n_studies "
+        "n_findings ahead ahead_low ahead_high evidence_of_all ci_low_of_all ci_high_of_all "
+        "evidence_se_of_all presence_of_all? value_of_all? n_studies_of_all n_findings_of_all "
+        "ahead_of_all ahead_low_of_all ahead_high_of_all",
         {
             f"{name}{ending}": column._replace(meaning=f"{column.meaning} ({which} findings)")
             for ending, which in (("", "diagnostic"), ("_of_all", "all"))
@@ -219,6 +236,7 @@ def compare_tables(plan: Comparison, results: Results) -> dict[str, pd.DataFrame
     rng = np.random.default_rng([plan.seed, 1])
     found = evidence_table(plan, known, rng)
     return {
+        "fit.csv": fit(plan, known, np.random.default_rng([plan.seed, 2])),
         "evidence.csv": found,
         "sums.csv": sums(found, rng),
         "confusion.csv": confusion(plan, known, rng),

@@ -1,4 +1,4 @@
-"""Whether the comparison would find the true account, and which measurements separate accounts."""
+"""What accounts say of their own fit, whether the true one would be found, and what to measure."""
 
 from __future__ import annotations
 
@@ -8,15 +8,65 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.findings.evidence import Published, evidence
+from analyses.findings.evidence import SURPRISE, Published, evidence
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions
 
-__all__ = ["confusion", "measurements"]
+__all__ = ["confusion", "fit", "measurements"]
 
 _N_TRUTHS = 64  # draws of each account that are assumed to be true
+_N_REPLICATES = 128  # sets of findings that each account predicts
 _BINS = 8
 _N_SHUFFLES = 20
+
+
+def fit(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
+    """Compare the sum of each account with the sums that it would have if it were true.
+
+    Sets of findings are drawn from the account's own posterior predictive distribution: draws of
+    parameters by their probability given the findings, one vote per study, and the noise and
+    surprises that the likelihoods assume. What a simulated study lacks is not reported, and has 0
+    bits. The posterior predictive p is the share of such sets whose sum is as low as the real one.
+    """
+    rows = []
+    for name in plan.candidates() if known.rows else ():
+        own = [studies[name] for studies in known.studies]
+        likelihoods = np.array(
+            [result.likelihood(each) for result, each in zip(known.results, own, strict=True)]
+        )
+        bits = known.weight @ np.log2((1 - SURPRISE) * likelihoods + SURPRISE)
+        posterior = np.exp2(bits - bits.max())
+        posterior /= posterior.sum()
+        observed = float(known.weight @ evidence(likelihoods))
+        sums = np.zeros(_N_REPLICATES)
+        n_draws = len(posterior)
+        drawn = rng.choice(n_draws, size=_N_REPLICATES, p=posterior)
+        for result, each, weight in zip(known.results, own, known.weight, strict=True):
+            for number, draw in enumerate(drawn.tolist()):
+                if not each.has_replay[draw]:
+                    continue
+                made = result.unrelated(rng)
+                if rng.random() >= SURPRISE:
+                    made = result.as_found(each, draw).repeated(rng)
+                likelihood = made.likelihood(each)
+                if n_draws > 1:  # a draw is no evidence for itself
+                    likelihood = np.delete(likelihood, draw)
+                sums[number] += weight * evidence(likelihood)
+        low, middle, high = np.quantile(sums, [0.05, 0.5, 0.95])
+        n_as_low = int((sums <= observed + 1e-9).sum())
+        rows.append(
+            {
+                "account": name,
+                "evidence": observed,
+                "expected_low": low,
+                "expected": middle,
+                "expected_high": high,
+                "p": (n_as_low + 1) / (_N_REPLICATES + 1),
+                "n_draws": float(1 / (posterior**2).sum()),
+            }
+        )
+    columns = ["account", "evidence", "expected_low", "expected", "expected_high", "p", "n_draws"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:

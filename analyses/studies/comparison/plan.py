@@ -86,6 +86,8 @@ class Comparison(NamedTuple):
         As `analyses.findings.table.findings` returns them.
     files : dict of str to str
         The user's Python files that define tasks, by the name of the task.
+    simulated : str
+        The folder whose simulated studies are scored again; empty: studies are simulated.
     """
 
     tasks: dict[str, TaskEntry]
@@ -94,6 +96,7 @@ class Comparison(NamedTuple):
     seed: int
     findings: pd.DataFrame
     files: dict[str, str]
+    simulated: str = ""
 
     @contextmanager
     def locating_errors(self, task: str) -> Iterator[None]:
@@ -136,6 +139,7 @@ class Comparison(NamedTuple):
 
     def describe(self) -> dict[str, Any]:
         """Return the entries of the manifest: all that the tables depend on."""
+        stored = {"simulated": str(Path(self.simulated, "studies.parquet"))}
         return {
             "accounts": {
                 name: {
@@ -153,6 +157,7 @@ class Comparison(NamedTuple):
             "files": digests(self.files),
             "n_draws": self.n_draws,
             "seed": self.seed,
+            **(digests(stored) if self.simulated else {}),
         }
 
 

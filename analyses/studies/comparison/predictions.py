@@ -57,11 +57,12 @@ def predictions(plan: Comparison, simulated: pd.DataFrame) -> Predictions:
     return Predictions(records, [published(row) for row in records], studies, weights(rows))
 
 
-def weights(rows: pd.DataFrame) -> NDArray[np.float64]:
+def weights(rows: pd.DataFrame, *, duplicates_share: bool = False) -> NDArray[np.float64]:
     """Compute the share of each finding in the vote of its study.
 
     A study has one vote, however many statistics it reports: its findings share it equally. Studies
-    with mutually exclusive answers to one question also share one vote.
+    with mutually exclusive answers to one question also share one vote. With `duplicates_share`,
+    findings of one study with the same statistic in one task have the part of a single finding.
 
     Examples
     --------
@@ -71,6 +72,11 @@ def weights(rows: pd.DataFrame) -> NDArray[np.float64]:
     [0.5, 0.25, 0.5]
     """
     weight = 1 / rows.groupby("study")["id"].transform("size").to_numpy(float)
+    if duplicates_share:
+        measured = rows["task_name"] + " " + rows["statistic"]
+        n_alike = measured.groupby([rows["study"], measured]).transform("size")
+        n_measured = measured.groupby(rows["study"]).transform("nunique")
+        weight = 1 / (n_alike * n_measured).to_numpy(float)
     studies = dict(zip(rows["id"], rows["study"], strict=True))
     for number, (study, others) in enumerate(
         zip(rows["study"], rows["contradicts"].fillna(""), strict=True)

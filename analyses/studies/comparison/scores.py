@@ -10,44 +10,63 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.findings.evidence import (
-    BETWEEN_STUDIES,
-    SURPRISE,
+    USUAL,
+    Scoring,
     Studies,
     evidence,
     joint_evidence,
+    presence_evidence,
+    value_evidence,
 )
 from analyses.measures import STATISTICS
 from analyses.studies.comparison.plan import Comparison
-from analyses.studies.comparison.predictions import Predictions
+from analyses.studies.comparison.predictions import Predictions, weights
 
-__all__ = ["evidence_table", "regions", "robustness", "sums"]
+__all__ = ["agreed", "evidence_table", "regions", "robustness", "sums"]
 
 _DIAGNOSTIC = 1.0  # bits by which some account must surpass every control
+_AGREED = 1.0  # bits by which all surpass a uniform prediction
 _N_RESAMPLED = 200
 _N_RESAMPLED_STUDIES = 2000
 
 
 class _Setting(NamedTuple):
-    """How evidence is scored; the defaults are the usual way."""
+    """How evidence is scored and summed; the defaults are the usual way."""
 
-    between_studies: float = BETWEEN_STUDIES
-    surprise: float = SURPRISE
+    scoring: Scoring = USUAL
     half: int = 0  # of the draws: the first (1), the second (2), or both (0)
     is_joint: bool = False  # whether one draw accounts for all findings of a study
+    factors: tuple[str, ...] = ("whole",)  # the evidence, or the factors that are added
+    duplicates_share: bool = False
+    leaves_agreed: bool = False  # whether findings that all predict are left out
 
+
+_RARE = Scoring(false_positives=0.001)
+_FACTORS = ("presence", "value")
+_ALL = _Setting(_RARE._replace(are_effects=True), 0, True, _FACTORS, True, True)
 
 _SETTINGS = {
     "usual": _Setting(),
     "one draw for all findings of a study": _Setting(is_joint=True),
-    "studies differ by .03": _Setting(between_studies=0.03),
-    "studies differ by .12": _Setting(between_studies=0.12),
-    "surprise .01": _Setting(surprise=0.01),
-    "surprise .2": _Setting(surprise=0.2),
+    "two factors": _Setting(factors=_FACTORS),
+    "whether there is such replay": _Setting(factors=("presence",)),
+    "its value, if there is such replay": _Setting(factors=("value",)),
+    "duplicate findings share their weight": _Setting(duplicates_share=True),
+    "without findings that all predict": _Setting(leaves_agreed=True),
+    "rare events by their number, .001 of events false": _Setting(_RARE),
+    "rare events by their number, .003 of events false": _Setting(Scoring(false_positives=0.003)),
+    "directions as effects": _Setting(Scoring(are_effects=True)),
+    "all of these": _ALL,
+    "all of these, its value alone": _ALL._replace(factors=("value",)),
+    "studies differ by .03": _Setting(Scoring(between_studies=0.03)),
+    "studies differ by .12": _Setting(Scoring(between_studies=0.12)),
+    "surprise .01": _Setting(Scoring(surprise=0.01)),
+    "surprise .2": _Setting(Scoring(surprise=0.2)),
     "first half of the draws": _Setting(half=1),
     "second half of the draws": _Setting(half=2),
 }
 _EVIDENCE = ["finding", "study", "account", "is_control", "as_published", "evidence"]
-_EVIDENCE += ["evidence_se", "weight", "diagnostic"]
+_EVIDENCE += ["presence", "value", "evidence_se", "weight", "diagnostic"]
 _INTERVAL = (0.025, 0.975)
 
 
@@ -76,6 +95,8 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
                     "likelihood": result.kind,
                     "account": name,
                     "evidence": evidence(likelihood),
+                    "presence": presence_evidence(each),
+                    "value": value_evidence(likelihood, each),
                     "evidence_se": float(np.std(evidence(likelihood[again]))),
                     "share_agreeing": float(np.mean(likelihood > 1)),
                     "predicted_low": low,
@@ -108,7 +129,7 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
 
 
 def sums(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Sum evidence with one vote per study: over all findings, and over diagnostic ones.
+    """Sum evidence and its factors with one vote per study: over all findings, and diagnostic ones.
 
     Diagnostic findings are those in which some account surpasses all controls, so their sums favour
     accounts; sums over all findings do not. `rng` resamples studies, the same ones for all
@@ -128,6 +149,8 @@ def _sum(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     """Sum the evidence from some findings for each account, with intervals over studies."""
     weighted = found.assign(
         vote=found["evidence"] * found["weight"],
+        presence=found["presence"] * found["weight"],
+        value=found["value"] * found["weight"],
         square=(found["evidence_se"] * found["weight"]) ** 2,
     )
     accounts = list(dict.fromkeys(found["account"]))
@@ -153,6 +176,8 @@ def _sum(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
             "ci_low": low,
             "ci_high": high,
             "evidence_se": np.sqrt(weighted.groupby("account", sort=False)["square"].sum()),
+            "presence": weighted.groupby("account", sort=False)["presence"].sum(),
+            "value": weighted.groupby("account", sort=False)["value"].sum(),
             "n_studies": n,
             "n_findings": found["finding"].nunique(),
             **ahead,
@@ -162,54 +187,79 @@ def _sum(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def robustness(plan: Comparison, known: Predictions, found: pd.DataFrame) -> pd.DataFrame:
-    """Compute the sums of evidence under other settings of the scoring, and for half of the draws.
+    """Compute the sums of evidence under each setting of the scoring, and for half of the draws.
 
     `found`, from `evidence_table`, says which findings are diagnostic.
     """
     each = found.drop_duplicates("finding").set_index("finding")
     names = [row["id"] for row in known.rows]
     is_diagnostic = each["diagnostic"].reindex(names).fillna(False).to_numpy(bool)
+    is_agreed = agreed(found).reindex(names).fillna(False).to_numpy(bool)
+    sharing = weights(pd.DataFrame(known.rows), duplicates_share=True) if known.rows else np.ones(0)
     rows = []
     for name_of_setting, setting in _SETTINGS.items():
+        weight = sharing if setting.duplicates_share else known.weight
+        kept = ~is_agreed if setting.leaves_agreed else np.ones_like(is_agreed)
         for name in plan.candidates() if known.rows else ():
-            likelihoods = np.array(
-                [
-                    result.likelihood(_half(studies[name], setting.half), setting.between_studies)
-                    for result, studies in zip(known.results, known.studies, strict=True)
-                ]
-            )
-            rows.append(
-                (
-                    name_of_setting,
-                    name,
-                    _total(known, likelihoods, setting, is_diagnostic),
-                    _total(known, likelihoods, setting, np.ones_like(is_diagnostic)),
-                )
-            )
+            own = [_half(studies[name], setting.half) for studies in known.studies]
+            totals = [
+                _total(known, own, setting, np.where(chosen, weight, 0.0))
+                for chosen in (kept & is_diagnostic, kept)
+            ]
+            rows.append((name_of_setting, name, *totals))
     table = pd.DataFrame(rows, columns=["setting", "account", "evidence", "evidence_of_all"])
     ranks = table.groupby("setting")[["evidence", "evidence_of_all"]]
     ranked = ranks.rank(ascending=False, method="min").astype("Int64")
     return table.assign(rank=ranked["evidence"], rank_of_all=ranked["evidence_of_all"])
 
 
+def agreed(found: pd.DataFrame) -> pd.Series[bool]:
+    """Tell which findings all accounts and controls predict, and so tell nothing about them."""
+    of_priors = found[~found["as_published"].astype(bool)]
+    return of_priors.groupby("finding")["evidence"].min() > _AGREED
+
+
 def _total(
-    known: Predictions,
-    likelihoods: NDArray[np.float64],
-    setting: _Setting,
-    chosen: NDArray[np.bool_],
+    known: Predictions, studies: list[Studies], setting: _Setting, weight: NDArray[np.float64]
 ) -> float:
-    """Sum the evidence for an account from the chosen findings.
+    """Sum the evidence for an account, whose simulated studies of each finding are given.
 
     Draws have the same parameters in all tasks, so the findings of a study can be scored together;
-    their joint evidence is then divided by their number, since a study has one vote.
+    a study then still has one vote, so their joint evidence is divided by their number.
     """
-    if not setting.is_joint:
-        return float(known.weight[chosen] @ evidence(likelihoods[chosen], setting.surprise))
-    study = np.array([row["study"] for row in known.rows])
+    surprise = setting.scoring.surprise
+    of_study: dict[str, list[int]] = {}
+    for number in np.flatnonzero(weight).tolist():
+        of_study.setdefault(known.rows[number]["study"], []).append(number)
     total = 0.0
-    for name in np.unique(study[chosen]):
-        own = chosen & (study == name)
-        total += known.weight[own].mean() * joint_evidence(likelihoods[own], setting.surprise)
+    for numbers in of_study.values():
+        own = [studies[number] for number in numbers]
+        likelihoods = np.array(
+            [
+                known.results[number].likelihood(studies[number], setting.scoring)
+                for number in numbers
+            ]
+        )
+        has_replay = np.array([each.has_replay for each in own])
+        for factor in setting.factors:
+            if setting.is_joint:
+                probable = {
+                    "whole": likelihoods,
+                    "presence": has_replay.astype(float),
+                    "value": np.where(has_replay, likelihoods, 1.0),
+                }[factor]
+                most = weight[numbers].max()
+                total += most * joint_evidence(probable, surprise, weight[numbers] / most)
+            elif factor == "whole":
+                total += float(weight[numbers] @ evidence(likelihoods, surprise))
+            else:
+                bits = [
+                    presence_evidence(each, surprise)
+                    if factor == "presence"
+                    else value_evidence(likelihood, each, surprise)
+                    for likelihood, each in zip(likelihoods, own, strict=True)
+                ]
+                total += float(weight[numbers] @ bits)
     return total
 
 

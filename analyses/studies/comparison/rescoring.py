@@ -1,0 +1,78 @@
+"""Another scoring of a comparison that was made before: its simulated studies are read again."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+
+import pandas as pd
+
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece
+from analyses.studies.comparison.plan import Comparison, plan_comparison, tested_findings
+from replay.checks import unknown_name
+
+__all__ = ["plan_rescoring", "stored_studies"]
+
+_STUDIES = "studies.parquet"
+
+
+def plan_rescoring(folder: str | Path, findings: pd.DataFrame | Path | None = None) -> Comparison:
+    """Plan to score the simulated studies of a finished comparison again.
+
+    Tasks, accounts, number of draws and seed are those of the folder. The parameters of its draws
+    are drawn again, so accounts must have the priors that they had.
+    """
+    results = Results(folder)
+    held = results.manifest()
+    if held.get("study") != "comparison":
+        raise ValueError(
+            f"{folder} holds results of {held.get('command', 'another command')}: name a folder "
+            "that replay compare wrote."
+        )
+    results.check_tables()
+    try:
+        tasks, accounts, n_draws, seed = (
+            held[key] for key in ("statistics", "accounts", "n_draws", "seed")
+        )
+    except KeyError as error:
+        raise ValueError(
+            f"{folder} was made by another version, whose manifest has no {error}. Run replay "
+            "compare again in another folder."
+        ) from None
+    plan = plan_comparison(
+        list(tasks), list(accounts), n_draws=n_draws, seed=seed, findings=findings
+    )
+    described = json.loads(json.dumps(plan.describe()["accounts"]))  # lists, as in the manifest
+    for name, account in described.items():
+        if account != accounts[name]:
+            raise ValueError(
+                f"The account {name} has other parameters or priors now than in {folder}. Run "
+                "replay compare again in another folder."
+            )
+    simulated = set(_read(str(folder))["finding"])
+    tested = tested_findings(plan.findings)
+    for finding in tested.loc[tested["task_name"].isin(plan.tasks), "id"]:
+        if finding not in simulated:
+            missing = unknown_name("finding", finding, sorted(simulated - {""}))
+            raise ValueError(f"{folder} has no simulated studies of {finding!r}. {missing}")
+    return plan._replace(simulated=str(folder))
+
+
+def stored_studies(plan: Comparison, piece: Piece) -> pd.DataFrame:
+    """Read the simulated studies of one piece of the plan."""
+    part = plan.parts()[piece.number]
+    table = _read(plan.simulated)
+    chosen = (table["task"] == piece.group) & (table["account"] == part.candidate)
+    chosen &= table["draw"].between(part.draws.start, part.draws.stop - 1)
+    return table[chosen & table["finding"].isin(["", *plan.tested(piece.group)["id"]])]
+
+
+def _read(folder: str) -> pd.DataFrame:
+    return _read_once(folder, Path(folder, _STUDIES).stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _read_once(folder: str, modified: int) -> pd.DataFrame:
+    return Results(folder).read(_STUDIES)
