@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from analyses.plots.headings import headings_figure as headings_figure
     from analyses.plots.learned_graph import learned_graph_figure as learned_graph_figure
     from analyses.plots.learned_graph import plot_learned_graph as plot_learned_graph
+    from analyses.plots.learned_states import learned_states_figure as learned_states_figure
     from analyses.plots.learners import learners_figure as learners_figure
     from analyses.plots.learners import plot_learners as plot_learners
     from analyses.plots.learning_curves import learning_curves_figure as learning_curves_figure

@@ -28,6 +28,7 @@ STUDIES = {
     "tasks": "analyses.studies.typical_replay",
     "recovery": "analyses.studies.recovery",
     "headings": "analyses.studies.headings",
+    "learned_states": "analyses.studies.learned_states",
     "recording": "analyses.studies.recorded_replay.one_animal",
     "recordings": "analyses.studies.recorded_replay.several_animals",
     "explanation": "analyses.studies.explanation.explain",

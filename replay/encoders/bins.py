@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +37,16 @@ class Bins:
 
     n_bins: int = 10
     n_before: int = 1000
-    refit_at: ClassVar[tuple[int, ...]] = ()
 
     def __post_init__(self) -> None:
         """Check the numbers."""
         check_whole("n_bins", self.n_bins, at_least=1, at_most=MOST_STATES)
         check_whole("n_before", self.n_before, at_least=1)
+
+    @property
+    def refit_at(self) -> tuple[int, ...]:
+        """Never."""
+        return ()
 
     def prepare(self, walk: Walk, rng: np.random.Generator, previous: object = None) -> _Grid:
         """Lay the grid."""

@@ -16,7 +16,7 @@ from replay.jit import kernel
 __all__ = ["Codebook", "codebook", "refit_steps"]
 
 
-_MOST_FITTED = 20_000  # observations; more make k-means slower, not better
+_MOST_PER_CODE = 50  # observations; more make k-means slower, not better
 _N_ITERATIONS = 10
 _FIRST_REFIT, _LAST_REFIT = 500, 10**9  # steps
 _FEW = 0.5  # of the mean number of observations of a centre
@@ -70,8 +70,9 @@ def codebook(
         centres[: len(first)] = (typical[: len(first)] - offset) @ weight.T
         return Codebook(offset, weight, centres, typical)
     fitted = observations
-    if len(observations) > _MOST_FITTED:
-        fitted = observations[np.sort(rng.choice(len(observations), _MOST_FITTED, replace=False))]
+    most = _MOST_PER_CODE * n_codes
+    if len(observations) > most:
+        fitted = observations[np.sort(rng.choice(len(observations), most, replace=False))]
     points = (fitted - offset) @ weight.T
     if previous is None:
         centres, label = _placed(points, n_codes, rng)

@@ -60,7 +60,9 @@ class Coder(Protocol):
         Number of codes; they are numbered from 0.
     """
 
-    n_codes: int
+    @property
+    def n_codes(self) -> int:
+        """Number of codes."""
 
     def begin(self, observation: NDArray[np.float64]) -> int:
         """Return the code of the first observation of an episode, shape (n_features,)."""

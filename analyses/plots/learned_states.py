@@ -1,0 +1,146 @@
+"""What learners earn, and what they replay, when states are learned from observations."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analyses.plots.grids import fitting_columns, grid
+from analyses.plots.style import (
+    FULL_WIDTH,
+    Look,
+    count_range,
+    kind_looks,
+    label,
+    learner_looks,
+    styled,
+)
+from analyses.tables import KINDS, in_order
+from replay.checks import check_table
+
+__all__ = ["learned_states_figure"]
+
+_ENCODERS = {
+    "true_states": "True states",
+    "k_means": "K-means",
+    "k_means_once": "K-means, fitted once",
+    "slow_features": "Slow features",
+    "random_projections": "Random projections",
+}
+_TASKS = {
+    "maze": ("Maze, {}", "Reward rate\n(0 random, 1 optimal)"),
+    "cart_pole": ("Cart and pole, {}", "Steps until the pole falls"),
+}
+_ROW = 0.26  # inches
+
+
+@styled
+def learned_states_figure(
+    learned_states: pd.DataFrame, kinds: pd.DataFrame, *, width_cm: float = FULL_WIDTH
+) -> Figure:
+    """Make the figure of learned states: what is earned, and the kinds of replay.
+
+    Parameters
+    ----------
+    learned_states : DataFrame
+        ``learned_states.csv`` of ``replay study learned_states``.
+    kinds : DataFrame
+        Its ``kinds_in_codes.csv``.
+    width_cm : float, default 17.5
+        Width of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or a table is empty.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"task": "maze", "encoder": ["true_states", "k_means"], "mean": 0.9,
+    ...                       "learner": "prioritized_sweeping", "ci_low": 0.8, "ci_high": 1.0})
+    >>> kinds = pd.DataFrame({"encoder": ["true_states", "k_means"], "kind": "novel_path",
+    ...                       "learner": "prioritized_sweeping", "states": "codes", "share": 0.4})
+    >>> len(learned_states_figure(table, kinds).axes)
+    2
+    """
+    columns = ["task", "encoder", "learner", "mean", "ci_low", "ci_high"]
+    table = check_table(learned_states, columns, "learned_states", empty=False)
+    shares = check_table(
+        kinds, ["encoder", "learner", "states", "kind", "share"], "kinds", empty=False
+    )
+    looks = learner_looks(table["learner"].unique())
+    shown = in_order(shares["kind"], (*KINDS, "no_sequence"))
+    colours = kind_looks(kind for kind in shown if kind != "no_sequence")
+    colours |= {"no_sequence": {"label": "No sequence", "color": "#eeeeee"}}
+    tasks = in_order(table["task"], _TASKS)
+    replaying = in_order(shares["learner"], looks)
+    rows = table.assign(count=table.get("n", 0))
+    titles = []
+    for task in tasks:
+        own = rows[rows["task"] == task]
+        noun = "maze" if task == "maze" else "seed"
+        titles.append(_TASKS[task][0].format(count_range(own["count"], noun) or "by encoder"))
+    titles += [f"Replay of {label(name).lower()}" for name in replaying]
+    n_rows = [len(_encoders(table[table["task"] == task])) for task in tasks]
+    n_rows += [2 * len(_encoders(shares[shares["learner"] == name])) for name in replaying]
+    n_columns = fitting_columns(2, width_cm, 7.5)
+    heights = [
+        0.6 + _ROW * max(n_rows[begin : begin + n_columns])
+        for begin in range(0, len(n_rows), n_columns)
+    ]
+    figure, axes = grid(
+        titles, n_columns, heights, width_cm=width_cm,
+        legend=[*looks.values(), *(colours[kind] for kind in shown)], legend_columns=4,
+        note="Points: means, with 95 % intervals. Bars: the kind of each event's longest sequence, "
+        "above in the codes that the learner knows, below in the places that the codes stand for.",
+    )  # fmt: skip
+    for ax, task in zip(axes, tasks, strict=False):
+        _draw_earned(table[table["task"] == task], ax, looks)
+        ax.set_xlabel(_TASKS[task][1].replace("\n", " "))
+    for ax, name in zip(axes[len(tasks) :], replaying, strict=True):
+        _draw_kinds(shares[shares["learner"] == name], ax, shown, colours)
+    return figure
+
+
+def _encoders(rows: pd.DataFrame) -> list[str]:
+    return in_order(rows["encoder"], _ENCODERS)
+
+
+def _name_rows(ax: Axes, encoders: list[str]) -> None:
+    ax.set_yticks(range(len(encoders)), [_ENCODERS.get(name, label(name)) for name in encoders])
+    ax.set_ylim(len(encoders) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+
+
+def _draw_earned(rows: pd.DataFrame, ax: Axes, looks: dict[str, Look]) -> None:
+    encoders = _encoders(rows)
+    for k, (learner, look) in enumerate(looks.items()):
+        own = rows[rows["learner"] == learner]
+        y = own["encoder"].map(encoders.index) + 0.22 * (k - (len(looks) - 1) / 2)
+        ax.hlines(y, own["ci_low"], own["ci_high"], color=look["color"], linewidth=1)
+        ax.plot(own["mean"], y, "o", color=look["color"], markersize=3.5)
+    _name_rows(ax, encoders)
+    ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
+
+
+def _draw_kinds(rows: pd.DataFrame, ax: Axes, kinds: list[str], looks: dict[str, Look]) -> None:
+    encoders = _encoders(rows)
+    for k, states in enumerate(("codes", "places")):
+        of_states = rows[rows["states"] == states]
+        left = pd.Series(0.0, index=encoders)
+        for kind in kinds:
+            own = of_states[of_states["kind"] == kind].set_index("encoder")["share"]
+            width = own.reindex(encoders, fill_value=0.0)
+            y = [place + 0.4 * (k - 0.5) for place in range(len(encoders))]
+            ax.barh(
+                y, width, 0.34, left=left, color=looks[kind]["color"], linewidth=0,
+                hatch=looks[kind].get("hatch", ""), edgecolor="white",
+            )  # fmt: skip
+            left += width
+    _name_rows(ax, encoders)
+    ax.set(xlim=(0, 1), xlabel="Share of events")

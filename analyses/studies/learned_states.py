@@ -1,0 +1,240 @@
+"""Replay of states that are learned from noisy observations.
+
+Brea (2018) asks which function maps the senses to a representation that is useful for prioritized
+sweeping. Here learners act in random mazes that they see through noisy place cells among units that
+flicker, and balance a pole on a cart; an encoder turns what is seen into states. What is earned is
+compared with what the true states allow, and the kinds of replay in codes with those in the places
+that the codes stand for.
+
+References
+----------
+.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
+   https://doi.org/10.48550/arXiv.1711.06677
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analyses.intervals import mean_interval
+from analyses.jobs.columns import Column, Table
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.sequences.classification import classify
+from replay.checks import check_choice
+from replay.encoders import Encoder, KMeans, RandomProjections, SlowFeatures
+from replay.log.event_log import EventLog
+from replay.simulation import Run, simulate
+from replay.worlds.mazes import random_maze
+from replay.worlds.mdp import MDP, uniform_policy
+from replay.worlds.place_code import place_code
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["ENCODERS", "LEARNERS", "STUDY", "act_in_maze"]
+
+LEARNERS = ("prioritized_sweeping", "episodic_control", "q_learning")
+
+ENCODERS = ("true_states", "k_means", "k_means_once", "slow_features", "random_projections")
+"""`k_means_once` is fitted before the run only; `true_states` is no encoder."""
+
+_SIZE, _MAZE_STEPS, _CART_STEPS = 10, 10_000, 30_000
+_N_DISTRACTORS, _NOISE = 30, 0.1
+_CODES_PER_STATE, _CART_CODES = 2, 300
+_DISCOUNT, _EPSILON = 0.99, 0.1
+_LAST = 0.25  # of the run counts
+
+
+def encoder_of(name: str, n_states: int) -> Encoder | None:
+    """Make an encoder for a maze; None for the true states."""
+    n_codes = _CODES_PER_STATE * n_states
+    return {
+        "true_states": None,
+        "k_means": KMeans(n_codes),
+        "k_means_once": KMeans(n_codes, 20_000, np.inf),
+        "slow_features": SlowFeatures(n_states - 1, n_codes),
+        "random_projections": RandomProjections(round(np.log2(n_codes))),
+    }[check_choice("encoder", name, ENCODERS)]
+
+
+def act_in_maze(maze: MDP, learner: str, encoder: str, *, n_steps: int, seed: int) -> Run:
+    """Let a learner act in a maze that it sees through an encoder.
+
+    The place fields are as wide as states are apart.
+
+    Examples
+    --------
+    >>> run = act_in_maze(random_maze(4, seed=1), "q_learning", "slow_features", n_steps=9, seed=1)
+    >>> len(run.codes)
+    9
+    """
+    found = encoder_of(encoder, maze.n_states)
+    if found is None:
+        return simulate(maze, learner, n_steps=n_steps, seed=seed)
+    position = np.asarray(maze.position)
+    apart = np.linalg.norm(position[:, None] - position, axis=2)
+    width = float(apart[apart > 0].min())
+    env = place_code(maze, width=width, noise=_NOISE, n_distractors=_N_DISTRACTORS)
+    return simulate(env, learner, encoder=found, n_steps=n_steps, seed=seed)
+
+
+def _in_maze(seed: int) -> dict[str, pd.DataFrame]:
+    """Run all learners with all encoders in one maze."""
+    maze = random_maze(_SIZE, seed=seed)
+    optimal = maze.reward_rate(maze.solve(_DISCOUNT).policy, _EPSILON)
+    blind = maze.reward_rate(uniform_policy(maze))
+    rows, kinds = [], []
+    for encoder in ENCODERS:
+        for learner in LEARNERS:
+            run = act_in_maze(maze, learner, encoder, n_steps=_MAZE_STEPS, seed=seed)
+            what = {"task": "maze", "encoder": encoder, "learner": learner}
+            rates = run.reward_rate["reward_rate"]
+            rate = rates.iloc[-round(_LAST * len(rates)) :].mean()
+            row = what | {"value": (rate - blind) / (optimal - blind)}
+            if learner != "q_learning":
+                in_places = run.log if run.codes is None else run.in_places()
+                in_codes, there = _event_kinds(run.log), _event_kinds(in_places)
+                both = pd.concat([in_codes, there], axis=1, keys=["codes", "places"])
+                both = both.astype(object).fillna("no_sequence")
+                row["agreement"] = (both["codes"] == both["places"]).mean()
+                for where in both:
+                    shares = both[where].value_counts(normalize=True)
+                    kinds += [
+                        what | {"states": where, "kind": kind, "share": share}
+                        for kind, share in shares.items()
+                    ]
+            row["n_events"] = run.log.backups["event"].nunique()
+            row["purity"] = 1.0 if run.places is None else _purity(run.places)
+            rows.append(row)
+    return {"runs": pd.DataFrame(rows), "kinds": pd.DataFrame(kinds)}
+
+
+def _event_kinds(log: EventLog) -> pd.Series:
+    """Return the kind of the longest sequence of each event that has any."""
+    chains = classify(log)
+    longest = chains.sort_values("length", ascending=False, kind="stable")
+    kinds = longest.drop_duplicates(["run", "event"]).set_index(["run", "event"])["kind"]
+    return pd.Series(kinds)
+
+
+def _purity(places: pd.DataFrame) -> float:
+    """Return the share of observations that were made where their code was met most often."""
+    last = places[places["n_refits"] == places["n_refits"].max()]
+    return float(np.average(last["share"], weights=last["n_met"]))
+
+
+def _on_cart(seed: int) -> dict[str, pd.DataFrame]:
+    """Let learners balance a pole; return the mean number of steps until it falls."""
+    import gymnasium
+
+    rows = []
+    for learner in LEARNERS:
+        encoders: dict[str, Encoder] = {
+            "k_means": KMeans(_CART_CODES),
+            "k_means_once": KMeans(_CART_CODES, 20_000, np.inf),
+            "random_projections": RandomProjections(round(np.log2(_CART_CODES))),
+        }
+        for name, encoder in encoders.items():
+            env = gymnasium.make("CartPole-v1")
+            run = simulate(env, learner, encoder=encoder, n_steps=_CART_STEPS, seed=seed)
+            steps = run.log.steps.iloc[-round(_LAST * _CART_STEPS) :]
+            n_ends = max((steps["terminated"] | steps["truncated"]).sum(), 1)
+            what = {"task": "cart_pole", "encoder": name, "learner": learner}
+            n_events = run.log.backups["event"].nunique()
+            rows.append(what | {"value": len(steps) / n_ends, "n_events": n_events})
+    return {"runs": pd.DataFrame(rows)}
+
+
+def _plan(size: float, seed: int) -> SizedPlan:
+    # Each group is needed: what is not there cannot be compared.
+    return SizedPlan({"mazes": max(round(12 * size), 2), "carts": max(round(12 * size), 2)}, seed)
+
+
+def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    group = ["mazes", "carts"].index(piece.group)
+    child = np.random.SeedSequence(plan.seed, spawn_key=(group, piece.number))
+    seed = int(child.generate_state(1)[0])
+    return _in_maze(seed) if piece.group == "mazes" else _on_cart(seed)
+
+
+def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
+    runs = results.read_pieces("runs")
+    by = ["task", "encoder", "learner"]
+    table = mean_interval(runs, "value", by)
+    means = runs.groupby(by, sort=False)[["purity", "agreement", "n_events"]].mean().reset_index()
+    kinds = results.read_pieces("kinds")
+    n_mazes = plan.pieces["mazes"]
+    shares = kinds.groupby(["encoder", "learner", "states", "kind"], sort=True)["share"].sum()
+    return {
+        "learned_states.csv": table.merge(means, on=by),
+        "kinds_in_codes.csv": (shares / n_mazes).reset_index(),
+    }
+
+
+def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    table = tables["learned_states.csv"]
+    columns = ["task", "encoder", "learner", "mean", "ci_low", "ci_high", "purity", "agreement"]
+    return [Shown(table=table[columns])]
+
+
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.learned_states import learned_states_figure
+
+    yield (
+        "learned_states",
+        learned_states_figure(
+            results.read("learned_states.csv"), results.read("kinds_in_codes.csv")
+        ),
+    )
+
+
+STUDY = Study(
+    "learned_states",
+    "Does replay survive when states must be learned?",
+    plan=_plan,
+    make=_make,
+    summarise=_summarise,
+    figures={"learned_states": _draw},
+    columns={
+        "learned_states.csv": Table.of(
+            "learner with an encoder in a task",
+            "task encoder learner mean sem ci_low ci_high n purity agreement n_events",
+            {
+                "task": Column("`maze`, or `cart_pole`"),
+                "encoder": Column("how states were made; `true_states`: known"),
+                "mean": Column(
+                    "the mean over mazes of the reward rate in the last quarter, from 0 (random) "
+                    "to 1 (optimal); for the cart, of the number of steps until the pole falls"
+                ),
+                "n": Column("number of mazes or carts"),
+                "purity": Column(
+                    "the share of observations made where their code is met most often",
+                    "",
+                    "for the cart",
+                ),
+                "agreement": Column(
+                    "the share of events whose longest sequence is of one kind in codes and places",
+                    "", "for the cart, and without sequences",
+                ),
+                "n_events": Column("mean number of replay events"),
+            },
+        ),
+        "kinds_in_codes.csv": Table.of(
+            "kind of replay in codes, or in the places that they stand for",
+            "encoder learner states kind share",
+            {
+                "encoder": Column("how states were made"),
+                "states": Column("`codes` or `places`"),
+                "kind": Column("that of an event's longest sequence; `no_sequence` if only the "
+                               "other states have one"),
+                "share": Column("of events with a sequence in codes or places, over mazes"),
+            },
+        ),
+    },
+    show=_show,
+)  # fmt: skip
