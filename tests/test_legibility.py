@@ -220,6 +220,11 @@ FIGURES = {
         table(n_cells=[12, 25, 50, 100], other_rate=[0.1, 1.0], outcome=["right", "ambiguous"]),
     ),
     "learned_graph_figure": graphs,
+    "learned_states_figure": lambda: (
+        table(task=["maze", "cart_pole"], encoder=[*LONG_NAMES], learner=[*PAPER_LEARNERS][:3]),
+        table(encoder=[*LONG_NAMES], learner=[*PAPER_LEARNERS][:2], states=["codes", "places"],
+              kind=[*KINDS]).assign(share=0.2),
+    ),
     "learners_figure": lambda: (rates()[lambda rows: rows["time_step"] == 250_000],),
     "learning_curves_figure": lambda: (rates(),),
     "mdps_figure": lambda: (mdps(),),

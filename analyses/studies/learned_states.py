@@ -167,7 +167,7 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
     by = ["task", "encoder", "learner"]
     table = mean_interval(runs, "value", by)
     means = runs.groupby(by, sort=False)[["purity", "agreement", "n_events"]].mean().reset_index()
-    kinds = results.read_pieces("kinds")
+    kinds = results.read_pieces("kinds", "mazes")
     n_mazes = plan.pieces["mazes"]
     shares = kinds.groupby(["encoder", "learner", "states", "kind"], sort=True)["share"].sum()
     return {

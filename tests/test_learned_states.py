@@ -1,0 +1,63 @@
+"""The study of learned states, on mazes that are small enough to be looked at."""
+
+import pandas as pd
+import pytest
+
+from analyses.plots.learned_states import learned_states_figure
+from analyses.sequences.classification import classify
+from analyses.studies import learned_states
+from analyses.studies.learned_states import STUDY, act_in_maze
+from replay.worlds.mazes import from_ascii, random_maze
+
+MAZE = from_ascii("S..\n..G")
+
+
+def test_true_states_are_no_code():
+    run = act_in_maze(MAZE, "prioritized_sweeping", "true_states", n_steps=100, seed=1)
+    assert run.codes is None
+    assert run.mdp is MAZE
+
+
+def test_kinds_are_those_of_the_longest_sequence_of_each_event():
+    run = act_in_maze(
+        random_maze(6, seed=1), "prioritized_sweeping", "k_means", n_steps=900, seed=1
+    )
+    kinds = learned_states._event_kinds(run.log)
+    chains = classify(run.log)
+    assert set(kinds.index.get_level_values("event")) == set(chains["event"])
+    for (_, event), kind in kinds.items():
+        own = chains[chains["event"] == event]
+        assert kind in set(own.loc[own["length"] == own["length"].max(), "kind"])
+
+
+def test_purity_counts_each_observation_once():
+    places = pd.DataFrame(
+        {"n_refits": [0, 1, 1], "code": [0, 0, 1], "n_met": [5, 3, 1], "share": [0.1, 1.0, 0.6]}
+    )
+    assert learned_states._purity(places) == pytest.approx(0.9)
+
+
+@pytest.mark.slow
+def test_pieces_become_tables_and_a_figure(monkeypatch, tmp_path):
+    """Agreement is complete where states are known; shares of events add up to one."""
+    pytest.importorskip("gymnasium")
+    from analyses.jobs.results import Results
+    from analyses.jobs.run import run
+
+    monkeypatch.setattr(learned_states, "_SIZE", 4)
+    monkeypatch.setattr(learned_states, "_MAZE_STEPS", 400)
+    monkeypatch.setattr(learned_states, "_CART_STEPS", 400)
+    tables = run(STUDY, STUDY.usual_plan(0.01, seed=3), tmp_path, jobs=1)
+    table = tables["learned_states.csv"].set_index(["task", "encoder", "learner"])
+    for learner in ("prioritized_sweeping", "episodic_control"):
+        known = table.loc[("maze", "true_states", learner)]
+        assert known["agreement"] == known["purity"] == 1.0
+        assert known["n"] == 2
+    assert table.loc["cart_pole", "mean"].gt(5).all()
+    shares = tables["kinds_in_codes.csv"].groupby(["encoder", "learner", "states"])["share"].sum()
+    assert shares.between(0.499, 1.001).all()  # a maze may have no sequence at all
+    results = Results(tmp_path)
+    figure = learned_states_figure(
+        results.read("learned_states.csv"), results.read("kinds_in_codes.csv")
+    )
+    assert len(figure.axes) == 4
