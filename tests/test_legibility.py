@@ -222,8 +222,12 @@ FIGURES = {
     "learned_graph_figure": graphs,
     "learned_states_figure": lambda: (
         table(task=["maze", "cart_pole"], encoder=[*LONG_NAMES], learner=[*PAPER_LEARNERS][:3]),
-        table(encoder=[*LONG_NAMES], learner=[*PAPER_LEARNERS][:2], states=["codes", "places"],
-              kind=[*KINDS]).assign(share=0.2),
+        table(
+            encoder=[*LONG_NAMES],
+            learner=[*PAPER_LEARNERS][:2],
+            states=["codes", "places"],
+            kind=[*KINDS],
+        ).assign(share=0.2),
     ),
     "learners_figure": lambda: (rates()[lambda rows: rows["time_step"] == 250_000],),
     "learning_curves_figure": lambda: (rates(),),
