@@ -143,7 +143,7 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
     if not len(found):
         yield Shown(note="No published finding is tested in these tasks.")
         return
-    yield _shown_fit(tables["fit.csv"])
+    yield _shown_fit(tables["fit.csv"], plan.n_draws)
     shown = pd.DataFrame(
         {
             "account": sums["account"],
@@ -189,8 +189,13 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
     )
 
 
-def _shown_fit(fit: pd.DataFrame) -> Shown:
+def _shown_fit(fit: pd.DataFrame, n_draws: int) -> Shown:
     """Show whether any account predicts the findings as well as its own."""
+    few = (
+        f"\nOne draw alone can make p {1 / n_draws:.2f}: judge it with more draws."
+        if 1 / n_draws > _LEVEL
+        else ""
+    )
     columns = fit[["expected_low", "expected_high"]].to_numpy(float)
     n_fitting = int((fit["p"] > _LEVEL).sum())
     return Shown(
@@ -204,8 +209,8 @@ def _shown_fit(fit: pd.DataFrame) -> Shown:
             }
         ),
         f"{n_fitting} of {len(fit)} accounts fit: of the findings that an account itself predicts, "
-        f"more than {_LEVEL:.0%} have\na sum as low as the published ones (posterior predictive "
-        "p). The order below is one of accounts that\ndo not fit, unless p says so.",
+        f"more than {_LEVEL:.0%} have\na sum as low as the published ones (predictive p). The "
+        f"order below is one of accounts that do not fit,\nunless p says so.{few}",
     )
 
 

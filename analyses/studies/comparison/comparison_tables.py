@@ -69,14 +69,13 @@ COMPARISON_COLUMNS = {
     ),
     "fit.csv": Table.of(
         "account",
-        "account evidence expected_low expected expected_high p n_draws",
+        "account evidence expected_low expected expected_high p",
         {
             "evidence": Column("the sum of evidence from all findings", "bits"),
             "expected_low": Column("5 % of its sums lie below if it is true", "bits"),
             "expected": Column("the median of these sums", "bits"),
             "expected_high": Column("95 % of them lie below", "bits"),
-            "p": Column("posterior predictive p: how often such a sum is as low as the real one"),
-            "n_draws": Column("the effective number of draws of its posterior"),
+            "p": Column("predictive p: how often such a sum is as low as the real one"),
         },
     ),
     "sums.csv": Table.of(

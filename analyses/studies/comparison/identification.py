@@ -23,49 +23,36 @@ _N_SHUFFLES = 20
 def fit(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
     """Compare the sum of each account with the sums that it would have if it were true.
 
-    Sets of findings are drawn from the account's own posterior predictive distribution: draws of
-    parameters by their probability given the findings, one vote per study, and the noise and
-    surprises that the likelihoods assume. What a simulated study lacks is not reported, and has 0
-    bits. The posterior predictive p is the share of such sets whose sum is as low as the real one.
+    Each set of findings is one that the account predicts: those of a simulated study, with the
+    noise and the surprises that the likelihoods assume. It is scored by all other draws, as the
+    real findings are by all draws. What a simulated study lacks is not reported, and has 0 bits.
+    The predictive p (Box 1980, https://doi.org/10.2307/2982063) is the share of such sets whose sum
+    is as low as the real one. Draws come from the priors, since a posterior would rest on a few of
+    them, and its sets could not be scored by others.
     """
     rows = []
     for name in plan.candidates() if known.rows else ():
-        own = [studies[name] for studies in known.studies]
-        likelihoods = np.array(
-            [result.likelihood(each) for result, each in zip(known.results, own, strict=True)]
-        )
-        bits = known.weight @ np.log2((1 - SURPRISE) * likelihoods + SURPRISE)
-        posterior = np.exp2(bits - bits.max())
-        posterior /= posterior.sum()
-        observed = float(known.weight @ evidence(likelihoods))
-        sums = np.zeros(_N_REPLICATES)
-        n_draws = len(posterior)
-        drawn = rng.choice(n_draws, size=_N_REPLICATES, p=posterior)
-        for result, each, weight in zip(known.results, own, known.weight, strict=True):
-            for number, draw in enumerate(drawn.tolist()):
-                if not each.has_replay[draw]:
+        n_draws = plan.n_studies(name)
+        totals = np.zeros(_N_REPLICATES)
+        observed = 0.0
+        for result, studies, weight in zip(*known[1:], strict=True):
+            own = studies[name]
+            observed += weight * float(evidence(result.likelihood(own)))
+            for number in range(_N_REPLICATES):
+                draw = number % n_draws
+                if not own.has_replay[draw]:
                     continue
                 made = result.unrelated(rng)
                 if rng.random() >= SURPRISE:
-                    made = result.as_found(each, draw).repeated(rng)
-                likelihood = made.likelihood(each)
-                if n_draws > 1:  # a draw is no evidence for itself
-                    likelihood = np.delete(likelihood, draw)
-                sums[number] += weight * evidence(likelihood)
-        low, middle, high = np.quantile(sums, [0.05, 0.5, 0.95])
-        n_as_low = int((sums <= observed + 1e-9).sum())
-        rows.append(
-            {
-                "account": name,
-                "evidence": observed,
-                "expected_low": low,
-                "expected": middle,
-                "expected_high": high,
-                "p": (n_as_low + 1) / (_N_REPLICATES + 1),
-                "n_draws": float(1 / (posterior**2).sum()),
-            }
-        )
-    columns = ["account", "evidence", "expected_low", "expected", "expected_high", "p", "n_draws"]
+                    made = result.as_found(own, draw).repeated(rng)
+                likelihood = made.likelihood(own)
+                others = np.delete(likelihood, draw) if n_draws > 1 else likelihood
+                totals[number] += weight * evidence(others)
+        low, middle, high = np.quantile(totals, [0.05, 0.5, 0.95])
+        n_as_low = int((totals <= observed + 1e-9).sum())
+        p = (n_as_low + 1) / (_N_REPLICATES + 1)
+        rows.append((name, observed, low, middle, high, p))
+    columns = ["account", "evidence", "expected_low", "expected", "expected_high", "p"]
     return pd.DataFrame(rows, columns=columns)
 
 
