@@ -7,7 +7,7 @@ import numba
 from numba.extending import register_jitable
 
 from replay.jit.kernel_cache import announce, cached
-from replay.jit.linked_code import LinkedCompiler
+from replay.jit.linked_code import LinkedCompiler, LoopCompiler
 
 __all__ = ["inlined", "jitable", "kernel", "loop_kernel", "own_code", "uncached_kernel"]
 
@@ -86,7 +86,7 @@ def loop_kernel(function: _Function, what: str | None = "") -> _Function:
     >>> values.tolist()
     [1.0, 1.0]
     """
-    return cached(function, _OPTIONS | {"_nrt": False}, what)
+    return cached(function, _OPTIONS | {"_nrt": False, "pipeline_class": LoopCompiler}, what)
 
 
 def kernel(function: _Function) -> _Function:

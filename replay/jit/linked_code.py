@@ -1,4 +1,4 @@
-"""How numba compiles functions that only other compiled code calls.
+"""How numba compiles the loop of a learner, and functions that only other compiled code calls.
 
 Numba optimises each function as a whole and turns it into machine code, then does so again for
 each function that calls it, since the code of the called function becomes part of the caller's: in
@@ -6,6 +6,10 @@ a loop whose functions call one another five deep, five times, and only the last
 Here such a function stays as it is until it has been linked into a kernel, and is optimised there.
 That saves a third of the time, and kernels are as fast. Such a function cannot print, which needs
 an environment that only machine code of its own has.
+
+The loop is then optimised as a whole, which takes longest by far for the learners that plan, and
+makes their steps no faster: what counts in them was optimised function by function. It is left out
+where there is much code.
 """
 
 from typing import Any
@@ -14,11 +18,13 @@ import numba
 import numba.core.codegen
 import numba.core.compiler
 
-__all__ = ["LinkedCompiler"]
+__all__ = ["LinkedCompiler", "LoopCompiler"]
 
 _codegen: Any = numba.core.codegen
 _compiler: Any = numba.core.compiler
 _dynfunc: Any = numba._dynfunc  # type: ignore[attr-defined]
+
+_LARGE = 8500  # lines; sweeping, whose steps would take a tenth longer, has 8300 with a log
 
 
 class _LinkedLibrary(_codegen.JITCodeLibrary):  # type: ignore[misc]
@@ -32,6 +38,34 @@ class _LinkedLibrary(_codegen.JITCodeLibrary):  # type: ignore[misc]
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalize_dynamic_globals()
         self._finalized = True
+
+
+class _LoopLibrary(_codegen.JITCodeLibrary):  # type: ignore[misc]
+    """The code of a loop with all that it calls; much code is optimised only in part."""
+
+    def _optimize_final_module(self) -> None:
+        codegen, module = self._codegen, self._final_module
+        is_large = str(module).count("\n") > _LARGE
+        if not is_large or hasattr(codegen, "_mpm_cheap"):  # of older numba
+            super()._optimize_final_module()
+            return
+        passes, builder = codegen._module_pass_manager(
+            loop_vectorize=codegen._loopvect,
+            slp_vectorize=False,
+            opt=codegen._opt_level,
+            cost="cheap",
+        )
+        passes.run(module, builder)
+
+
+class LoopCompiler(_compiler.Compiler):  # type: ignore[misc]
+    """Numba's compiler for the loop of a learner."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        state = self.state
+        state.library = _LoopLibrary(state.targetctx.codegen(), "loop")
+        state.library.enable_object_caching()
 
 
 class LinkedCompiler(_compiler.Compiler):  # type: ignore[misc]
