@@ -48,7 +48,7 @@ def world_tables(mdp: MDP) -> World:
         mdp.reward,
         mdp.terminal,
         mdp.start_states,
-        mdp.start_probability[mdp.start_states].cumsum(),
+        mdp.cumulative_start_probability,
     )
 
 
@@ -317,7 +317,7 @@ class Driver:
         self.replay_rng = replay_rng if learner.replays else None
         self.memory = _made(learner, sizes)
         learner.explore(learner.params, self.memory, known)
-        self.clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
+        self.clock = Clock(*np.zeros((len(Clock._fields), 1), dtype=np.int64))
         ends = _NO_WINDOWS if window_ends is None else window_ends
         self.window_ends = np.full(len(ends) + 1, _NEVER)
         self.window_ends[:-1] = ends

@@ -353,6 +353,11 @@ class MDP:
         return states
 
     @cached_property
+    def cumulative_start_probability(self) -> NDArray[np.float64]:
+        """Cumulative probabilities of `start_states`."""
+        return self.start_probability[self.start_states].cumsum()
+
+    @cached_property
     def misses_ends(self) -> bool:
         """Whether it has terminal states, but none that can be reached from a start state."""
         reached = np.isfinite(self.steps_to_end[self.start_states])
