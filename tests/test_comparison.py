@@ -384,6 +384,12 @@ def test_files_whose_names_will_not_do(tmp_path, name):
         plan_comparison([str(tmp_path / name)], ACCOUNTS)
 
 
+def test_scoring_again_takes_no_other_sizes(tmp_path):
+    command = ["compare", "--simulated", str(tmp_path), "--draws", "4"]
+    done = CliRunner().invoke(app, command)
+    assert "leave out --task, --account, --draws" in str(done.exception)
+
+
 def test_the_command_prints_the_evidence(tmp_path):
     command = (
         "compare", "--task", "long_track", "--account", "episodic_control,graph_walks",
@@ -434,7 +440,8 @@ def test_the_guide_tells_what_fits_and_what_survives():
     ranks = orders.pivot_table("rank_of_all", "account", "setting")
     low, high = fits["expected"].min(), fits["expected"].max()
     best, worst = fits["evidence"].max(), fits["evidence"].min()
-    parts = sums.loc["uniform_reactivation"]
+    parts = sums[["presence_of_all", "value_of_all"]].round().astype(int)
+    uniform, episodic = parts.loc["uniform_reactivation"], parts.loc["episodic_control"]
     is_first = (ranks.loc["sfma"] == 1).sum()
     told = [
         f"would be {low:.0f} to {high:.0f} bits (medians)",
@@ -442,9 +449,12 @@ def test_the_guide_tells_what_fits_and_what_survives():
         f"For SFMA, p is {fits.loc['sfma', 'p']:.2f}".replace("0.", "."),
         f"under {ranks.shape[1]} settings",
         f"first under {is_first} of them",
-        f"its sum of {parts['presence_of_all'] + parts['value_of_all']:.0f} bits is "
-        f"{parts['presence_of_all']:.0f} for replay that it does not have, and "
-        f"{parts['value_of_all']:.0f} for",
+        f"second, with {episodic['value_of_all']} bits",
+        f"does not have ({episodic['presence_of_all']} bits)",
+        f"fourth ({uniform['value_of_all']} bits, and {uniform['presence_of_all']})",
+        "{} findings of {} studies".format(
+            *sums.iloc[0][["n_findings_of_all", "n_studies_of_all"]]
+        ),
     ]
     assert [text for text in told if text not in guide] == []
     others = fits["p"].drop("sfma")
@@ -452,9 +462,10 @@ def test_the_guide_tells_what_fits_and_what_survives():
     assert ranks.loc["sfma", "first half of the draws"] == 4
     later = ranks.loc[["full_backups", "spectral_generator", "episodic_control"]].min()
     ahead = (ranks.loc[FIRST_FOUR] < later).all(axis=1)
-    assert set(ahead.index[ahead]) == {"sfma", "context_reactivation"}
+    assert set(ahead.index[ahead]) == {"sfma"}
     assert ranks.loc["spectral_generator", "all of these"] == 3
-    assert ranks.loc["uniform_reactivation", "all of these, its value alone"] == 3
+    by_value = ranks["its value, if there is such replay"]
+    assert by_value[["episodic_control", "uniform_reactivation"]].tolist() == [2, 4]
     assert ranks.loc["uniform_reactivation", "usual"] == len(ranks) == 10
     assert sums["is_control"].sum() == 3
 
