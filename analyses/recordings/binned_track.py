@@ -1,4 +1,4 @@
-"""A track in bins: positions on a track graph, and distances along it.
+"""A track or an arena in bins: positions on it, and distances along free space.
 
 A track graph is the usual description of a maze (see :mod:`replay.worlds.tracks`): an undirected
 networkx graph whose nodes have `pos` (cm). The animal moves along straight edges. Each edge is
@@ -7,24 +7,32 @@ cut across the space between them.
 
 If an animal is recorded on several tracks, one graph has them all, and its connected components are
 the tracks. There is no path between components: their distance is infinite.
+
+An arena is a graph as well (see :mod:`analyses.recordings.arena`), whose nodes are the centres of
+the square bins that are inside, and whose edges join a bin with up to eight neighbours. Its bins
+are these nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import connected_components, shortest_path
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, dijkstra, shortest_path
+from scipy.spatial import KDTree
 
 from replay.checks import check_array, check_bin_size, check_choice, check_number, shown
 
-__all__ = ["BinnedTrack", "Projection", "bins_between", "cut_track", "project"]
+__all__ = ["BinnedTrack", "Projection", "bins_between", "bins_on_way", "cut_track", "project"]
 
 
 _LONGEST = 10_000.0  # cm; the distances between bins of 1 cm take 1 GB
+_MOST_SQUARES = 6400  # an arena of 4 m x 4 m in bins of 5 cm; the distances take 330 MB
 
 
 class BinnedTrack(NamedTuple):
@@ -60,6 +68,10 @@ class BinnedTrack(NamedTuple):
         indices into `nodes`, from its beginning to its end; empty if the graph has no order.
     edge_spacing : ndarray of float64, shape (n_edges - 1,)
         The gaps between these edges by the graph's `edge_spacing`, in cm; empty without an order.
+    square : float
+        The side of the square bins of an arena, in cm; 0 on a track. In an arena each bin is a
+        node, and `edge` and `offset` are those of one of its edges; distances are straight where
+        nothing is in the way.
     """
 
     nodes: tuple[Hashable, ...]
@@ -75,11 +87,17 @@ class BinnedTrack(NamedTuple):
     component: NDArray[np.int32]
     edge_order: NDArray[np.int32]
     edge_spacing: NDArray[np.float64]
+    square: float = 0.0
 
     @property
     def n_bins(self) -> int:
         """Number of bins."""
         return len(self.edge)
+
+    @property
+    def is_arena(self) -> bool:
+        """Whether the animal moves in two dimensions."""
+        return self.square > 0
 
     @property
     def n_components(self) -> int:
@@ -109,7 +127,7 @@ class Projection(NamedTuple):
 
 
 def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
-    """Divide a track graph into bins.
+    """Divide a track graph into bins; those of an arena are its nodes, whatever the `bin_size`.
 
     Examples
     --------
@@ -130,6 +148,8 @@ def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
     """
     size = check_number("bin_size", bin_size, at_least=1e-6, hint="It is a length in cm.")
     nodes, node_position, edges = _read_graph(graph)
+    if "arena" in graph.graph:
+        return _cut_arena(graph.graph["arena"], nodes, node_position, edges)
     along = node_position[edges[:, 1]] - node_position[edges[:, 0]]
     length = np.hypot(*along.T)
     _check_lengths(graph, nodes, edges, length)
@@ -258,6 +278,54 @@ def _distances(track: BinnedTrack) -> NDArray[np.float64]:
     return np.where(same, np.minimum(distance, straight), distance)
 
 
+def _cut_arena(
+    size: object,
+    nodes: tuple[Hashable, ...],
+    position: NDArray[np.float64],
+    edges: NDArray[np.int32],
+) -> BinnedTrack:
+    square = check_number("The size of the bins of an arena, in cm,", size, at_least=1e-6)
+    n_bins = len(nodes)
+    if n_bins > _MOST_SQUARES:
+        raise ValueError(
+            f"The arena has {n_bins:,} bins of {square:g} cm, and at most {_MOST_SQUARES:,} can be "
+            "analysed: choose larger bins (bin_size). Are positions in cm?"
+        )
+    length = np.hypot(*(position[edges[:, 1]] - position[edges[:, 0]]).T)
+    distance = _through_free_space(position.tobytes(), edges.tobytes(), square)
+    bins, first = np.unique(edges.T.ravel(), return_index=True)
+    edge = np.empty(n_bins, dtype=np.int32)
+    edge[bins] = first % len(edges)
+    offset = np.where(edges[edge, 0] == np.arange(n_bins), 0.0, length[edge])
+    _, part = connected_components(np.isfinite(distance), directed=False)
+    return BinnedTrack(
+        nodes, position, edges, length, distance, edge, offset, position,
+        np.full(n_bins, square), distance, part.astype(np.int32),
+        np.empty((0, 2), dtype=np.int32), np.empty(0), square,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def _through_free_space(centres: bytes, pairs: bytes, square: float) -> NDArray[np.float64]:
+    """Compute the distances between the bins of an arena.
+
+    Where a shortest path over neighbours is as short as without any wall, nothing is in the way,
+    and the distance is straight.
+    """
+    position = np.frombuffer(centres).reshape(-1, 2)
+    one, other = np.frombuffer(pairs, dtype=np.int32).reshape(-1, 2).T
+    length = np.hypot(*(position[one] - position[other]).T)
+    joined = csr_array((length, (one, other)), shape=(len(position), len(position)))
+    found: NDArray[np.float64] = dijkstra(joined, directed=False)
+    for row, here in zip(found, position, strict=True):
+        along = np.abs(position - here)
+        unhindered = along.max(axis=1) + (np.sqrt(2) - 1) * along.min(axis=1)
+        is_free = row <= unhindered + 1e-6 * square
+        row[is_free] = np.hypot(*along[is_free].T)
+    found.flags.writeable = False
+    return found
+
+
 def project(track: BinnedTrack, position: ArrayLike) -> Projection:
     """Project positions to the nearest point of a track.
 
@@ -277,6 +345,14 @@ def project(track: BinnedTrack, position: ArrayLike) -> Projection:
         raise ValueError(
             f"Positions must be pairs (x, y) in cm, of shape (n_samples, 2), got shape {xy.shape}."
         )
+    if track.is_arena:
+        known = np.isfinite(xy).all(axis=1)
+        away, bins = np.full(len(xy), np.nan), np.full(len(xy), -1, dtype=np.int32)
+        away[known], bins[known] = KDTree(track.position).query(xy[known])
+        return Projection(
+            np.where(known, track.edge[bins], -1).astype(np.int32),
+            np.where(known, track.offset[bins], np.nan), away, bins,
+        )  # fmt: skip
     best = np.full(len(xy), np.inf)
     edge, offset = np.full(len(xy), -1, dtype=np.int32), np.full(len(xy), np.nan)
     for number, (one, other) in enumerate(track.edges.tolist()):
@@ -315,3 +391,32 @@ def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
             "both ends of each corridor."
         )
     return inside[track.edge]
+
+
+def bins_on_way(track: BinnedTrack, begin: int, end: int) -> NDArray[np.int64]:
+    """List the bins on the shortest way from one bin to another, in order.
+
+    Where there are several such ways along a track, their bins are listed together; in an arena the
+    way is as straight as free space allows.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> bins_on_way(cut_track(make_linear_track(20.0)), 2, 0).tolist()
+    [2, 1, 0]
+    """
+    away = track.distance[begin]
+    if not track.is_arena:
+        between = np.flatnonzero(away + track.distance[end] <= away[end] + 1e-6)
+        return between[np.argsort(away[between], kind="stable")]
+    way = [begin]
+    while way[-1] != end:
+        here = way[-1]
+        near = np.flatnonzero(track.distance[here] <= 1.5 * track.square)
+        ahead = near[track.distance[near, end] < track.distance[here, end] - 1e-6]
+        x, y = (track.position[ahead] - track.position[begin]).T
+        along, across = track.position[end] - track.position[begin]
+        off_line = np.abs(x * across - y * along)
+        detour = track.distance[here, ahead] + track.distance[ahead, end]
+        way.append(int(ahead[np.lexsort((off_line, np.round(detour / track.square)))[0]]))
+    return np.array(way, dtype=np.int64)

@@ -73,6 +73,14 @@ def check_state_size(size: float, track: BinnedTrack) -> None:
     >>> from replay.worlds.tracks import make_linear_track
     >>> check_state_size(15.0, cut_track(make_linear_track(150.0)))
     """
+    if track.is_arena:
+        extent = float(np.ptp(track.position, axis=0).max()) + track.square
+        if size > extent / 2:
+            raise ValueError(
+                f"state_size must be at most {extent / 2:.4g} cm, half of the arena; got {size:g}. "
+                "States must be much smaller than paths, such as 25 cm."
+            )
+        return
     graph = nx.Graph()
     graph.add_weighted_edges_from(
         (one, other, length)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from analyses.sequences.detection import Detection
 
 __all__ = ["BIN_SHUFFLES", "CELL_SHUFFLES", "LEAST_SCORES", "SHUFFLES", "Judgement"]
+__all__ += ["ARENA"]
 
 CELL_SHUFFLES = ("cell_identity", "circular_fields")
 BIN_SHUFFLES = ("time_bins", "circular_posterior")
@@ -65,3 +66,8 @@ class Judgement(NamedTuple):
     lap_ends: tuple[str, ...] = ()
     tracks: tuple[tuple[str, ...], ...] = ()
     detection: Detection = Detection(min_length=3, largest_jump=3)
+
+
+ARENA = Judgement(state_size=25.0, other_sizes=(20.0, 30.0, 40.0))
+"""The criteria in an arena, where larger states lie beside each other, too, and paths between few
+of them are seldom run twice."""

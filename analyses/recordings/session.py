@@ -18,7 +18,7 @@ from analyses.recordings.checks import check_data, check_judgement, check_state_
 from analyses.recordings.decoding.change_points import find_change_points, split_events
 from analyses.recordings.decoding.decoding_error import decoding_error
 from analyses.recordings.decoding.spike_counts import count_spikes
-from analyses.recordings.decoding.state_space_decoder import walk_of_states
+from analyses.recordings.decoding.state_space_decoder import Walk, walk_of_states
 from analyses.recordings.events.candidate_events import candidate_events, is_covered
 from analyses.recordings.experience.lap_ends import describe_pauses, find_pauses
 from analyses.recordings.experience.recorded_experience import describe_experience
@@ -103,7 +103,7 @@ class Session(NamedTuple):
             return posterior.outward is not None
         return self.headings is not None and self.recording.decoded is None
 
-    def walk(self) -> NDArray[np.float64]:
+    def walk(self) -> Walk:
         """Compute the transitions of continuous movement between the states that are decoded."""
         return walk_of_states(self.track, self.variance, self.decoded_rates.shape[1])
 
@@ -150,6 +150,11 @@ def prepare(
     time_bin = check_number("time_bin", settings.time_bin, at_least=1e-4, at_most=1.0)
     diffusion = check_number("diffusion", settings.diffusion, at_least=1e-3)
     track = cut_track(recording.graph, settings.bin_size)
+    if track.is_arena and judgement.score != "continuous":
+        raise ValueError(
+            f"{judgement.score} needs a track, along which events are routes; in an arena the "
+            "score must be continuous."
+        )
     check_state_size(judgement.state_size, track)
     for nodes in judgement.tracks:
         bins_between(track, nodes)  # may refuse
@@ -165,9 +170,10 @@ def prepare(
             f"{settings.largest_mean:g} Hz on average while the animal runs."
         )
         notes.append(
-            f"The median error of decoding the running animal is {error.distance:.0f} cm along the "
-            f"track ({error.by_chance:.0f} by chance); each fifth of the time is decoded with the "
-            "fields of the rest."
+            f"The median error of decoding the running animal is {error.distance:.0f} cm "
+            f"{'in the arena' if track.is_arena else 'along the track'} "
+            f"({error.by_chance:.0f} by chance); each fifth of the time is decoded with the fields "
+            "of the rest."
             + (
                 " This is hardly better than chance: little can be decoded."
                 if error.distance > error.by_chance / 2
@@ -220,6 +226,11 @@ def _headings(
     moved: Running, track: BinnedTrack, cells: NDArray[np.int64], settings: Settings
 ) -> tuple[HeadedFields | None, list[str]]:
     """Estimate fields by heading, if the track is run both ways; None if too few cells differ."""
+    if track.is_arena:
+        return None, [
+            "In an arena, fields are not estimated by heading: forward and reverse replay are told "
+            "by the moves of the animal, and paths that it ran both ways count as ambiguous."
+        ]
     place, ahead = running_bins(moved, track, settings.least_speed), running_headings(moved, track)
     if not is_run_both_ways(place, ahead, track.n_bins):
         return None, []

@@ -13,12 +13,12 @@ import pandas as pd
 
 from analyses.jobs.results import Results
 from analyses.page import write_page
+from analyses.recordings.arena import world_of
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.brea_2018.reproduction import log_folder, world_of_log
 from replay.checks import check_list, unknown_name
 from replay.files import check_path, inside
 from replay.log.event_log import EventLog
-from replay.worlds.mdp import MDP
 
 __all__ = ["DecodedResults", "page_of_folders", "read_decoded", "read_log"]
 
@@ -118,7 +118,7 @@ def read_decoded(folder: str | Path) -> list[DecodedResults]:
     """
     results = Results(folder)
     state_size = results.manifest()["judgement"]["state_size"]
-    world = MDP.from_networkx(read_track(inside(folder, "track.json")), bin_size=state_size)
+    world = world_of(read_track(inside(folder, "track.json")), state_size)
     tables = [results.read(name) for name in _DECODED]
     if "animal" not in tables[0]:
         events, sequences, paths, steps = tables

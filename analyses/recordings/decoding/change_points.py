@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.binned_track import BinnedTrack, bins_on_way
 from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.decoding.state_space_decoder import CONTINUOUS, state_posterior
+from analyses.recordings.decoding.state_space_decoder import CONTINUOUS, Walk, state_posterior
 
 __all__ = ["ChangePoints", "change_point", "find_change_points", "split_events"]
 
@@ -43,7 +43,7 @@ class ChangePoints(NamedTuple):
 def find_change_points(
     counts: Sequence[NDArray[np.integer]],
     rates: NDArray[np.float64],
-    walk: NDArray[np.float64],
+    walk: Walk,
     track: BinnedTrack,
     dt: float,
     shortest: int,
@@ -58,7 +58,7 @@ def find_change_points(
         for each in (long_enough[row % len(long_enough)] for row in range(_N_SIMULATED))
     ]
     gains = np.array([gain for _, gain in simulated])
-    least = max(float(np.quantile(gains[::2], 1 - _MOST_SPLIT)), np.log(len(walk)))
+    least = max(float(np.quantile(gains[::2], 1 - _MOST_SPLIT)), np.log(walk.shape[0]))
     at = [_splits(log_likelihood(each, rates, dt), walk, shortest, least) for each in counts]
     return ChangePoints(at, float((gains[1::2] > least).mean()))
 
@@ -83,7 +83,7 @@ def split_events(events: pd.DataFrame, at: Sequence[Sequence[int]], dt: float) -
 
 
 def _splits(
-    log_likelihoods: NDArray[np.float64], walk: NDArray[np.float64], shortest: int, least: float
+    log_likelihoods: NDArray[np.float64], walk: Walk, shortest: int, least: float
 ) -> list[int]:
     """Split an event, and its parts again."""
     at, gain = change_point(log_likelihoods, walk, shortest)
@@ -107,8 +107,7 @@ def _one_path(
     begin = rng.integers(track.n_bins)
     away = track.distance[begin]
     end = rng.choice(np.flatnonzero(np.isfinite(away)))
-    between = np.flatnonzero(away + track.distance[end] <= away[end] + 1e-6)
-    way = between[np.argsort(away[between], kind="stable")]
+    way = bins_on_way(track, int(begin), int(end))
     heading = track.n_bins * rng.integers(rates.shape[1] // track.n_bins)
     places = way[np.linspace(0, len(way) - 1, len(counts)).round().astype(int)] + heading
     expected = rates[:, places].T
@@ -117,7 +116,7 @@ def _one_path(
 
 
 def change_point(
-    log_likelihoods: NDArray[np.float64], walk: NDArray[np.float64], shortest: int
+    log_likelihoods: NDArray[np.float64], walk: Walk, shortest: int
 ) -> tuple[int, float]:
     """Find the time bin at which a second path begins, and how much better two paths are, in nats.
 
@@ -143,12 +142,10 @@ def change_point(
     return int(at[best]), float(gains[best])
 
 
-def _log_evidence(
-    log_likelihoods: NDArray[np.float64], walk: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _log_evidence(log_likelihoods: NDArray[np.float64], walk: Walk) -> NDArray[np.float64]:
     """Compute the log evidence of the first time bins of a path that begins anywhere, for each."""
     found = np.empty(len(log_likelihoods))
-    probability, total = np.full(len(walk), 1 / len(walk)), 0.0
+    probability, total = np.full(walk.shape[0], 1 / walk.shape[0]), 0.0
     for time, row in enumerate(log_likelihoods):
         highest = row.max()
         probability = (probability if time == 0 else probability @ walk) * np.exp(row - highest)

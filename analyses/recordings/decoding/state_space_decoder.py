@@ -2,8 +2,8 @@
 
 The hidden state is a place and a kind of movement, which stays the same from one time bin to the
 next with a probability of .98. *Stationary* movement stays in its bin, *continuous* movement makes
-a step of a random walk along the track, and *fragmented* movement continues anywhere with equal
-probability; the same holds for transitions into and out of fragmented movement.
+a step of a random walk along the track or in the arena, and *fragmented* movement continues
+anywhere with equal probability; the same holds for transitions into and out of it.
 
 References
 ----------
@@ -13,10 +13,11 @@ References
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from analyses.recordings.binned_track import BinnedTrack
 from analyses.recordings.decoding.likelihood import check_likelihoods
@@ -30,6 +31,7 @@ __all__ = [
     "MOVEMENTS",
     "STATIONARY",
     "DecodedEvent",
+    "Walk",
     "continuous_path",
     "decode",
     "state_posterior",
@@ -40,6 +42,20 @@ __all__ = [
 MOVEMENTS = ("stationary", "continuous", "fragmented")
 """The kinds of movement of the state-space decoder, in the order of its posterior."""
 STATIONARY, CONTINUOUS, FRAGMENTED = range(3)
+
+Walk: TypeAlias = "NDArray[np.float64] | csr_array"
+"""The transitions of continuous movement: a matrix, or a sparse one for the bins of an arena."""
+
+_FARTHEST_STEP = 4.0  # standard deviations, in an arena: beyond are 3 in 10,000 steps
+
+
+class _Transitions(NamedTuple):
+    """Weights into each bin: `dense`, or those from the bins `source[begin[b]:begin[b + 1]]`."""
+
+    dense: NDArray[np.float64]
+    begin: NDArray[np.int32]
+    source: NDArray[np.int32]
+    weight: NDArray[np.float64]
 
 
 class DecodedEvent(NamedTuple):
@@ -63,10 +79,11 @@ class DecodedEvent(NamedTuple):
     place: NDArray[np.int32]
 
 
-def walk_transitions(track: BinnedTrack, variance: float) -> NDArray[np.float64]:
+def walk_transitions(track: BinnedTrack, variance: float) -> Walk:
     """Compute the probability of each step of a random walk along the track, (n_bins, n_bins).
 
-    `variance` is that of one step, in cm^2; steps never leave a connected component.
+    `variance` is that of one step along the track, or in each direction of an arena, in cm^2; steps
+    never leave a connected component. For an arena the matrix is sparse.
 
     Examples
     --------
@@ -78,20 +95,28 @@ def walk_transitions(track: BinnedTrack, variance: float) -> NDArray[np.float64]
     [[0.7, 0.3], [0.3, 0.7]]
     """
     spread = check_number("variance", variance, at_least=1e-12)
+    if track.is_arena:
+        reach = max(_FARTHEST_STEP * np.sqrt(spread), 1.5 * track.square)
+        here, there = np.nonzero(track.distance <= reach)
+        near = np.exp(-0.5 * track.distance[here, there] ** 2 / spread)
+        near /= np.bincount(here, near)[here]
+        return csr_array((near, (here, there)), shape=track.distance.shape)
     weights = np.exp(-0.5 * track.distance**2 / spread)
     steps: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
     return steps
 
 
-def walk_of_states(track: BinnedTrack, variance: float, n_states: int) -> NDArray[np.float64]:
+def walk_of_states(track: BinnedTrack, variance: float, n_states: int) -> Walk:
     """Compute the same for states with or without a heading, which the walk carries on."""
     steps = walk_transitions(track, variance)
-    return steps if n_states == track.n_bins else with_headings(track, steps)
+    if n_states == track.n_bins or isinstance(steps, csr_array):
+        return steps
+    return with_headings(track, steps)
 
 
 def decode(
     log_likelihoods: ArrayLike,
-    walk: ArrayLike,
+    walk: ArrayLike | Walk,
     *,
     stay: float = 0.98,
 ) -> DecodedEvent:
@@ -112,14 +137,14 @@ def decode(
     posterior, log_evidence = _posterior(given, steps, movements)
     n_bins = given.shape[1]
     with np.errstate(divide="ignore"):
-        log_steps, log_movements = np.log(steps.T.copy()), np.log(movements)
+        log_movements = np.log(movements)
     path = np.empty(len(given), dtype=np.int32)
-    _most_probable_path(given, log_movements, log_steps, path)
+    _most_probable_path(given, log_movements, *_log_steps(steps), path)
     return DecodedEvent(posterior, log_evidence, path // n_bins, path % n_bins)
 
 
 def state_posterior(
-    log_likelihoods: ArrayLike, walk: ArrayLike, *, stay: float = 0.98
+    log_likelihoods: ArrayLike, walk: ArrayLike | Walk, *, stay: float = 0.98
 ) -> tuple[NDArray[np.float64], float]:
     """Compute only the posterior of the state-space decoder, which is several times faster.
 
@@ -134,7 +159,7 @@ def state_posterior(
     return _posterior(*_checked(log_likelihoods, walk, stay))
 
 
-def continuous_path(log_likelihoods: ArrayLike, walk: ArrayLike) -> NDArray[np.int32]:
+def continuous_path(log_likelihoods: ArrayLike, walk: ArrayLike | Walk) -> NDArray[np.int32]:
     """Find the most probable path of an event under continuous movement throughout.
 
     The path of `decode` may also rest and jump, even where continuous movement is as likely. This
@@ -148,29 +173,28 @@ def continuous_path(log_likelihoods: ArrayLike, walk: ArrayLike) -> NDArray[np.i
     [0, 1, 2]
     """
     given, steps, _ = _checked(log_likelihoods, walk, 1.0)
-    with np.errstate(divide="ignore"):
-        log_steps = np.log(steps.T.copy())
     log_movements = np.full((3, 3), -np.inf)
     log_movements[CONTINUOUS, CONTINUOUS] = 0.0
     path = np.empty(len(given), dtype=np.int32)
     if len(path) == 1:  # all movements are equally likely in the first time bin
         path[:] = np.argmax(given, axis=1)
     else:
-        _most_probable_path(given, log_movements, log_steps, path)
+        _most_probable_path(given, log_movements, *_log_steps(steps), path)
         path %= given.shape[1]
     return path
 
 
 def _checked(
-    log_likelihoods: ArrayLike, walk: ArrayLike, stay: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    log_likelihoods: ArrayLike, walk: ArrayLike | Walk, stay: float
+) -> tuple[NDArray[np.float64], Walk, NDArray[np.float64]]:
     """Check arguments; return likelihoods, steps, and the transition matrix of movements."""
     given = check_likelihoods(log_likelihoods)
     n_bins = given.shape[1]
-    steps = np.ascontiguousarray(walk, dtype=float)
+    steps: Walk = walk if isinstance(walk, csr_array) else np.ascontiguousarray(walk, dtype=float)
     if steps.shape != (n_bins, n_bins):
         raise ValueError(f"walk must have shape {(n_bins, n_bins)}; got {steps.shape}.")
-    if not (steps >= 0).all() or np.abs(steps.sum(axis=1) - 1.0).max(initial=0.0) > 1e-9:
+    weights = steps.data if isinstance(steps, csr_array) else steps
+    if not (weights >= 0).all() or np.abs(steps.sum(axis=1) - 1.0).max(initial=0.0) > 1e-9:
         raise ValueError("Each row of walk must hold probabilities that sum to 1.")
     kept = check_number("stay", stay, at_least=0.0, at_most=1.0)
     movements = np.full((3, 3), (1.0 - kept) / 2.0)
@@ -178,24 +202,56 @@ def _checked(
     return given, steps, movements
 
 
+def _transitions(steps: Walk) -> _Transitions:
+    """Prepare weights into each bin for the kernels."""
+    if isinstance(steps, np.ndarray):
+        none = np.empty(0, dtype=np.int32)
+        return _Transitions(np.ascontiguousarray(steps), none, none, np.empty(0))
+    into = steps.tocsc()
+    return _Transitions(np.empty((0, 0)), into.indptr, into.indices, into.data)
+
+
+def _log_steps(
+    steps: Walk,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """List the possible steps into each bin, with the logarithms of their probabilities."""
+    _, begin, source, weight = _transitions(csr_array(steps))
+    return begin, source, np.log(weight)
+
+
 def _posterior(
-    given: NDArray[np.float64], steps: NDArray[np.float64], movements: NDArray[np.float64]
+    given: NDArray[np.float64], steps: Walk, movements: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
     n_time, n_bins = given.shape
     highest = given.max(axis=1) if n_time else np.zeros(0)
     likelihood = np.exp(given - highest[:, None])
     posterior = np.empty((n_time, 3, n_bins))
     predicted = np.empty((n_time, 3, n_bins))
-    log_evidence = _filter(likelihood, movements, steps, predicted, posterior) + highest.sum()
-    _smooth(movements, np.ascontiguousarray(steps.T), predicted, posterior)
+    log_evidence = _filter(likelihood, movements, _transitions(steps), predicted, posterior)
+    log_evidence += highest.sum()
+    _smooth(movements, _transitions(steps.T), predicted, posterior)
     return posterior, float(log_evidence)
+
+
+@kernel
+def _stepped(weights: NDArray[np.float64], into: _Transitions) -> NDArray[np.float64]:
+    """Move weights of bins by one step."""
+    if into.dense.size > 0:
+        return np.dot(weights, into.dense)  # type: ignore[no-any-return]
+    found = np.zeros(len(weights))
+    for b in range(len(weights)):
+        total = 0.0
+        for k in range(into.begin[b], into.begin[b + 1]):
+            total += weights[into.source[k]] * into.weight[k]
+        found[b] = total
+    return found
 
 
 @kernel
 def _filter(
     likelihood: NDArray[np.float64],
     movements: NDArray[np.float64],
-    steps: NDArray[np.float64],
+    into: _Transitions,
     predicted: NDArray[np.float64],
     filtered: NDArray[np.float64],
 ) -> float:
@@ -220,7 +276,7 @@ def _filter(
                     movements[STATIONARY, CONTINUOUS] * before[STATIONARY, b]
                     + movements[CONTINUOUS, CONTINUOUS] * before[CONTINUOUS, b]
                 )
-            walked = np.dot(moving, steps)
+            walked = _stepped(moving, into)
             anywhere = (
                 movements[STATIONARY, FRAGMENTED] * still
                 + movements[CONTINUOUS, FRAGMENTED] * walking
@@ -250,7 +306,7 @@ def _filter(
 @kernel
 def _smooth(
     movements: NDArray[np.float64],
-    steps_back: NDArray[np.float64],
+    back: _Transitions,
     predicted: NDArray[np.float64],
     states: NDArray[np.float64],
 ) -> None:
@@ -264,7 +320,7 @@ def _smooth(
                 expected = predicted[t + 1, z, b]
                 ratio[z, b] = states[t + 1, z, b] / expected if expected > 0.0 else 0.0
                 mean[z] += ratio[z, b] / n_bins
-        walked = np.dot(ratio[CONTINUOUS], steps_back)
+        walked = _stepped(ratio[CONTINUOUS], back)
         total = 0.0
         for z in range(3):
             for b in range(n_bins):
@@ -284,7 +340,9 @@ def _smooth(
 def _most_probable_path(
     log_likelihoods: NDArray[np.float64],
     log_movements: NDArray[np.float64],
-    log_steps_back: NDArray[np.float64],
+    begin: NDArray[np.int32],
+    source: NDArray[np.int32],
+    log_step: NDArray[np.float64],
     path: NDArray[np.int32],
 ) -> None:
     """Write the most probable path of hidden states, each as movement * n_bins + place."""
@@ -325,8 +383,9 @@ def _most_probable_path(
             best = landing + log_movements[FRAGMENTED, CONTINUOUS]
             came = landed_from
             for z in range(2):
-                for a in range(n_bins):
-                    value = score[z, a] + log_movements[z, CONTINUOUS] + log_steps_back[b, a]
+                for k in range(begin[b], begin[b + 1]):
+                    a = source[k]
+                    value = score[z, a] + log_movements[z, CONTINUOUS] + log_step[k]
                     if value > best:
                         best, came = value, z * n_bins + a
             later[CONTINUOUS, b] = best + log_likelihoods[t, b]

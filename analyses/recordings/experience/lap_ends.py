@@ -67,6 +67,10 @@ def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEn
     [14, 11]
     """
     graph = nx.Graph() if recording.graph is None else recording.graph
+    if "arena" in graph.graph:
+        if names:
+            raise ValueError("An arena has no nodes at which laps end: leave lap_ends out.")
+        return []
     nodes = [str(node) for node in graph]
     for name in names:
         check_choice("node of the track", name, nodes)
@@ -122,7 +126,9 @@ def find_pauses(
     position: NDArray[np.float64],
     is_still: NDArray[np.bool_],
 ) -> dict[str, int]:
-    """Count the pauses at each node of the track that has at least a tenth of all."""
+    """Count the pauses at each node of a track that has at least a tenth of all."""
+    if "arena" in graph.graph:
+        return {}
     track = cut_track(graph, bin_size=1.0)
     change = np.diff(is_still.astype(np.int8), prepend=0, append=0)
     begins, stops = np.flatnonzero(change == 1), np.flatnonzero(change == -1)

@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.arena import world_of
 from analyses.recordings.experience.lap_ends import LapEnd, find_lap_ends, steady_positions
 from analyses.recordings.experience.visits import experience, find_visits
 from analyses.recordings.recording import Recording
@@ -50,7 +51,7 @@ def experience_of(
     ends = find_lap_ends(recording, lap_ends)
     reach = {end.state: end.reach for end in ends}
     skipped = max([3, *(int(near / state_size) + 1 for near in reach.values())])
-    world = MDP.from_networkx(recording.graph, bin_size=state_size)
+    world = world_of(recording.graph, state_size)
     epochs = recording.on_track
     if not len(epochs):
         epochs = np.array([[recording.time[0], recording.time[-1]]])
@@ -115,6 +116,8 @@ def describe_experience(
         f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
         f"between {world.n_states} states, at most {state_size:g} cm apart."
     )
+    if recording.graph is not None and "arena" in recording.graph.graph:
+        return f"{text} Laps do not end in an arena: each stretch on it counts as one lap."
     ends = find_lap_ends(recording, lap_ends)
     if not ends:
         return (

@@ -55,7 +55,8 @@ def find_visits(
     radius : float, optional
         Distance from the centre of a state within which the animal enters it, in cm along the
         track; by default .4 times the smallest distance between two states. Above half of that
-        distance there would be no hysteresis.
+        distance there would be no hysteresis. In an arena the ratio of the distances to the nearest
+        and the next state decides, which is the same on the line between them.
     reach : mapping of int to float, optional
         States that are entered farther from their centre, whatever other state is nearer, and this
         distance in cm: the ends of a track, at which an animal turns before it comes there.
@@ -112,7 +113,7 @@ def find_visits(
     centres = _centres(track, world)
     near = _radius(track, centres, radius)
     bins = np.where(known, found.bin, -1)
-    entered = _entered(track.distance[centres], bins, near, reach or {})
+    entered = _entered(track, centres, bins, near, reach or {})
     starts = np.flatnonzero(entered >= 0)
     ends = np.append(starts, len(seconds))[1:] - 1
     return pd.DataFrame(
@@ -137,9 +138,7 @@ def _centres(track: BinnedTrack, world: MDP) -> NDArray[np.int32]:
 
 
 def _radius(track: BinnedTrack, centres: NDArray[np.int32], radius: float | None) -> float:
-    between = track.distance[np.ix_(centres, centres)]
-    np.fill_diagonal(between, np.inf)
-    least = float(between.min(initial=np.inf))
+    least = _least_between(track, centres)
     if radius is None:
         return _NEAR * least if np.isfinite(least) else np.inf
     near = check_number("radius", radius, at_least=0.0)
@@ -151,15 +150,27 @@ def _radius(track: BinnedTrack, centres: NDArray[np.int32], radius: float | None
     return near
 
 
+def _least_between(track: BinnedTrack, centres: NDArray[np.int32]) -> float:
+    between = track.distance[np.ix_(centres, centres)]
+    np.fill_diagonal(between, np.inf)
+    return float(between.min(initial=np.inf))
+
+
 def _entered(
-    distance: NDArray[np.float64],
+    track: BinnedTrack,
+    centres: NDArray[np.int32],
     bins: NDArray[np.int32],
     radius: float,
     reach: Mapping[int, float],
 ) -> NDArray[np.int32]:
     """Return the state that is entered with each sample, and -1 where none is."""
+    distance = track.distance[centres]
     nearest = distance.argmin(axis=0)
-    inside = distance[nearest, np.arange(distance.shape[1])] <= radius
+    least = distance[nearest, np.arange(distance.shape[1])]
+    inside = least <= radius
+    if track.is_arena and len(centres) > 1:
+        between = _least_between(track, centres)
+        inside = least <= np.partition(distance, 1, axis=0)[1] * radius / (between - radius)
     for state, near in reach.items():
         is_reached = distance[state] <= near
         nearest[is_reached], inside[is_reached] = state, True

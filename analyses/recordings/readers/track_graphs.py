@@ -5,7 +5,8 @@ In JSON a track has the fields of a row of Spyglass' table ``TrackGraph``: `node
 linearisation. Each connected component is a separate track, so that one graph has both tracks of an
 animal that ran on two. A graph may also have `pixels_per_cm`; `run_epochs`, when the animal was on
 it (s); and `landmarks`, lists of nodes by name, which statistics use (:mod:`analyses.measures`).
-The node-link form of networkx is read too.
+The node-link form of networkx is read too. An arena has `node_positions`, the centres of its square
+bins, and `arena`, their side (cm).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analyses.recordings.arena import arena_graph
 from analyses.recordings.binned_track import cut_track
 from replay.checks import check_array, check_choice, check_list, check_number, shown, typed
 from replay.files import read_file
@@ -87,6 +89,8 @@ def _from_mapping(drawn: Mapping[str, Any], name: str) -> nx.Graph:
             raise ValueError(
                 f"{name} is not a graph in the node-link form of networkx ({error})."
             ) from None
+    if "arena" in drawn and "node_positions" in drawn:
+        return arena_graph(drawn["node_positions"], drawn["arena"])
     missing = [key for key in ("node_positions", "edges") if key not in drawn]
     if missing:
         raise ValueError(
@@ -145,6 +149,9 @@ def draw_track(graph: nx.Graph) -> dict[str, Any]:
     [[0, 1]]
     """
     number = {node: place for place, node in enumerate(read_track(graph))}
+    positions = [list(map(float, data["pos"])) for _, data in graph.nodes(data=True)]
+    if "arena" in graph.graph:
+        return {"node_positions": positions, "arena": graph.graph["arena"], "units": "cm"}
     track = cut_track(graph, bin_size=10.0)
     laid_out = {
         "linear_edge_order": track.edge_order.tolist(),
@@ -152,7 +159,7 @@ def draw_track(graph: nx.Graph) -> dict[str, Any]:
     }
     return {
         "node_names": [str(node) for node in graph],
-        "node_positions": [list(map(float, data["pos"])) for _, data in graph.nodes(data=True)],
+        "node_positions": positions,
         "edges": [[number[one], number[other]] for one, other in graph.edges],
         "units": "cm",
         **(laid_out if len(track.edge_order) else {}),

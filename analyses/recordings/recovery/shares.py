@@ -122,6 +122,8 @@ def recorded_shares(
         return _not_corrected(
             counts, "Only replay that was decoded here from spikes can be simulated."
         )
+    if session.track.is_arena:
+        return _not_corrected(counts, "Replay in an arena cannot be simulated yet.")
     if not counts.sum():
         return _not_corrected(counts, "No replay event has a sequence.")
     replay = _measured(session, found)

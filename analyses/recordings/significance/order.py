@@ -4,8 +4,9 @@ Shuffles of cells ask whether an event represents places. Events that hold a few
 order do so, too, and many of them pass. So the evidence for ordered movement is compared with that
 for held places:
 
-- *ordered*: a path at constant speed along a route of the track, of 45 cm or more, all of which are
-  equally likely; or a random walk, if the decoded path extends over 50 cm or more;
+- *ordered*: a path at constant speed along a route of the track, or along a straight line through
+  an arena, of 45 cm or more, all of which are equally likely; or a random walk, if the decoded path
+  extends over 50 cm or more;
 - *held*: places that are held for 20, 40 or 80 ms on average (the most likely of these counts), and
   are drawn anew from the whole track.
 
@@ -15,14 +16,16 @@ of .58, .73 of .74 and .98 of .98 of replay that passed without it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.binned_track import BinnedTrack
-from analyses.recordings.decoding.state_space_decoder import walk_transitions
+from analyses.recordings.binned_track import BinnedTrack, bins_on_way
+from analyses.recordings.decoding.state_space_decoder import Walk, walk_transitions
 from analyses.recordings.significance.routes import find_routes
 
 __all__ = ["HELD", "LEAST_ORDER", "UNORDERED", "OrderedPaths", "order_of", "ordered_paths"]
@@ -45,6 +48,7 @@ UNORDERED = {
 _LEAST_PATH, _LEAST_EXTENT = 45.0, 50.0  # cm
 _MOST_LOOPS = 4
 _N_ENDS = 30  # of lines on each route
+_BETWEEN_ENDS = 20.0  # cm, of lines through an arena
 _WANDERS = 60.0 / 0.005  # cm^2/s: the variance of the random walk
 _SWEEP, _PERIOD = 30.0, 0.1  # cm, s
 
@@ -66,14 +70,20 @@ class OrderedPaths(NamedTuple):
         Distances along the track, in cm.
     time_bin : float
         Length of a time bin, in s.
+    lines : ndarray of float64, shape (n_lines, 2, 2)
+        Both ends of each straight line through an arena, in bins from its corner; none on a track.
+    bin_at : ndarray of int64, shape (n_columns, n_rows)
+        The bin of an arena in each square of its grid, and -1 outside.
     """
 
     routes: list[NDArray[np.int64]]
     distance: list[NDArray[np.float64]]
     least: float
-    walk: NDArray[np.float64]
+    walk: Walk
     between: NDArray[np.float64]
     time_bin: float
+    lines: NDArray[np.float64]
+    bin_at: NDArray[np.int64]
 
 
 def ordered_paths(track: BinnedTrack, time_bin: float) -> OrderedPaths:
@@ -88,7 +98,23 @@ def ordered_paths(track: BinnedTrack, time_bin: float) -> OrderedPaths:
         walk_transitions(track, _WANDERS * time_bin),
         track.distance,
         time_bin,
+        *_lines_through(track),
     )
+
+
+def _lines_through(track: BinnedTrack) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """List the straight lines between bins of an arena that lead through free space."""
+    if not track.is_arena:
+        return np.empty((0, 2, 2)), np.empty((0, 0), dtype=np.int64)
+    square = np.round((track.position - track.position.min(axis=0)) / track.square).astype(np.int64)
+    bin_at = np.full(square.max(axis=0) + 1, -1)
+    bin_at[tuple(square.T)] = np.arange(track.n_bins)
+    every = max(round(_BETWEEN_ENDS / track.square), 1)
+    ends = np.flatnonzero((square % every == every // 2).all(axis=1))
+    between = track.distance[np.ix_(ends, ends)]
+    straight = np.hypot(*(track.position[ends][:, None] - track.position[ends]).T)
+    one, other = np.nonzero((between >= _LEAST_PATH) & (between <= straight + 1e-6))
+    return np.stack([square[ends[one]], square[ends[other]]], axis=1).astype(float), bin_at
 
 
 def order_of(
@@ -99,17 +125,16 @@ def order_of(
     Likelihoods are (n_time, n_states), of bins or of bins in each heading, which is averaged over;
     `path`, shape (n_time,), are the bins of the decoded path.
     """
-    n_time, n_bins = len(log_likelihoods), len(paths.walk)
+    n_time, n_bins = len(log_likelihoods), len(paths.between)
     if n_time < 2:
         return -np.inf
     by_heading = log_likelihoods.reshape(n_time, -1, n_bins)
     likely = np.logaddexp.reduce(by_heading, axis=1) - np.log(by_heading.shape[1])
     ordered = _along_routes(likely, paths)
     if paths.between[np.ix_(path, path)].max() >= _LEAST_EXTENT:
-        ordered = max(ordered, _evidence(likely, paths.walk))
-    jumps = [np.exp(-paths.time_bin / seconds) for seconds in HELD]
-    held = [_evidence(likely, np.full((n_bins, n_bins), (1 - p) / n_bins) + p * np.eye(n_bins))
-            for p in jumps]  # fmt: skip
+        ordered = max(ordered, _evidence(likely, lambda place: place @ paths.walk))
+    stays = [float(np.exp(-paths.time_bin / seconds)) for seconds in HELD]
+    held = [_evidence(likely, partial(_held, stays=p)) for p in stays]
     return float(ordered - max(held))
 
 
@@ -118,6 +143,12 @@ def _along_routes(likely: NDArray[np.float64], paths: OrderedPaths) -> float:
     moments = np.linspace(0.0, 1.0, len(likely))[:, None]
     rows = np.arange(len(likely))[:, None]
     found = [np.empty(0)]
+    if len(paths.lines):
+        first, last = np.moveaxis(paths.lines, 1, 0)
+        line = first + (last - first) * moments[:, :, None]
+        bins = paths.bin_at[tuple(np.round(line).astype(np.int64).T)].T
+        is_inside = (bins >= 0).all(axis=0)
+        found.append(likely[rows, bins[:, is_inside]].sum(axis=0))
     for bins, distance in zip(paths.routes, paths.distance, strict=True):
         ends = np.linspace(distance[0], distance[-1], _N_ENDS)
         first, last = (each.ravel() for each in np.meshgrid(ends, ends))
@@ -129,14 +160,20 @@ def _along_routes(likely: NDArray[np.float64], paths: OrderedPaths) -> float:
     return float(np.logaddexp.reduce(each) - np.log(len(each))) if len(each) else -np.inf
 
 
-def _evidence(likely: NDArray[np.float64], steps: NDArray[np.float64]) -> float:
-    """Compute the log evidence of places that change by given transition probabilities."""
+def _held(place: NDArray[np.float64], stays: float) -> NDArray[np.float64]:
+    return stays * place + (1 - stays) / len(place)
+
+
+def _evidence(
+    likely: NDArray[np.float64], step: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> float:
+    """Compute the log evidence of places whose probabilities change as given in each time bin."""
     highest = likely.max(axis=1)
     likelihood = np.exp(likely - highest[:, None])
     place = np.full(likely.shape[1], 1.0 / likely.shape[1])
     total = float(highest.sum())
     for number, row in enumerate(likelihood):
-        place = (place @ steps if number else place) * row
+        place = (step(place) if number else place) * row
         size = float(place.sum())
         total += np.log(size)
         place /= size
@@ -160,9 +197,7 @@ def unordered_places(
         begin = somewhere()[0]
         far = np.abs(track.distance[begin] - _SWEEP)
         end = rng.choice(np.flatnonzero(far <= far.min() + 1e-6))
-        detour = track.distance[begin] + track.distance[:, end]
-        way = np.flatnonzero(detour < detour.min() + 1e-6)
-        way = way[np.argsort(track.distance[begin][way], kind="stable")]
+        way = bins_on_way(track, begin, end)
         period = max(round(_PERIOD / time_bin), 1)
         found: NDArray[np.int64] = way[np.arange(n_time) % period * len(way) // period]
         return found

@@ -16,6 +16,7 @@ from analyses.recordings.binned_track import BinnedTrack
 from analyses.recordings.decoding.bayesian_decoder import bayesian_posterior
 from analyses.recordings.decoding.state_space_decoder import (
     CONTINUOUS,
+    Walk,
     state_posterior,
 )
 from analyses.recordings.significance.routes import Route, find_routes
@@ -109,7 +110,7 @@ class TestedEvent(NamedTuple):
         Place fields in Hz, in bins, or in bins of each heading.
     dt : float
         Length of a time bin, in s.
-    walk : ndarray of float64, shape (n_states, n_states)
+    walk : ndarray or csr_array of float64, shape (n_states, n_states)
         Transition probabilities of continuous movement.
     routes : list of Route
         The routes of the track.
@@ -120,7 +121,7 @@ class TestedEvent(NamedTuple):
     counts: NDArray[np.float64]
     rates: NDArray[np.float64]
     dt: float
-    walk: NDArray[np.float64]
+    walk: Walk
     routes: list[Route]
     component: NDArray[np.int32]
 

@@ -13,6 +13,7 @@ from analyses.recordings.binned_track import BinnedTrack, project
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import (
     CONTINUOUS,
+    Walk,
     continuous_path,
     state_posterior,
 )
@@ -242,7 +243,7 @@ def _decoded(session: Session, row: int, seed: int) -> _Decoded:
 def _followed(
     time: NDArray[np.float64],
     likelihoods: NDArray[np.float64],
-    walk: NDArray[np.float64],
+    walk: Walk,
     position: NDArray[np.float64],
     session: Session,
 ) -> tuple[_Decoded, NDArray[np.int32]]:

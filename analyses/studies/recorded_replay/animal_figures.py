@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.jobs.results import Results
+from analyses.recordings.arena import world_of
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.spike_counts import count_spikes
@@ -19,7 +20,6 @@ from analyses.recordings.decoding.state_space_decoder import (
 )
 from analyses.recordings.readers.track_graphs import read_track
 from replay.files import inside
-from replay.worlds.mdp import MDP
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +70,7 @@ def draw_paths(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     if len(examples):
         graph = read_track(inside(results.folder, "track.json"))
         manifest = results.manifest()
-        world = MDP.from_networkx(graph, bin_size=manifest["judgement"]["state_size"])
+        world = world_of(graph, manifest["judgement"]["state_size"])
         track = cut_track(graph, manifest["settings"]["bin_size"])
         yield "paths", decoded_path_figure(examples, read("experience.parquet"), world, track)
 

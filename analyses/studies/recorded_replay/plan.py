@@ -187,7 +187,7 @@ def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> WorkCost:
         share = n_left / n_blocks(session)
         n_bins = sum(map(len, session.counts)) * share
         walk = session.walk()
-        flat = np.zeros((200, len(walk)))
+        flat = np.zeros((200, walk.shape[0]))
         state_posterior(flat[:2], walk)
         start = process_time()
         state_posterior(flat, walk)

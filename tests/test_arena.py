@@ -1,0 +1,174 @@
+"""Arenas: bins in two dimensions, fields and decoding in them, and replay that is known."""
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from analyses.recordings.arena import arena_graph, find_arena, world_of
+from analyses.recordings.binned_track import bins_on_way, cut_track, project
+from analyses.recordings.decoding.likelihood import log_likelihood
+from analyses.recordings.decoding.state_space_decoder import (
+    continuous_path,
+    decode,
+    state_posterior,
+    walk_transitions,
+)
+from analyses.recordings.experience.visits import find_visits
+from analyses.recordings.fields.place_fields import place_fields
+from analyses.recordings.fields.running import running, running_bins
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import ARENA, Judgement
+from analyses.recordings.observation.simulated_arena import simulated_arena
+from analyses.recordings.readers.track_graphs import draw_track, read_track
+from analyses.recordings.session import prepare
+
+SMALL = ARENA._replace(state_size=25.0, other_sizes=(), n_shuffles=19)
+
+
+@pytest.fixture(scope="module")
+def seen():
+    return simulated_arena(3, size=120.0, minutes=5.0, n_cells=40, bin_size=8.0, seed=5)
+
+
+def positions(blocked=lambda x, y: False):
+    """Visit each cm of a field of 100 x 100 cm that is not blocked."""
+    x, y = (each.ravel() + 0.5 for each in np.meshgrid(np.arange(100.0), np.arange(100.0)))
+    free = np.array([not blocked(*place) for place in zip(x, y, strict=True)])
+    return np.column_stack([x, y])[free]
+
+
+def walled():
+    """Return an arena with a wall of 10 cm from the bottom to 70 cm."""
+    return find_arena(positions(lambda x, y: 50 <= x < 60 and y < 70))
+
+
+def bin_at(track, x, y):
+    return int(project(track, [(x, y)]).bin[0])
+
+
+def test_distances_are_straight_in_the_open_and_go_around_walls():
+    open_field, walls = cut_track(find_arena(positions())), cut_track(walled())
+    straight = np.hypot(*(open_field.position[:, None] - open_field.position[None]).T)
+    np.testing.assert_allclose(open_field.distance, straight, atol=1e-9)
+    here, there = bin_at(walls, 42, 12), bin_at(walls, 67, 12)
+    around = 2 * np.hypot(7.5, 60)  # over a corner of the wall
+    assert around < walls.distance[here, there] < 1.1 * (around + 15)
+    way = bins_on_way(walls, here, there)
+    assert way[0] == here
+    assert way[-1] == there
+    assert (walls.distance[way[:-1], way[1:]] <= 1.5 * walls.square).all()
+
+
+def test_neither_steps_nor_fields_cross_a_wall():
+    track = cut_track(walled())
+    left, right = bin_at(track, 47, 12), bin_at(track, 62, 12)
+    walk = walk_transitions(track, 100.0).toarray()
+    np.testing.assert_allclose(walk.sum(axis=1), 1.0)
+    assert walk[left, right] == 0.0
+    assert walk[left, bin_at(track, 32, 12)] > 0.0
+    ran = np.arange(track.n_bins)
+    spikes = (ran == left).astype(int)[:, None]
+    [rate] = place_fields(track, ran, spikes, 1.0, smoothing=10.0)
+    assert rate[right] < 1e-6 < 0.01 < rate[bin_at(track, 37, 12)]
+
+
+def test_an_arena_is_where_the_animal_went():
+    stray = [(300.0, 300.0), (np.nan, 0.0)]
+    hole = positions(lambda x, y: 30 <= x < 35 and 30 <= y < 35)
+    assert len(find_arena(np.concatenate([hole, stray]))) == 400
+    assert len(walled()) == 400 - 28
+
+
+@pytest.mark.parametrize("variance", [15.0, 60.0])
+def test_the_sparse_decoder_is_the_dense_one(variance):
+    track = cut_track(find_arena(positions(), 10.0))
+    walk = walk_transitions(track, variance)
+    likely = np.random.default_rng(1).normal(0, 3, (30, track.n_bins))
+    sparse, dense = decode(likely, walk), decode(likely, walk.toarray())
+    np.testing.assert_allclose(sparse.posterior, dense.posterior, atol=1e-12)
+    np.testing.assert_allclose(sparse.log_evidence, dense.log_evidence)
+    np.testing.assert_array_equal(sparse.place, dense.place)
+    np.testing.assert_array_equal(
+        continuous_path(likely, walk), continuous_path(likely, walk.toarray())
+    )
+
+
+def test_running_is_decoded_within_10_cm_in_2_x_2_m():
+    """Fields are from the first half of the run; bins of .1 s, and the decoder for replay."""
+    recording = simulated_arena(1, minutes=8.0, seed=3).recording
+    track, moved = cut_track(recording.graph), running(recording)
+    place = running_bins(moved, track, 5.0)
+    half, width = len(place) // 2, 5
+    known = np.where(np.arange(len(place)) < half, place, -1)
+    rates = place_fields(track, known, moved.counts, 0.02, smoothing=8.0, lowest_rate=0.1)
+    n_time = 300
+    tested = slice(half, half + n_time * width)
+    counts = moved.counts[tested].reshape(n_time, width, -1).sum(axis=1)
+    posterior, _ = state_posterior(log_likelihood(counts, rates, 0.1), walk_transitions(track, 30))
+    found = track.position[posterior.sum(axis=1).argmax(axis=1)]
+    true = moved.position[tested][width // 2 :: width]
+    assert np.median(np.hypot(*(found - true).T)) < 10.0
+
+
+def test_states_are_neighbours_where_the_way_is_direct():
+    world = world_of(walled(), 25.0)
+    assert world.n_states == 16
+    joined = nx.Graph(world.to_networkx())
+    number = {tuple(np.floor(xy / 25).astype(int)): k for k, xy in enumerate(world.position)}
+    assert joined.has_edge(number[0, 0], number[1, 1])
+    assert not joined.has_edge(number[1, 0], number[2, 0])
+    assert joined.has_edge(number[1, 3], number[2, 3])
+
+
+def test_a_straight_run_visits_states_in_order_without_flicker():
+    graph = find_arena(positions())
+    world, x = world_of(graph, 20.0), np.linspace(5, 95, 200)
+    noise = 1.5 * np.random.default_rng(0).standard_normal((200, 2))
+    visits = find_visits(np.arange(200), np.column_stack([x, x]) + noise, graph, world)
+    visited = world.position[visits["state"]]
+    assert (np.diff(visited, axis=0) >= 0).all()
+    assert len(visited) == 5
+
+
+def test_an_arena_is_read_as_it_was_drawn():
+    graph = walled()
+    drawn = read_track(json.loads(json.dumps(draw_track(graph))))
+    assert nx.utils.graphs_equal(graph, drawn)
+
+
+def test_replay_in_an_arena_is_found(seen):
+    found = find_replay(seen.recording, judgement=SMALL)
+    assert found.events["is_replay"].sum() >= 2
+    true = [np.interp(found.paths["time"], seen.paths["time"], seen.paths[axis]) for axis in "xy"]
+    away = np.hypot(found.paths["x"] - true[0], found.paths["y"] - true[1])
+    assert away.median() < 15.0  # 57 by chance
+    assert any("In an arena, fields are not estimated by heading" in note for note in found.notes)
+
+
+@pytest.mark.slow
+def test_most_sweeps_are_found_and_hardly_any_by_chance():
+    seen = simulated_arena(30, seed=11)
+    found = find_replay(seen.recording, judgement=ARENA._replace(n_shuffles=99))
+    assert found.events["is_replay"].mean() >= 0.7
+    assert found.calibration.false_positive_rate <= 0.1  # of 30
+    assert found.unordered["rate"].max() <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda seen: prepare(seen, judgement=Judgement(score="line_fit")), "needs a track"),
+        (lambda seen: prepare(seen, judgement=ARENA._replace(state_size=90.0)), "half of the"),
+        (lambda seen: prepare(seen, judgement=SMALL._replace(lap_ends=("0",))), "no nodes"),
+        (lambda seen: find_arena(seen.position / 100), "metres"),
+        (lambda seen: find_arena(seen.position * 1000), "larger bins"),
+        (lambda seen: cut_track(find_arena(positions(), 1.0)), "at most 6,400"),
+        (lambda seen: arena_graph([[0, 0], [7, 0]], 5.0), "one grid"),
+        (lambda seen: world_of(seen.graph, 1000.0), "smaller states"),
+    ],
+)
+def test_what_an_arena_cannot_do_is_said(seen, call, text):
+    with pytest.raises(ValueError, match=text):
+        call(seen.recording)
