@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from analyses.plots.decoded_event import posterior_figure
 from analyses.recordings.arena import arena_graph, find_arena, world_of
 from analyses.recordings.binned_track import bins_on_way, cut_track, project
 from analyses.recordings.decoding.likelihood import log_likelihood
@@ -21,6 +22,7 @@ from analyses.recordings.fields.running import running, running_bins
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import ARENA, Judgement
 from analyses.recordings.observation.simulated_arena import simulated_arena
+from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track, read_track
 from analyses.recordings.session import prepare
 
@@ -145,6 +147,33 @@ def test_replay_in_an_arena_is_found(seen):
     away = np.hypot(found.paths["x"] - true[0], found.paths["y"] - true[1])
     assert away.median() < 15.0  # 57 by chance
     assert any("In an arena, fields are not estimated by heading" in note for note in found.notes)
+
+
+def test_a_recording_in_an_open_field_needs_no_track(seen):
+    spikes = seen.recording.spikes
+    arrays = {
+        "position_time": seen.recording.time,
+        "position_xy": seen.recording.position,
+        "spike_time": np.concatenate(spikes),
+        "spike_unit": np.repeat(np.arange(len(spikes)), [len(each) for each in spikes]),
+    }
+    found = read_recording(arrays, bin_size=8.0)
+    assert nx.utils.graphs_equal(found.graph, seen.recording.graph)
+    assert "taken to move in an arena" in found.notes[-1]
+    arrays["position_xy"] = seen.recording.position * [1.0, 0.0]
+    with pytest.raises(ValueError, match=r"no track graph: .* is no open field"):
+        read_recording(arrays)
+
+
+def test_an_event_in_an_arena_is_drawn_with_both_coordinates(seen):
+    track = cut_track(seen.recording.graph)
+    posterior = np.full((20, 3, track.n_bins), 1 / 3 / track.n_bins)
+    path = bins_on_way(track, 0, track.n_bins - 1)[:20]
+    figure = posterior_figure(posterior[: len(path)], track, path=path)
+    labels = [ax.get_ylabel() for ax in figure.axes]
+    assert labels[:2] == ["x (cm)", "y (cm)"]
+    [line] = figure.axes[0].lines
+    np.testing.assert_allclose(line.get_ydata(), track.position[path, 0])
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import typer
 from analyses.cli.options import Jobs, Seed, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import print_text, say, screen
-from analyses.recordings.judgement import LEAST_SCORES, Judgement
+from analyses.recordings.judgement import ARENA, LEAST_SCORES, Judgement
 from analyses.recordings.settings import (
     MOST_UNKNOWN,
     N_SESSIONS,
@@ -35,7 +35,11 @@ def recording(
     ],
     track: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The track graph (JSON), unless the file holds it."),
+        typer.Option(
+            metavar="FILE",
+            help="The track graph (JSON), unless the file holds it. Without one, the animal is "
+            "taken to move in an arena.",
+        ),
     ] = None,
     session: Annotated[
         list[Path],
@@ -147,8 +151,17 @@ def recording(
         ),
     ] = [],  # noqa: B006
     state_size: Annotated[
-        float, typer.Option(metavar="CM", help="Distance between neighbouring states, in cm.")
-    ] = _JUDGEMENT.state_size,
+        float | None,
+        typer.Option(
+            metavar="CM",
+            help="Distance between neighbouring states, in cm.",
+            show_default=f"{_JUDGEMENT.state_size:g}; in an arena {ARENA.state_size:g}",
+        ),
+    ] = None,
+    bin_size: Annotated[
+        float,
+        typer.Option(metavar="CM", help="Length of the bins of the track or the arena, in cm."),
+    ] = Settings().bin_size,
     lap_end: Annotated[
         list[str],
         typer.Option(
@@ -216,6 +229,7 @@ def recording(
     Results(out).check_place(study.name, study.command)
     criteria = RIPPLES if events == "find_ripples" else Criteria()
     settings = Settings(
+        bin_size=bin_size,
         time_bin=time_bin,
         criteria=criteria._replace(
             threshold=criteria.threshold if threshold is None else threshold,
@@ -227,12 +241,23 @@ def recording(
         least_score=LEAST_SCORES.get(score, 0.0) if least_score is None else least_score,
         shuffles=tuple(split([shuffle])),
         n_shuffles=shuffles,
-        state_size=state_size,
+        state_size=_JUDGEMENT.state_size if state_size is None else state_size,
         lap_ends=tuple(split(lap_end)),
     )
     check_judgement(judgement)
     files = Files(
-        file, session, track, bins, events, split(tracks), unknown, position, units, channel, epochs
+        file,
+        session,
+        track,
+        bins,
+        events,
+        split(tracks),
+        unknown,
+        position,
+        units,
+        channel,
+        epochs,
+        bin_size,
     )
     files.check()
     predictions = read_predictions(comparison)
@@ -241,6 +266,9 @@ def recording(
         with screen.status(f"Reading {path}"):
             found, compared = files.read(number)
             own = judgement._replace(tracks=compared)
+            if found.graph is not None and "arena" in found.graph.graph:
+                size = ARENA.state_size if state_size is None else state_size
+                own = own._replace(state_size=size, other_sizes=ARENA.other_sizes)
             plan = plan_recording(
                 found, settings, own, seed, n_sessions=recovery, predictions=predictions,
                 epochs=found.epochs if epochs is not None else None,

@@ -90,7 +90,8 @@ def plot_posterior(
     Returns
     -------
     matplotlib.axes.Axes
-        `ax`; x is in ms, y in cm along the track. A bar separates tracks that are not connected.
+        `ax`; x is in ms, y in cm along the track; in an arena it is the first coordinate. A
+        bar separates tracks that are not connected.
 
     Raises
     ------
@@ -108,6 +109,9 @@ def plot_posterior(
     places = _places(posterior, track)
     width = 1000 * check_number("dt", dt, at_least=1e-9)
     ax = new_axes(width_cm) if ax is None else ax
+    if track.is_arena:
+        _plot_coordinate(places, track, ax, "x", width, path)
+        return ax
     line = linearise(track)
     order = np.argsort(line.low)
     edges = np.append(0.0, line.high[order])
@@ -137,6 +141,33 @@ def plot_posterior(
     _mark_nodes(line, ax)
     ax.set(xlim=(0, time[-1]), ylim=(0, line.length), xlabel="Time in the event (ms)")
     return ax
+
+
+def _plot_coordinate(
+    places: NDArray[np.float64],
+    track: BinnedTrack,
+    ax: Axes,
+    name: str,
+    width: float,
+    path: ArrayLike | None,
+) -> None:
+    """Draw the probability of one coordinate in an arena against time, in bins of `width` ms."""
+    place = track.position[:, "xy".index(name)]
+    number = np.round((place - place.min()) / track.square).astype(np.int64)
+    shown = np.zeros((len(places), number.max() + 1))
+    np.add.at(shown.T, number, places.T)
+    time = width * np.arange(len(places) + 1)
+    edges = place.min() + track.square * (np.arange(number.max() + 2) - 0.5)
+    highest = max(float(np.quantile(shown.max(axis=1), 0.9)), 1e-3)
+    ax.pcolormesh(
+        time, edges, shown.T, cmap=_POSTERIOR_COLOURS, vmin=0, vmax=highest, rasterized=True,
+        linewidth=0,
+    )  # fmt: skip
+    if path is not None:
+        bins = check_array(path, "path", kind="whole", at_least=0, at_most=track.n_bins - 1)
+        ax.plot((time[:-1] + time[1:]) / 2, place[bins], color=_PATH_COLOUR, linewidth=0.9)
+    ax.set(xlim=(0, time[-1]), ylim=(edges[0], edges[-1]), xlabel="Time in the event (ms)")
+    ax.set_ylabel(f"{name} (cm)")
 
 
 def _places(posterior: ArrayLike, track: BinnedTrack) -> NDArray[np.float64]:
@@ -244,7 +275,8 @@ def plot_spikes(
             f"rates must have the shape {(len(spikes), track.n_bins)}, got {fields.shape}."
         )
     ax = new_axes(width_cm) if ax is None else ax
-    peak = linearise(track).centre[fields.argmax(axis=1)]
+    centre = track.position[:, 0] if track.is_arena else linearise(track).centre
+    peak = centre[fields.argmax(axis=1)]
     times = [np.asarray(each, dtype=float) for each in spikes]
     within = [1000 * (each[(each >= start) & (each < end)] - start) for each in times]
     active = [cell for cell in np.argsort(peak, kind="stable") if len(within[cell])]
@@ -452,7 +484,7 @@ def posterior_figure(
     3
     """
     n_time = len(_places(posterior, track))
-    parts = {"places": 2.2}
+    parts = {"places": 1.1, "places_y": 1.1} if track.is_arena else {"places": 2.2}
     if spikes is not None:
         if rates is None:
             raise ValueError("Spikes are sorted by place field: give rates too.")
@@ -476,6 +508,9 @@ def posterior_figure(
     if spikes is not None and rates is not None:
         plot_spikes(spikes, rates, track, axes["spikes"], start=start, end=start + n_time * dt)
     plot_posterior(posterior, track, axes["places"], dt=dt, path=path)
+    if track.is_arena:
+        places = _places(posterior, track)
+        _plot_coordinate(places, track, axes["places_y"], "y", 1000 * dt, path)
     bar = figure.colorbar(
         axes["places"].collections[0], ax=axes["places"], aspect=18, pad=0.02, fraction=0.05
     )

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import networkx as nx
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import ndimage
 
 from analyses.recordings.binned_track import cut_track
 from replay.checks import check_array, check_number
 from replay.worlds.mdp import MDP
 
-__all__ = ["arena_graph", "describe_arena", "find_arena", "world_of"]
+__all__ = ["arena_graph", "describe_arena", "find_arena", "is_open", "world_of"]
 
 _SHORTEST = 30.0  # cm, of the extent of positions
 _MOST_BINS = 10**6
@@ -24,7 +24,7 @@ _LEAST_PART = 0.05  # of all bins: smaller separate parts are stray positions
 _ENCLOSED = 7  # of 8 neighbours
 _DIRECT = 1.25  # states are neighbours if the way between them is at most so much longer
 _LEAST_COVERED = 0.5  # of a state
-_OPEN = 0.25  # the share of bins with eight neighbours below which an arena may be a track
+_OPEN = 0.25  # the least share of bins with eight neighbours; tracks have fewer
 _AROUND = np.ones((3, 3), dtype=np.int64)
 
 
@@ -201,7 +201,7 @@ def world_of(graph: nx.Graph, state_size: float) -> MDP:
 
 
 def describe_arena(graph: nx.Graph) -> str:
-    """Describe an arena in a sentence or two.
+    """Describe an arena in a sentence.
 
     Examples
     --------
@@ -212,18 +212,20 @@ def describe_arena(graph: nx.Graph) -> str:
     track = cut_track(graph)
     extent = np.ptp(track.position, axis=0) + track.square
     area = track.n_bins * track.square**2 / 1e4
-    text = (
+    return (
         "No track graph was given, so the animal is taken to move in an arena: "
         f"{track.n_bins:,} bins of {track.square:g} cm, {extent[0]:.0f} x {extent[1]:.0f} cm, "
         f"{area:.2g} m\N{SUPERSCRIPT TWO} inside, where it went."
     )
-    if _is_narrow(track.edges, track.n_bins):
-        text += (
-            " Most bins are at its border, as if it were a track: if it is one, give its graph "
-            "(on the command line, --track)."
-        )
-    return text
 
 
-def _is_narrow(edges: NDArray[np.int32], n_bins: int) -> bool:
-    return bool((np.bincount(edges.ravel(), minlength=n_bins) == 8).mean() < _OPEN)
+def is_open(graph: nx.Graph) -> bool:
+    """Tell an arena from a track: at least a quarter of its bins have all eight neighbours.
+
+    Examples
+    --------
+    >>> x, y = np.meshgrid(np.arange(100.0), np.arange(100.0))
+    >>> is_open(find_arena(np.column_stack([x.ravel(), y.ravel()])))
+    True
+    """
+    return bool(np.mean([degree == 8 for _, degree in graph.degree]) >= _OPEN)

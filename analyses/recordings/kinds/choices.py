@@ -48,7 +48,8 @@ def shares_by_choice(session: Session, scored: Scored, found: Conclusions) -> pd
 def _others(session: Session) -> Iterator[tuple[str, str, Judgement]]:
     """List the other ends of laps and criteria."""
     judgement, detection = session.judgement, session.judgement.detection
-    degrees = () if session.recording.graph is None else session.recording.graph.degree
+    graph = session.recording.graph
+    degrees = () if graph is None or session.track.is_arena else graph.degree
     dead = tuple(str(node) for node, degree in degrees if degree == 1)
     for names in ((), tuple(dict.fromkeys((*dead, *session.pauses)))):
         if set(names or dead) != set(judgement.lap_ends or dead):

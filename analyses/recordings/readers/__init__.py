@@ -14,6 +14,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
+from analyses.recordings.arena import describe_arena, find_arena, is_open
 from analyses.recordings.readers.array_files import read_arrays
 from analyses.recordings.readers.epochs import with_epochs
 from analyses.recordings.readers.nwb_files import FIND_RIPPLES, Choices, read_nwb
@@ -48,6 +49,7 @@ def read_recording(
     channel: int | None = None,
     epochs: str | None = None,
     most_unknown: float = 0.2,
+    bin_size: float = 5.0,
 ) -> Recording:
     """Read a recording from a file or an object.
 
@@ -84,6 +86,9 @@ def read_recording(
         epoch in parts; place fields are estimated in `run`. By default nothing is compared.
     most_unknown : float, default 0.2
         The largest share of positions on the track that may be unknown.
+    bin_size : float, default 5.0
+        Without a track graph, the animal is taken to move in an arena, which is found from its
+        positions: the side of its square bins, in cm.
 
     Returns
     -------
@@ -134,10 +139,16 @@ def read_recording(
         found = replace(found, events=None)
     elif events is not None and not is_name:
         found = replace(found, events=read_events(events))
+    if found.graph is None and found.spikes and len(found.time) > 1:
+        arena = find_arena(found.position[found.during], bin_size)
+        if is_open(arena):
+            notes = (*found.notes, describe_arena(arena))
+            found = replace(found, graph=arena, notes=notes)
+            return found if epochs is None else with_epochs(found, epochs, most_unknown)
     if found.graph is None:
         raise ValueError(
             f"{found.name} has no track graph: give one with nodes and edges in cm, as JSON or "
-            "networkx.Graph (track)."
+            "networkx.Graph (track). Where the animal went is no open field, which needs none."
         )
     if not len(found.time):
         raise ValueError(

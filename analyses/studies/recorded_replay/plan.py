@@ -103,6 +103,8 @@ class Files(NamedTuple):
         What is read of NWB files; see `analyses.recordings.readers.read_recording`.
     epochs : str or None
         The epochs that are compared, if any; see the same.
+    bin_size : float
+        The side of the bins of an arena, in cm; see the same.
     """
 
     recordings: Sequence[Path]
@@ -116,6 +118,7 @@ class Files(NamedTuple):
     units: str | None = None
     channel: int | None = None
     epochs: str | None = None
+    bin_size: float = Settings().bin_size
 
     def check(self) -> None:
         """Check that files match, before any of them is read."""
@@ -144,7 +147,7 @@ class Files(NamedTuple):
             self.recordings[number], self.track, events=self.events, bins=self.bins,
             session=self.complements[number] if self.complements else None,
             position=self.position, units=self.units, channel=self.channel,
-            epochs=self.epochs, most_unknown=self.most_unknown,
+            epochs=self.epochs, most_unknown=self.most_unknown, bin_size=self.bin_size,
         )  # fmt: skip
         return found, find_tracks(found.graph, self.tracks)
 
