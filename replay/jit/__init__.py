@@ -13,6 +13,7 @@ where nobody else can write: code that others put there would be run.
 """
 
 from replay.jit.functions import (
+    as_int,
     inlined,
     jitable,
     kernel,
@@ -23,6 +24,7 @@ from replay.jit.functions import (
 from replay.jit.stopwatch import compiling_seconds
 
 __all__ = [
+    "as_int",
     "compiling_seconds",
     "inlined",
     "jitable",

@@ -9,7 +9,7 @@ from numba.extending import register_jitable
 from replay.jit.kernel_cache import announce, cached
 from replay.jit.linked_code import LinkedCompiler, LoopCompiler
 
-__all__ = ["inlined", "jitable", "kernel", "loop_kernel", "own_code", "uncached_kernel"]
+__all__ = ["as_int", "inlined", "jitable", "kernel", "loop_kernel", "own_code", "uncached_kernel"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -118,3 +118,9 @@ def uncached_kernel(function: _Function, what: str = "") -> _Function:
     announce(what)
     compiled: _Function = numba.njit(**_OPTIONS)(function)
     return compiled
+
+
+@inlined
+def as_int(number: int) -> int:
+    """Widen a number that comes from an array, so that one type of it is compiled, not two."""
+    return 0 + int(number)  # numba's int leaves it as narrow as it is

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.jit import inlined
+from replay.jit import as_int, inlined
 
 __all__ = ["PriorityQueue", "causes_of", "clear", "pop", "priority_queue", "queue_words", "remove"]
 __all__ += ["set_priority", "tick"]
@@ -118,7 +118,7 @@ def set_priority(queue: PriorityQueue, state: int, priority: float, cause: int) 
     `cause` is the row of the backup that queues it, -1 for none; a queued state keeps its first
     cause.
     """
-    place = queue.position[state]
+    place = as_int(queue.position[state])
     if place < 0:
         place = queue.size[0]
         queue.size[0] = place + 1
@@ -133,14 +133,14 @@ def set_priority(queue: PriorityQueue, state: int, priority: float, cause: int) 
 @inlined
 def remove(queue: PriorityQueue, state: int) -> None:
     """Remove a state from the queue, if it is there."""
-    place = queue.position[state]
+    place = as_int(queue.position[state])
     if place < 0:
         return
     queue.position[state] = -1
     size = queue.size[0] - 1
     queue.size[0] = size
     if place < size:
-        last = queue.state[size]
+        last = as_int(queue.state[size])
         priority = queue.priority[size]
         if priority > queue.priority[place]:
             _move_up(queue, place, last, priority)
@@ -151,7 +151,7 @@ def remove(queue: PriorityQueue, state: int) -> None:
 @inlined
 def pop(queue: PriorityQueue) -> int:
     """Remove the state of the largest priority from a queue that is not empty, and return it."""
-    state: int = queue.state[0]
+    state = as_int(queue.state[0])
     remove(queue, state)
     return state
 

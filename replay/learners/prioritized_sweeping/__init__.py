@@ -35,6 +35,7 @@ References
 import numpy as np
 from numpy.random import Generator
 
+from replay.jit import as_int
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.learners.prioritized_sweeping import options
 from replay.learners.prioritized_sweeping.memory import Memory, Params, Popped
@@ -125,7 +126,7 @@ def _propagate(params: Params, memory: Memory, popped: Popped, log: BackupBuffer
     U[s_next] = V[s_next]
     edge = model.first_in[s_next]
     while edge >= 0:
-        s, a = model.edges[edge]["state"], model.edges[edge]["action"]
+        s, a = as_int(model.edges[edge]["state"]), as_int(model.edges[edge]["action"])
         after = Q[s, a] + change * model.edges[edge]["count"] / model.visits[s, a]
         row = options.log_backup(params, memory, popped, s, a, after, log)
         Q[s, a] = after
