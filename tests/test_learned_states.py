@@ -1,5 +1,7 @@
 """The study of learned states, on mazes that are small enough to be looked at."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -7,8 +9,10 @@ from analyses.plots.learned_states import learned_states_figure
 from analyses.sequences.classification import classify
 from analyses.studies import learned_states
 from analyses.studies.learned_states import STUDY, act_in_maze
+from replay.data import reference_table
 from replay.worlds.mazes import from_ascii, random_maze
 
+ROOT = Path(__file__).parents[1]
 MAZE = from_ascii("S..\n..G")
 
 
@@ -61,3 +65,34 @@ def test_pieces_become_tables_and_a_figure(monkeypatch, tmp_path):
         results.read("learned_states.csv"), results.read("kinds_in_codes.csv")
     )
     assert len(figure.axes) == 4
+
+
+def test_the_guide_tells_what_the_shipped_tables_say():
+    guide = " ".join((ROOT / "replay" / "README.md").read_text("utf-8").split())
+    table = reference_table("learned_states/learned_states")
+    means = table.set_index(["task", "encoder", "learner"]).sort_index()
+    sweeping, episodic = "prioritized_sweeping", "episodic_control"
+    best = means.loc[("maze", "k_means", sweeping)]
+    assert f"{best['mean']:.2f} ({best['ci_low']:.2f} to {best['ci_high']:.2f}) of what" in guide
+    for encoder, words in (
+        ("k_means_once", "k-means allows {} and {}"), ("slow_features", "slow features {} and {}"),
+        ("random_projections", "nothing, {} and {}"),
+    ):  # fmt: skip
+        values = [
+            f"{means.loc[('maze', encoder, name), 'mean']:.2f}" for name in (sweeping, episodic)
+        ]
+        assert words.format(*values) in guide
+    cart = means.loc[("cart_pole", "k_means", sweeping)]
+    other = means.loc[("cart_pole", "k_means", episodic), "mean"]
+    assert f"{cart['mean']:.0f} steps ({cart['ci_low']:.0f} to {cart['ci_high']:.0f})" in guide
+    assert f"episodic control for {other:.0f}" in guide
+    kinds = reference_table("learned_states/kinds_in_codes")
+    shares = kinds.set_index(["learner", "states", "kind", "encoder"])["share"].sort_index()
+    learned = ["k_means", "k_means_once", "slow_features"]
+    for learner in (episodic, sweeping):
+        reverse = shares[learner, "places", "reverse_episode"][learned]
+        assert f"{reverse.min():.2f} to {reverse.max():.2f} of th" in guide
+    novel = shares[sweeping]["codes", "novel_path"][learned[1:]]
+    assert f"{novel.min():.2f} to {novel.max():.2f} of sweeping's events are novel paths" in guide
+    in_places = shares[sweeping]["places", "novel_path"][learned]
+    assert f"{in_places.max():.2f}" == "0.04"

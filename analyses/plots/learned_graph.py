@@ -26,7 +26,7 @@ from analyses.plots.style import (
     new_axes,
     styled,
 )
-from replay.checks import check_table
+from replay.checks import check_array, check_table
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
 
@@ -86,11 +86,16 @@ def plot_learned_graph(
             "Some nodes have no pos and cannot be drawn: give the log an MDP with positions, or "
             "set pos with networkx.set_node_attributes."
         )
+    nodes = list(graph)
+    points = [check_array(place[node], f"pos of node {node!r}", kind="number") for node in nodes]
+    if any(point.shape != (2,) for point in points):
+        raise ValueError("pos of a node must be its x and y.")
+    counts = [count for *_, count in graph.edges(data="count", default=1)]
+    check_array(counts, "count of the edges", kind="number", at_least=0)
     ax = new_axes(width_cm) if ax is None else ax
     ax.set_axis_off()
     if mdp is not None:
         plot_mdp(mdp, ax, rewards=False)
-    nodes = list(graph)
     pairs: dict[frozenset[object], int] = {}
     for state, next_state, count in graph.edges(data="count", default=1):
         if state != next_state:
@@ -105,7 +110,7 @@ def plot_learned_graph(
             zorder=2,
         )
     )
-    xy = np.array([place[node] for node in nodes], dtype=float).reshape(-1, 2)
+    xy = np.array(points, dtype=float).reshape(-1, 2)
     size = np.clip(2500 / max(len(nodes) if mdp is None else mdp.n_states, 1), 4, 40)
     ax.scatter(
         xy[:, 0],

@@ -33,6 +33,7 @@ _TASKS = {
     "cart_pole": ("Cart and pole, {}", "Steps until the pole falls"),
 }
 _ROW = 0.26  # inches
+_POINT: Look = {"marker": "o", "linestyle": "-"}
 
 
 @styled
@@ -93,9 +94,10 @@ def learned_states_figure(
         0.6 + _ROW * max(n_rows[begin : begin + n_columns])
         for begin in range(0, len(n_rows), n_columns)
     ]
+    points = [look | _POINT for look in looks.values()]
     figure, axes = grid(
         titles, n_columns, heights, width_cm=width_cm,
-        legend=[*looks.values(), *(colours[kind] for kind in shown)], legend_columns=4,
+        legend=[*points, *(colours[kind] for kind in shown)], legend_columns=4,
         note="Points: means, with 95 % intervals. Bars: the kind of each event's longest sequence, "
         "above in the codes that the learner knows, below in the places that the codes stand for.",
     )  # fmt: skip

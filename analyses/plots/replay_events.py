@@ -40,7 +40,7 @@ from analyses.plots.style import (
     styled,
 )
 from analyses.sequences.experience import Experience
-from replay.checks import check_cells, check_column, check_table
+from replay.checks import check_array, check_cells, check_column, check_table
 from replay.worlds.mdp import MDP
 
 __all__ = ["Stretch", "pick_examples", "plot_replay", "replay_events_figure", "stretches"]
@@ -204,6 +204,10 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
     check_table(steps, ["run", "state", "next_state"], "steps")
     for column in ("length", "n_distinct", "location"):
         check_column(sequences, column, "sequences", kind="whole")
+    for column in ("run", "state", "next_state"):
+        check_column(steps, column, "steps", kind="whole")
+    for states in sequences["states"]:
+        check_array(states, "The states of a sequence", kind="whole")
     for table, name in ((sequences, "sequences"), (steps, "steps")):
         check_cells(table, name)
     legible = sequences[sequences["length"].between(3, _LONGEST_SHOWN)]

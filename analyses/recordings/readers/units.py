@@ -20,25 +20,7 @@ _PIXELS = ("px", "pixel")
 
 @typed
 def count_text(number: int, thing: str) -> str:
-    """Write a count with its noun.
-
-    Parameters
-    ----------
-    number : int
-        The count.
-    thing : str
-        The noun, in the singular.
-
-    Returns
-    -------
-    str
-        The count and the noun, in the plural unless the count is 1.
-
-    Examples
-    --------
-    >>> count_text(1, "epoch"), count_text(1200, "spike")
-    ('1 epoch', '1,200 spikes')
-    """
+    """Write a count with its noun, in the plural unless the count is 1."""
     return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
