@@ -283,6 +283,16 @@ def test_codes_are_translated_to_places():
     assert len(kinds[0]) > 3
 
 
+def test_places_are_drawn_in_their_world():
+    env = place_code(MAZE, noise=0.0)
+    run = simulate(env, "q_learning", encoder=KMeans(N_STATES, 400), n_steps=90, seed=1)
+    assert run.in_places(MAZE).mdp is MAZE
+    with pytest.raises(ValueError, match="has 4 states, and the environment told of state"):
+        run.in_places(from_ascii("S..G"))
+    with pytest.raises(TypeError, match="mdp must be an MDP, got 7"):
+        run.in_places(7)
+
+
 def test_a_code_of_two_places_stands_for_the_one_met_most_often():
     merged = replace_states(lambda state: min(state, N_STATES - 3))
     run = simulate(merged, "q_learning", encoder=Identity(), n_steps=300, seed=2, log="all")

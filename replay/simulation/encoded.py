@@ -17,6 +17,7 @@ from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, way_back
 from replay.simulation.loop import STEP_ROW, Given
 from replay.simulation.random_streams import acting_stream, replay_stream
+from replay.worlds.mdp import MDP
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -362,7 +363,12 @@ class _History:
         return table.reset_index()[columns]
 
 
-def in_places(log: EventLog, codes: pd.DataFrame | None, places: pd.DataFrame | None) -> EventLog:
+def in_places(
+    log: EventLog,
+    codes: pd.DataFrame | None,
+    places: pd.DataFrame | None,
+    mdp: MDP | None = None,
+) -> EventLog:
     """Translate a log from codes to true states; see `Run.in_places`."""
     if codes is None or places is None:
         raise ValueError("The states of this run are those of the world: no encoder made them.")
@@ -370,6 +376,14 @@ def in_places(log: EventLog, codes: pd.DataFrame | None, places: pd.DataFrame | 
         raise ValueError(
             "The environment does not tell its true states: reset() and step() must return them as "
             "info['state'], a number."
+        )
+    if mdp is not None and not isinstance(mdp, MDP):
+        raise TypeError(f"mdp must be an MDP, got {shown(mdp)}.")
+    most = int(codes[["state", "next_state"]].to_numpy().max())
+    if mdp is not None and most >= mdp.n_states:
+        raise ValueError(
+            f"mdp must be the world in which the run was made: {mdp.name!r} has {mdp.n_states} "
+            f"states, and the environment told of state {most}."
         )
     steps, backups = log.steps, log.backups
     place = np.full((int(places["n_refits"].max()) + 1, int(places["code"].max()) + 1), -1)
@@ -382,4 +396,4 @@ def in_places(log: EventLog, codes: pd.DataFrame | None, places: pd.DataFrame | 
         "steps": steps.assign(**told),
         "backups": backups.assign(**{key: place[n_refits, backups[key]] for key in columns}),
     }
-    return EventLog(tables, log.provenance)
+    return EventLog(tables, log.provenance, mdp)

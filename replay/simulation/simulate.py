@@ -104,13 +104,18 @@ class Run:
         rates = self.window_rewards / lengths
         return pd.DataFrame({"time_step": self.window_ends, "reward_rate": rates})
 
-    def in_places(self) -> EventLog:
+    def in_places(self, mdp: MDP | None = None) -> EventLog:
         """Return the log in true states instead of codes, if the environment tells them.
 
         Steps have the true states. Each code stands for the state in which it was met most often
         (`places`), so that backups of codes become backups of states: ``analyses.classify(run)``
         and ``analyses.classify(run.in_places())`` say whether replay of codes is of the same kind
         as replay of the places that they stand for.
+
+        Parameters
+        ----------
+        mdp : MDP, optional
+            The world of these states, so that figures and the page can draw it.
 
         Returns
         -------
@@ -119,20 +124,21 @@ class Run:
         Raises
         ------
         ValueError
-            If no encoder made the states, or the environment does not tell the true ones as
-            ``info["state"]``.
+            If no encoder made the states, the environment does not tell the true ones as
+            ``info["state"]``, or there are more than those of `mdp`.
 
         Examples
         --------
         >>> from replay import from_ascii
         >>> from replay.encoders import KMeans
         >>> from replay.worlds.place_code import place_code
-        >>> env = place_code(from_ascii("S..G"), noise=0.01)
+        >>> maze = from_ascii("S..G")
+        >>> env = place_code(maze, noise=0.01)
         >>> run = simulate(env, "episodic_control", encoder=KMeans(4, 500), n_steps=100, seed=1)
-        >>> sorted(run.in_places().steps["state"].unique().tolist())
+        >>> sorted(run.in_places(maze).steps["state"].unique().tolist())
         [0, 1, 2]
         """
-        return in_places(self.log, self.codes, self.places)
+        return in_places(self.log, self.codes, self.places, mdp)
 
     @property
     def _world(self) -> str:
