@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from analyses import classify
 from replay import feed, from_ascii, random_maze, simulate
-from replay.encoders import Bins, KMeans, LastObservations, RandomProjections, SlowFeatures
+from replay.encoders import (
+    Bins,
+    KMeans,
+    LastObservations,
+    RandomProjections,
+    SlowFeatures,
+    StateMerging,
+)
 from replay.encoders.contract import Walk
 from replay.worlds.mdp import uniform_policy
 from replay.worlds.place_code import place_code
@@ -416,7 +423,8 @@ def test_places_must_be_told():
     [
         lambda: KMeans(0), lambda: KMeans(3, 0), lambda: KMeans(3, refit_factor=1.0),
         lambda: SlowFeatures(0), lambda: RandomProjections(64), lambda: Bins(0.5),
-        lambda: LastObservations(0), lambda: place_code(MAZE, width=0),
+        lambda: LastObservations(0), lambda: StateMerging(1), lambda: StateMerging(n_starts=0),
+        lambda: place_code(MAZE, width=0),
         lambda: place_code(MAZE, noise=-1), lambda: place_code(replace(MAZE, position=None)),
         lambda: place_code(MAZE, n_distractors=1.5),
     ],

@@ -6,6 +6,7 @@ from replay.encoders.k_means import KMeans
 from replay.encoders.last_observations import LastObservations
 from replay.encoders.random_projections import RandomProjections
 from replay.encoders.slow_features import SlowFeatures
+from replay.encoders.state_merging import StateMerging
 
 __all__ = ["Bins", "Coder", "Encoder", "KMeans", "LastObservations", "RandomProjections"]
-__all__ += ["SlowFeatures", "Walk"]
+__all__ += ["SlowFeatures", "StateMerging", "Walk"]

@@ -5,7 +5,7 @@ called *codes*; it holds parameters only. Before a run `prepare` is given a rand
 environment, of as many observations as the encoder asks for in `n_before`, and returns a *coder*,
 which encodes one observation after the other. After each of the steps in `refit_at`, `prepare` is
 called again with all that was observed so far, and the learner learns the run so far again, in the
-new codes. An encoder of your own is any object with these attributes:
+new codes, if any is not as it was. An encoder of your own is any object with these attributes:
 
 >>> class Sign:
 ...     n_before = 0

@@ -105,9 +105,10 @@ def act_encoded(
                     f"{coder.n_codes} after {step + 1} steps."
                 )
             new = history.encode_again(coder)
-            again = begin("none")
-            _learn_again(again, rows[: step + 1], new, history.is_first, driver.action)
-            again.writer, driver, code = writer, again, int(new[-1])
+            if new is not None:
+                again = begin("none")
+                _learn_again(again, rows[: step + 1], new, history.is_first, driver.action)
+                again.writer, driver, code = writer, again, int(new[-1])
     if learner.needs_episodes and not observed.has_ended:
         raise ValueError(
             f"{learner.name!r} learns at an episode's end, but no episode of {observed.name!r} "
@@ -307,13 +308,16 @@ class _History:
             before.n_actions,
         )
 
-    def encode_again(self, coder: Coder) -> NDArray[np.int32]:
-        """Encode the run so far in new codes."""
+    def encode_again(self, coder: Coder) -> NDArray[np.int32] | None:
+        """Encode the run so far in new codes; None if all are as they were."""
         codes = np.empty(self._n, dtype=np.int32)
         for k in range(self._n):
             seen, action = self._observations[k], int(self._action[k])
             code = coder.begin(seen) if action < 0 else coder.encode(seen, action)
             codes[k] = _code_of(coder, code)
+        before = self._refitted[-1] if self._refitted else codes[:0]
+        if np.array_equal(codes, np.append(before, self._code[len(before) : self._n])):
+            return None
         self._refitted.append(codes)
         self._code[self._n - 1] = codes[-1]
         return codes

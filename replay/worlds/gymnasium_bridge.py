@@ -259,13 +259,12 @@ class ObservedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self,
         env: gymnasium.Env[Any, Any],
         observe: Callable[[int, np.random.Generator], Any],
-        position: NDArray[np.float64],
-        n_more: int,
+        position: NDArray[np.float64] | None,
+        n_features: int,
     ) -> None:
         super().__init__(env)
         self._observe, self._position = observe, position
-        shape = (len(position) + n_more,)
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, shape, np.float64)
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (n_features,), np.float64)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -281,7 +280,9 @@ class ObservedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         return seen, float(reward), terminated, truncated, info
 
     def _seen(self, state: int) -> tuple[Any, dict[str, Any]]:
-        info = {"state": state, "position": self._position[state]}
+        info: dict[str, Any] = {"state": state}
+        if self._position is not None:
+            info["position"] = self._position[state]
         return self._observe(state, self.env.unwrapped.np_random), info
 
 

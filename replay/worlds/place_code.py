@@ -82,4 +82,4 @@ def place_code(
         cells = np.exp(-distance / (2 * spread**2)) + sd * rng.normal(size=len(centres))
         return np.append(cells, rng.integers(0, 2, n_more))
 
-    return ObservedEnv(mdp.to_gymnasium(max_episode_steps), observe, centres, n_more)
+    return ObservedEnv(mdp.to_gymnasium(max_episode_steps), observe, centres, len(centres) + n_more)
