@@ -83,6 +83,15 @@ _ENDS: dict[str, Prior] = {
     ),
     "mean_backups": Sometimes(2.0, 40.0, "from a few places to twice those of a track"),
 }
+_PRE_EXPLORED = OneOf(
+    (False, True), "whether an animal knows a maze before its first lap is not known"
+)
+_ENDS_OF_ACCESS: dict[str, Prior] = {
+    "backup_cost": Sometimes(
+        1e-4, 0.1, "from a third fewer backups to two in a pause, as measured"
+    ),
+    "mean_backups": _ENDS["mean_backups"],
+}
 _SWEEPING: dict[str, Prior] = {
     "discount": _DISCOUNT,
     "max_pops": _POPS,
@@ -107,7 +116,7 @@ ACCOUNTS: dict[str, Account] = {
     ),
     "prioritized_sweeping_reset": Account(
         "prioritized_sweeping_reset",
-        {"discount": _DISCOUNT, "max_pops": _POPS, "min_priority": _THRESHOLD},
+        _SWEEPING,
         as_published={"discount": 0.99, "max_pops": 3, "min_priority": 1e-8},
         source="Brea 2018",
     ),
@@ -132,13 +141,8 @@ ACCOUNTS: dict[str, Account] = {
             "gain_floor": OneOf(
                 (0.0, 1e-10), "the theory as it stands, and as Mattar & Daw (2018) ran it"
             ),
-            "pre_explored": OneOf(
-                (False, True), "whether an animal knows a maze before its first lap is not known"
-            ),
-            "backup_cost": Sometimes(
-                1e-4, 0.1, "from a third fewer backups to two in a pause, as measured"
-            ),
-            "mean_backups": _ENDS["mean_backups"],
+            "pre_explored": _PRE_EXPLORED,
+            **_ENDS_OF_ACCESS,
         },
         as_published={
             "discount": 0.9,
@@ -165,6 +169,8 @@ ACCOUNTS: dict[str, Account] = {
             ),
             "min_priority": LogUniform(1e-10, 1e-2, "from nothing to a hundredth of a reward"),
             "transition_rate": Uniform(0.1, 0.95, "up to Mattar & Daw's (2018) 0.9"),
+            "pre_explored": _PRE_EXPLORED,
+            **_ENDS_OF_ACCESS,
         },
         fixed={"gain_floor": 0.0},  # there is always something to gain
         as_published={
@@ -237,11 +243,8 @@ ACCOUNTS: dict[str, Account] = {
             ),
             "max_backups": _REACTIVATIONS,
             "min_priority": LogUniform(1e-10, 1e-2, "from nothing to a hundredth of a reward"),
-            "pre_explored": OneOf(
-                (False, True), "whether an animal knows a maze before its first lap is not known"
-            ),
-            "backup_cost": Sometimes(1e-4, 0.1, "as of prioritized memory access"),
-            "mean_backups": _ENDS["mean_backups"],
+            "pre_explored": _PRE_EXPLORED,
+            **_ENDS_OF_ACCESS,
         },
         as_published={
             "discount": 0.95,
