@@ -1,6 +1,7 @@
 """The comparison: same bytes, resumable, with a user's tasks, accounts and findings."""
 
 import json
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from commands import replay
 from typer.testing import CliRunner
 
 from analyses.cli import app
+from analyses.findings.accounts import ACCOUNTS as KNOWN
 from analyses.findings.accounts import Account
 from analyses.findings.evidence import Scoring, Studies, evidence, published
 from analyses.findings.priors import OneOf
@@ -20,10 +22,12 @@ from analyses.plots import save
 from analyses.plots.findings import page_figure, study_figures
 from analyses.studies.comparison import compare
 from analyses.studies.comparison.identification import fit
+from analyses.studies.comparison.mixtures import mixed
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.comparison.predictions import predictions, weights
 from analyses.studies.comparison.scores import agreed
 from replay.data import reference_table
+from replay.learners import LEARNERS
 from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.published.linear_tracks import long_track
 from replay.tasks.published.two_choice_t import gupta_2t
@@ -68,7 +72,7 @@ def test_what_is_written(folder, tables):
     names = {name for name in files(folder) if "/" not in name}
     written = {
         "fit.csv", "evidence.csv", "sums.csv", "confusion.csv", "robustness.csv", "regions.csv",
-        "measurements.csv", "findings.csv", "studies.parquet", "parameters.parquet",
+        "measurements.csv", "mixtures.csv", "findings.csv", "studies.parquet", "parameters.parquet",
     }  # fmt: skip
     assert names == written | {
         "manifest.json", "manifest.sha256", "tables.sha256", "figures.sha256",
@@ -146,7 +150,7 @@ def test_who_cannot_make_shortcuts_gets_negative_bits(tables):
 def test_an_account_fits_the_findings_that_it_predicts(tables):
     """The p of its own results is spread from 0 to 1, and that of other results is not."""
     plan = plan_comparison(TASKS, ["graph_walks"], **SIZES)
-    known = predictions(plan, tables["studies"])
+    known = predictions(plan, tables["studies"].query("account == 'graph_walks'"))
     rng = np.random.default_rng(4)
     told = []
     for draw in range(6):
@@ -158,13 +162,12 @@ def test_an_account_fits_the_findings_that_it_predicts(tables):
             {"graph_walks": each["graph_walks"].take(np.delete(np.arange(6), draw))}
             for each in known.studies
         ]
-        fewer = plan._replace(n_draws=5)
-        found = fit(fewer, known._replace(results=results, studies=others), rng)
+        found = fit(known._replace(results=results, studies=others), rng)
         told.append(found["p"].item())
     assert 0.2 < np.mean(told) < 0.8
     assert np.ptp(told) > 0.2
     unrelated = [result.unrelated(rng) for result in known.results]
-    assert fit(plan, known._replace(results=unrelated), rng)["p"].item() < 0.1
+    assert fit(known._replace(results=unrelated), rng)["p"].item() < 0.1
     assert tables["fit"]["p"].between(1 / 129, 1).all()
 
 
@@ -214,6 +217,51 @@ def test_one_draw_accounts_for_all_findings_of_a_study(tables):
             joint = np.log2(np.mean(list(by_draw.values())))
             total += of_study["weight"].mean() * joint
         assert told[account] == pytest.approx(total)
+
+
+def test_a_mixture_is_what_both_parts_replay():
+    """Of two simulated animals' sequences, as many as the share says are drawn from each."""
+    rng = np.random.default_rng(7)
+    one, other = (rng.random((2, 400)) < [[0.9], [0.2]]).astype(float)
+    always, never = np.full(3, np.nan), np.zeros(3)
+    parts = [
+        Studies(*(np.full(3, x) for x in (each.sum(), 400, each.mean() - 0.5, 0.1, each.mean(), 4)))
+        for each in (one, other)
+    ]
+    shares = np.array([0.0, 0.25, 1.0])
+    both = mixed(*parts, shares, are_shares=True)
+    for draw, share in enumerate(shares):
+        n = round(400 * share)
+        drawn = np.concatenate([one[n:], other[:n]])  # in random order anyway
+        assert both.value[draw] == pytest.approx(drawn.mean(), abs=0.03)
+        assert both.successes[draw] / both.trials[draw] == pytest.approx(both.value[draw])
+        assert both.mean[draw] == pytest.approx(both.value[draw] - 0.5)
+    # What is no share has the part with more sequences, and so has what only one part replays.
+    assert mixed(*parts, shares, are_shares=False).value.tolist() == [
+        *parts[0].value[:2],
+        parts[1].value[2],
+    ]
+    silent = Studies(never, never, always, always, always, never)
+    for pair in ((parts[0], silent), (silent, parts[0])):
+        for column, expected in zip(mixed(*pair, shares, are_shares=True), parts[0], strict=True):
+            assert column.tolist() == expected.tolist()
+
+
+def test_half_reverse_replay_can_be_two_accounts(tables):
+    """What replays backwards only and walks share 39 % better than the former does alone."""
+    rows = tables["mixtures"].set_index(["account", "other"])
+    assert len(rows) == 3  # of two accounts, and walks
+    assert rows["evidence"].is_monotonic_decreasing
+    told = tables["robustness"].pivot_table("evidence_of_all", "account", "setting")
+    for name in ("episodic_control", "prioritized_memory_access"):
+        assert rows.loc[(name, "graph_walks"), "evidence"] == pytest.approx(
+            told.loc[name, "with walks along the track"]
+        )
+        alone = max(told.loc[[name, "graph_walks"], "usual"])
+        assert rows.loc[(name, "graph_walks"), "gain"] == pytest.approx(
+            rows.loc[(name, "graph_walks"), "evidence"] - alone
+        )
+    assert rows["p"].between(1 / 129, 1).all()
 
 
 def test_the_sums_are_those_of_diagnostic_findings(tables):
@@ -419,6 +467,28 @@ SHIPPED = {
     for name in ("evidence", "sums", "robustness", "confusion", "measurements")
 }
 GUIDE = Path(__file__).parents[1] / "data" / "README.md"
+
+
+def test_the_priors_are_those_that_were_frozen():
+    """Whoever changes a prior freezes all again, with a date, and makes the tables again."""
+    frozen = json.loads((GUIDE.parent / "comparison" / "priors.json").read_text())
+    assert date.fromisoformat(frozen["frozen"]) <= date.today()
+    described = plan_comparison(["long_track"], seed=frozen["seed"]).describe()
+    assert json.loads(json.dumps(described["accounts"])) == frozen["accounts"]
+
+
+@pytest.mark.parametrize("name", ["backup_cost", "mean_backups", "pre_explored", "reversible"])
+def test_what_surrounds_replay_has_one_prior(name):
+    """It belongs to no account; what a backup costs is measured in each account's own gain."""
+    having = [
+        account.priors.get(name)
+        for account in KNOWN.values()
+        if not account.is_control and hasattr(LEARNERS[account.generator][1], name)
+    ]
+    assert len(having) > 2
+    assert None not in having
+    if name != "backup_cost":
+        assert len(set(having)) == 1
 
 
 def test_the_comparison_that_ships_adds_up():

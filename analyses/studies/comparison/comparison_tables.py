@@ -8,6 +8,7 @@ import pandas as pd
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.studies.comparison.identification import confusion, fit, measurements
+from analyses.studies.comparison.mixtures import mixtures
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import predictions
 from analyses.studies.comparison.scores import evidence_table, regions, robustness, sums
@@ -76,6 +77,19 @@ COMPARISON_COLUMNS = {
             "expected": Column("the median of these sums", "bits"),
             "expected_high": Column("95 % of them lie below", "bits"),
             "p": Column("predictive p: how often such a sum is as low as the real one"),
+        },
+    ),
+    "mixtures.csv": Table.of(
+        "two sources of replay in one animal",
+        "account other evidence gain p",
+        {
+            "account": Column("the account whose replay is mixed with that of `other`"),
+            "other": Column("another account, or walks along the track"),
+            "evidence": Column("the sum of evidence from all findings", "bits"),
+            "gain": Column("by how much it is ahead of the better of both alone", "bits"),
+            "p": Column(
+                "predictive p of the pair", "", "but with walks, and of the ten highest sums"
+            ),
         },
     ),
     "sums.csv": Table.of(
@@ -235,7 +249,8 @@ def compare_tables(plan: Comparison, results: Results) -> dict[str, pd.DataFrame
     rng = np.random.default_rng([plan.seed, 1])
     found = evidence_table(plan, known, rng)
     return {
-        "fit.csv": fit(plan, known, np.random.default_rng([plan.seed, 2])),
+        "fit.csv": fit(known, np.random.default_rng([plan.seed, 2])),
+        "mixtures.csv": mixtures(plan, known, np.random.default_rng([plan.seed, 3])),
         "evidence.csv": found,
         "sums.csv": sums(found, rng),
         "confusion.csv": confusion(plan, known, rng),

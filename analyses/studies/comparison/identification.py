@@ -20,7 +20,7 @@ _BINS = 8
 _N_SHUFFLES = 20
 
 
-def fit(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
+def fit(known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
     """Compare the sum of each account with the sums that it would have if it were true.
 
     Each set of findings is one that the account predicts: those of a simulated study, with the
@@ -31,8 +31,8 @@ def fit(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.Da
     them, and its sets could not be scored by others.
     """
     rows = []
-    for name in plan.candidates() if known.rows else ():
-        n_draws = plan.n_studies(name)
+    for name in known.studies[0] if known.rows else ():
+        n_draws = len(known.studies[0][name].value)
         totals = np.zeros(_N_REPLICATES)
         observed = 0.0
         for result, studies, weight in zip(*known[1:], strict=True):

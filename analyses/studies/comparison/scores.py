@@ -19,6 +19,7 @@ from analyses.findings.evidence import (
     value_evidence,
 )
 from analyses.measures import STATISTICS
+from analyses.studies.comparison.mixtures import WALK, with_walks
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions, weights
 
@@ -39,6 +40,7 @@ class _Setting(NamedTuple):
     factors: tuple[str, ...] = ("whole",)  # the evidence, or the factors that are added
     duplicates_share: bool = False
     leaves_agreed: bool = False  # whether findings that all predict are left out
+    with_walks: bool = False  # whether part of all replay is walks along the track
 
 
 _RARE = Scoring(false_positives=0.001)
@@ -56,6 +58,7 @@ _SETTINGS = {
     "rare events by their number, .001 of events false": _Setting(_RARE),
     "rare events by their number, .003 of events false": _Setting(Scoring(false_positives=0.003)),
     "directions as effects": _Setting(Scoring(are_effects=True)),
+    "with walks along the track": _Setting(with_walks=True),
     "all of these": _ALL,
     "all of these, its value alone": _ALL._replace(factors=("value",)),
     "studies differ by .03": _Setting(Scoring(between_studies=0.03)),
@@ -201,7 +204,9 @@ def robustness(plan: Comparison, known: Predictions, found: pd.DataFrame) -> pd.
         weight = sharing if setting.duplicates_share else known.weight
         kept = ~is_agreed if setting.leaves_agreed else np.ones_like(is_agreed)
         for name in plan.candidates() if known.rows else ():
-            own = [_half(studies[name], setting.half) for studies in known.studies]
+            mixed = setting.with_walks and WALK in plan.accounts
+            of_name = with_walks(known, name) if mixed else [each[name] for each in known.studies]
+            own = [_half(studies, setting.half) for studies in of_name]
             totals = [
                 _total(known, own, setting, np.where(chosen, weight, 0.0))
                 for chosen in (kept & is_diagnostic, kept)
