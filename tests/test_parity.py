@@ -1,12 +1,14 @@
 """Parity with the figures of accounts' authors: the arithmetic, the measures, what ships."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from analyses.plots.parity import parity_experiments_figure, parity_figure
 from analyses.studies.laps import LapProtocol, run_laps
-from analyses.studies.parity.agreement import compare_panels, published_panels
+from analyses.studies.parity.agreement import compare_claims, compare_panels, published_panels
 from analyses.studies.parity.belief_states import BELIEF_PROTOCOLS
 from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
 from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS, Choices, goal_shares
@@ -258,6 +260,34 @@ def test_every_published_row_has_what_it_takes():
     assert (panels["low"].notna() == panels["high"].notna()).all()
     of_task = panels.loc[panels["task"].notna(), ["statistic"]]
     assert of_task.notna().all(axis=None)
+
+
+def test_a_figure_agrees_if_its_quantities_do_and_are_told():
+    """Half of the published 2 is within three errors of the second row."""
+    values = (2.1, 2.1, 2.1)
+    exact, wide, other = (published(value=2.0, sem=sem, n=9) for sem in (0.2, 0.4, 0.01))
+    for rows, expected in (
+        ([exact], ["agrees", 1, 1, 0, 0]),
+        ([exact, wide], ["too imprecise", 2, 1, 0, 1]),
+        ([exact, wide, other], ["differs", 3, 1, 1, 1]),
+        ([published(sign=1)], ["agrees", 1, 1, 0, 0]),
+        ([published(protocol="other", value=1.0), exact], ["agrees", 1, 1, 0, 0]),
+    ):
+        table = compare_panels(pd.concat(rows), ours(*values), NO_EXPERIMENTS)
+        told = compare_claims(table.assign(panel="Fig. 1"))
+        assert told.drop(columns=["account", "panel"]).to_numpy().tolist() == [expected]
+    equal = compare_panels(published(value=0.0, sem=0.0), ours(0.0, 0.0), NO_EXPERIMENTS)
+    assert compare_claims(equal.assign(panel="Fig. 1"))["verdict"].item() == "agrees"
+
+
+def test_the_shipped_claims_are_those_of_the_shipped_rows():
+    claims = compare_claims(reference_table(SHIPPED))
+    pd.testing.assert_frame_equal(reference_table("parity/claims"), claims)
+    n = claims["verdict"].value_counts()
+    guide = " ".join((Path(__file__).parents[1] / "data" / "README.md").read_text().split())
+    words = f"of {len(claims)} figures, {n['agrees']} agree, {n['differs']} differ, and "
+    assert f"{words}{n['too imprecise']} are too imprecise to tell" in guide
+    assert f"{claims['n_imprecise'].sum()} quantities" in guide
 
 
 def test_the_shipped_table_is_that_of_the_published_rows():

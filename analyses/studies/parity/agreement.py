@@ -11,10 +11,13 @@ from analyses.jobs.columns import Column, Table
 from replay.checks import check_table
 from replay.data import reference_table
 
-__all__ = ["PARITY_COLUMNS", "compare_panels", "published_panels"]
+__all__ = ["PARITY_COLUMNS", "compare_claims", "compare_panels", "published_panels"]
 
 _FURTHEST = 3.0
 """In standard errors. By chance, about a quarter of tables of 100 differences have a larger one."""
+
+_MARGIN = 0.5
+"""Of a published value: a wider tolerance does not tell whether a simulated value equals it."""
 
 _TEXT = ["account", "panel", "quantity", "protocol", "measure", "source", "read_from"]
 _PUBLISHED = ["value", "sem", "n", "low", "high", "sign"]
@@ -56,6 +59,23 @@ PARITY_COLUMNS = {
             "z": Column("the difference in standard errors", "", "of ranges and directions"),
             "agrees": Column("`yes`, `no`, `undecided` or `not computed`"),
             "experiment_agrees": Column("the same for the experiment", "", "if there is none"),
+        },
+    ),
+    "claims.csv": Table.of(
+        "figure of an account: what it claims, by all of its quantities",
+        "account panel verdict n n_agree n_differ n_imprecise",
+        {
+            "panel": _OF_FIGURE["panel"],
+            "verdict": Column(
+                "`agrees` if all quantities do, `differs` if one does, otherwise `too imprecise`"
+            ),
+            "n": Column("number of quantities that are computed"),
+            "n_agree": Column("number that agree, within less than half of the published value"),
+            "n_differ": Column("number that differ"),
+            "n_imprecise": Column(
+                "number for which a difference of half of the published value would agree, too, or "
+                "whose direction is undecided"
+            ),
         },
     ),
 }
@@ -113,10 +133,7 @@ def compare_panels(
     table = published.merge(pd.concat(ours, ignore_index=True), "left", ["protocol", "measure"])
     by = ["account", "task", "statistic"]
     table = table.merge(_means(experiments, by, "experiment"), "left", by)
-    theirs = table["sem"].to_numpy(float)
-    spread = table["ours_sem"] * np.sqrt(table["ours_n"] / table["n"])
-    unknown = np.isnan(theirs) | (theirs == 0.0)
-    error = np.hypot(table["ours_sem"], np.where(unknown, spread.fillna(0.0), theirs))
+    error = _error(table)
     apart = table["ours"] - table["value"]
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(np.abs(apart) < 1e-9, 0.0, apart / error)
@@ -127,6 +144,39 @@ def compare_panels(
     table["experiment_agrees"] = np.where(table["experiment"].isna(), "", shows)
     table = table.rename(columns={"ours_low": "ci_low", "ours_high": "ci_high"})
     return table.drop(columns=["experiment_sem"])
+
+
+def compare_claims(table: pd.DataFrame) -> pd.DataFrame:
+    """Judge each figure of an account by all of its quantities that are computed.
+
+    `table` is that of `compare_panels`. Rows of one figure are no independent tests, and rows
+    whose tolerance is half of the value or more tell little: both make agreement look better.
+    """
+    known = table[table["agrees"] != "not computed"]
+    tolerance = _FURTHEST * _error(known)
+    is_wide = tolerance >= _MARGIN * known["value"].abs().to_numpy(float)
+    is_exact = known["ours"] == known["value"]
+    is_wide &= known["value"].notna().to_numpy() & ~is_exact.to_numpy()
+    differs = (known["agrees"] == "no").to_numpy()
+    imprecise = ((known["agrees"] == "undecided").to_numpy() | is_wide) & ~differs
+    judged = known[["account", "panel"]].assign(
+        n=1, n_agree=~differs & ~imprecise, n_differ=differs, n_imprecise=imprecise
+    )
+    claims = judged.groupby(["account", "panel"], sort=False, dropna=False).sum().reset_index()
+    verdict = np.select(
+        [claims["n_differ"] > 0, claims["n_imprecise"] > 0], ["differs", "too imprecise"], "agrees"
+    )
+    claims.insert(2, "verdict", verdict)
+    return claims
+
+
+def _error(table: pd.DataFrame) -> NDArray[np.float64]:
+    """Compute the standard error of the difference of each simulated and published mean."""
+    theirs = table["sem"].to_numpy(float)
+    spread = table["ours_sem"] * np.sqrt(table["ours_n"] / table["n"])
+    unknown = np.isnan(theirs) | (theirs == 0.0)
+    error = np.hypot(table["ours_sem"], np.where(unknown, spread.fillna(0.0), theirs))
+    return np.asarray(error, dtype=np.float64)
 
 
 def _means(animals: pd.DataFrame, by: list[str], name: str) -> pd.DataFrame:

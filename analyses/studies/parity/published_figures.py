@@ -18,7 +18,12 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.measures import STATISTICS
 from analyses.sequences.place_sequences import Detection
-from analyses.studies.parity.agreement import PARITY_COLUMNS, compare_panels, published_panels
+from analyses.studies.parity.agreement import (
+    PARITY_COLUMNS,
+    compare_claims,
+    compare_panels,
+    published_panels,
+)
 from analyses.studies.parity.belief_states import BELIEF_PROTOCOLS
 from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
 from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS
@@ -139,11 +144,8 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
         [results.read_pieces("simulated", name) for name in _SUITES], ignore_index=True
     )
     experiments = results.read_pieces("experiments", _EXPERIMENTS)
-    return {
-        "parity.csv": compare_panels(
-            published_panels(), simulated, experiments, known=reproduced_curves()
-        )
-    }
+    table = compare_panels(published_panels(), simulated, experiments, known=reproduced_curves())
+    return {"parity.csv": table, "claims.csv": compare_claims(table)}
 
 
 def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
@@ -151,7 +153,9 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     counts = pd.crosstab(table["account"], table["agrees"]).reset_index()
     apart = table[table["agrees"].isin(["no", "undecided"])]
     columns = ["account", "panel", "quantity", "value", "ours", "agrees", "why"]
+    claims = pd.crosstab(tables["claims.csv"]["account"], tables["claims.csv"]["verdict"])
     return [
+        Shown("Figures, each judged by all of its quantities", claims.reset_index()),
         Shown("Quantities of published figures, and whether ours agree", counts),
         Shown("Quantities that do not agree", apart[columns]),
     ]
