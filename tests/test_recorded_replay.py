@@ -86,7 +86,7 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "Intervals are 95 % Wilson intervals",
         "| S1 |",
         "## Shares corrected for what this recording misses",
-        "3 simulated sessions with the fields of these cells",
+        "3 simulated sessions, each with 15 paths of each kind",
     ):
         assert part in text
     assert text.count("# ") == 10

@@ -17,7 +17,7 @@ from analyses.recordings.observation.known_replay import draw_session
 from analyses.recordings.observation.observe import observe
 from analyses.recordings.recovery.confusion import FOUND_KINDS, MISSED, confusion_matrix
 from analyses.recordings.recovery.known_paths import known_paths
-from analyses.recordings.recovery.recover import _candidates, recover, recovery
+from analyses.recordings.recovery.recover import candidates_of, recover, recovery
 from analyses.recordings.recovery.unfolding import correct_shares, estimate_shares, unfold
 from analyses.recordings.session import prepare
 from analyses.studies.recovery import OBSERVERS, STUDY, recover_sessions
@@ -354,4 +354,4 @@ def test_replay_that_is_not_detected_is_missed():
 def test_the_candidate_that_shares_most_time_is_chosen():
     true = pd.DataFrame({"start_time": [0.0, 2.0, 4.0], "end_time": [1.0, 3.0, 5.0]})
     found = pd.DataFrame({"start_time": [-1.0, 0.4, 1.5, 3.0], "end_time": [0.3, 2.1, 2.9, 4.0]})
-    assert _candidates(true, found).tolist() == [1, 2, -1]
+    assert candidates_of(true, found).tolist() == [1, 2, -1]

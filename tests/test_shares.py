@@ -35,7 +35,7 @@ def recording():
 
 @pytest.fixture(scope="module")
 def shares(recording):
-    return shares_of(recording, n_sessions=3)
+    return shares_of(recording, n_sessions=2)
 
 
 def test_where_all_is_found_shares_stay(shares):
@@ -50,16 +50,21 @@ def test_where_all_is_found_shares_stay(shares):
 
 def test_the_sentence_tells_what_replay_was_like(shares):
     """Made 400 cm/s and 2.9 times as fast as in running; the ways are 120 and 320 cm long."""
-    speed, gain = re.search(r"([\d.]+) m/s.* fire ([\d.]+) times", shares.note).groups()
-    assert float(speed) == pytest.approx(4, abs=0.8)
-    assert float(gain) == pytest.approx(2.9, abs=0.4)
+    said = re.search(
+        r"median ([\d.]+) cm\), speeds \(([\d.]+) m/s\) and gain \(([\d.]+)", shares.note
+    )
+    length, speed, gain = map(float, said.groups())
+    assert 100 < length < 200
+    assert speed == pytest.approx(4, abs=0.8)
+    assert gain == pytest.approx(2.9, abs=0.4)
+    assert "at known times" in shares.note
 
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_shares(recording, shares):
-    again = shares_of(recording, n_sessions=3)
+    again = shares_of(recording, n_sessions=2)
     pd.testing.assert_frame_equal(again.table, shares.table, check_exact=True)
-    other = shares_of(recording, n_sessions=3, seed=1)
+    other = shares_of(recording, n_sessions=2, seed=1)
     assert not other.table.equals(shares.table)
 
 
@@ -75,7 +80,7 @@ def test_what_was_run_both_ways_is_ambiguous():
     paths = pd.DataFrame({"step": len(steps["state"]) - 1, "states": replayed})
     log = EventLog({"steps": steps}, mdp=world)
     seen = observe(log, graph, paths, cells=60, speed=400.0).recording
-    found = shares_of(seen, n_sessions=2)
+    found = shares_of(seen, n_sessions=1)
     assert set(found.table["kind"]) == {"ambiguous", "novel_path"}, found.note
 
 
@@ -102,7 +107,7 @@ def test_a_low_gain_is_refused_in_a_sentence(recording):
     found = find_replay(recording, judgement=JUDGEMENT)
     quiet = found.events.assign(n_spikes=found.events["n_spikes"] // 20)
     own = prepare(recording, judgement=JUDGEMENT)
-    refused = recorded_shares(own, found._replace(events=quiet), n_sessions=2)
+    refused = recorded_shares(own, found._replace(events=quiet), n_sessions=1)
     assert refused.note.startswith("Shares are not corrected. Recall is too low")
     assert refused.table["corrected"].isna().all()
     assert refused.table["found"].notna().all()

@@ -65,6 +65,9 @@ class Session(NamedTuple):
         `start_time` and `end_time`, in s.
     counts : list of ndarray of int64, each of shape (n_time, n_cells)
         Spikes of these cells in each event.
+    split_above : float
+        How much better two paths must explain a detected event than one for it to be split, in
+        nats; infinite if nothing is split.
     pauses : tuple of str
         The names of nodes of the track at which the animal often pauses.
     notes : tuple of str
@@ -82,6 +85,7 @@ class Session(NamedTuple):
     variance: float
     events: pd.DataFrame
     counts: list[NDArray[np.int64]]
+    split_above: float
     pauses: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -89,6 +93,12 @@ class Session(NamedTuple):
     def is_decoded_here(self) -> bool:
         """Whether places come from spikes, and not from another program."""
         return self.recording.posterior is None and self.recording.decoded is None
+
+    @property
+    def is_detected_in_spikes(self) -> bool:
+        """Whether candidate events are bursts of spikes, and not given, or ripples."""
+        recording = self.recording
+        return recording.events is None and recording.field_potential is None
 
     @property
     def decoded_rates(self) -> NDArray[np.float64]:
@@ -194,6 +204,7 @@ def prepare(
         notes.append(f"{(~covered).sum()} of them have no decoded positions and are left out.")
         events = events[covered].reset_index(drop=True)
     counts: list[NDArray[np.int64]] = []
+    split_above = np.inf
     if len(cells):
         spikes = [recording.spikes[cell] for cell in cells]
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
@@ -203,7 +214,7 @@ def prepare(
             walk = walk_of_states(track, diffusion * time_bin, decoded.shape[1])
             shortest = max(round(settings.criteria.shortest / time_bin), 1)
             found = find_change_points(counts, decoded, walk, track, time_bin, shortest)
-            n_split = sum(map(bool, found.at))
+            split_above, n_split = found.least, sum(map(bool, found.at))
             events = split_events(events, found.at, time_bin)
             counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
             notes.append(
@@ -218,7 +229,7 @@ def prepare(
     notes += [suggested] if suggested else []
     return Session(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
-        diffusion * time_bin, events, counts, tuple(pauses), tuple(notes),
+        diffusion * time_bin, events, counts, split_above, tuple(pauses), tuple(notes),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ __all__ = ["MOST_UNKNOWN", "N_SESSIONS", "RIPPLES", "RUN", "Criteria", "Settings
 
 MOST_UNKNOWN = 0.2
 """The largest share of positions on the track that may be unknown."""
-N_SESSIONS = 20
+N_SESSIONS = 10
 """Number of sessions that are simulated to correct shares."""
 RUN = "run"
 """The name of the epoch of running, in which place fields are estimated."""

@@ -18,7 +18,7 @@ from analyses.recordings.binned_track import BinnedTrack, bins_on_way
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import CONTINUOUS, Walk, state_posterior
 
-__all__ = ["ChangePoints", "change_point", "find_change_points", "split_events"]
+__all__ = ["ChangePoints", "change_point", "find_change_points", "split_at", "split_events"]
 
 _N_SIMULATED, _MOST_SPLIT = 400, 0.01
 _LEAST_CONTINUOUS = 0.5  # of each part, so that bursts that are no replay are not cut to pieces
@@ -34,10 +34,13 @@ class ChangePoints(NamedTuple):
         The time bins of each event at which another path begins.
     rate : float
         The share of simulated events of one path that would be split.
+    least : float
+        How much better two paths must be, in nats.
     """
 
     at: list[list[int]]
     rate: float
+    least: float
 
 
 def find_change_points(
@@ -51,7 +54,7 @@ def find_change_points(
     """Find the time bins at which events are split, into parts of at least `shortest` time bins."""
     long_enough = [each for each in counts if len(each) >= 2 * shortest]
     if not long_enough:
-        return ChangePoints([[] for _ in counts], 0.0)
+        return ChangePoints([[] for _ in counts], 0.0, np.inf)
     rng = np.random.default_rng(_SEED)
     simulated = [
         change_point(log_likelihood(_one_path(each, rates, track, rng), rates, dt), walk, shortest)
@@ -59,8 +62,20 @@ def find_change_points(
     ]
     gains = np.array([gain for _, gain in simulated])
     least = max(float(np.quantile(gains[::2], 1 - _MOST_SPLIT)), np.log(walk.shape[0]))
-    at = [_splits(log_likelihood(each, rates, dt), walk, shortest, least) for each in counts]
-    return ChangePoints(at, float((gains[1::2] > least).mean()))
+    at = split_at(counts, rates, walk, dt, shortest, least)
+    return ChangePoints(at, float((gains[1::2] > least).mean()), least)
+
+
+def split_at(
+    counts: Sequence[NDArray[np.integer]],
+    rates: NDArray[np.float64],
+    walk: Walk,
+    dt: float,
+    shortest: int,
+    least: float,
+) -> list[list[int]]:
+    """Find the time bins of events at which two paths are at least so much better than one."""
+    return [_splits(log_likelihood(each, rates, dt), walk, shortest, least) for each in counts]
 
 
 def split_events(events: pd.DataFrame, at: Sequence[Sequence[int]], dt: float) -> pd.DataFrame:

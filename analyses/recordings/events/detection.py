@@ -112,10 +112,13 @@ def find_events(
     values: ArrayLike,
     speed: ArrayLike | None = None,
     criteria: Criteria = Criteria(),  # noqa: B008 (immutable)
+    *,
+    scale: tuple[float, float] | None = None,
 ) -> pd.DataFrame:
     """Find candidate events in a signal: `start_time, end_time` (s), and `peak` (in SD).
 
-    `speed` (cm/s, NaN if unknown) is that of the animal at the same times.
+    `speed` (cm/s, NaN if unknown) is that of the animal at the same times; `scale` are mean and
+    standard deviation of the signal, by default those of these values.
 
     Examples
     --------
@@ -132,10 +135,10 @@ def find_events(
             f"{len(height)} values."
         )
     _check(criteria)
-    spread = height.std() if len(height) else 0.0
+    mean, spread = scale or ((height.mean(), height.std()) if len(height) else (0.0, 0.0))
     if not spread > 0:
         raise ValueError("The signal is constant, so no event can be found in it.")
-    score = (height - height.mean()) / spread
+    score = (height - mean) / spread
     start, end = _runs(score > 0)
     # Between runs the signal is below its mean, so this adds no higher value.
     peak = np.maximum.reduceat(score, start) if len(start) else np.empty(0)

@@ -149,7 +149,8 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         )
         tested = events["p"].notna()
         calibration = calibration._replace(
-            false_positive_rate=float(events.loc[tested, "passes_by_chance"].mean())
+            least_order=least_order,
+            false_positive_rate=float(events.loc[tested, "passes_by_chance"].mean()),
         )
         notes.append(_calibrated(calibration, judgement, events, least_order))
         if calibration.threshold < 1 / (judgement.n_shuffles + 1):

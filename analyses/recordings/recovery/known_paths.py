@@ -41,8 +41,8 @@ def known_paths(
 
     Forward and reverse paths are stretches of laps; ambiguous ones are stretches that the animal
     ran in both directions. Novel paths are random walks without turning back, along moves that were
-    made in either direction; even their middle half must not have been run as a whole, because a
-    path that is novel only at its end loses its novelty as soon as that end is missed.
+    made in either direction, that were not run as a whole even without their first and last states,
+    because a path that is novel only at its end loses its novelty as soon as that is missed.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _kinds(log: EventLog, paths: list[tuple[list[int], int]], step: int) -> list
         found = longest_sequences(log, moments, places, along, Detection(2), when="step")
         return list(found["kind"])
 
-    middles = [path[len(path) // 4 : len(path) - len(path) // 4] for path, _ in paths]
+    middles = [path[1:-1] for path, _ in paths]
     return [
         kind if kind != NOVEL or middle == NOVEL else ""
         for kind, middle in zip(named([path for path, _ in paths]), named(middles), strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
@@ -27,10 +28,9 @@ def longest_sequences(
     found["kind"] = sequence_kinds(found)
     longest = found.sort_values(["event", "distance"], ascending=[True, False], kind="stable")
     longest = longest.drop_duplicates("event")
-    table = pd.DataFrame(
-        {"kind": MISSED, "direction": MISSED, "states": [()] * len(places)}, dtype=object
-    )
-    columns = [longest[name] for name in ("event", "kind", "direction", "states")]
-    for event, kind, direction, states in zip(*columns, strict=True):
-        table.loc[event] = [kind, direction, tuple(states.tolist())]
-    return table
+    nothing = (MISSED, MISSED, (), np.nan)
+    rows: list[tuple[object, ...]] = [nothing] * len(places)
+    columns = [longest[name] for name in ("event", "kind", "direction", "states", "distance")]
+    for event, kind, direction, states, distance in zip(*columns, strict=True):
+        rows[event] = (kind, direction, tuple(states.tolist()), distance)
+    return pd.DataFrame(rows, columns=["kind", "direction", "states", "distance"], dtype=object)

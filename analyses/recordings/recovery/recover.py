@@ -47,7 +47,7 @@ from replay.checks import (
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["recover", "recovery"]
+__all__ = ["candidates_of", "found_sequences", "recover", "recovery", "told_headings"]
 
 _NOISE_ROW = {"kind": NOISE, "direction": NOISE, "states": ()}
 _NOWHERE = np.empty(0, dtype=np.int32)
@@ -133,7 +133,7 @@ def recover(
     nothing = np.empty((0, len(session.cells)), dtype=np.int64)
     counts = [
         session.counts[candidate] if candidate >= 0 else nothing
-        for candidate in _candidates(recording.events, session.events)
+        for candidate in candidates_of(recording.events, session.events)
     ]
     n_events = len(counts)
     if number:
@@ -155,7 +155,7 @@ def recover(
         scores.append(score)
         states = continuous_path(likelihoods, walk) if is_accepted else _NOWHERE
         paths.append(states % session.track.n_bins)
-        headings.append(_told(session, each, states, np.random.default_rng([seed, row])))
+        headings.append(told_headings(session, each, states, np.random.default_rng([seed, row])))
     time = np.append(recording.events["start_time"], np.full(number, recording.time[-1]))
     fine, radius = cut_track(graph, 1.0), path_radius(world, session.track)
     found, true = (
@@ -183,15 +183,17 @@ def recover(
     )
 
 
-def _candidates(true: pd.DataFrame, found: pd.DataFrame) -> NDArray[np.int64]:
+def candidates_of(true: pd.DataFrame, found: pd.DataFrame) -> NDArray[np.int64]:
     """Return the candidate with most time in common with each true event, and -1 if none has."""
+    if not len(found):
+        return np.full(len(true), -1)
     start, end = found["start_time"].to_numpy(), found["end_time"].to_numpy()
     common = np.minimum(true["end_time"].to_numpy()[:, None], end)
     common = common - np.maximum(true["start_time"].to_numpy()[:, None], start)
     return np.where(common.max(axis=1) > 0, common.argmax(axis=1), -1)
 
 
-def _told(
+def told_headings(
     session: Session,
     counts: NDArray[np.integer],
     states: NDArray[np.integer],
@@ -202,6 +204,22 @@ def _told(
         return np.zeros(len(states), dtype=np.int8)
     told = pd.DataFrame([heading_told(session, counts, states, rng)])
     return heading_of_path(session.track, states) * np.int8(is_told(told)[0])
+
+
+def found_sequences(
+    session: Session,
+    ran: EventLog,
+    paths: Sequence[NDArray[np.integer]],
+    headings: Sequence[NDArray[np.int8]],
+) -> pd.DataFrame:
+    """Return the longest sequence of each path in bins of the session's track."""
+    world, graph = ran.mdp, session.recording.graph
+    if world is None or graph is None:
+        raise ValueError("The experience of a recording has a world, and the recording a track.")
+    radius = path_radius(world, session.track)
+    places = _places(paths, headings, session.track, cut_track(graph, 1.0), world, radius)
+    when = np.full(len(paths), session.recording.time[-1])
+    return longest_sequences(ran, when, *places, session.judgement.detection)
 
 
 def _places(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.significance.order import LEAST_ORDER
 from analyses.recordings.significance.p_values import significance
 from replay.checks import check_number, check_whole
 
@@ -36,12 +37,16 @@ class Calibration(NamedTuple):
         The share of them that would pass the nominal level itself.
     n_events : int
         Number of tested events with randomised cells.
+    least_order : float
+        Events with an `order` of at least this are replay (see
+        :mod:`analyses.recordings.significance.order`).
     """
 
     threshold: float
     false_positive_rate: float
     at_nominal: float
     n_events: int
+    least_order: float = LEAST_ORDER
 
 
 def calibrate(

@@ -47,6 +47,21 @@ class HeldOut(NamedTuple):
     holds: NDArray[np.bool_]
     observed: float
 
+    @property
+    def are_unrelated(self) -> bool:
+        """Whether fields hardly predict which cells fire."""
+        n = len(self.holds)
+        return self.n_often >= _LEAST_CELLS and (n < self.n_often / 2 or self.observed < _HARDLY)
+
+    @property
+    def hold(self) -> bool:
+        """Whether fields hold, as far as can be said."""
+        few_lost = (~self.holds).sum() < _MOST_LOST * len(self.holds)
+        is_untested = self.n_often < _LEAST_CELLS
+        return is_untested or (
+            not self.are_unrelated and bool(few_lost or self.observed > _LEAST_OBSERVED)
+        )
+
 
 def held_out(session: Session) -> HeldOut:
     """Predict the spikes of each fifth of the cells in events from those of the others."""
@@ -107,16 +122,16 @@ def describe_held_out(session: Session) -> list[str]:
     n, lost = len(found.holds), int((~found.holds).sum())
     if found.n_often < _LEAST_CELLS:
         return []
-    if n < found.n_often / 2 or found.observed < _HARDLY:
+    if found.are_unrelated:
         return [
             "The fields of running hardly predict which cells fire together in candidate events: "
             "hardly any of these is replay, or their cells have other fields (remapping)."
         ]
     text = f"The fields of running predict when cells fire in events for {n - lost} of {n} cells"
-    if lost < _MOST_LOST * n or found.observed > _LEAST_OBSERVED:
+    if found.hold:
         return [f"{text}."]
     return [
         f"{text}, and not for the others: these may have remapped, their units may not be the same "
         "in rest, or most candidate events are no replay. If they have remapped, much replay is "
-        "missed, more than recall says, which is estimated with fields that hold."
+        "missed."
     ]

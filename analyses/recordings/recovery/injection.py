@@ -1,0 +1,262 @@
+"""Known replay, put into the rest of a recording, and found again as its own events are.
+
+Simulated events are added to spikes from quiet times of the recording, in which the animal is still
+and nothing bursts. They are detected with the mean and the standard deviation of the recording's
+own rate, split, decoded and tested as its candidate events are, so that what is not found of them
+is what the recording misses.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.decoding.change_points import split_at, split_events
+from analyses.recordings.decoding.likelihood import log_likelihood
+from analyses.recordings.decoding.spike_counts import count_spikes
+from analyses.recordings.decoding.state_space_decoder import continuous_path
+from analyses.recordings.events.detection import find_events, multiunit_rate
+from analyses.recordings.fields.headings import travel
+from analyses.recordings.fields.running import running
+from analyses.recordings.observation.poisson_spikes import poisson_spikes
+from analyses.recordings.observation.sweeps import TrackPaths, bins_of_states
+from analyses.recordings.recovery.recover import candidates_of, found_sequences, told_headings
+from analyses.recordings.session import Session
+from analyses.recordings.significance.calibration import Calibration
+from analyses.recordings.significance.order import order_of, ordered_paths
+from analyses.recordings.significance.p_values import significance
+from analyses.sequences.track import graph_of_log
+from replay.log.event_log import EventLog
+
+__all__ = ["Rest", "inject", "quiet_rest"]
+
+_PIECE = 0.25  # s
+_AWAY = 0.1  # s, from the next burst
+_BETWEEN = 0.5  # s, before and after each simulated event
+_BLOCK = np.array([2, 0, 1])  # of rates: heading unknown (0), ahead (1), back (-1)
+_FIRST = 2.0  # shuffles, in units of those that the threshold of p needs at least
+_CLEARLY = 3.0  # times the threshold: events with such a p after the first shuffles do not pass
+
+
+class Rest(NamedTuple):
+    """Quiet times of a recording.
+
+    Attributes
+    ----------
+    begin : ndarray of float64, shape (n_pieces,)
+        When pieces of .25 s begin, in s.
+    scale : tuple of float
+        Mean and standard deviation of the rate of all cells in the whole recording, in Hz.
+    bursting : float
+        The share of spikes that are followed by another of the same cell at once.
+    """
+
+    begin: NDArray[np.float64]
+    scale: tuple[float, float]
+    bursting: float
+
+
+def quiet_rest(session: Session) -> Rest:
+    """Find the times in which the animal is still and nothing bursts; there may be none."""
+    recording, criteria = session.recording, session.settings.criteria
+    spikes = np.concatenate(recording.spikes)
+    time, height = multiunit_rate(recording.spikes, float(spikes.min()), float(spikes.max()))
+    bursts = find_events(
+        time, height, None, criteria._replace(shortest=0.0, longest=np.inf, merged_within=0.0)
+    )
+    moved = running(recording)
+    known = ~np.isnan(moved.speed)
+    begin = np.arange(time[0], time[-1] - _PIECE, _PIECE)
+    speed = np.interp(
+        begin + _PIECE / 2, moved.time[known], moved.speed[known], left=np.inf, right=np.inf
+    )
+    before = np.searchsorted(bursts["start_time"] - _AWAY, begin + _PIECE)
+    ended = np.append(-np.inf, np.maximum.accumulate(bursts["end_time"]))[before] + _AWAY
+    is_quiet = (speed < criteria.largest_speed) & (ended <= begin)
+    return Rest(
+        begin[is_quiet], (float(height.mean()), float(height.std())), _bursting(recording.spikes)
+    )
+
+
+def _bursting(spikes: tuple[NDArray[np.float64], ...]) -> float:
+    """Estimate the share of spikes that another one of the same cell follows at once.
+
+    Intervals below 10 ms that arise by chance are extrapolated from those of 10 to 30 ms, because
+    they become rarer with their length by a constant factor.
+    """
+    intervals = np.concatenate([np.diff(each) for each in spikes])
+    at_once, later, latest = np.histogram(intervals, [0.0, 0.01, 0.02, 0.03])[0].tolist()
+    by_chance = later * max(later / max(latest, 1), 1.0)
+    return float(max(at_once - by_chance, 0.0) / max(len(intervals), 1))
+
+
+def inject(
+    session: Session,
+    log: EventLog,
+    calibration: Calibration,
+    paths: pd.DataFrame,
+    gain: float,
+    rest: Rest,
+    seed: int,
+) -> pd.DataFrame:
+    """Put paths into quiet rest, and find them as the recording's own events are found.
+
+    `paths` are `states, along, kind, speed`. Returns `true_kind, true_lasts` (s) of each; and, of
+    the candidate event with which it has most time in common, `kind` and `distance` (cm) of the
+    longest sequence, `lasts` and `n_spikes`.
+    """
+    rng = np.random.default_rng([seed, 0])
+    track, rates = session.track, session.decoded_rates
+    bins = TrackPaths(track, bins_of_states(log, track))
+    joined = graph_of_log(log)
+    sweeps = [
+        bins.sweep_along(states, joined, along)
+        for states, along in zip(paths["states"], paths["along"], strict=True)
+    ]
+    dwell = [sweep.dwell(speed) for sweep, speed in zip(sweeps, paths["speed"], strict=True)]
+    lasts = np.array([each.sum() for each in dwell])
+    end = np.cumsum(lasts + 2 * _BETWEEN) - _BETWEEN
+    true = pd.DataFrame({"start_time": end - lasts, "end_time": end})
+    spikes = _background(session, rest, float(end[-1] + _BETWEEN), rng)
+    headed = rates
+    if session.headings is not None:
+        headed = np.hstack([rates, (rates[:, : track.n_bins] + rates[:, track.n_bins :]) / 2])
+    places = [
+        sweep.bins + track.n_bins * _BLOCK[travel(track, sweep.bins, 1) * sweep.along]
+        for sweep in sweeps
+    ]
+    begin = [
+        first + np.cumsum(each) - each
+        for first, each in zip(true["start_time"], dwell, strict=True)
+    ]
+    fired = poisson_spikes(
+        gain * headed * (1 - rest.bursting), np.concatenate(places) % headed.shape[1],
+        np.concatenate(begin), np.concatenate(dwell), rng,
+    )  # fmt: skip
+    time, cell = _with_bursts(fired.time, fired.cell, rest.bursting, rng)
+    for number, own in enumerate(session.cells.tolist()):
+        spikes[own] = np.sort(np.append(spikes[own], time[cell == number]))
+    events = _detect(session, spikes, true, rest)
+    at = candidates_of(true, events)
+    own_cells = [spikes[number] for number in session.cells]
+    of_cells = count_spikes(own_cells, events["start_time"], events["end_time"], session.time_bin)
+    nothing = np.empty((0, len(session.cells)), dtype=np.int64)
+    counts = [of_cells[row] if row >= 0 else nothing for row in at]
+    decoded, headings = _decoded(session, calibration, counts, seed)
+    longest = found_sequences(session, log, decoded, headings)
+    seconds = np.append(events["end_time"] - events["start_time"], np.nan)
+    return pd.DataFrame(
+        {
+            "true_kind": paths["kind"].to_numpy(),
+            "kind": longest["kind"].to_numpy(),
+            "distance": longest["distance"].to_numpy(dtype=float),
+            "true_lasts": lasts,
+            "lasts": seconds[at],  # the last one for those without a candidate
+            "n_spikes": [int(each.sum()) for each in counts],
+        }
+    )
+
+
+def _background(
+    session: Session, rest: Rest, seconds: float, rng: np.random.Generator
+) -> list[NDArray[np.float64]]:
+    """Join randomly drawn pieces of quiet rest; return the spikes of each cell."""
+    recording = session.recording
+    if not len(rest.begin):
+        return [np.empty(0) for _ in recording.spikes]
+    n_pieces = int(np.ceil(seconds / _PIECE))
+    begin = rng.choice(rest.begin, n_pieces)
+    found = []
+    for each in recording.spikes:
+        first, last = np.searchsorted(each, begin), np.searchsorted(each, begin + _PIECE)
+        piece = np.repeat(np.arange(n_pieces), last - first)
+        place = np.arange(len(piece)) - np.repeat(np.cumsum(last - first) - last, last - first)
+        found.append(each[place] - begin[piece] + _PIECE * piece)
+    return found
+
+
+def _with_bursts(
+    time: NDArray[np.float64], cell: NDArray[np.int64], bursting: float, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Let spikes be followed by others of the same cell after 4 ms."""
+    times, cells = [time], [cell]
+    while len(time):
+        goes_on = rng.random(len(time)) < bursting
+        time, cell = time[goes_on] + 0.004, cell[goes_on]
+        times.append(time)
+        cells.append(cell)
+    return np.concatenate(times), np.concatenate(cells)
+
+
+def _detect(
+    session: Session, spikes: list[NDArray[np.float64]], true: pd.DataFrame, rest: Rest
+) -> pd.DataFrame:
+    """Detect and split candidate events; where the recording's were given, all are candidates."""
+    if not session.is_detected_in_spikes:
+        return true
+    time, height = multiunit_rate(spikes, 0.0, float(true["end_time"].iloc[-1] + _BETWEEN))
+    events = find_events(time, height, None, session.settings.criteria, scale=rest.scale)
+    if not len(events):
+        return events
+    own = [spikes[number] for number in session.cells]
+    counts = count_spikes(own, events["start_time"], events["end_time"], session.time_bin)
+    shortest = max(round(session.settings.criteria.shortest / session.time_bin), 1)
+    at = split_at(
+        counts, session.decoded_rates, session.walk(), session.time_bin, shortest,
+        session.split_above,
+    )  # fmt: skip
+    return split_events(events, at, session.time_bin)
+
+
+def _decoded(
+    session: Session, calibration: Calibration, counts: list[NDArray[np.int64]], seed: int
+) -> tuple[list[NDArray[np.int32]], list[NDArray[np.int8]]]:
+    """Decode and test events; return their bins and headings, none if they do not pass."""
+    walk, along = session.walk(), ordered_paths(session.track, session.time_bin)
+    paths = [np.empty(0, dtype=np.int32) for _ in counts]
+    headings = [np.empty(0, dtype=np.int8) for _ in counts]
+    may_pass = []
+    for row, each in enumerate(counts):
+        if len(each) < 2:
+            continue
+        likelihoods = log_likelihood(each, session.decoded_rates, session.time_bin)
+        states = continuous_path(likelihoods, walk)
+        if order_of(likelihoods, states % session.track.n_bins, along) >= calibration.least_order:
+            may_pass.append(row)
+            paths[row] = states
+    passes = _passes(session, calibration.threshold, [counts[row] for row in may_pass], seed)
+    for row, passed in zip(may_pass, passes, strict=True):
+        states = paths[row] if passed else paths[row][:0]
+        rng = np.random.default_rng([seed, 1, row])
+        headings[row] = told_headings(session, counts[row], states, rng)
+        paths[row] = (states % session.track.n_bins).astype(np.int32)
+    return paths, headings
+
+
+def _passes(
+    session: Session, threshold: float, counts: list[NDArray[np.int64]], seed: int
+) -> NDArray[np.bool_]:
+    """Test events, with all shuffles only where few leave it open whether they pass."""
+    judgement = session.judgement
+
+    def tested(events: list[NDArray[np.int64]], n_shuffles: int) -> pd.DataFrame:
+        return significance(
+            events, session.decoded_rates, session.track, dt=session.time_bin,
+            score=judgement.score, shuffles=judgement.shuffles, n_shuffles=n_shuffles,
+            variance=session.variance, least_active=judgement.least_active, seed=seed,
+        )  # fmt: skip
+
+    n_first = min(judgement.n_shuffles, round(_FIRST / max(threshold, 1e-3)))
+    first = tested(counts, n_first)
+    is_high = (first["score"] >= judgement.least_score).to_numpy()
+    p = first["p"].to_numpy()
+    is_open = is_high & (p > 1 / (n_first + 1)) & (p < _CLEARLY * threshold)
+    passes = is_high & ~is_open & (p <= threshold)
+    rows = np.flatnonzero(is_open)
+    if len(rows):
+        p_again = tested([counts[row] for row in rows], judgement.n_shuffles)["p"]
+        passes[rows] = p_again.to_numpy() <= threshold
+    return np.asarray(passes)

@@ -1,0 +1,259 @@
+"""Simulated replay that is like the replay of a recording, in that what is found of it is alike.
+
+Events that are found are no fair sample: they are longer and slower than those that are missed, and
+of each only a part is decoded. So known paths are put into the recording, and each event that was
+found in it is given the length and the speed of a path of which something alike was found, as
+distant and as long; it stands for as many paths as there are for one that is found [1]_. Paths like
+these are put into the recording in turn, with a gain at which those that are found have as many
+spikes as its own events.
+
+References
+----------
+.. [1] Horvitz & Thompson (1952), A generalization of sampling without replacement from a finite
+   universe. https://doi.org/10.1080/01621459.1952.10483446
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from analyses.recordings.binned_track import project
+from analyses.recordings.kinds.conclusions import Conclusions
+from analyses.recordings.recovery.injection import Rest, inject, quiet_rest
+from analyses.recordings.recovery.known_paths import known_paths
+from analyses.recordings.session import Session
+from analyses.sequences.track import graph_of_log
+from analyses.tables import KINDS
+
+__all__ = ["N_EACH", "Replay", "inject_similar"]
+
+N_EACH = 15
+"""Number of paths of each kind in a simulated session."""
+
+_N_FIT = 4  # sessions of each round that chooses paths and gain
+_N_PARTS = 5  # of lengths
+_FEW = 5  # events of a kind, which say little about its paths
+_N_ALIKE, _N_SIMILAR = 5, 15  # events that are found alike, and paths whose recall is averaged
+_FIRST_SPREAD, _JITTER = 0.4, 0.05  # standard deviations of the logarithm of speed, and of length
+_SHORTER = 0.8
+_ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
+_BOTH_WAYS = ("ambiguous", "novel_path")
+_NEVER_NOVEL = ("reverse_episode", "forward_episode")
+
+
+class Replay(NamedTuple):
+    """What simulated replay is like.
+
+    Attributes
+    ----------
+    length, speed : ndarray of float64, shape (n_events,)
+        Length (cm) and speed (cm/s) of a path for each event with a sequence.
+    weight : ndarray of float64, shape (n_events,)
+        How many such paths there are for each that is found.
+    gain : float
+        Firing rates relative to running.
+    """
+
+    length: NDArray[np.float64]
+    speed: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    gain: float
+
+
+def inject_similar(
+    session: Session, found: Conclusions, n_sessions: int, rng: np.random.Generator
+) -> tuple[pd.DataFrame, Replay] | None:
+    """Put paths like the recording's replay into its rest; return what is found of them.
+
+    The table is that of `inject`, with the number of the session as `seed`. Returns None if the
+    animal's laps allow too few paths.
+    """
+    kinds = _possible_kinds(session, found, rng)
+    if not kinds:
+        return None
+    rest, seen = quiet_rest(session), _seen(found)
+    n_fit = min(_N_FIT, n_sessions)
+    speed = np.exp(np.median(_pace(seen)) + _FIRST_SPREAD * rng.standard_normal(len(seen)))
+    lasts, gain = seen["lasts"].to_numpy(), _gain(session, found)
+    replay = Replay(lasts * speed, speed, np.ones(len(seen)), gain)
+    table = _injected(session, found, seen, replay, rest, kinds, n_fit, rng)
+    if (table["distance"] > 0).any():  # otherwise nothing tells how much faster replay was
+        speed *= np.exp(np.median(_pace(seen)) - np.median(_pace(table[table["distance"] > 0])))
+        replay = Replay(lasts * speed, speed, np.ones(len(seen)), gain)
+    table = _injected(session, found, seen, replay, rest, kinds, n_fit, rng)
+    replay = _nearer(replay, seen, table, rng)
+    table = _injected(session, found, seen, replay, rest, kinds, n_sessions, rng)
+    return table, replay
+
+
+def _pace(table: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the logarithms of cm in a second of an event."""
+    return np.diff(_logs(table, "lasts", "distance"))
+
+
+def _nearer(
+    replay: Replay, seen: pd.DataFrame, table: pd.DataFrame, rng: np.random.Generator
+) -> Replay:
+    """Choose, for each event, a path of which something alike was found; and the gain."""
+    own = table[table["distance"] > 0]
+    if len(own) < _FEW:
+        return replay
+    looked, look = (_logs(each, "distance", "lasts") for each in (seen, own))
+    spread = np.maximum(looked.std(axis=0), _JITTER)
+    alike = _nearest(looked / spread, look / spread, _N_ALIKE)
+    chosen = alike[np.arange(len(seen)), rng.integers(alike.shape[1], size=len(seen))]
+    path = _logs(own, "true_length", "true_speed")[chosen]
+    similar = _nearest(path, _logs(table, "true_length", "true_speed"), _N_SIMILAR)
+    is_found = (table["true_kind"] == table["kind"]).to_numpy(dtype=float)
+    share = (is_found[similar].sum(axis=1) + is_found.mean()) / (similar.shape[1] + 1)
+    spikes = [np.median(np.diff(_logs(each, "lasts", "n_spikes"))) for each in (seen, own)]
+    length, speed = np.exp(path).T
+    return Replay(length, speed, 1 / share, replay.gain * float(np.exp(spikes[0] - spikes[1])))
+
+
+def _logs(table: pd.DataFrame, *columns: str) -> NDArray[np.float64]:
+    """Return the logarithms of columns, shape (n_rows, n_columns)."""
+    logs: NDArray[np.float64] = np.log(table[list(columns)].to_numpy(dtype=float))
+    return logs
+
+
+def _nearest(
+    points: NDArray[np.float64], among: NDArray[np.float64], number: int
+) -> NDArray[np.intp]:
+    """Return the rows of some nearest of other points to each point, shape (n_points, number)."""
+    k = np.arange(1, min(number, len(among)) + 1)
+    rows: NDArray[np.intp] = cKDTree(among).query(points, k=k)[1]
+    return rows
+
+
+def _seen(found: Conclusions) -> pd.DataFrame:
+    """List kind, distance (cm), duration (s) and spikes of the events with a sequence."""
+    longest = found.sequences.groupby("event")["distance"].max()
+    own = found.events[found.events["kind"].isin(KINDS)].set_index("event")
+    return pd.DataFrame(
+        {
+            "kind": own["kind"],
+            "distance": longest.reindex(own.index),
+            "lasts": own["end_time"] - own["start_time"],
+            "n_spikes": own["n_spikes"],
+        }
+    ).reset_index(drop=True)
+
+
+def _gain(session: Session, found: Conclusions) -> float:
+    """Measure firing rates along decoded paths, relative to running."""
+    replayed = found.events[found.events["is_replay"]]
+    paths = found.paths[found.paths["event"].isin(replayed["event"])]
+    bins = project(session.track, paths[["x", "y"]].to_numpy(dtype=float)).bin
+    expected = session.rates.sum(axis=0)[bins].sum() * session.time_bin
+    return float(replayed["n_spikes"].sum() / expected)
+
+
+def _possible_kinds(
+    session: Session, found: Conclusions, rng: np.random.Generator
+) -> tuple[str, ...]:
+    """Find out which kinds of paths the animal's laps allow."""
+    headed = session.headings is not None
+    shortest = 3 * session.judgement.state_size
+    for kinds in (_ONE_WAY, _NEVER_NOVEL if headed else _BOTH_WAYS):
+        with suppress(ValueError):
+            known_paths(
+                found.experience, n_each=N_EACH, length=shortest, kinds=kinds, headings=headed,
+                seed=int(rng.integers(2**31)),
+            )  # fmt: skip
+            return kinds
+    return ()
+
+
+def _injected(
+    session: Session,
+    found: Conclusions,
+    seen: pd.DataFrame,
+    replay: Replay,
+    rest: Rest,
+    kinds: tuple[str, ...],
+    n_sessions: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Draw the paths of some sessions, and find them."""
+    calibration = found.calibration
+    if calibration is None:
+        raise ValueError("Only events that were tested can be simulated.")
+    drawn = pd.concat(
+        [_draw(session, found, seen, replay, kind, n_sessions, rng) for kind in kinds],
+        ignore_index=True,
+    )
+    of_session = np.tile(np.arange(len(drawn) // len(kinds)) % n_sessions, len(kinds))
+    tables = []
+    for number in range(n_sessions):
+        own = drawn[of_session == number]
+        table = inject(
+            session, found.experience, calibration, own, replay.gain, rest,
+            int(rng.integers(2**31)),
+        )  # fmt: skip
+        path = {"true_length": own["length"].to_numpy(), "true_speed": own["speed"].to_numpy()}
+        tables.append(table.assign(seed=number, **path))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _draw(
+    session: Session,
+    found: Conclusions,
+    seen: pd.DataFrame,
+    replay: Replay,
+    kind: str,
+    n_sessions: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Draw paths of a kind, each of which lasts as long as an event of this kind."""
+    log, number = found.experience, n_sessions * N_EACH
+    joined = graph_of_log(log)
+    own = np.flatnonzero(seen["kind"] == kind)
+    if len(own) < _FEW:
+        own = np.arange(len(seen))
+    share = replay.weight[own] / replay.weight[own].sum()
+    event = rng.choice(own, number, p=share)
+    longest = np.inf if kind == "novel_path" else _lap(found, joined) - session.judgement.state_size
+    jitter = np.exp(_JITTER * rng.standard_normal((2, number)))
+    length = np.minimum(replay.length[event] * jitter[0], longest)
+    speed = replay.speed[event] * jitter[1]
+    drawn = []
+    for part in np.array_split(np.argsort(length, kind="stable"), _N_PARTS):
+        # Paths are half a state longer, on average.
+        wanted = float(np.median(length[part])) - session.judgement.state_size / 2
+        paths = _paths(session, found, kind, len(part), wanted, int(rng.integers(2**31)))
+        way = [nx.path_weight(joined, path, "distance") for path in paths["states"]]
+        drawn.append(paths.assign(length=way, speed=speed[part]))
+    return pd.concat(drawn, ignore_index=True)
+
+
+def _paths(
+    session: Session, found: Conclusions, kind: str, number: int, length: float, seed: int
+) -> pd.DataFrame:
+    """Draw known paths, which are shorter where the laps allow none of this length."""
+    shortest = 3 * session.judgement.state_size
+    while True:
+        try:
+            return known_paths(
+                found.experience, n_each=number, length=max(length, shortest), kinds=[kind],
+                headings=session.headings is not None, seed=seed,
+            )  # fmt: skip
+        except ValueError:
+            if length <= shortest:
+                raise
+            length *= _SHORTER
+
+
+def _lap(found: Conclusions, joined: nx.Graph) -> float:
+    """Measure the median length of a lap, in cm."""
+    steps = found.experience.columns("steps")
+    moves = zip(steps["state"].tolist(), steps["next_state"].tolist(), strict=True)
+    lengths = [joined.edges[move]["distance"] if move in joined.edges else 0.0 for move in moves]
+    return float(pd.Series(lengths).groupby(steps["episode"]).sum().median())

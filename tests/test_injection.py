@@ -1,0 +1,86 @@
+"""Known replay that is put into a recording's own rest."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses.recordings.events.detection import find_events
+from analyses.recordings.experience.recorded_experience import experience_of
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.recovery.injection import inject, quiet_rest
+from analyses.recordings.recovery.known_paths import known_paths
+from analyses.recordings.session import prepare
+from analyses.recordings.settings import Criteria, Settings
+from analyses.recordings.significance.calibration import Calibration
+
+JUDGEMENT = Judgement(n_shuffles=39, other_sizes=())
+CALIBRATION = Calibration(0.05, 0.05, 0.05, 100)
+
+
+@pytest.fixture(scope="module")
+def session():
+    return prepare(replace(simulated_recording(16), events=None), judgement=JUDGEMENT)
+
+
+@pytest.fixture(scope="module")
+def paths(session):
+    _, log = experience_of(session.recording, 15.0)
+    return known_paths(log, n_each=5, length=120.0, seed=3).assign(speed=400.0)
+
+
+def found(session, paths, gain=2.9):
+    _, log = experience_of(session.recording, 15.0)
+    return inject(session, log, CALIBRATION, paths, gain, quiet_rest(session), 0)
+
+
+def test_rest_is_quiet_and_still(session):
+    """No piece meets a burst, and the animal is slow in the middle of each."""
+    begin = quiet_rest(session).begin
+    assert len(begin) > 20
+    for start, end in session.events[["start_time", "end_time"]].to_numpy():
+        assert not ((begin < end) & (begin + 0.25 > start)).any()
+    time, position = session.recording.time, session.recording.position
+    moved = np.abs(np.diff(position, axis=0)).sum(axis=1) / np.diff(time)
+    at = np.searchsorted(time, begin + 0.125).clip(max=len(moved) - 1)
+    assert np.median(moved[at]) == 0
+
+
+@pytest.mark.parametrize(("share", "lowest", "highest"), [(0.0, 0.0, 0.02), (0.3, 0.2, 0.26)])
+def test_bursts_are_counted(session, share, lowest, highest):
+    """Spikes that follow others after 4 ms are bursts (.3 of 1.3); by chance none is."""
+    rng = np.random.default_rng(0)
+    spikes = []
+    for _ in range(40):
+        own = np.cumsum(rng.exponential(0.1, 3000))
+        spikes.append(np.sort(np.append(own, own[rng.random(3000) < share] + 0.004)))
+    changed = session._replace(recording=replace(session.recording, spikes=tuple(spikes)))
+    assert lowest <= quiet_rest(changed).bursting <= highest
+
+
+def test_clear_replay_is_found_and_without_spikes_none_is(session, paths):
+    clear = found(session, paths)
+    assert (clear["kind"] == clear["true_kind"]).mean() > 0.85
+    assert (clear["lasts"] - clear["true_lasts"]).median() == pytest.approx(0.03, abs=0.03)
+    silent = found(session, paths, gain=0.01)
+    assert (silent["kind"] == "missed").all()
+    assert silent["lasts"].isna().all()
+
+
+def test_what_is_not_detected_is_missed(session, paths):
+    """Events of .3 s are no candidates if those may last .2 s at most, unless they were given."""
+    short = session._replace(settings=Settings(criteria=Criteria(longest=0.2)))
+    assert (found(short, paths)["kind"] == "missed").all()
+    events = pd.DataFrame({"start_time": [1.0], "end_time": [1.3]})
+    given = short._replace(recording=replace(short.recording, events=events))
+    assert (found(given, paths)["kind"] != "missed").mean() > 0.85
+
+
+def test_the_scale_of_a_signal_may_be_that_of_another():
+    values = np.zeros(1000)
+    values[500:650] = 1.0
+    time = np.arange(1000) / 1000
+    assert len(find_events(time, values, scale=(0.0, 0.3))) == 1
+    assert not len(find_events(time, values, scale=(0.0, 0.4)))
