@@ -34,8 +34,18 @@ def recording():
 
 
 @pytest.fixture(scope="module")
-def shares(recording):
-    return shares_of(recording, n_sessions=2)
+def found(recording):
+    return find_replay(recording, judgement=JUDGEMENT)
+
+
+@pytest.fixture(scope="module")
+def own(recording):
+    return prepare(recording, judgement=JUDGEMENT)
+
+
+@pytest.fixture(scope="module")
+def shares(found, own):
+    return recorded_shares(own, found, n_sessions=2)
 
 
 def test_where_all_is_found_shares_stay(shares):
@@ -54,20 +64,21 @@ def test_the_sentence_tells_what_replay_was_like(shares):
         r"median ([\d.]+) cm\), speeds \(([\d.]+) m/s\) and gain \(([\d.]+)", shares.note
     )
     length, speed, gain = map(float, said.groups())
-    assert 100 < length < 200
+    assert 100 < length < 250
     assert speed == pytest.approx(4, abs=0.8)
     assert gain == pytest.approx(2.9, abs=0.4)
     assert "at known times" in shares.note
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_shares(recording, shares):
-    again = shares_of(recording, n_sessions=2)
+def test_the_same_seed_gives_the_same_shares(found, own, shares):
+    again = recorded_shares(own, found, n_sessions=2)
     pd.testing.assert_frame_equal(again.table, shares.table, check_exact=True)
-    other = shares_of(recording, n_sessions=2, seed=1)
+    other = recorded_shares(own, found, n_sessions=2, seed=1)
     assert not other.table.equals(shares.table)
 
 
+@pytest.mark.slow
 def test_what_was_run_both_ways_is_ambiguous():
     """If everything was run in both directions, paths are ambiguous or novel."""
     graph = make_wtrack()
@@ -102,11 +113,9 @@ def _steps(laps):
     }
 
 
-def test_a_low_gain_is_refused_in_a_sentence(recording):
+def test_a_low_gain_is_refused_in_a_sentence(found, own):
     """Where cells hardly fire in events, too little would be found."""
-    found = find_replay(recording, judgement=JUDGEMENT)
     quiet = found.events.assign(n_spikes=found.events["n_spikes"] // 20)
-    own = prepare(recording, judgement=JUDGEMENT)
     refused = recorded_shares(own, found._replace(events=quiet), n_sessions=1)
     assert refused.note.startswith("Shares are not corrected. Recall is too low")
     assert refused.table["corrected"].isna().all()
@@ -123,9 +132,8 @@ def test_a_low_gain_is_refused_in_a_sentence(recording):
          "No replay event has a sequence"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_corrected_says_why(change, reason, recording):
-    own = prepare(recording, judgement=JUDGEMENT)
-    found, own = change(find_replay(recording, judgement=JUDGEMENT), own)
+def test_what_cannot_be_corrected_says_why(change, reason, found, own):
+    found, own = change(found, own)
     n_sessions = 0 if reason.startswith("No session") else 2
     refused = recorded_shares(own, found, n_sessions=n_sessions)
     assert refused.note.startswith("Shares are not corrected. ")
@@ -134,10 +142,9 @@ def test_what_cannot_be_corrected_says_why(change, reason, recording):
     assert refused.table[["corrected", "recall"]].isna().all(axis=None)
 
 
-def test_numbers_are_checked(recording):
-    found = find_replay(recording, judgement=JUDGEMENT)
+def test_numbers_are_checked(found, own):
     with pytest.raises(ValueError, match="n_sessions must be a whole number"):
-        recorded_shares(prepare(recording), found, n_sessions=-1)
+        recorded_shares(own, found, n_sessions=-1)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from replay.log.event_log import EventLog
 __all__ = ["known_paths"]
 
 _N_DRAWN, _N_TRIES = 200, 20
+_FOR_EACH, _LEAST_DRAWN = 8, 40  # paths drawn for each that is wanted, and at least; even numbers
 
 
 @typed
@@ -99,11 +100,16 @@ def known_paths(
     ends = np.flatnonzero(np.append(np.diff(steps["episode"]) != 0, True)) + 1
     last = int(steps["step"][-1])
     found: dict[str, list[tuple[list[int], int]]] = {kind: [] for kind in wanted}
+    n_drawn = min(_N_DRAWN, max(_FOR_EACH * number, _LEAST_DRAWN))
     for _ in range(_N_TRIES):
-        first = rng.integers(len(steps["state"]), size=_N_DRAWN)
-        stretches = [_stretch(steps, row, ends, joined, least) for row in first.tolist()]
-        starts = rng.choice(np.array(sorted(ran)), _N_DRAWN)
-        walks = [_walk(ran, start, least, rng) for start in starts.tolist()]
+        stretches: list[list[int]] = []
+        walks: list[list[int]] = []
+        if set(wanted) - {NOVEL}:
+            first = rng.integers(len(steps["state"]), size=n_drawn).tolist()
+            stretches = [_stretch(steps, row, ends, joined, least) for row in first]
+        if NOVEL in wanted:
+            starts = rng.choice(np.array(sorted(ran)), n_drawn).tolist()
+            walks = [_walk(ran, start, least, rng) for start in starts]
         turned = [path[::-1] for path in stretches]
         each_way = [1] * len(stretches), [-1] * len(turned), [1, -1] * (len(walks) // 2)
         way = [sign * headings for signs in each_way for sign in signs]
@@ -118,7 +124,7 @@ def known_paths(
         if len(paths) < number:
             raise ValueError(
                 f"Only {len(paths)} paths of kind {kind} and {least:g} cm were found among "
-                f"{_N_TRIES * _N_DRAWN:,} random ones, but {number} are needed. There are none if "
+                f"{_N_TRIES * n_drawn:,} random ones, but {number} are needed. There are none if "
                 "every corridor was run in both directions; otherwise ask for shorter paths "
                 "(length)."
             )
