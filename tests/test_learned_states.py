@@ -26,7 +26,7 @@ def test_kinds_are_those_of_the_longest_sequence_of_each_event():
     run = act_in_maze(
         random_maze(6, seed=1), "prioritized_sweeping", "k_means", n_steps=900, seed=1
     )
-    kinds = learned_states._event_kinds(run.log)
+    kinds = learned_states.event_kinds(run.log)
     chains = classify(run.log)
     assert set(kinds.index.get_level_values("event")) == set(chains["event"])
     for (_, event), kind in kinds.items():

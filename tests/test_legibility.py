@@ -219,6 +219,10 @@ FIGURES = {
     "headings_figure": lambda: (
         table(n_cells=[12, 25, 50, 100], other_rate=[0.1, 1.0], outcome=["right", "ambiguous"]),
     ),
+    "hidden_states_figure": lambda: (
+        table(world=[*LONG_NAMES], encoder=[*LONG_NAMES][:3], learner=[*PAPER_LEARNERS][:3]),
+        table(world=[*LONG_NAMES], n_before=[2500, 5000, 10_000]),
+    ),
     "learned_graph_figure": graphs,
     "learned_states_figure": lambda: (
         table(task=["maze", "cart_pole"], encoder=[*LONG_NAMES], learner=[*PAPER_LEARNERS][:3]),

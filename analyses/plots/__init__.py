@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from analyses.plots.gallery import plot_experience as plot_experience
     from analyses.plots.gallery import plot_next_replay as plot_next_replay
     from analyses.plots.headings import headings_figure as headings_figure
+    from analyses.plots.hidden_states import hidden_states_figure as hidden_states_figure
     from analyses.plots.learned_graph import learned_graph_figure as learned_graph_figure
     from analyses.plots.learned_graph import plot_learned_graph as plot_learned_graph
     from analyses.plots.learned_states import learned_states_figure as learned_states_figure

@@ -29,6 +29,7 @@ STUDIES = {
     "recovery": "analyses.studies.recovery",
     "headings": "analyses.studies.headings",
     "learned_states": "analyses.studies.learned_states",
+    "hidden_states": "analyses.studies.hidden_states",
     "recording": "analyses.studies.recorded_replay.one_animal",
     "recordings": "analyses.studies.recorded_replay.several_animals",
     "explanation": "analyses.studies.explanation.explain",

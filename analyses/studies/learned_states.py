@@ -36,7 +36,7 @@ from replay.worlds.place_code import place_code
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ENCODERS", "LEARNERS", "STUDY", "act_in_maze"]
+__all__ = ["ENCODERS", "LEARNERS", "STUDY", "act_in_maze", "event_kinds"]
 
 LEARNERS = ("prioritized_sweeping", "episodic_control", "q_learning")
 
@@ -98,7 +98,7 @@ def _in_maze(seed: int) -> dict[str, pd.DataFrame]:
             row = what | {"value": (rate - blind) / (optimal - blind)}
             if learner != "q_learning":
                 in_places = run.log if run.codes is None else run.in_places()
-                in_codes, there = _event_kinds(run.log), _event_kinds(in_places)
+                in_codes, there = event_kinds(run.log), event_kinds(in_places)
                 both = pd.concat([in_codes, there], axis=1, keys=["codes", "places"])
                 both = both.astype(object).fillna("no_sequence")
                 row["agreement"] = (both["codes"] == both["places"]).mean()
@@ -114,7 +114,7 @@ def _in_maze(seed: int) -> dict[str, pd.DataFrame]:
     return {"runs": pd.DataFrame(rows), "kinds": pd.DataFrame(kinds)}
 
 
-def _event_kinds(log: EventLog) -> pd.Series:
+def event_kinds(log: EventLog) -> pd.Series:
     """Return the kind of the longest sequence of each event that has any."""
     chains = classify(log)
     longest = chains.sort_values("length", ascending=False, kind="stable")

@@ -197,6 +197,7 @@ def _learn(
         total = _merge(tree, surprise, most, _SPREAD * (start > 1), rng)
         if total < best:
             best, found = total, tree
+            most = int(np.count_nonzero(tree.is_state)) - 1  # more would not be better
     number = np.cumsum(found.is_state) - 2  # the root, which is no observation, becomes -1
     following = {}
     for state in np.flatnonzero(found.is_state):

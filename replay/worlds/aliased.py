@@ -78,7 +78,7 @@ def cued_t_maze(length: int) -> MDP:
     -------
     MDP
         Labels say how each state looks: 0 and 1 the cues, 2 the corridor, 3 the junction, 4 food,
-        5 none. The two cues have a row of states each.
+        5 none. The two cues have a row of states each, and share food and none.
 
     Raises
     ------
@@ -93,29 +93,24 @@ def cued_t_maze(length: int) -> MDP:
     Examples
     --------
     >>> cued_t_maze(2).labels
-    (0, 2, 2, 3, 1, 2, 2, 3, 4, 5, 5, 4)
+    (0, 2, 2, 3, 1, 2, 2, 3, 4, 5)
     """
     n = check_whole("length", length, at_least=1, at_most=100_000) + 2  # states of a row
-    rows, arms = np.arange(2 * n), 2 * n + np.arange(4)
-    transition = np.repeat(np.append(rows, arms)[:, None], 3, axis=1)
-    junctions = [n - 1, 2 * n - 1]
+    food, none = 2 * n, 2 * n + 1
+    transition = np.repeat(np.arange(2 * n + 2)[:, None], 3, axis=1)
     transition[: 2 * n, 0] += 1
-    transition[junctions, 0] = junctions
-    transition[junctions, 1:] = arms.reshape(2, 2)
+    transition[n - 1] = (n - 1, food, none)
+    transition[2 * n - 1] = (2 * n - 1, none, food)
     along = 10.0 * np.arange(n)
-    position = np.concatenate(
-        [
-            np.column_stack([along, np.full(n, 40.0 * (1 - cue))]) for cue in (0, 1)
-        ] + [[(10.0 * (n - 1), 40.0 * (1 - cue) + side) for cue in (0, 1) for side in (10, -10)]]
-    )  # fmt: skip
+    ends = [(10.0 * n, 20.0), (10.0 * n + 10, 20.0)]
     return MDP.from_tables(
         transition,
-        np.append(np.zeros(2 * n), [1, 0, 0, 1]),
-        start=np.isin(np.arange(2 * n + 4), (0, n)) / 2,
-        terminal=arms,
+        [0] * (2 * n) + [1, 0],
+        start=np.isin(np.arange(2 * n + 2), (0, n)) / 2,
+        terminal=[food, none],
         action_names=("ahead", "left", "right"),
-        position=position,
-        labels=[*(look for cue in (0, 1) for look in (cue, *[2] * (n - 2), 3)), 4, 5, 5, 4],
+        position=[*zip(along, [40.0] * n, strict=True), *zip(along, [0.0] * n, strict=True), *ends],
+        labels=[0, *[2] * (n - 2), 3, 1, *[2] * (n - 2), 3, 4, 5],
         name=f"T-maze with a cue, corridor of {length}",
     )
 

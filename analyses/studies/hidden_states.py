@@ -1,0 +1,265 @@
+"""Replay of states that are hidden behind observations that look alike.
+
+Brea (2018) [1]_ asks how prioritized sweeping goes on where the state is not fully observed, with a
+memory of sequences that lead to reward together with a mechanism that attaches converging
+sequences, and names averages over episodes (Gershman & Daw 2017) [2]_ as what to beat. Here the
+encoder `StateMerging` joins converging histories. In T-mazes a cue decides the rewarded arm after
+a corridor whose places look alike [3]_; in two rooms only walls, or one of three colours, are
+seen [4]_. What sweeping earns on the states found is compared with averages over episodes, on the
+same states, and on windows of the last four observations; and kinds of replay in codes with kinds
+in the true states.
+
+References
+----------
+.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
+   https://doi.org/10.48550/arXiv.1711.06677
+.. [2] Gershman & Daw (2017), Reinforcement learning and episodic memory in humans and animals: an
+   integrative framework. https://doi.org/10.1146/annurev-psych-122414-033625
+.. [3] Bakker (2002), Reinforcement learning with long short-term memory.
+   https://papers.nips.cc/paper/1953-reinforcement-learning-with-long-short-term-memory
+.. [4] George et al. (2021), Clone-structured graph representations enable flexible learning and
+   vicarious evaluation of cognitive maps. https://doi.org/10.1038/s41467-021-22559-5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.intervals import mean_interval
+from analyses.jobs.columns import Column, Table
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.studies.learned_states import event_kinds
+from replay.encoders import Encoder, KMeans, LastObservations, StateMerging
+from replay.simulation import Run, simulate
+from replay.worlds.aliased import aliased, cued_t_maze, looks_of_walls
+from replay.worlds.mazes import from_ascii
+from replay.worlds.mdp import MDP, uniform_policy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["ENCODERS", "LEARNERS", "STUDY", "WORLDS"]
+
+LEARNERS = ("prioritized_sweeping", "episodic_control", "retrieved_episodes")
+"""`retrieved_episodes` averages over episodes."""
+
+ENCODERS = ("true_states", "state_merging", "last_four")
+"""`true_states` is no encoder; `last_four` is a window of four observations."""
+
+WORLDS = ("t_maze_2", "t_maze_5", "t_maze_10", "t_maze_20", "walls", "colours")
+"""T-mazes by the length of their corridor, and two open rooms by what is seen in them."""
+
+_SIDE, _COLOURS = {"walls": 6, "colours": 5}, 3
+_WALKS = (2500, 5000, 10_000)  # observations
+_N_STEPS, _N_SEEN = 10_000, 30
+_DISCOUNT, _EPSILON = 0.99, 0.1
+_LAST = 0.25  # of the run counts
+
+
+def _world(name: str, rng: np.random.Generator) -> tuple[MDP, NDArray[np.float64]]:
+    """Make a world, and what is seen in each of its states."""
+    if name.startswith("t_maze"):
+        maze = cued_t_maze(int(name.split("_")[-1]))
+        return maze, np.array(maze.labels, dtype=np.float64)
+    side = _SIDE[name]
+    rows = ["." * side] * side
+    rows[0] = "S" + rows[0][1:]
+    rows[side // 2] = rows[0][1 : side // 2 + 1] + "G" + rows[0][side // 2 + 1 :]
+    room = from_ascii("\n".join(rows), name=f"room, {name} seen")
+    if name == "walls":
+        return room, looks_of_walls(room).astype(np.float64)
+    colours = rng.integers(_COLOURS, size=room.n_states)
+    return room, np.where(room.terminal, -1.0, colours)
+
+
+def _act(
+    maze: MDP, looks: NDArray[np.float64], learner: str, encoder: str, n_steps: int, seed: int
+) -> Run:
+    """Let a learner act in a world that it sees through an encoder, if not itself."""
+    if encoder == "true_states":
+        return simulate(maze, learner, n_steps=n_steps, seed=seed)
+    of: dict[str, Encoder] = {
+        "state_merging": StateMerging(),
+        "last_four": LastObservations(4, KMeans(_N_SEEN, 1, np.inf)),
+    }
+    return simulate(aliased(maze, looks), learner, encoder=of[encoder], n_steps=n_steps, seed=seed)
+
+
+def _is_recovered(codes: pd.DataFrame) -> bool:
+    """Return whether codes are the true states up to their names, after the last refit."""
+    last = codes[codes["n_refits"] == codes["n_refits"].max()]
+    pairs = last[["code", "state"]].drop_duplicates()
+    return bool(pairs["code"].is_unique and pairs["state"].is_unique)
+
+
+def _in_world(name: str, seed: int) -> dict[str, pd.DataFrame]:
+    """Run all learners with all encoders in one world."""
+    maze, looks = _world(name, np.random.default_rng(seed))
+    optimal = maze.reward_rate(maze.solve(_DISCOUNT).policy, _EPSILON)
+    blind = maze.reward_rate(uniform_policy(maze))
+    runs, kinds, walks = [], [], []
+    for encoder in ENCODERS:
+        for learner in LEARNERS:
+            run = _act(maze, looks, learner, encoder, _N_STEPS, seed)
+            what = {"world": name, "encoder": encoder, "learner": learner}
+            last = run.log.steps.iloc[-round(_LAST * _N_STEPS) :]
+            rate = last["reward"].mean()
+            row = what | {"value": (rate - blind) / (optimal - blind)}
+            if name.startswith("t_maze"):
+                row["rewarded"] = last.loc[last["terminated"], "reward"].mean()
+            row["recovered"] = 1.0 if run.codes is None else float(_is_recovered(run.codes))
+            in_places = run.log if run.codes is None else run.in_places()
+            both = pd.concat(
+                [event_kinds(run.log), event_kinds(in_places)], axis=1, keys=["codes", "places"]
+            )
+            both = both.astype(object).fillna("no_sequence")
+            row["agreement"] = (both["codes"] == both["places"]).mean()
+            row["n_events"] = run.log.backups["event"].nunique()
+            runs.append(row)
+            for where in both:
+                shares = both[where].value_counts(normalize=True)
+                kinds += [
+                    what | {"states": where, "kind": kind, "share": share}
+                    for kind, share in shares.items()
+                ]
+    for n_before in _WALKS:
+        encoder_of_walk = StateMerging(n_before=n_before, refit_factor=np.inf)
+        run = simulate(
+            aliased(maze, looks), "q_learning", encoder=encoder_of_walk, n_steps=2000, seed=seed
+        )
+        is_recovered = run.codes is not None and _is_recovered(run.codes)
+        walks.append({"world": name, "n_before": n_before, "value": float(is_recovered)})
+    return {name: pd.DataFrame(rows) for name, rows in
+            (("runs", runs), ("kinds", kinds), ("walks", walks))}  # fmt: skip
+
+
+def _plan(size: float, seed: int) -> SizedPlan:
+    # Each world is needed: what is not there cannot be compared.
+    return SizedPlan(dict.fromkeys(WORLDS, max(round(12 * size), 2)), seed)
+
+
+def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    child = np.random.SeedSequence(plan.seed, spawn_key=(WORLDS.index(piece.group), piece.number))
+    return _in_world(piece.group, int(child.generate_state(1)[0]))
+
+
+def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
+    runs = results.read_pieces("runs")
+    by = ["world", "encoder", "learner"]
+    runs["piece"] = runs.groupby(by).cumcount()
+    table = mean_interval(runs, "value", by)
+    means = runs.groupby(by, sort=False)[["rewarded", "recovered", "agreement", "n_events"]]
+    ours = runs[(runs["encoder"] == "state_merging") & (runs["learner"] == LEARNERS[0])]
+    others = runs.drop(ours.index).merge(
+        ours[["world", "piece", "value"]], on=["world", "piece"], suffixes=("", "_of_sweeping")
+    )
+    ahead = others.assign(value=others["value_of_sweeping"] - others["value"])
+    kinds = results.read_pieces("kinds")
+    shares = kinds.groupby(["world", "encoder", "learner", "states", "kind"])["share"].sum()
+    return {
+        "hidden_states.csv": table.merge(means.mean().reset_index(), on=by),
+        "sweeping_ahead.csv": mean_interval(ahead, "value", by),
+        "recovered_states.csv": mean_interval(
+            results.read_pieces("walks"), "value", ["world", "n_before"]
+        ),
+        "kinds_of_hidden_states.csv": (shares / plan.pieces[WORLDS[0]]).reset_index(),
+    }
+
+
+def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    table = tables["hidden_states.csv"]
+    columns = ["world", "encoder", "learner", "mean", "ci_low", "ci_high", "recovered", "agreement"]
+    return [Shown(table=table[columns])]
+
+
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.hidden_states import hidden_states_figure
+
+    yield (
+        "hidden_states",
+        hidden_states_figure(
+            results.read("hidden_states.csv"), results.read("recovered_states.csv")
+        ),
+    )
+
+
+_WORLD = Column(
+    "`t_maze_` and the length of the corridor; `walls` or `colours`: an open room by what is seen"
+)
+_ENCODER = Column(
+    "`true_states`: known; `state_merging`: found; `last_four`: windows of four observations"
+)
+
+STUDY = Study(
+    "hidden_states",
+    "How does sweeping go on where states are hidden?",
+    plan=_plan,
+    make=_make,
+    summarise=_summarise,
+    figures={"hidden_states": _draw},
+    columns={
+        "hidden_states.csv": Table.of(
+            "learner with an encoder in a world",
+            "world encoder learner mean sem ci_low ci_high n rewarded recovered agreement n_events",
+            {
+                "world": _WORLD,
+                "encoder": _ENCODER,
+                "mean": Column(
+                    "the mean over runs of the reward rate in the last quarter, from 0 (random) to "
+                    "1 (optimal)"
+                ),
+                "n": Column("number of runs"),
+                "rewarded": Column(
+                    "the share of the last quarter's episodes that end with food", "", "for rooms"
+                ),
+                "recovered": Column("share of runs whose codes are the true states but for names"),
+                "agreement": Column(
+                    "the share of events whose longest sequence is of one kind in codes and places",
+                    "", "without sequences",
+                ),
+                "n_events": Column("mean number of replay events"),
+            },
+        ),
+        "sweeping_ahead.csv": Table.of(
+            "other learner or encoder in a world",
+            "world encoder learner mean sem ci_low ci_high n",
+            {
+                "world": _WORLD,
+                "encoder": _ENCODER,
+                "mean": Column(
+                    "how much more prioritized sweeping earns on the states found, as above"
+                ),
+                "n": Column("number of pairs of runs"),
+            },
+        ),
+        "recovered_states.csv": Table.of(
+            "length of the random walk in a world",
+            "world n_before mean sem ci_low ci_high n",
+            {
+                "world": _WORLD,
+                "n_before": Column("number of observations before the run"),
+                "mean": Column("share of runs whose codes are the true states but for names"),
+                "n": Column("number of runs"),
+            },
+        ),
+        "kinds_of_hidden_states.csv": Table.of(
+            "kind of replay in codes, or in the places that they stand for",
+            "world encoder learner states kind share",
+            {
+                "world": _WORLD,
+                "encoder": _ENCODER,
+                "states": Column("`codes` or `places`"),
+                "kind": Column("that of an event's longest sequence; `no_sequence` if only the "
+                               "other states have one"),
+                "share": Column("of events with a sequence in codes or places, over runs"),
+            },
+        ),
+    },
+    show=_show,
+)  # fmt: skip

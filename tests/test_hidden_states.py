@@ -1,0 +1,90 @@
+"""The study of hidden states: its worlds, its tables, and what the guide says of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses.studies import hidden_states
+from analyses.studies.hidden_states import ENCODERS, LEARNERS, STUDY, WORLDS
+from replay.data import reference_table
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_states_look_alike_and_are_more_than_looks(name):
+    maze, looks = hidden_states._world(name, np.random.default_rng(1))
+    assert len(looks) == maze.n_states
+    assert len(set(looks)) <= 10 < maze.n_states or name == "t_maze_2"
+    assert np.count_nonzero(maze.start_probability) == (2 if name.startswith("t_maze") else 1)
+    goal = looks[maze.terminal]
+    assert not np.isin(goal, looks[~maze.terminal]).any()
+
+
+def test_codes_are_states_but_for_names():
+    codes = pd.DataFrame({"n_refits": [0, 1, 1, 1], "code": [5, 5, 6, 5], "state": [1, 2, 3, 2]})
+    assert hidden_states._is_recovered(codes)
+    assert not hidden_states._is_recovered(codes.assign(state=[1, 2, 3, 4]))
+    assert not hidden_states._is_recovered(codes.assign(state=[1, 2, 2, 2]))
+
+
+@pytest.mark.slow
+def test_pieces_become_tables_and_a_figure(monkeypatch, tmp_path):
+    """What is known is recovered; sweeping is as far ahead as the means of both say."""
+    pytest.importorskip("gymnasium")
+    from analyses.jobs.results import Results
+    from analyses.jobs.run import run
+    from analyses.plots import hidden_states_figure
+
+    monkeypatch.setattr(hidden_states, "WORLDS", ("t_maze_2", "colours"))
+    monkeypatch.setattr(hidden_states, "_N_STEPS", 3000)
+    tables = run(STUDY, STUDY.usual_plan(0.01, seed=3), tmp_path, jobs=1)
+    table = tables["hidden_states.csv"].set_index(["world", "encoder", "learner"])
+    assert len(table) == 2 * len(ENCODERS) * len(LEARNERS)
+    known = table.xs("true_states", level="encoder")
+    assert known["recovered"].eq(1).all()
+    assert known["agreement"].dropna().eq(1).all()
+    ours = table.loc[("t_maze_2", "state_merging", "prioritized_sweeping"), "mean"]
+    ahead = tables["sweeping_ahead.csv"].set_index(["world", "encoder", "learner"])["mean"]
+    for key, value in ahead.loc[["t_maze_2"]].items():
+        assert value == pytest.approx(ours - table.loc[key, "mean"])
+    results = Results(tmp_path)
+    figure = hidden_states_figure(
+        results.read("hidden_states.csv"), results.read("recovered_states.csv")
+    )
+    assert len(figure.axes) == 4
+
+
+def test_the_guide_tells_what_the_shipped_tables_say():
+    guide = " ".join((ROOT / "replay" / "README.md").read_text("utf-8").split())
+    table = reference_table("hidden_states/hidden_states")
+    means = table.set_index(["encoder", "learner", "world"]).sort_index()
+    sweeping, averages = "prioritized_sweeping", "retrieved_episodes"
+    mazes = [name for name in WORLDS if name.startswith("t_maze")]
+    ours = means.loc[("state_merging", sweeping)]
+    for encoder, words in (
+        ("state_merging", "food is found in {} to {} of"), ("true_states", "true states {} to {}"),
+        ("last_four", "last four observations {} to {}"),
+    ):  # fmt: skip
+        rewarded = means.loc[(encoder, sweeping)].loc[mazes, "rewarded"]
+        assert words.format(f"{rewarded.min():.2f}", f"{rewarded.max():.2f}") in guide
+    known = means.loc[("true_states", sweeping)]
+    assert (ours["rewarded"] - known["rewarded"]).loc[mazes].min() > -0.02
+    assert f"{ours['mean'].min():.2f} to {ours['mean'].max():.2f} of what is optimal" in guide
+    ahead = reference_table("hidden_states/sweeping_ahead")
+    ahead = ahead.set_index(["encoder", "learner", "world"]).sort_index()
+    for encoder in ("last_four", "state_merging"):
+        for world, words in (
+            ("t_maze_10", "in the T-maze"), ("walls", "by walls"), ("colours", "by colours"),
+        ):  # fmt: skip
+            row = ahead.loc[(encoder, averages, world)]
+            told = f"{row['mean']:.2f} ({row['ci_low']:.2f} to {row['ci_high']:.2f}) {words}"
+            assert told in guide, told
+    assert (ahead.loc[("last_four", averages)]["ci_low"] > 0).all()
+    found = reference_table("hidden_states/recovered_states").set_index(["n_before", "world"])
+    assert (found.loc[10_000, "mean"] == 1).all()
+    fewest = found.loc[2500, "mean"]
+    assert f"{fewest.min():.2f} to {fewest.max():.2f} of the runs after 2,500" in guide
+    assert (ours["agreement"] == 1).all()
