@@ -61,7 +61,7 @@ def hidden_states_figure(
     ...                       "ci_low": [0.9, 0.1], "ci_high": [1.1, 0.3]})
     >>> recovered = pd.DataFrame({"world": "walls", "n_before": [2500, 5000], "mean": [0.5, 1.0]})
     >>> len(hidden_states_figure(table, recovered).axes)
-    2
+    3
     """
     columns = ["world", "encoder", "learner", "mean", "ci_low", "ci_high"]
     table = check_table(hidden_states, columns, "hidden_states", empty=False)
