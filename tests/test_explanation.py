@@ -62,6 +62,14 @@ def reverse_rat():
     return rat(pd.DataFrame({"step": ENDS, "states": [lap[::-1] for lap in LAPS]}))
 
 
+def test_another_phase_is_another_animal():
+    """Its accounts replay in other pauses, so that what was simulated is not taken for it."""
+    paths = pd.DataFrame({"step": [4, 9], "states": [[3, 2, 1, 0], [5, 4, 1, 0]]})
+    phases = ("episode_end", "rest", "start")
+    assert len({rat(paths.assign(phase=phase)).digest() for phase in phases}) == 3
+    assert rat(paths).digest() == rat(paths).digest() != rat(paths[:1]).digest()
+
+
 def test_what_is_measured_of_a_sequence():
     paths = pd.DataFrame({"step": [5, 5], "states": [[5, 4, 1, 2, 3], [0, 1, 0]]})
     animal = rat(pd.concat([paths, pd.DataFrame({"step": [5], "states": [[0, 1, 4]]})]))

@@ -173,12 +173,18 @@ class ReplayingAnimal:
         return Replayed(lap, step, phase, location, states, event)
 
     def digest(self) -> str:
-        """Return the SHA-256 digest of moves, rewards, criteria and sequences."""
-        steps = self.experience.given.steps
-        content = hashlib.sha256(np.ascontiguousarray(steps).tobytes())
-        for part in (self.replayed.lap, self.replayed.states.flat, self.replayed.states.begin):
+        """Return the SHA-256 digest of moves, pauses, world, criteria and sequences."""
+        replayed, mdp = self.replayed, self.log.mdp
+        arrays = [self.experience.given.steps, self.pauses["step"].to_numpy()]
+        arrays += [replayed.lap, replayed.step, replayed.phase, replayed.location, replayed.event]
+        arrays += [replayed.states.flat, replayed.states.begin]
+        if mdp is not None:
+            arrays += [mdp.successor_offset, mdp.successor, mdp.probability, mdp.reward]
+            arrays += [mdp.start_probability, mdp.terminal]
+        phases = self.pauses["phase"].astype(str).tolist()
+        content = hashlib.sha256(repr((tuple(self.detection), phases)).encode())
+        for part in arrays:
             content.update(np.ascontiguousarray(part).tobytes())
-        content.update(repr(tuple(self.detection)).encode())
         return content.hexdigest()
 
 
