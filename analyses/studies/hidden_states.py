@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from analyses.intervals import mean_interval
 from analyses.jobs.columns import Column, Table
@@ -165,11 +166,20 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
     return {
         "hidden_states.csv": table.merge(means.mean().reset_index(), on=by),
         "sweeping_ahead.csv": mean_interval(ahead, "value", by),
-        "recovered_states.csv": mean_interval(
-            results.read_pieces("walks"), "value", ["world", "n_before"]
-        ),
+        "recovered_states.csv": _recovered(results.read_pieces("walks")),
         "kinds_of_hidden_states.csv": (shares / plan.pieces[WORLDS[0]]).reset_index(),
     }
+
+
+def _recovered(walks: pd.DataFrame) -> pd.DataFrame:
+    """Count the runs whose states are recovered, with Wilson intervals of the share."""
+    counts = walks.groupby(["world", "n_before"])["value"].agg(["sum", "size"]).astype(int)
+    found = [stats.binomtest(k, n).proportion_ci(0.95, "wilson") for k, n in counts.to_numpy()]
+    low, high = np.array(found).T
+    table = counts.assign(mean=counts["sum"] / counts["size"], ci_low=low, ci_high=high)
+    return table.rename(columns={"size": "n"}).reset_index()[
+        ["world", "n_before", "mean", "ci_low", "ci_high", "n"]
+    ]
 
 
 def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
@@ -240,7 +250,7 @@ STUDY = Study(
         ),
         "recovered_states.csv": Table.of(
             "length of the random walk in a world",
-            "world n_before mean sem ci_low ci_high n",
+            "world n_before mean ci_low ci_high n",
             {
                 "world": _WORLD,
                 "n_before": Column("number of observations before the run"),
