@@ -20,6 +20,7 @@ from analyses.jobs.results import Results
 from analyses.measures import STATISTICS
 from analyses.plots import save
 from analyses.plots.findings import page_figure, study_figures
+from analyses.plots.style import label
 from analyses.studies.comparison import compare
 from analyses.studies.comparison.identification import fit
 from analyses.studies.comparison.mixtures import mixed
@@ -462,10 +463,6 @@ def test_every_task_has_the_statistics_of_its_findings():
     assert find_task("linear_track").min_length == plan.tasks["linear_track"].min_length
 
 
-SHIPPED = {
-    name: reference_table(f"comparison/{name}")
-    for name in ("evidence", "sums", "robustness", "confusion", "measurements")
-}
 GUIDE = Path(__file__).parents[1] / "data" / "README.md"
 
 
@@ -491,6 +488,12 @@ def test_what_surrounds_replay_has_one_prior(name):
         assert len(set(having)) == 1
 
 
+SHIPPED = {
+    name: reference_table(f"comparison/{name}")
+    for name in ("evidence", "fit", "sums", "robustness", "confusion", "mixtures", "measurements")
+}
+
+
 def test_the_comparison_that_ships_adds_up():
     found, sums = SHIPPED["evidence"], SHIPPED["sums"].set_index("account")
     for part, kept in (("", found[found["diagnostic"]]), ("_of_all", found)):
@@ -501,105 +504,82 @@ def test_the_comparison_that_ships_adds_up():
         assert as_told[name].sub(sums[name]).abs().max() < 1e-6
 
 
-def test_the_guide_tells_what_fits_and_what_survives():
-    guide = " ".join(GUIDE.read_text().split())
-    fits, orders, sums = (
-        reference_table(f"scoring/{name}").set_index("account")
-        for name in ("fit", "robustness", "sums")
+def told_by_the_tables():
+    """Yield the sentences of the guide on the comparison that have numbers of its tables."""
+    known = SHIPPED["sums"].set_index("account")
+    names = [name for name in known.index if "(" not in name]
+    accounts = [name for name in names if not known["is_control"][name]]
+    controls = [name for name in names if known["is_control"][name]]
+    sums = known.loc[names]
+    manifest = json.loads((GUIDE.parent / "comparison" / "manifest.json").read_text())
+    n_findings, n_studies = sums[["n_findings_of_all", "n_studies_of_all"]].iloc[0]
+
+    def told(name):
+        return f"*{label(name)}*"
+
+    def listed(some):
+        some = [told(name) for name in some]
+        return " and ".join([", ".join(some[:-1]), some[-1]] if len(some) > 1 else some) or "none"
+
+    yield (
+        f"{manifest['n_draws']} draws of each of {len(accounts)} accounts and {len(controls)} "
+        f"controls, scored by {n_findings} findings of {n_studies} studies"
     )
-    ranks = orders.pivot_table("rank_of_all", "account", "setting")
+    fits = SHIPPED["fit"].set_index("account").loc[names]
     low, high = fits["expected"].min(), fits["expected"].max()
     best, worst = fits["evidence"].max(), fits["evidence"].min()
-    parts = sums[["presence_of_all", "value_of_all"]].round().astype(int)
-    uniform, episodic = parts.loc["uniform_reactivation"], parts.loc["episodic_control"]
-    is_first = (ranks.loc["sfma"] == 1).sum()
-    told = [
-        f"would be {low:.0f} to {high:.0f} bits (medians)",
-        f"are {best:.0f} to {worst:.0f} bits",
-        f"For SFMA, p is {fits.loc['sfma', 'p']:.2f}".replace("0.", "."),
-        f"under {ranks.shape[1]} settings",
-        f"first under {is_first} of them",
-        f"second, with {episodic['value_of_all']} bits",
-        f"does not have ({episodic['presence_of_all']} bits)",
-        f"fourth ({uniform['value_of_all']} bits, and {uniform['presence_of_all']})",
-        "{} findings of {} studies".format(
-            *sums.iloc[0][["n_findings_of_all", "n_studies_of_all"]]
-        ),
-    ]
-    assert [text for text in told if text not in guide] == []
-    others = fits["p"].drop("sfma")
-    assert others.round(3).eq(0.008).all()
-    assert ranks.loc["sfma", "first half of the draws"] == 4
-    later = ranks.loc[["full_backups", "spectral_generator", "episodic_control"]].min()
-    ahead = (ranks.loc[FIRST_FOUR] < later).all(axis=1)
-    assert set(ahead.index[ahead]) == {"sfma"}
-    assert ranks.loc["spectral_generator", "all of these"] == 3
-    by_value = ranks["its value, if there is such replay"]
-    assert by_value[["episodic_control", "uniform_reactivation"]].tolist() == [2, 4]
-    assert ranks.loc["uniform_reactivation", "usual"] == len(ranks) == 10
-    assert sums["is_control"].sum() == 3
+    yield f"its sum over all findings would be {low:.0f} to {high:.0f} bits (medians)"
+    yield f"are {best:.0f} to {worst:.0f} bits"
+    yield f"p is above .05 for {listed(fits.index[fits['p'] > 0.05])}"
 
-
-FIRST_FOUR = ["memory_access_forgetting", "context_reactivation", "sfma"]
-FIRST_FOUR += ["prioritized_memory_access"]
-NEXT_FIVE = {
-    "adaptive_attractor", "hierarchical_generative", "geodesic_representation",
-    "spectral_generator", "full_backups",
-}  # fmt: skip
-
-
-def of_priors(table):
-    """Leave out controls, and the parameters of accounts' authors."""
-    known = SHIPPED["sums"].set_index("account")
-    names = [name for name in known.index if "(" not in name and not known["is_control"][name]]
-    return table.loc[names]
-
-
-def told_by_the_tables():
-    """Yield sentences of the guide with the numbers of the tables."""
-    found, sums = SHIPPED["evidence"], SHIPPED["sums"].set_index("account")
-    of_all = sums["evidence_of_all"]
-    bits, low, high = sums["ahead_of_all"], sums["ahead_low_of_all"], sums["ahead_high_of_all"]
-    ahead = {name: f"{low[name]:.0f} to {high[name]:.0f})" for name in sums.index}
-    least, most = sums["ci_low_of_all"], sums["ci_high_of_all"]
-    interval = {
-        name: f"{of_all[name]:.0f} bits ({least[name]:.0f} to {most[name]:.0f})"
-        for name in sums.index
-    }
-    each = found.drop_duplicates("finding")
+    totals = SHIPPED["robustness"].pivot_table("evidence_of_all", "account", "setting", sort=False)
+    orders = totals.loc[accounts].rank(ascending=False)
+    first = sums.loc[accounts, "evidence_of_all"].nlargest(4)
+    best_four = [f"{told(name)} ({bits:.0f} bits)" for name, bits in first.items()]
+    yield f"The first four are {', '.join(best_four[:-1])} and {best_four[-1]}"
+    excludes_0 = sums.loc[accounts].query("ahead_low_of_all > 0").index
+    yield (
+        f"{len(excludes_0)} accounts are ahead of the best control, "
+        f"{told(sums.loc[controls, 'evidence_of_all'].idxmax())}, with an interval over studies "
+        "that excludes 0"
+    )
+    yield f"Under all {orders.shape[1]} settings"
+    strict = totals.loc[accounts, "all of these"].nlargest(4)
+    ahead_of_all = totals.loc[controls, "all of these"].max()
+    yield f"with all of these at once the first four are {listed(strict.index)}"
+    n_ahead = int((totals.loc[accounts, "all of these"] > ahead_of_all).sum())
+    yield f"{n_ahead} of {len(accounts)} accounts are ahead of every control"
+    among = [name for name in accounts if orders.loc[name].max() <= 5]
+    yield f"among the first five: {listed(among)}"
+    ahead = (totals.loc[accounts] > totals.loc[controls].max()).all(axis=1)
+    yield f"ahead of every control: {listed(ahead.index[ahead])}"
+    alike = orders.corrwith(orders["usual"], method="kendall").drop("usual")
+    least = f"{alike.min():.2f}, with the setting *{alike.idxmin()}*"
+    yield f"Kendall's tau {least}, to {alike.max():.2f}"
+    lost = sums.loc[accounts, "presence_of_all"].nsmallest(2)
+    values = sums.loc[accounts, "value_of_all"].rank(ascending=False).astype(int)
+    for name, bits in lost.items():
+        yield f"{told(name)} loses {-bits:.0f} bits"
+        yield f"rank {values[name]} by values alone instead of {int(orders.loc[name, 'usual'])}"
+    mixtures = SHIPPED["mixtures"]
+    walks = mixtures[mixtures["other"] == "graph_walks"]
+    pair = mixtures[mixtures["other"] != "graph_walks"].iloc[0]
+    yield (
+        f"gains {walks['gain'].median():.1f} bits in the median ({walks['gain'].min():.1f} to "
+        f"{walks['gain'].max():.1f})"
+    )
+    yield f"p is then above .05 for {listed(walks.loc[walks['p'] > 0.05, 'account'])}"
+    yield (
+        f"The best pair, {told(pair['account'])} with {told(pair['other'])}, has "
+        f"{pair['evidence']:.0f} bits (p = {pair['p']:.3f})"
+    )
     confusion = SHIPPED["confusion"].pivot_table("share", "truth", "found")
-    right = of_priors(pd.Series({name: confusion.loc[name, name] for name in confusion}))
-    halves = of_priors(SHIPPED["robustness"].pivot_table("evidence_of_all", "account", "setting"))
-    change = (halves["first half of the draws"] - halves["second half of the draws"]).abs()
-    best = SHIPPED["measurements"].iloc[0]
-    yield f"128 draws of each of {len(right)} accounts"
-    yield f"{each.shape[0]} findings of {each['study'].nunique()} studies"
-    yield f"{of_all.max():.0f} bits down to {of_priors(of_all).min():.0f}"
-    yield f"(and to {of_all.min():.0f} with the parameters that authors published)"
-    first, *others = FIRST_FOUR
-    yield f"Memory access that forgets is {bits[first]:.0f} bits ahead of the best control, walks"
-    yield f"walks through walls (95 % over studies: {ahead[first]}"
-    told = ("context-driven reactivation", "SFMA", "prioritized memory access")
-    for name, words in zip(others, told, strict=True):
-        yield f"{words} {bits[name]:.0f} bits ({ahead[name]}"
-    next_five = bits[list(NEXT_FIVE)]
-    yield f"follow, {next_five.min():.0f} to {next_five.max():.0f} bits ahead"
-    span = f"{interval[first]} to {interval[others[-1]]}"
-    yield f"The first four, from {span}, cannot be distinguished"
-    yield f"{int(each['diagnostic'].sum())} findings are diagnostic"
-    yield f"changes by more than {change.max():.1f} bits"
-    mistaken = {
-        ("prioritized_sweeping", "full_backups"): "sweeping is mistaken for full backups",
-        ("dyna_q", "successor_dyna"): "Dyna-Q for SR-Dyna",
-        ("geodesic_representation", "memory_access_forgetting"): (
-            "the geodesic representation for memory access that forgets"
-        ),
-    }
-    usual = right.drop([truth for truth, _ in mistaken])
-    yield f"in {100 * usual.min():.0f} to {100 * usual.max():.0f} % of simulated sets of findings"
-    for pair, words in mistaken.items():
-        yield f"{words} ({100 * confusion.loc[pair]:.0f} %)"
-    yield f"({best['information']:.2f} bits)"
+    right = pd.Series({name: confusion.loc[name, name] for name in accounts})
+    yield f"finds it in {100 * right.min():.0f} to {100 * right.max():.0f} % of simulated sets"
+    mistaken = [name for name in accounts if confusion.loc[name].idxmax() != name]
+    yield f"mistaken more often than found: {listed(mistaken)}"
+    new = SHIPPED["measurements"].iloc[0]
+    yield f"`{new['statistic']}` in `{new['task']}` ({new['information']:.2f} bits)"
 
 
 def test_the_guide_tells_the_numbers_of_the_tables():
@@ -607,36 +587,10 @@ def test_the_guide_tells_the_numbers_of_the_tables():
     assert [text for text in told_by_the_tables() if text not in guide] == []
 
 
-def test_what_the_guide_says_holds_in_all_settings():
-    sums = SHIPPED["sums"].set_index("account")
-    assert (sums["evidence_of_all"] < 0).all()
-    controls = sums[sums["is_control"]]["evidence_of_all"]
-    assert controls.idxmax() == "blind_walks"
-    ahead = of_priors(sums).query("ahead_low_of_all > 0").index
-    assert set(ahead) == {*FIRST_FOUR, *NEXT_FIVE}
-    low, high = sums.loc[FIRST_FOUR, "ci_low_of_all"], sums.loc[FIRST_FOUR, "ci_high_of_all"]
-    assert low.max() < sums.loc[FIRST_FOUR, "evidence_of_all"].min()
-    assert high.min() > sums.loc[FIRST_FOUR, "evidence_of_all"].max()
-    assert set(of_priors(sums)["evidence"].nlargest(4).index) == set(FIRST_FOUR)
-    ranks = SHIPPED["robustness"].pivot_table("rank_of_all", "account", "setting")
-    usual = ranks.drop(columns="surprise .2")
-    assert (usual.loc[FIRST_FOUR] <= 4).all(axis=None)
-    assert usual["surprise .01"].idxmin() == "sfma"
-    assert (usual.drop(columns="surprise .01").idxmin() == "memory_access_forgetting").all()
-    published = [f"{name} (as published)" for name in (FIRST_FOUR[0], FIRST_FOUR[3])]
-    assert ranks["surprise .2"].nsmallest(3).index.tolist() == [FIRST_FOUR[0], *published]
-    assert SHIPPED["measurements"].iloc[0][["task", "statistic"]].tolist() == [
-        "barrier_arena", "S6_composed",
-    ]  # fmt: skip
-
-
-def test_what_the_guide_says_of_rewards_and_sessions():
-    found = SHIPPED["evidence"].pivot_table("predicted", "finding", "account")
-    for name in ("prioritized_sweeping", "full_backups"):
-        assert found.loc["ambrose2016.reverse_4x", name] > 0.2
-    for name in ("prioritized_sweeping", "full_backups", "prioritized_memory_access"):
-        assert (found.loc[["foster2006.new_pooled", "shin2019.rate_decline"], name] < -1).all()
-    both = [f"{name} (as published)" for name in ("prioritized_memory_access", "bayes_adaptive")]
-    assert (found.loc["ambrose2016.reverse_0x", [*both, "prioritized_sweeping_reset"]] < -1).all()
-    assert (found.loc["ambrose2016.reverse_4x", both] > 0.2).all()
-    assert (of_priors(found.T)["ambrose2016.reverse_0x"] < -1).sum() == 1
+def test_the_tables_that_ship_have_the_frozen_priors():
+    folder = GUIDE.parent / "comparison"
+    frozen, made = (
+        json.loads((folder / f"{name}.json").read_text()) for name in ("priors", "manifest")
+    )
+    assert made["accounts"] == frozen["accounts"]
+    assert made["seed"] == frozen["seed"]
