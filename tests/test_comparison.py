@@ -546,7 +546,7 @@ def told_by_the_tables():
     yield f"Under all {orders.shape[1]} settings"
     strict = totals.loc[accounts, "all of these"].nlargest(4)
     ahead_of_all = totals.loc[controls, "all of these"].max()
-    yield f"with all of these at once the first four are {listed(strict.index)}"
+    yield f"with all assumptions changed at once the first four are {listed(strict.index)}"
     n_ahead = int((totals.loc[accounts, "all of these"] > ahead_of_all).sum())
     yield f"{n_ahead} of {len(accounts)} accounts are ahead of every control"
     among = [name for name in accounts if orders.loc[name].max() <= 5]

@@ -31,7 +31,7 @@ def recording():
 @pytest.fixture(scope="module")
 def folder(recording, tmp_path_factory):
     out = tmp_path_factory.mktemp("recording") / "out"
-    plan = plan_recording(recording, judgement=JUDGEMENT, n_sessions=3)
+    plan = plan_recording(recording, judgement=JUDGEMENT, n_sessions=1)
     run(STUDY, plan, out, tell=lambda text: None)
     return out
 
@@ -54,7 +54,7 @@ def test_the_tables_are_those_of_python(folder, recording):
 @pytest.mark.slow
 def test_any_number_of_processes_gives_the_same_bytes(folder, recording, tmp_path):
     other = tmp_path / "out"
-    plan = plan_recording(recording, judgement=JUDGEMENT, n_sessions=3)
+    plan = plan_recording(recording, judgement=JUDGEMENT, n_sessions=1)
     run(STUDY, plan, other, jobs=2, tell=lambda text: None)
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     assert {"manifest.json", "report.md", "events.csv", "shares.csv"} <= set(names)
@@ -69,7 +69,7 @@ def test_the_manifest_names_the_data_and_everything_it_depends_on(folder, record
     assert manifest["judgement"]["n_shuffles"] == 19
     assert manifest["settings"]["criteria"]["threshold"] == 3.0
     assert manifest["seed"] == 0
-    assert manifest["n_sessions"] == 3
+    assert manifest["n_sessions"] == 1
     assert len(manifest["sources"]) == 12
 
 
@@ -86,7 +86,7 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "Intervals are 95 % Wilson intervals",
         "| S1 |",
         "## Shares corrected for what this recording misses",
-        "3 simulated sessions, each with 15 paths of each kind",
+        "1 simulated session, each with 15 paths of each kind",
     ):
         assert part in text
     assert text.count("# ") == 10
@@ -129,7 +129,7 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     options = ("--track", arrays / "track.json", "--events", arrays / "events.csv")
     epochs = "run=0:300,early=300:350,late=350:900"
     done = replay(
-        "recording", arrays / "mine.npz", *options, "--shuffles", 19, "--recovery", 2,
+        "recording", arrays / "mine.npz", *options, "--shuffles", 19, "--recovery", 1,
         "--epochs", epochs, "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -151,7 +151,7 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     assert counts["early", "candidates_per_minute"] == events["start_time"].between(300, 350).sum()
     assert (arrays / "out" / "figures" / "epochs.png").exists()
     again = replay(
-        "recording", arrays / "mine.npz", *options, "--shuffles", 20, "--recovery", 2,
+        "recording", arrays / "mine.npz", *options, "--shuffles", 20, "--recovery", 1,
         "--epochs", epochs,
         "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip

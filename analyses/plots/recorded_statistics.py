@@ -22,6 +22,7 @@ _COLUMNS += ["published", "published_low", "published_high", "account", "is_cont
 _COLUMNS += ["predicted_low", "predicted", "predicted_high"]
 _HERE, _PUBLISHED, _ACCOUNT, _CONTROL = "#d55e00", "#56b4e9", "black", "0.6"
 _ROW, _N_COLUMNS, _LINE = 0.09, 5, 20
+_MOST_ROWS = 2  # of panels, so that a figure fits on a page
 _NAMES, _PANEL, _WIDEST = 3.3, 2.5, 3.5  # cm
 
 
@@ -94,7 +95,8 @@ def recorded_statistics_figures(
     Yields
     ------
     question : str
-        The code of its statistics, such as S4 for direction where rewards change.
+        The code of its statistics, such as S4 for direction where rewards change; a question with
+        too many findings for a page goes on as S4_2.
     figure : matplotlib.figure.Figure
         The figure.
 
@@ -108,11 +110,16 @@ def recorded_statistics_figures(
         raise ValueError("table has no rows: no statistic of the recording has predictions.")
     code = rows["statistic"].astype(str).str.split("_").str[0]
     for question, own in rows.groupby(code, sort=False):
-        yield str(question), _figure(own, width_cm)
+        findings = own["finding"].unique()
+        n_columns = fitting_columns(min(_N_COLUMNS, len(findings)), width_cm - _NAMES, _PANEL)
+        for first in range(0, len(findings), _MOST_ROWS * n_columns):
+            shown = own[own["finding"].isin(findings[first : first + _MOST_ROWS * n_columns])]
+            part = f"_{first // (_MOST_ROWS * n_columns) + 1}" if first else ""
+            yield f"{question}{part}", _figure(shown, n_columns, width_cm)
 
 
 @styled
-def _figure(rows: pd.DataFrame, width_cm: float) -> Figure:
+def _figure(rows: pd.DataFrame, n_columns: int, width_cm: float) -> Figure:
     findings = list(dict.fromkeys(rows["finding"]))
     published: list[Look] = [{"label": "Published", "color": _PUBLISHED, "linestyle": "--"}]
     looks: list[Look] = [
@@ -121,7 +128,7 @@ def _figure(rows: pd.DataFrame, width_cm: float) -> Figure:
         {"label": "Account, 90 % of studies", "color": _ACCOUNT, "marker": "o"},
         {"label": "Control", "color": _CONTROL, "marker": "o", "markerfacecolor": "white"},
     ]
-    n_columns = fitting_columns(min(_N_COLUMNS, len(findings)), width_cm - _NAMES, _PANEL)
+    n_columns = min(n_columns, len(findings))
     width_cm = min(width_cm, max(_NAMES + _WIDEST * n_columns, COLUMN_WIDTH))
     figure, axes = grid(
         ["\n"] * len(findings),

@@ -25,6 +25,7 @@ from replay.log.event_log import EventLog
 __all__ = ["known_paths"]
 
 _N_DRAWN, _N_TRIES = 200, 20
+_SHORT = 4  # states, of a path without a middle of three
 _FOR_EACH, _LEAST_DRAWN = 8, 40  # paths drawn for each that is wanted, and at least; even numbers
 
 
@@ -145,7 +146,7 @@ def _kinds(log: EventLog, paths: list[tuple[list[int], int]], step: int) -> list
         found = longest_sequences(log, moments, places, along, Detection(2), when="step")
         return list(found["kind"])
 
-    middles = [path[1:-1] for path, _ in paths]
+    middles = [path[1:-1] if len(path) > _SHORT else path for path, _ in paths]
     return [
         kind if kind != NOVEL or middle == NOVEL else ""
         for kind, middle in zip(named([path for path, _ in paths]), named(middles), strict=True)

@@ -113,7 +113,10 @@ def recorded_shares(
             "The fields of running do not hold in events for many cells, so that simulated events "
             "would be found more often than those of the recording.",
         )
-    similar = inject_similar(session, found, number, np.random.default_rng(own))
+    try:
+        similar = inject_similar(session, found, number, np.random.default_rng(own))
+    except ValueError as error:
+        return _not_corrected(counts, f"Replay cannot be simulated: {error}")
     if similar is None:
         return _not_corrected(
             counts,
@@ -134,18 +137,19 @@ def recorded_shares(
 def _how(n_sessions: int, replay: Replay, session: Session) -> str:
     criteria = session.settings.criteria
     detected = (
-        f"detected in the spikes of all cells, in quiet times of this recording, where bursts of "
-        f"{criteria.shortest:g} to {criteria.longest:g} s count; replay of other durations is left "
-        "out of recall"
+        "detected in the spikes of all cells, in quiet times of this recording, where bursts of "
+        f"{criteria.shortest:g} to {criteria.longest:g} s count, and split; replay of other "
+        "durations is left out of recall"
         if session.is_detected_in_spikes
         else "at known times, so that replay at times that are not in this table is left out of "
         "recall"
     )
+    simulated = f"{n_sessions} simulated session{'s' * (n_sessions != 1)}"
     return (
         "Corrected shares are the true shares that best explain those found, given the confusion "
-        f"matrix of {n_sessions} simulated sessions, each with {N_EACH} paths of each kind from "
-        "the animal's own laps and spikes by the fields of these cells. Simulated events are "
-        f"{detected}. They are split and tested as those of the recording. Their lengths (median "
+        f"matrix of {simulated}, each with {N_EACH} paths of each kind from the animal's own laps "
+        f"and spikes by the fields of these cells. Simulated events are {detected}. They are "
+        "tested as those of the recording. Their lengths (median "
         f"{np.median(replay.length):.0f} cm), speeds ({np.median(replay.speed) / 100:.1f} m/s) and "
         f"gain ({replay.gain:.1f} times the rates of running) are chosen so that what is found of "
         "them is like what was found in the recording, with more of those that are rarely found."
