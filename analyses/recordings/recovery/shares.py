@@ -90,7 +90,7 @@ def recorded_shares(
     >>> from analyses.recordings.observation.simulated_recording import simulated_recording
     >>> recording = simulated_recording(12)
     >>> found = find_replay(recording, judgement=Judgement(n_shuffles=39))
-    >>> shares = recorded_shares(prepare(recording), found, n_sessions=2)
+    >>> shares = recorded_shares(prepare(recording), found, n_sessions=1)
     >>> shares.table["kind"].tolist()
     ['reverse_episode', 'forward_episode', 'novel_path']
     """
