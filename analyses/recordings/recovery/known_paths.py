@@ -25,6 +25,7 @@ from replay.log.event_log import EventLog
 __all__ = ["known_paths"]
 
 _N_DRAWN, _N_TRIES = 200, 20
+_LEAST_TRIED = 800  # paths: a kind of which none is among them is too rare
 _SHORT = 4  # states, of a path without a middle of three
 _FOR_EACH, _LEAST_DRAWN = 8, 40  # paths drawn for each that is wanted, and at least; even numbers
 
@@ -102,7 +103,9 @@ def known_paths(
     last = int(steps["step"][-1])
     found: dict[str, list[tuple[list[int], int]]] = {kind: [] for kind in wanted}
     n_drawn = min(_N_DRAWN, max(_FOR_EACH * number, _LEAST_DRAWN))
+    n_tried = 0
     for _ in range(_N_TRIES):
+        n_tried += n_drawn
         stretches: list[list[int]] = []
         walks: list[list[int]] = []
         if set(wanted) - {NOVEL}:
@@ -119,13 +122,15 @@ def known_paths(
         for path, kind in zip(drawn, _kinds(log, drawn, last), strict=True):
             if kind in found and len(found[kind]) < number:
                 found[kind].append(path)
-        if all(len(paths) == number for paths in found.values()):
+        is_complete = all(len(paths) == number for paths in found.values())
+        is_hopeless = n_tried >= _LEAST_TRIED and not all(found.values())
+        if is_complete or is_hopeless:
             break
     for kind, paths in found.items():
         if len(paths) < number:
             raise ValueError(
                 f"Only {len(paths)} paths of kind {kind} and {least:g} cm were found among "
-                f"{_N_TRIES * n_drawn:,} random ones, but {number} are needed. There are none if "
+                f"{n_tried:,} random ones, but {number} are needed. There are none if "
                 "every corridor was run in both directions; otherwise ask for shorter paths "
                 "(length)."
             )
