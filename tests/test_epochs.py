@@ -12,7 +12,7 @@ from scipy import stats
 from analyses.recordings.kinds.epochs import compare_epochs, count_blocks, count_in_epochs
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers import read_recording
-from analyses.studies.recorded_replay.epochs import epochs_of_all
+from analyses.studies.recorded_replay.epochs import describe_epochs, epochs_of_all
 
 EPOCHS = {"before": np.array([[0.0, 240.0]]), "after": np.array([[300.0, 420.0], [450.0, 570.0]])}
 
@@ -99,6 +99,18 @@ def test_a_run_is_not_compared_and_few_blocks_are_not_tested():
     assert np.isnan(p["one", "two", "replay_per_minute"])
     assert p["two", "three", "replay_per_minute"] < 0.05
     assert np.isnan(p["two", "three", "novel_path"])
+
+
+def test_an_epoch_without_events_gets_a_sentence():
+    blocks = count_blocks(events_at([310.0, 320.0], [True, True]), EPOCHS)
+    tables = {
+        "epochs.csv": count_in_epochs(blocks).assign(label="label"),
+        "epoch_differences.csv": compare_epochs(blocks).assign(label="label"),
+        "epoch_blocks.csv": blocks,
+    }
+    text = "\n".join(describe_epochs(tables, 2))
+    assert "No candidate event begins in before, so that it has no shares." in text
+    assert "begins in after" not in text
 
 
 def test_animals_are_the_unit_of_the_test_over_animals():

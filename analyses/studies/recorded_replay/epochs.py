@@ -75,14 +75,19 @@ def describe_epochs(tables: Mapping[str, pd.DataFrame], n_events: int) -> list[s
     names = list(dict.fromkeys(table["epoch"]))
     is_statistic = ~table["measure"].isin([*_LABELS, *KINDS])
     table = table[~is_statistic | (table["n"] >= LEAST_SEQUENCES)]
-    outside = n_events - int(blocks["candidates"].sum())
+    counted = blocks.groupby("epoch", sort=False)["candidates"].sum()
+    outside = n_events - int(counted.sum())
     seconds = (blocks["end_time"] - blocks["start_time"]).median()
     text = [
         "## Epochs",
         "Events count in the epoch in which they begin"
         + (f"; {outside} of {n_events} begin in none" if outside else "")
         + ". Kinds are judged by what the animal had run before the event, so that before its "
-        "first lap every path is one that it never ran.",
+        "first lap every path is one that it never ran."
+        + "".join(
+            f" No candidate event begins in {name}, so that it has no shares."
+            for name in counted.index[counted == 0]
+        ),
         _table(table, names),
         f"Intervals are over blocks of about {seconds:.0f} s, because events of one animal come in "
         "groups. Minutes are those of the epoch, whether the animal rests or runs.",
