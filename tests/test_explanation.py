@@ -25,7 +25,6 @@ from analyses.jobs.run import run
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.sequences.place_sequences import Detection
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.explain import explain, plan_explanation
 from analyses.studies.explanation.identify import STUDY as IDENTIFIABILITY
@@ -300,12 +299,10 @@ def test_a_rat_that_replays_backwards_and_one_that_walks_at_random():
 
 
 def test_statistics_are_beside_predictions_for_the_same_moves():
-    """With the same criteria of a sequence, the animal's own are those of `replay recording`."""
+    """What counts as a sequence is one thing: the animal's own are those of `replay recording`."""
     quick = Judgement(n_shuffles=19, other_sizes=())
     found = find_replay(simulated_recording(12, 1), judgement=quick)
-    [animal] = replaying_animals(
-        found.experience, found.visited, rewards={0: 1.0}, detection=Detection(largest_jump=3)
-    )
+    [animal] = replaying_animals(found.experience, found.visited, rewards={0: 1.0})
     own = statistics_of(animal, [animal.replayed]).dropna(subset="value").set_index("statistic")
     recorded = recorded_statistics([found]).set_index("statistic")["value"]
     shared = own.index.intersection(recorded.index)
@@ -369,7 +366,7 @@ def test_a_table_of_events_without_replay_or_rewards_is_refused():
     with pytest.raises(TypeError, match="rewards must map states to amounts"):
         replaying_animals(without, paths, rewards=3)
     with pytest.raises(ValueError, match="no sequence of 3 or more neighbouring places"):
-        rat(pd.DataFrame({"step": [5], "states": [[0, 3, 0]]}))
+        rat(pd.DataFrame({"step": [5], "states": [[3, 5, 3]]}))
     with pytest.raises(ValueError, match="at least two accounts"):
         plan_explanation({"rat": reverse_rat()}, ["episodic_control"])
     with pytest.raises(ValueError, match="Unknown account of replay 'dina_q'"):

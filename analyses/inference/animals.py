@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from analyses.sequences.place_sequences import Detection, runs_along
+from analyses.sequences.detection import RECORDED, Detection
+from analyses.sequences.place_sequences import runs_along
 from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.runs import Columns, Logged, log_of, of_run, runs_of
 from analyses.sequences.sequences import Lists
@@ -194,7 +195,7 @@ def replaying_animals(
     *,
     name: str = "animal",
     rewards: Mapping[int, float] | pd.DataFrame | None = None,
-    detection: Detection = Detection(),  # noqa: B008 (immutable)
+    detection: Detection = RECORDED,
 ) -> list[ReplayingAnimal]:
     """Prepare the animals of a log for inference; each of its runs is an animal.
 
@@ -214,7 +215,7 @@ def experienced_animal(
     *,
     name: str = "animal",
     rewards: Mapping[int, float] | pd.DataFrame | None = None,
-    detection: Detection = Detection(),  # noqa: B008 (immutable)
+    detection: Detection = RECORDED,
 ) -> ReplayingAnimal:
     """Prepare the laps of an animal that has not replayed anything yet."""
     nothing = pd.DataFrame({"step": [0], "states": [[]]}).iloc[:0]

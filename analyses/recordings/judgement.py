@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from analyses.sequences.detection import Detection
+from analyses.sequences.detection import RECORDED, Detection
 
 __all__ = ["BIN_SHUFFLES", "CELL_SHUFFLES", "LEAST_SCORES", "SHUFFLES", "Judgement"]
 __all__ += ["ARENA"]
@@ -65,7 +65,7 @@ class Judgement(NamedTuple):
     other_sizes: tuple[float, ...] = (10.0, 20.0, 30.0)
     lap_ends: tuple[str, ...] = ()
     tracks: tuple[tuple[str, ...], ...] = ()
-    detection: Detection = Detection(min_length=3, largest_jump=3)
+    detection: Detection = RECORDED
 
 
 ARENA = Judgement(state_size=25.0, other_sizes=(20.0, 30.0, 40.0))

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["Detection"]
+__all__ = ["RECORDED", "Detection"]
 
 
 class Detection(NamedTuple):
@@ -45,3 +45,8 @@ class Detection(NamedTuple):
         check_number("min_distance", self.min_distance, at_least=0)
         check_number("min_extent", self.min_extent, at_least=0)
         check_number("min_correlation", self.min_correlation, at_least=0, at_most=1)
+
+
+RECORDED = Detection(min_length=3, largest_jump=3)
+"""The criteria for sequences of a recording, and of accounts that are held against it: decoding
+loses single places, and a sequence goes on behind them."""

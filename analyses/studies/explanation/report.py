@@ -104,10 +104,9 @@ def _predicted(rows: Sequence[Any], members: Sequence[str]) -> list[str]:
         "",
         "Statistics of this replay beside what the account that comes first predicts for it: the "
         "same moves, as many sequences in each phase and lap, places misread as often. Only "
-        "replay in pauses counts, and what it is, not how much; a sequence ends where neighbouring "
-        "places do (`statistics.csv` of a recording lets it jump over two states). "
-        "`predictions.csv` and the figure have all accounts; in the comparison of `replay "
-        "recording` they ran in other mazes.",
+        "replay in pauses counts, and what it is, not how much; a sequence is what it is in "
+        "`statistics.csv` of a recording. `predictions.csv` and the figure have all accounts; in "
+        "the comparison of `replay recording` they ran in other mazes.",
         "",
         "| statistic | account | here | predicted (90 %) | |",
         "|---|---|---|---|---|",

@@ -19,6 +19,7 @@ from analyses.measures import STATISTICS, Replays
 from analyses.measures.animals import replays_of
 from analyses.measures.summary import over_animals
 from analyses.recordings.kinds.conclusions import Conclusions
+from analyses.sequences.detection import RECORDED
 from analyses.sequences.track import graph_of_log
 from replay.checks import check_choice, check_list, typed
 from replay.log.event_log import EventLog
@@ -29,7 +30,6 @@ from replay.worlds.mdp import MDP
 
 __all__ = ["recorded_statistics", "replays_of_recordings", "task_of_track"]
 
-_LARGEST_JUMP = 3
 _REWARD = "reward"
 
 
@@ -128,7 +128,7 @@ def replays_of_recordings(
         paths = each.visited.drop(columns="event").reset_index(drop=True)
         rewarded = [int(name) for name in task.landmarks.get(_REWARD, ())]
         runs.append((number, log, _laps(each, rewarded), paths))
-    return replays_of(task, runs, largest_jump=_LARGEST_JUMP)
+    return replays_of(task, runs, largest_jump=RECORDED.largest_jump)
 
 
 def _world(found: Conclusions) -> MDP:
