@@ -140,7 +140,7 @@ def check_file(path: str | os.PathLike[str]) -> Path:
     Traceback (most recent call last):
     FileNotFoundError: There is no file nowhere.npz.
     """
-    path = Path(path)
+    path = check_path("path", path)
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):

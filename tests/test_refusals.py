@@ -6,10 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import replay
+from malformed import Liar
 
 from analyses.findings.table import findings
+from analyses.plots.recorded_epochs import plot_epoch_blocks
 from analyses.plots.style import figure_style
+from analyses.recordings.arena import find_arena, world_of
+from analyses.recordings.readers.rollouts import read_rollouts
 from analyses.recordings.recording import FieldPotential, Recording
+from analyses.studies.comparison.compare_accounts import compare
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.pages import page_of_folders
 from replay import MDP, EventLog, feed
@@ -19,6 +24,8 @@ from replay.worlds.protocols import Phase, Protocol
 from replay.worlds.tracks import make_linear_track
 
 STEPS = {"state": [0, 1], "next_state": [1, 2], "reward": [0.0, 1.0], "terminated": [False, True]}
+BLOCKS = ["epoch", "start_time", "end_time", "candidates", "replay"]
+NO_BLOCKS = pd.DataFrame(columns=BLOCKS, dtype=complex)
 TRACK = make_linear_track(100.0)
 TWO = (np.array([0.0, 1.0]), np.array([[0.0, 0.0], [9.0, 0.0]]))
 
@@ -58,6 +65,18 @@ def plan(**cells):
             r"The positions of mine, in cm, must hold finite numbers.*\[1, 0\] has inf",
         ),
         (lambda: recording(make_linear_track(1.5), TWO[1] / 100), "1.5 cm long.* metres by 100"),
+        (lambda: world_of({}, 25.0), "graph of world_of must be a Graph, got {}"),
+        (lambda: find_arena([[0, 0], [1e300, 5]]), "1e[+]300 x 5 cm.* Are they in cm"),
+        (lambda: read_rollouts("\n"), "must be the path of a file or folder"),
+        (
+            lambda: MDP.from_networkx(TRACK, start=Liar("hash", RuntimeError()), bin_size=10),
+            "start names <Liarhash>, but the graph's nodes are",
+        ),
+        (
+            lambda: compare(["long_track"], ["dyna_q"], n_draws=2, findings=pd.DataFrame()),
+            "findings lacks the columns",
+        ),
+        (lambda: plot_epoch_blocks(NO_BLOCKS), "plot_epoch_blocks cannot draw what it was given"),
         (lambda: from_ascii("S.G", cell_size=0.1), "at least 0.5 cm; got 0.1. Multiply metres"),
         (lambda: EventLog({}).label(experiment=pd.DataFrame({"a": ["x", "y"]})), "must be text"),
         (lambda: EventLog({}).label(seed=pd.DataFrame({"a": [1, 2]})), "must be a list of whole"),

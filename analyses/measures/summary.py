@@ -80,7 +80,7 @@ def over_animals(
        value  null     p  n_animals  n_chains
     0   0.55   0.2  0.44          2        40
     """
-    by = list(check_list("by", by))
+    by = [by] if isinstance(by, str) else list(check_list("by", by))
     if not by:
         raise ValueError("by must name at least one column, such as 'statistic'.")
     table = check_table(per_animal, [*by, "statistic", "value", "null", "n"], "per_animal")

@@ -99,8 +99,8 @@ def write_page(
     True
     """
     path = check_path("out", out)
-    check_whole("min_length", min_length, at_least=2)
-    check_flag("across_events", across_events)
+    min_length = check_whole("min_length", min_length, at_least=2)
+    across_events = check_flag("across_events", across_events)
     heading = None if title is None else check_text("title", title)
     pairs = _runs(replay, min_length, across_events)
     page = _fill(_data(pairs, heading, min_length, across_events))

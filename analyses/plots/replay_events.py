@@ -202,14 +202,17 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
     """
     check_table(sequences, _CHOSEN_BY, "sequences")
     check_table(steps, ["run", "state", "next_state"], "steps")
-    for column in ("length", "n_distinct", "location"):
-        check_column(sequences, column, "sequences", kind="whole")
+    whole = {
+        column: check_column(sequences, column, "sequences", kind="whole")
+        for column in ("length", "n_distinct", "location")
+    }
     for column in ("run", "state", "next_state"):
         check_column(steps, column, "steps", kind="whole")
     for states in sequences["states"]:
         check_array(states, "The states of a sequence", kind="whole")
     for table, name in ((sequences, "sequences"), (steps, "steps")):
         check_cells(table, name)
+    sequences = sequences.assign(**whole)
     legible = sequences[sequences["length"].between(3, _LONGEST_SHOWN)]
     legible = legible.assign(
         at_agent=_begin_at_agent(legible, steps),

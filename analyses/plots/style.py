@@ -14,6 +14,7 @@ References
 from __future__ import annotations
 
 import difflib
+import dis
 import itertools
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -328,13 +329,15 @@ def _told_if_not_drawn(name: str) -> Iterator[None]:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Tell whether a check of this project raised an error, and no library that it calls."""
+    """Tell whether a `raise` statement of this project made an error, in a sentence."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    module = trace.tb_frame.f_globals.get("__name__", "") if trace else ""
-    is_message = isinstance(error, ValueError | TypeError | OSError)
-    return is_message and module.partition(".")[0] in ("replay", "analyses")
+    if trace is None or not isinstance(error, ValueError | TypeError | OSError):
+        return False
+    code = trace.tb_frame.f_code.co_code
+    module = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+    return module in ("replay", "analyses") and code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def _check_drawn(table: pd.DataFrame, name: str) -> None:

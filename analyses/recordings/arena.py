@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import ndimage
 
 from analyses.recordings.binned_track import cut_track
-from replay.checks import check_array, check_number
+from replay.checks import check_array, check_number, typed
 from replay.worlds.mdp import MDP
 
 __all__ = ["arena_graph", "describe_arena", "find_arena", "is_open", "world_of"]
@@ -68,13 +68,14 @@ def find_arena(position: ArrayLike, bin_size: float = 5.0) -> nx.Graph:
             f"Positions extend over {extent.max():.3g} cm, which is no arena. Are they in metres? "
             "Multiply metres by 100."
         )
-    shape = np.floor(extent / size).astype(np.int64) + 1
-    if shape.prod() > _MOST_BINS:
+    sides = np.floor(extent / size) + 1
+    if sides.prod() > _MOST_BINS:
         raise ValueError(
-            f"Positions extend over {extent[0]:.0f} x {extent[1]:.0f} cm, which makes "
-            f"{shape.prod():,} bins of {size:g} cm. Are they in cm? Otherwise choose larger bins "
+            f"Positions extend over {extent[0]:.6g} x {extent[1]:.6g} cm, which makes "
+            f"{sides.prod():.3g} bins of {size:g} cm. Are they in cm? Otherwise choose larger bins "
             "(bin_size)."
         )
+    shape = sides.astype(np.int64)
     visited = np.zeros(shape, dtype=bool)
     visited[tuple(np.floor((xy - low) / size).astype(np.int64).T)] = True
     n_near = ndimage.convolve(visited.astype(np.int64), _AROUND, mode="constant") - visited
@@ -135,6 +136,7 @@ def arena_graph(centres: ArrayLike, bin_size: float) -> nx.Graph:
     return graph
 
 
+@typed
 def world_of(graph: nx.Graph, state_size: float) -> MDP:
     """Make the world of a track, or of an arena, at a size of states.
 

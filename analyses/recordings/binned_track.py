@@ -193,12 +193,12 @@ def _read_graph(
     for number, node in enumerate(nodes):
         try:
             given = np.asarray(graph.nodes[node].get("pos"), dtype=float)
-        except (TypeError, ValueError):
+        except Exception:  # objects may raise anything here
             given = np.empty(0)
         if given.shape != (2,) or not np.isfinite(given).all():
             raise ValueError(
                 f"The node {node!r} of the track graph needs a position, pos=(x, y) in cm; got "
-                f"{graph.nodes[node].get('pos')!r}."
+                f"{shown(graph.nodes[node].get('pos'))}."
             )
         position[number] = given
     edges = [(place[one], place[other]) for one, other in graph.edges]

@@ -67,7 +67,7 @@ def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
     >>> print(unknown_name("learner", "q_lerning", ["q_learning", "sfma"]))
     Unknown learner 'q_lerning'. Did you mean 'q_learning'? Choose from: q_learning, sfma.
     """
-    names = list(choices)
+    names = [" ".join(each.split()) for each in choices]  # a user's own may have line breaks
     is_short = isinstance(name, str) and len(name) <= _LONGEST
     plain = str(name).lower().replace("-", "_").replace(" ", "_") if is_short else ""
     close = [each for each in names if each.lower() == plain]

@@ -60,7 +60,8 @@ def check_table(
     missing = [column for column in needed if column not in table]
     if missing:
         raise ValueError(
-            f"{name} lacks the columns {missing}: it needs {needed} and has "
+            f"{name} lacks the columns {missing[:_MOST_NAMED]}: it needs "
+            f"{needed[:_MOST_NAMED]} and has "
             f"{', '.join(map(shown, table.columns[:_MOST_NAMED])) or 'none'}."
         )
     if not table.columns.is_unique:
@@ -85,7 +86,7 @@ def check_cells(table: pd.DataFrame, name: str) -> None:
     ValueError: The column 'mean' of rates must hold numbers only, texts only or lists only; row 1 \
 has {}.
     """
-    for place, column in enumerate(table.columns):
+    for place, column in enumerate(table.columns if len(table) else ()):
         cells = table.iloc[:, place]
         kind = pd.api.types.infer_dtype(cells, skipna=True)
         if kind in _PLAIN or kind.startswith("datetime"):

@@ -103,7 +103,7 @@ def _fits(value: Any, hint: Any) -> bool:
         kind = Real if hint is float else Integral
         return is_flag if hint is bool else isinstance(value, kind) and not is_flag
     if hint is Path:
-        return isinstance(value, os.PathLike)
+        return _is_path(value)
     if origin is not None and inspect.isclass(origin):
         return _contains(value, origin, inner)
     if not _is_checkable(hint):
@@ -134,6 +134,13 @@ def _contains(value: Any, origin: type[Any], inner: tuple[Any, ...]) -> bool:
             return all(_fits(each, inner[0]) for each in value)
         return True
     return isinstance(value, origin)
+
+
+def _is_path(value: Any) -> bool:
+    try:
+        return isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)
+    except Exception:  # objects may raise anything here
+        return False
 
 
 def _is_numeric(value: Any) -> bool:

@@ -100,7 +100,7 @@ def refit_steps(factor: float) -> tuple[int, ...]:
     check_number("refit_factor", factor, at_least=1.01, finite=False)
     steps = [_FIRST_REFIT]
     while math.isfinite(factor) and steps[-1] < _LAST_REFIT:
-        steps.append(math.ceil(steps[-1] * factor))
+        steps.append(math.ceil(min(steps[-1] * factor, _LAST_REFIT)))
     return tuple(steps) if math.isfinite(factor) else ()
 
 

@@ -135,7 +135,7 @@ def feed(
             for name in ("state", "next_state")
         )  # fmt: skip
         transitions = transitions.assign(reward=paid_rewards(rewards, left, entered, n_states))
-    elif "reward" in transitions and transitions["reward"].isna().all():
+    elif isinstance(paid := transitions.get("reward"), pd.Series) and paid.isna().all():
         raise ValueError(
             "The column 'reward' of transitions is empty, as recordings leave it: say what was "
             "paid with rewards={state: amount}, or rewards={} if nothing was."

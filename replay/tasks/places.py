@@ -272,7 +272,9 @@ class Places:
         >>> places.actions(places.walk("abc"))  # of two neighbours, the one in the east is first
         array([0, 0], dtype=int32)
         """
-        moves, states = self._moves, check_array(path, "path", kind="whole")
+        moves = self._moves
+        last = len(moves.here) - 1
+        states = check_array(path, "path", kind="whole", at_least=0, at_most=last)
         leads = moves.there[states[:-1]] == moves.here[states[1:], None]
         found: NDArray[np.int32] = np.argmax(leads, axis=1).astype(np.int32)
         for step in np.flatnonzero(~leads.any(axis=1)):

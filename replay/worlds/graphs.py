@@ -210,7 +210,10 @@ def _known(graph: nx.Graph, argument: str, nodes: object) -> list[Hashable]:
 def _is_node(graph: nx.Graph, node: object) -> bool:
     # True and False equal the nodes 1 and 0, but are hardly meant as such.
     is_flag = isinstance(node, bool | np.bool_)
-    return node in graph and (not is_flag or any(node is each for each in graph))
+    try:
+        return node in graph and (not is_flag or any(node is each for each in graph))
+    except Exception:  # objects may raise anything here
+        return False
 
 
 def _by_node(graph: nx.Graph, argument: str, values: object) -> dict[Hashable, float]:

@@ -283,7 +283,7 @@ class MDP:
     def _state(self, place: Hashable) -> int:
         """Find a state by its number or its label."""
         if self.labels is not None and not isinstance(place, int | np.integer):
-            with suppress(ValueError, TypeError):
+            with suppress(Exception):  # objects may raise anything here
                 return self.labels.index(place)
             raise ValueError(
                 f"{self.name!r} has no state with the label {shown(place)}; its labels are like "

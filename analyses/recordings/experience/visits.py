@@ -18,7 +18,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.binned_track import BinnedTrack, cut_track, project
-from replay.checks import check_array, check_number, check_table, check_whole, typed
+from replay.checks import (
+    check_array,
+    check_list,
+    check_number,
+    check_table,
+    check_whole,
+    typed,
+)
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
@@ -253,7 +260,10 @@ def experience(
     laps_end = (
         {state for state, others in neighbours.items() if len(others) == 1}
         if ends is None
-        else {check_whole("ends", state, at_most=world.n_states - 1) for state in ends}
+        else {
+            check_whole("ends", state, at_most=world.n_states - 1)
+            for state in check_list("ends", ends)
+        }
     )
     rows: list[tuple[int, int, float, int, bool, bool]] = []
     for visit in range(1, len(states)):

@@ -223,6 +223,7 @@ def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np
             "without an order: add the linear_edge_order and linear_edge_spacing that were used "
             "for decoding."
         )
+    order = [check_list("edge_order", edge) for edge in check_list("edge_order", order)]
     spacing = np.broadcast_to(
         check_array(graph.graph.get("edge_spacing", 0), "edge_spacing", kind="number", n_dims=None),
         (len(order) - 1,),
@@ -230,12 +231,13 @@ def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np
     place = check_array(linear, name, kind="number", missing=True)
     found = np.full((len(place), 2), np.nan)
     begin = 0.0
-    for number, (one, other) in enumerate(order):
-        if not graph.has_edge(one, other):
+    for number, edge in enumerate(order):
+        if len(edge) != 2 or not graph.has_edge(*edge):
             raise ValueError(
-                f"linear_edge_order has an edge from {one!r} to {other!r} that the track graph "
-                "lacks."
+                "linear_edge_order must list edges of the track graph, from one node to another; "
+                f"it lists {shown(edge)}."
             )
+        one, other = edge
         first, last = (np.asarray(graph.nodes[node]["pos"], dtype=float) for node in (one, other))
         length = float(np.hypot(*(last - first)))
         here = (place >= begin - 1e-6) & (place <= begin + length + 1e-6) & np.isnan(found[:, 0])

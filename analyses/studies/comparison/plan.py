@@ -14,11 +14,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.findings.accounts import ACCOUNTS, Account, find_account
+from analyses.findings.rows import FINDING_COLUMNS
 from analyses.findings.table import findings as read_findings
 from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
 from analyses.tables import published_label
-from replay.checks import check_whole, errors_located, shown, unknown_name
+from replay.checks import check_table, check_whole, errors_located, shown, unknown_name
 from replay.learners import find_learner
 from replay.tasks import Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
@@ -203,6 +204,7 @@ def plan_comparison(
     (['sfma', 'graph_walks', 'sfma (as published)'], 8)
     """
     table = findings if isinstance(findings, pd.DataFrame) else read_findings(findings)
+    check_table(table, FINDING_COLUMNS, "findings")
     check_whole("The number of draws", n_draws, at_least=2, at_most=MOST)
     check_whole("The seed", seed)
     tasks = [tasks] if isinstance(tasks, str) else tasks

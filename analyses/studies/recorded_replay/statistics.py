@@ -21,7 +21,7 @@ from analyses.measures.summary import over_animals
 from analyses.recordings.kinds.conclusions import Conclusions
 from analyses.sequences.detection import RECORDED
 from analyses.sequences.track import graph_of_log
-from replay.checks import check_choice, check_list, typed
+from replay.checks import check_choice, check_list, check_table, typed
 from replay.log.event_log import EventLog
 from replay.tasks import Task
 from replay.tasks.places import Rule, explore
@@ -112,6 +112,7 @@ def replays_of_recordings(
         raise ValueError("animals must have at least one animal.")
     world = _world(found[0])
     for number, each in enumerate(found):
+        check_table(each.visited, each.visited.columns, f"visited of animal {number}")
         other = _world(each)
         if other.n_states != world.n_states or not np.allclose(
             np.asarray(other.position), np.asarray(world.position)
