@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from verification.simulated_rats import Rat, simulate_rat, with_events
 
+from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.change_points import change_point, find_change_points
+from analyses.recordings.decoding.state_space_decoder import walk_of_states
 from analyses.recordings.session import prepare
+from replay.worlds.tracks import make_linear_track
 
 SHORTEST = 20
 
@@ -66,6 +69,17 @@ def test_merged_events_are_split_and_single_ones_are_not(rat):
     assert np.mean([bool(at) for at in merged]) >= 0.5
     assert np.median(away) <= 3
     assert not any(noise)
+
+
+def test_the_threshold_is_chosen_by_all_events_in_turn():
+    """Every other event is empty, and would never be split."""
+    track, rng = cut_track(make_linear_track(160.0), 5.0), np.random.default_rng(2)
+    middles = rng.uniform(0, 160, (8, 1))
+    rates = 0.1 + 20 * np.exp(-0.5 * ((track.position[:, 0] - middles) / 10) ** 2)
+    walk = walk_of_states(track, 15.0, track.n_bins)
+    places = np.linspace(0, track.n_bins - 1, 60).astype(int)
+    counts = [rng.poisson((event % 2) * rates[:, places].T * 0.02) for event in range(6)]
+    assert find_change_points(counts, rates, walk, track, 0.005, SHORTEST).rate <= 0.03
 
 
 def test_detected_events_are_split_and_given_ones_are_not():

@@ -107,6 +107,10 @@ def test_the_rate_counts_every_spike_within():
         (lambda: find_events([0, 1], [1.0, np.nan]), "must hold finite numbers; row 1"),
         (lambda: find_events([0, 1], [1.0, 2.0], [1.0]), "speed needs one value for each time"),
         (
+            lambda: find_events([0, 1], [1.0, 2.0], None, Criteria(threshold=0.0)),
+            "every fluctuation above the mean would be an event",
+        ),
+        (
             lambda: find_events([0, 1], [1.0, 2.0], None, Criteria(shortest=1.0, longest=0.5)),
             "longest must be a number of at least 1, got 0.5",
         ),

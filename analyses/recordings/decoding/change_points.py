@@ -61,9 +61,10 @@ def find_change_points(
         for each in (long_enough[row % len(long_enough)] for row in range(_N_SIMULATED))
     ]
     gains = np.array([gain for _, gain in simulated])
-    least = max(float(np.quantile(gains[::2], 1 - _MOST_SPLIT)), np.log(walk.shape[0]))
+    chosen, others = np.split(gains, 2)  # each in turn like every event
+    least = max(float(np.quantile(chosen, 1 - _MOST_SPLIT)), np.log(walk.shape[0]))
     at = split_at(counts, rates, walk, dt, shortest, least)
-    return ChangePoints(at, float((gains[1::2] > least).mean()), least)
+    return ChangePoints(at, float((others > least).mean()), least)
 
 
 def split_at(

@@ -167,7 +167,11 @@ def find_events(
 def _check(criteria: Criteria) -> None:
     if not isinstance(criteria, Criteria):
         raise TypeError(f"criteria must be Criteria, got {type(criteria).__name__}.")
-    check_number("threshold", criteria.threshold, at_least=0.0)
+    if check_number("threshold", criteria.threshold, at_least=0.0) == 0:
+        raise ValueError(
+            "threshold must be above 0 standard deviations, got 0: every fluctuation above the "
+            "mean would be an event. Thresholds of 2 to 4 are usual."
+        )
     check_number("shortest", criteria.shortest, at_least=0.0)
     check_number("longest", criteria.longest, at_least=criteria.shortest, finite=False)
     check_number("merged_within", criteria.merged_within, at_least=0.0)
