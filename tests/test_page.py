@@ -18,6 +18,9 @@ from analyses.cli import app
 from analyses.page import write_page, writing
 from analyses.page.packing import pack
 from analyses.page.worlds import describe_world
+from analyses.recordings.arena import arena_graph
+from analyses.recordings.binned_track import cut_track
+from analyses.recordings.decoding.evidence import EVIDENCE, Evidence
 from analyses.recordings.kinds.event_kinds import sequence_kinds
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.sequences.pauses import replayed_moves
@@ -277,6 +280,110 @@ def test_the_axis_of_a_recording_is_time(decoded, sweeping, tmp_path):
     assert counts_of(both[0])["window"].tolist() == [20, 25, 25, 25]  # of its moves
 
 
+# -- the evidence for decoded events --------------------------------------------------------
+
+
+def tables_of_evidence(events, track):
+    """Make a cell for every second bin, which fire one after the other in each event."""
+    cells = np.arange(0, track.n_bins, 2)
+    rates = 0.1 + 30 * np.exp(-0.5 * (np.arange(track.n_bins) - cells[:, None]) ** 2)
+    n = len(cells)
+    parts = [*events[["event", "start_time"]].itertuples(index=False)]
+    after = 0.2 * (np.arange(n) + 0.5) / n
+    spikes = [pd.DataFrame({"event": event, "cell": cells, "time": start + after})
+              for event, start in parts]  # fmt: skip
+    traces = [pd.DataFrame({"event": event, "time": start + np.linspace(0, 0.2, 101),
+                            "multiunit_rate": np.linspace(0, 400, 101), "speed": np.nan,
+                            "field_potential": np.sin(np.arange(101)), "x": 0.0, "y": 0.0})
+              for event, start in parts]  # fmt: skip
+    fields = pd.DataFrame({"cell": np.repeat(cells, track.n_bins), "rate": rates.ravel()})
+    return dict(zip(EVIDENCE, (events, pd.concat(spikes), pd.concat(traces), fields), strict=True))
+
+
+SETTINGS = {"time_bin": 0.005, "diffusion": 5000.0, "bin_size": 5.0}
+
+
+@pytest.fixture
+def evidence(decoded):
+    track = cut_track(make_wtrack(), 5.0)
+    return Evidence(track, SETTINGS, tables_of_evidence(decoded.events, track))
+
+
+def test_the_evidence_is_what_was_decoded_and_measured(decoded, evidence, tmp_path):
+    (run,) = data_of(write_page(decoded._replace(evidence=evidence), tmp_path / "p.html"))["runs"]
+    held = run["evidence"]
+    track = evidence.track
+    (axis,) = held["places"]
+    assert len(axis["low"]) == len(axis["high"]) == track.n_bins
+    assert {name for _, name in axis["nodes"]} == {str(node) for node in track.nodes}
+    assert (held["n_held"], len(held["events"])) == (4, 4)
+    for number, packed in zip([1, 2, 4, 7], held["events"], strict=True):
+        event, shown = evidence.of(number), unpack(packed)
+        assert packed["seconds"] == pytest.approx(0.2)
+        assert packed["n_cells"] == len(event.spikes)
+        peak = evidence.rates.argmax(axis=1)
+        low = np.array(axis["low"])
+        by_field = np.argsort(low[peak], kind="stable")
+        time = [event.spikes[by_field[row]][0] - event.start for row in shown["spike_row"]]
+        assert shown["spike_time"] / 1e4 == pytest.approx(np.array(time), abs=1e-4)
+        assert (np.diff(shown["spike_time"].astype(int)) >= 0).all()
+        places = event.posterior.sum(axis=1)
+        coded = shown["place_0"].reshape(places.shape) / 255 * packed["highest"]
+        assert coded == pytest.approx(np.minimum(places, packed["highest"]), abs=1 / 254)
+        assert shown["path_0"].tolist() == event.path.tolist()
+        assert set(packed["traces"]) == {"multiunit_rate", "field_potential"}  # no speed is known
+        low, high = packed["traces"]["field_potential"]
+        wave = low + shown["field_potential"] / 254 * (high - low)
+        assert wave == pytest.approx(np.sin(np.arange(101)), abs=(high - low) / 254)
+
+
+def test_places_in_an_arena_have_two_axes(decoded, tmp_path):
+    track = cut_track(arena_graph(np.mgrid[5:60:10, 5:40:10].reshape(2, -1).T, 10.0))
+    evidence = Evidence(track, SETTINGS, tables_of_evidence(decoded.events, track))
+    (run,) = data_of(write_page(decoded._replace(evidence=evidence), tmp_path / "p.html"))["runs"]
+    x, y = run["evidence"]["places"]
+    assert (len(x["low"]), len(y["low"])) == (6, 4)
+    shown, event = unpack(run["evidence"]["events"][0]), evidence.of(1)
+    packed = run["evidence"]["events"][0]
+    places = event.posterior.sum(axis=1)
+    for k, axis in enumerate((x, y)):
+        low = np.array(axis["low"])
+        inside = (track.position[:, k, None] > low) & (track.position[:, k, None] < low + 10)
+        coded = shown[f"place_{k}"].reshape(len(places), -1) / 255 * packed["highest"]
+        expected = np.minimum(places @ inside, packed["highest"])
+        assert coded == pytest.approx(expected, abs=1 / 254)
+        assert inside[event.path, shown[f"path_{k}"]].all()
+
+
+def test_without_spikes_what_was_measured_is_shown(decoded, tmp_path):
+    track = cut_track(make_wtrack(), 5.0)
+    tables = tables_of_evidence(decoded.events, track)
+    tables |= {name: tables[name].iloc[:0] for name in ("spikes.parquet", "place_fields.parquet")}
+    bare = decoded._replace(evidence=Evidence(track, SETTINGS, tables))
+    (run,) = data_of(write_page(bare, tmp_path / "page.html"))["runs"]
+    assert set(unpack(run["evidence"]["events"][0])) == {"multiunit_rate", "field_potential"}
+
+
+def test_too_much_evidence_is_kept_for_some_events(decoded, evidence, tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "_MOST_EVIDENCE", 5_000)
+    (run,) = data_of(write_page(decoded._replace(evidence=evidence), tmp_path / "p.html"))["runs"]
+    held = run["evidence"]
+    assert 0 < held["n_held"] < 4
+    assert sum(event is not None for event in held["events"]) == held["n_held"]
+    assert len(json.dumps(held["events"])) < 5_100
+    assert run["n_shown"] == 4
+
+
+def test_names_of_nodes_cannot_end_the_data(decoded, tmp_path):
+    evil = "</script><script>alert(1)</script>"
+    track = cut_track(nx.relabel_nodes(make_wtrack(), {0: evil}), 5.0)
+    evidence = Evidence(track, SETTINGS, tables_of_evidence(decoded.events, track))
+    path = write_page(decoded._replace(evidence=evidence), tmp_path / "page.html")
+    assert "<script>alert" not in path.read_text(encoding="utf-8")
+    (axis,) = data_of(path)["runs"][0]["evidence"]["places"]
+    assert evil in {name for _, name in axis["nodes"]}
+
+
 # -- size, samples, safety ------------------------------------------------------------------
 
 
@@ -410,7 +517,7 @@ def test_a_reproduction(sweeping, control, tmp_path):
 
 
 def keep_decoded(folder, study, tables):
-    made = {"study": study, "judgement": {"state_size": 15.0}}
+    made = {"study": study, "judgement": {"state_size": 15.0}, "settings": SETTINGS}
     (folder / "manifest.json").write_text(json.dumps(made))
     (folder / "track.json").write_text(json.dumps(draw_track(make_wtrack())))
     tables.pop("events").to_csv(folder / "events.csv", index=False)
@@ -420,12 +527,21 @@ def keep_decoded(folder, study, tables):
 
 def tables_of(decoded):
     tables = decoded._asdict() | {"experience": decoded.experience.steps}
-    return {name: table for name, table in tables.items() if name != "name"}
+    return {name: table for name, table in tables.items() if name not in ("name", "evidence")}
 
 
 def test_results_of_a_recording(decoded, tmp_path):
     keep_decoded(tmp_path, "recording", tables_of(decoded))
     read = write_page(decoded, tmp_path / "page.html").read_bytes()
+    assert page_of_folders([tmp_path], tmp_path / "other.html").read_bytes() == read
+
+
+def test_results_of_a_recording_with_their_evidence(decoded, evidence, tmp_path):
+    keep_decoded(tmp_path, "recording", tables_of(decoded))
+    for name, table in tables_of_evidence(decoded.events, evidence.track).items():
+        if name != "events.csv":
+            table.to_parquet(tmp_path / name)
+    read = write_page(decoded._replace(evidence=evidence), tmp_path / "page.html").read_bytes()
     assert page_of_folders([tmp_path], tmp_path / "other.html").read_bytes() == read
 
 

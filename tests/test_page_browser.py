@@ -6,16 +6,26 @@ Skipped where playwright or a browser is missing; `pip install --group browser` 
 import shutil
 import statistics
 
+import numpy as np
+import pandas as pd
 import pytest
+from test_page import SETTINGS, tables_of_evidence
 
-from analyses import classify
+from analyses import classify, place_sequences
 from analyses.page import write_page
+from analyses.recordings.binned_track import cut_track
+from analyses.recordings.decoding.evidence import Evidence
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.event_kinds import sequence_kinds
 from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.studies.pages import DecodedResults
+from replay.log.event_log import EventLog
 from replay.simulation import feed, simulate
 from replay.worlds.changing_worlds import moving_wall
 from replay.worlds.mazes import from_ascii, random_maze
+from replay.worlds.mdp import MDP
+from replay.worlds.tracks import make_linear_track
 
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: pip install --group browser"
@@ -269,6 +279,74 @@ def test_the_timeline_of_a_recording_leads_to_its_events(browser, tmp_path):
     page.mouse.click(box["x"] + 45, box["y"] + 30)
     assert page.evaluate("page.key") is None
     page.close()
+
+
+def test_spikes_and_posterior_follow_the_event(browser, tmp_path):
+    """The list, the evidence, the slider of the replay and the map show one event and moment."""
+    events = pd.DataFrame({"event": range(4), "start_time": 100.0 + np.arange(4.0)})
+    events["end_time"] = events["start_time"] + 0.2
+    events["is_replay"] = True
+    graph = make_linear_track(120.0)
+    world = MDP.from_networkx(graph, bin_size=20.0)
+    log = EventLog({"steps": _laps(world)}, mdp=world)
+    lap = [0, *log.steps["next_state"].iloc[:5]]
+    listed = pd.DataFrame({"time": events["start_time"], "states": [lap, lap[::-1]] * 2})
+    sequences = place_sequences(log, listed.assign(phase="rest"))
+    sequences["kind"] = sequence_kinds(sequences)
+    track = cut_track(graph, 5.0)
+    evidence = Evidence(track, SETTINGS, tables_of_evidence(events, track))
+    places = np.concatenate([np.linspace(0, 120, 40), np.linspace(120, 0, 40)] * 2)
+    paths = pd.DataFrame({"event": np.repeat(range(4), 40), "x": places, "y": 0.0})
+    paths["time"] = 100.0 + paths["event"] + 0.005 * np.tile(np.arange(40), 4)
+    decoded = DecodedResults(events, sequences, paths, log, evidence=evidence)
+    page = browser.new_page(reduced_motion="reduce")
+    wrong = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(write_page(decoded, tmp_path / "page.html").as_uri())
+    page.locator("body[data-ready]").wait_for()
+    assert page.locator("#list option").count() == 4
+    page.locator("#list").select_option(index=2)
+    assert "Event 3 of 4" in page.locator("#event").inner_text()
+    page.wait_for_function("page.evidence && page.evidence.e === 2")
+    told = page.locator("#evidence-canvas").get_attribute("aria-label")
+    assert "of 200 ms" in told
+    assert "spikes of 12 cells" in told
+    canvas = page.locator("#evidence-canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    middle = box["x"] + 44 + (box["width"] - 54) / 2
+    page.mouse.click(middle, box["y"] + 60)
+    moment, moves, place = page.evaluate(
+        """() => {
+            const { run, e } = page.evidence, { path_ms, path_x } = run.events;
+            let k = run.sampleBegin[e];
+            while (k + 1 < run.sampleBegin[e + 1] && path_ms[k + 1] <= page.moment) k++;
+            return [page.moment, page.progress, path_x[k]];
+        }"""
+    )
+    assert moment == pytest.approx(100.0, abs=1.0)
+    assert place == pytest.approx(120 * 20 / 39, abs=4)
+    assert moves == pytest.approx(3.5, abs=0.1)  # states are 20 cm apart: made at 10, 30, 50 cm
+    assert page.locator("#move").input_value() == "4"
+    page.keyboard.press("n")
+    assert page.evaluate("[page.moment, document.getElementById('list').selectedIndex]") == [
+        None,
+        3,
+    ]
+    page.locator("#time").focus()
+    page.keyboard.press("Home")
+    assert page.locator("#evidence").is_hidden()
+    assert not wrong
+    page.close()
+
+
+def _laps(world):
+    """Make two laps along a linear track and back."""
+    n = world.n_states
+    states = [*range(n), *range(n - 2, -1, -1)] * 2
+    place = np.argsort(np.asarray(world.position)[:, 0])[states]
+    return {"state": place[:-1], "next_state": place[1:], "time": 0.5 * np.arange(len(place) - 1),
+            "terminated": False}  # fmt: skip
 
 
 def test_two_learners_side_by_side(opened):

@@ -94,6 +94,7 @@ async function readRun(packed, number) {
   run.placeBegin = begins(events.sequence_length.map((length) => length - 1));
   run.pieceBegin = begins(events.sequence_pieces);
   run.sampleBegin = events.event_samples ? begins(events.event_samples) : null;
+  run.moments = new Map();
   run.key = new Float64Array(run.n); // orders events alike in runs of one experience
   let turn = 0;
   for (let e = 0; e < run.n; e++) {
@@ -109,7 +110,7 @@ async function readRun(packed, number) {
 
 const page = {
   data: null, worlds: [], experiences: [], ways: [], runs: [], views: [], entries: [],
-  time: 0, key: null, near: "", progress: 0, running: false, playing: false, held: 0, sequence: 0,
+  time: 0, key: null, near: "", progress: 0, moment: null, evidence: null, running: false, playing: false, held: 0, sequence: 0,
   across: false, kinds: null, phases: null, shortest: 0, longest: Infinity, theme: {}, drawMs: 0,
 };
 const byId = (id) => document.getElementById(id);

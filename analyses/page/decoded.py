@@ -43,7 +43,8 @@ class DecodedReplay(Protocol):
 def decoded_run(decoded: DecodedReplay) -> ShownRun:
     """Convert decoded replay for a page.
 
-    An attribute `name`, if there is one, is that of the animal.
+    An attribute `name`, if there is one, is that of the animal, and `evidence` what its events were
+    decoded from.
     """
     log = decoded.experience
     steps = of_run(log, "steps", 0)
@@ -122,6 +123,7 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
         detail=detail,
         closed={} if log.mdp is None else log.closed,
         decoded=True,
+        evidence=getattr(decoded, "evidence", None),
     )
 
 

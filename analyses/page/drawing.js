@@ -3,7 +3,7 @@
 function readTheme() {
   const style = getComputedStyle(document.documentElement);
   const theme = {};
-  for (const name of ["paper", "panel", "ink", "soft", "rule", "wall", "closed", "floor", "way", "known", "halo"])
+  for (const name of ["paper", "panel", "ink", "soft", "rule", "wall", "closed", "floor", "way", "known", "halo", "accent"])
     theme[name] = style.getPropertyValue(`--${name}`).trim();
   theme.dark = brightness(theme.paper) < 0.2;
   theme.kinds = page.data.kinds.map((kind) => legible(kind.colour, theme.paper));
@@ -429,7 +429,7 @@ function drawEvent(context, view, run, e) {
   for (let k = run.placeBegin[s]; k < run.placeBegin[s + 1]; k++) own.add(events.place[k]);
   const complete = progress >= n;
   const pieces = complete || !page.running ? drawPieces(context, view, run, e, s, places) : [];
-  if (run.sampleBegin) drawDecoded(context, view, run, e, progress / n);
+  if (run.sampleBegin) drawDecoded(context, view, run, e);
 
   const ofKind = new Int8Array(n).fill(-1), longest = new Uint16Array(n);
   for (let q = run.sequenceBegin[e]; q < run.sequenceBegin[e + 1]; q++)
@@ -533,15 +533,21 @@ function ring(context, x, y, radius) {
   context.stroke();
 }
 
-function drawDecoded(context, view, run, e, share) {
-  const events = run.events, first = run.sampleBegin[e], n = run.sampleBegin[e + 1] - first;
+/** Draw the decoded places until now, and the one that is pointed at. */
+function drawDecoded(context, view, run, e) {
+  const events = run.events, first = run.sampleBegin[e], until = momentNow(run, e);
+  let last = null;
   context.fillStyle = page.theme.soft;
   context.globalAlpha = 0.55;
-  for (let k = first; k < first + Math.ceil(share * n); k++) {
-    const [x, y] = view.at(events.path_x[k], events.path_y[k]);
-    dot(context, x, y, 2.2);
+  for (let k = first; k < run.sampleBegin[e + 1] && events.path_ms[k] <= until; k++) {
+    last = view.at(events.path_x[k], events.path_y[k]);
+    dot(context, ...last, 2.2);
   }
   context.globalAlpha = 1;
+  if (page.moment === null || !last) return;
+  context.strokeStyle = page.theme.accent;
+  context.lineWidth = 2.5;
+  ring(context, ...last, 7);
 }
 
 function draw() {
@@ -565,6 +571,7 @@ function draw() {
     if (labels) drawLabels(context, view, run, labels, animal);
   }
   drawTimeline();
+  drawEvidence();
   page.drawMs = performance.now() - begun;
 }
 

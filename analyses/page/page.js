@@ -10,6 +10,8 @@ function update() {
   writeTime();
   writeEvent();
   writeViews();
+  markInList();
+  showEvidence();
   keepAddress();
 }
 
@@ -114,7 +116,7 @@ function firstTelling() {
 function goTo(time) {
   const longest = Math.max(...page.views.map(({ run }) => wayOf(run).n));
   page.time = clamp(Math.round(time), 0, longest);
-  page.key = null;
+  page.key = page.moment = null;
   page.sequence = 0;
   page.running = false;
   update();
@@ -124,6 +126,7 @@ function openKey(key, whole = false) {
   page.key = key;
   page.time = Math.floor(key / 1e6);
   page.sequence = 0;
+  page.moment = null;
   page.running = !whole && !still.matches;
   page.progress = page.running ? 0 : Infinity;
   update();
@@ -141,6 +144,7 @@ function goAlong(by) {
 function runAgain() {
   if (page.key === null) return;
   page.running = true;
+  page.moment = null;
   page.progress = 0;
   update();
   animate();
@@ -149,6 +153,7 @@ function runAgain() {
 function setMove(count) {
   if (page.key === null) return;
   page.running = false;
+  page.moment = null;
   page.progress = clamp(count, 0, Number(byId("move").max));
   update();
 }
@@ -177,7 +182,7 @@ function tick(now) {
     page.held -= seconds;
     if (page.held <= 0) {
       page.passed = page.key;
-      page.key = null;
+      page.key = page.moment = null;
       update();
     }
   } else if (page.playing) advance(seconds);
@@ -342,11 +347,13 @@ function refilter() {
   writeChoices();
   writeCounts();
   writeValues();
+  writeList();
 }
 
 function resize() {
   for (const view of page.views) layOut(view);
   layOutTimeline();
+  layOutEvidence();
 }
 
 function writeChoices() {
@@ -458,6 +465,10 @@ function connect() {
   };
   timeline.addEventListener("pointerdown", (event) => { timeline.setPointerCapture(event.pointerId); point(event); });
   timeline.addEventListener("pointermove", (event) => { if (event.buttons) point(event); });
+  const evidence = byId("evidence-canvas");
+  evidence.addEventListener("pointerdown", (event) => { evidence.setPointerCapture(event.pointerId); pointAt(event); });
+  evidence.addEventListener("pointermove", (event) => { if (event.buttons) pointAt(event); });
+  byId("list").addEventListener("change", (event) => { pause(); openKey(page.entries[event.target.selectedIndex], true); });
   document.addEventListener("keydown", onKey);
   window.addEventListener("hashchange", goToAddress);
   let timer = 0;

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.decoding.evidence import Evidence
 from analyses.sequences.runs import Columns
 from replay.log.closed_moves import ClosedMoves
 from replay.worlds.mdp import MDP
@@ -73,6 +74,8 @@ class ShownRun:
         Step -> the moves of the world that are closed from then on.
     decoded : bool
         Whether this is decoded replay, counted by place sequences rather than causal chains.
+    evidence : Evidence, optional
+        Of a recording: spikes, posteriors and what was measured in its events.
     """
 
     learner: str
@@ -87,6 +90,7 @@ class ShownRun:
     values: Columns = field(default_factory=dict)
     closed: ClosedMoves = field(default_factory=dict)
     decoded: bool = False
+    evidence: Evidence | None = None
 
 
 def list_pieces(pieces: Sequence[Sequence[ShownPiece]]) -> dict[str, NDArray[Any]]:

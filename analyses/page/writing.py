@@ -16,6 +16,7 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from analyses.page.decoded import DecodedReplay, decoded_run
+from analyses.page.evidence import describe_places, pack_evidence
 from analyses.page.models import model_run
 from analyses.page.packing import pack
 from analyses.page.runs import ShownRun
@@ -34,6 +35,8 @@ __all__ = ["write_page"]
 _MOST_BYTES = 1_000_000
 _LEFT_FOR_EVENTS = 250_000
 """Bytes for events, however many the steps need."""
+_MOST_EVIDENCE = 18_000_000
+"""Bytes for spikes, posteriors and traces of events, beyond these."""
 _MOST_SEQUENCES = 30_000
 _FEWEST_OF_A_KIND = 20
 _WINDOWS = (10, 50)
@@ -41,7 +44,7 @@ _IN_A_WINDOW = 4
 _N_COLOURS = 24
 _TRIALS = 8
 _Pair = tuple[ShownRun, ShownRun | None]
-_SCRIPTS = ("data.js", "drawing.js", "timeline.js", "words.js", "page.js")
+_SCRIPTS = ("data.js", "drawing.js", "evidence.js", "timeline.js", "words.js", "page.js")
 
 
 def write_page(
@@ -79,7 +82,8 @@ def write_page(
     -------
     pathlib.Path
         `out`. If the page would exceed 1 MB, it shows a sample of the events, evenly over time and
-        for each kind, and says so; counts always include all events.
+        for each kind, and says so; counts always include all events. What the events of a recording
+        were decoded from, in the results of ``replay recording``, may take 18 MB more.
 
     Raises
     ------
@@ -206,9 +210,10 @@ def _data(
         if size <= room:
             break
         share *= min(0.9 * room / size, 0.8)
+    most = _MOST_EVIDENCE // max(sum(run.evidence is not None for run in runs), 1)
     every = [
-        one | {"n_shown": int(mask.sum()), "events": events}
-        for one, mask, events in zip(about, chosen, packed, strict=True)
+        one | {"n_shown": int(mask.sum()), "events": events, "evidence": _evidence(run, mask, most)}
+        for run, one, mask, events in zip(runs, about, chosen, packed, strict=True)
     ]
     others = iter(every[len(first) :])
     return fixed | {
@@ -366,8 +371,7 @@ def _sample(runs: list[ShownRun], ways: Iterable[int], share: float) -> list[NDA
             n = min(max(round(share * len(events)), _FEWEST_OF_A_KIND), len(events))
             if share >= 1:
                 n = len(events)
-            places = np.linspace(0, len(events) - 1, n).round().astype(np.int64)
-            kept |= {_moment(run, event) for event in events[places].tolist()}
+            kept |= {_moment(run, event) for event in events[_evenly(len(events), n)].tolist()}
     return [
         np.array(
             [_moment(run, event) in moments[way] for event in range(len(run.events["number"]))],
@@ -400,6 +404,33 @@ def _events(run: ShownRun, chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]
            for name in ("kind", "length", "orientation")},
         **columns,
     }  # fmt: skip
+
+
+def _evidence(run: ShownRun, chosen: NDArray[np.bool_], most: int) -> dict[str, Any] | None:
+    """Pack the evidence for the chosen events, or for as many as `most` bytes hold, over time.
+
+    Each event is packed by itself, so that a browser unpacks it when it is opened.
+    """
+    evidence = run.evidence
+    if evidence is None:
+        return None
+    events: list[dict[str, Any] | None] = [
+        pack_evidence(evidence, number) for number in run.events["number"][chosen].tolist()
+    ]
+    sizes = np.array([len(json.dumps(event)) for event in events])
+    n_kept = len(events)
+    while n_kept and sizes[(kept := _evenly(len(events), n_kept))].sum() > most:
+        n_kept = int(0.9 * n_kept)
+    held = set(kept.tolist()) if n_kept else set()
+    return {
+        "places": describe_places(evidence.track),
+        "n_held": n_kept,
+        "events": [event if k in held else None for k, event in enumerate(events)],
+    }
+
+
+def _evenly(n: int, n_kept: int) -> NDArray[np.int64]:
+    return np.linspace(0, n - 1, n_kept).round().astype(np.int64)
 
 
 def _seconds(run: ShownRun, chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:

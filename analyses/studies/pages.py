@@ -14,11 +14,14 @@ import pandas as pd
 from analyses.jobs.results import Results
 from analyses.page import write_page
 from analyses.recordings.arena import world_of
+from analyses.recordings.decoding.evidence import EVIDENCE, Evidence
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.brea_2018.reproduction import log_folder, world_of_log
+from analyses.studies.recorded_replay.animal_figures import read_evidence
 from replay.checks import check_list, unknown_name
 from replay.files import check_path, inside
 from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
 
 __all__ = ["DecodedResults", "page_of_folders", "read_decoded", "read_log"]
 
@@ -37,6 +40,8 @@ class DecodedResults(NamedTuple):
         The animal's moves on its track.
     name : str
         Name of the animal, if there are several.
+    evidence : Evidence, optional
+        Spikes, posteriors and what was measured in each event.
     """
 
     events: pd.DataFrame
@@ -44,6 +49,7 @@ class DecodedResults(NamedTuple):
     paths: pd.DataFrame
     experience: EventLog
     name: str = ""
+    evidence: Evidence | None = None
 
 
 def page_of_folders(
@@ -119,18 +125,26 @@ def read_decoded(folder: str | Path) -> list[DecodedResults]:
     results = Results(folder)
     state_size = results.manifest()["judgement"]["state_size"]
     world = world_of(read_track(inside(folder, "track.json")), state_size)
-    tables = [results.read(name) for name in _DECODED]
-    if "animal" not in tables[0]:
-        events, sequences, paths, steps = tables
-        return [DecodedResults(events, sequences, paths, EventLog({"steps": steps}, mdp=world))]
-    found = []
-    for animal in tables[0]["animal"].astype(str).unique():
-        events, sequences, paths, steps = (
-            table[table["animal"].astype(str) == animal].drop(columns="animal") for table in tables
-        )
-        log = EventLog({"steps": steps}, mdp=world)
-        found.append(DecodedResults(events, sequences, paths, log, animal))
-    return found
+    first = results.read("events.csv")
+    names = first["animal"].astype(str).unique() if "animal" in first else [""]
+    return [_decoded_animal(results, world, name) for name in names]
+
+
+def _decoded_animal(results: Results, world: MDP, animal: str) -> DecodedResults:
+    """Read the results of one animal; `animal` is empty if there is but one."""
+
+    def read(name: str) -> pd.DataFrame:
+        table = results.read(name)
+        if animal:
+            return table[table["animal"].astype(str) == animal].drop(columns="animal")
+        return table
+
+    events, sequences, paths, steps = map(read, _DECODED)
+    has_evidence = all(inside(results.folder, name).is_file() for name in EVIDENCE)
+    return DecodedResults(
+        events, sequences, paths, EventLog({"steps": steps}, mdp=world), animal,
+        read_evidence(results, read) if has_evidence else None,
+    )  # fmt: skip
 
 
 def _kept_logs(folder: Path, experiment: str | None, learners: Sequence[str]) -> list[EventLog]:

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from analyses.jobs.results import Results
 from analyses.recordings.arena import world_of
 from analyses.recordings.binned_track import cut_track
-from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.decoding.spike_counts import count_spikes
-from analyses.recordings.decoding.state_space_decoder import (
-    continuous_path,
-    state_posterior,
-    walk_of_states,
-)
+from analyses.recordings.decoding.evidence import EVIDENCE, Evidence
 from analyses.recordings.readers.track_graphs import read_track
 from replay.files import inside
 
@@ -25,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Reader", "draw_accounts", "draw_epochs", "draw_events", "draw_kinds", "draw_paths"]
+__all__ += ["read_evidence"]
 
 Reader = Callable[[str], pd.DataFrame]
 """Reads a table of an animal, given the name of its file."""
@@ -79,44 +73,34 @@ def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     """Draw the spikes and the posterior of the events that contain these sequences."""
     from analyses.plots.decoded_event import posterior_figure
 
-    fields, spikes = read("place_fields.parquet"), read("spikes.parquet")
-    if not len(fields):
-        return
-    traces = read("traces.parquet")
-    settings = results.manifest()["settings"]
-    track = cut_track(read_track(inside(results.folder, "track.json")), settings["bin_size"])
-    names = ["rate_ahead", "rate_back"] if "rate_ahead" in fields else ["rate"]
-    by_heading = [fields[name].to_numpy().reshape(-1, track.n_bins) for name in names]
-    rates, mean = np.hstack(by_heading), np.mean(by_heading, axis=0)
-    cells = fields["cell"].unique()
-    events = read("events.csv").set_index("event")
-    seconds = settings["time_bin"]
-    walk = walk_of_states(track, settings["diffusion"] * seconds, rates.shape[1])
+    evidence, events = read_evidence(results, read), read("events.csv").set_index("event")
     for _, example in _examples(read).iterrows():
-        event = events.loc[example["event"]]
-        own = spikes[spikes["event"] == example["event"]]
-        fired = [own.loc[own["cell"] == cell, "time"].to_numpy() for cell in cells]
-        counts = count_spikes(fired, [event["start_time"]], [event["end_time"]], seconds)[0]
-        likelihoods = log_likelihood(counts, rates, seconds)
-        posterior, _ = state_posterior(likelihoods, walk)
-        posterior = posterior.reshape(*posterior.shape[:2], -1, track.n_bins).sum(axis=2)
-        heading = ""
-        if event.get("is_heading_told", False):
-            heading = ", told by its heading"
+        event = evidence.of(example["event"])
+        if event.posterior is None:
+            return
+        is_told = events.loc[example["event"]].get("is_heading_told", False)
+        heading = ", told by its heading" if is_told else ""
         yield (
             f"event_{example['kind']}",
             posterior_figure(
-                posterior,
-                track,
-                dt=seconds,
-                start=float(event["start_time"]),
-                spikes=fired,
-                rates=mean,
-                path=continuous_path(likelihoods, walk) % track.n_bins,
-                traces=traces[traces["event"] == example["event"]],
+                event.posterior,
+                evidence.track,
+                dt=evidence.time_bin,
+                start=event.start,
+                spikes=event.spikes,
+                rates=evidence.rates,
+                path=event.path,
+                traces=event.traces,
                 title=f"Event {example['event']}: {example['kind'].replace('_', ' ')}{heading}",
             ),
         )
+
+
+def read_evidence(results: Results, read: Reader) -> Evidence:
+    """Read the tables from which the events of an animal can be decoded again."""
+    settings = results.manifest()["settings"]
+    track = cut_track(read_track(inside(results.folder, "track.json")), settings["bin_size"])
+    return Evidence(track, settings, {name: read(name) for name in EVIDENCE})
 
 
 def _examples(read: Reader) -> pd.DataFrame:

@@ -1,0 +1,118 @@
+"""The evidence for a decoded event, on one axis of time: spikes, posterior, what was measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.page.packing import pack
+from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.decoding.evidence import Evidence
+from analyses.recordings.linearised_track import linearise
+
+__all__ = ["describe_places", "pack_evidence"]
+
+_TRACES = ("multiunit_rate", "field_potential", "speed")
+_LEVELS = 254  # of a trace; 255 is unknown
+_LEAST_PROBABILITY = 1e-3
+
+
+def describe_places(track: BinnedTrack) -> list[dict[str, Any]]:
+    """Describe the axes of places on which a posterior is drawn.
+
+    A track has one, laid out on a line; an arena has two coordinates. Each has the limits `low,
+    high` of its rows in cm, the places and names of `nodes`, and the `gaps` between tracks.
+    """
+    if track.is_arena:
+        axes: list[tuple[str, NDArray[np.float64], NDArray[np.float64], list[Any], list[Any]]] = []
+        for name, place in zip("xy", track.position.T, strict=True):
+            low = place.min() + track.square * (np.arange(_coordinate(track, name).max() + 1) - 0.5)
+            axes.append((f"{name} in cm", low, low + track.square, [], []))
+    else:
+        line = linearise(track)
+        nodes, gaps = [list(node) for node in line.nodes], [list(gap) for gap in line.gaps]
+        axes = [("nodes of the track", line.low, line.high, nodes, gaps)]
+    return [
+        {"name": name, "low": low.round(2).tolist(), "high": high.round(2).tolist(),
+         "nodes": nodes, "gaps": gaps}
+        for name, low, high, nodes, gaps in axes
+    ]  # fmt: skip
+
+
+def pack_evidence(evidence: Evidence, number: int) -> dict[str, Any]:
+    """Pack the evidence for an event.
+
+    `spike_row` (cells by the place of their fields, from 0) and `spike_time` (.1 ms after the
+    beginning); for axis K of places `place_K`, the probability of each row in each time bin, where
+    255 is `highest` or more, and `path_K`, the row of the path; and each trace, where 0 to 254 lie
+    between its limits in `traces`.
+    """
+    event, track = evidence.of(number), evidence.track
+    packed: dict[str, Any] = {
+        "seconds": event.end - event.start,
+        "time_bin": evidence.time_bin,
+        "n_cells": 0,
+        "traces": {},
+    }
+    columns: dict[str, NDArray[Any]] = {}
+    if event.posterior is not None and event.path is not None:
+        packed["n_cells"], columns["spike_row"], columns["spike_time"] = _spikes(
+            event.spikes, evidence.rates, track, event.start, event.end
+        )
+        places = event.posterior.sum(axis=1)
+        packed["highest"] = max(float(np.quantile(places.max(axis=1), 0.9)), _LEAST_PROBABILITY)
+        for k, row in enumerate(_rows(track)):
+            shown = np.zeros((len(places), row.max() + 1))
+            np.add.at(shown.T, row, places.T)
+            columns[f"place_{k}"] = np.rint(
+                255 * np.minimum(shown / packed["highest"], 1.0)
+            ).ravel()
+            columns[f"path_{k}"] = row[event.path]
+    for name in _TRACES:
+        if len(event.traces) and event.traces[name].notna().any():
+            packed["traces"][name], columns[name] = _trace(event.traces[name])
+    whole = {name: values.astype(np.int64) for name, values in columns.items()}
+    return packed | pack(whole)
+
+
+def _rows(track: BinnedTrack) -> list[NDArray[np.int64]]:
+    """Find the row of each bin on each axis of places."""
+    if track.is_arena:
+        return [_coordinate(track, name) for name in "xy"]
+    return [np.arange(track.n_bins)]
+
+
+def _coordinate(track: BinnedTrack, name: str) -> NDArray[np.int64]:
+    place = track.position[:, "xy".index(name)]
+    row: NDArray[np.int64] = np.rint((place - place.min()) / track.square).astype(np.int64)
+    return row
+
+
+def _spikes(
+    spikes: list[NDArray[np.float64]],
+    rates: NDArray[np.float64],
+    track: BinnedTrack,
+    start: float,
+    end: float,
+) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+    """List the spikes of an event in the order of time, with rows of active cells by field."""
+    centre = track.position[:, 0] if track.is_arena else linearise(track).centre
+    order = np.argsort(centre[rates.argmax(axis=1)], kind="stable")
+    within = [spikes[cell][(spikes[cell] >= start) & (spikes[cell] < end)] for cell in order]
+    active = [each for each in within if len(each)]
+    row = np.repeat(np.arange(len(active)), [len(each) for each in active])
+    time = np.rint(1e4 * (np.concatenate([*active, np.empty(0)]) - start)).astype(np.int64)
+    by_time = np.argsort(time, kind="stable")
+    return len(active), row[by_time], time[by_time]
+
+
+def _trace(given: pd.Series) -> tuple[list[float], NDArray[np.int64]]:
+    """Round a trace to levels between its limits."""
+    values = given.to_numpy(dtype=float)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    scaled = _LEVELS * (values - low) / (high - low or 1.0)
+    coded = np.where(np.isnan(values), _LEVELS + 1, np.rint(scaled)).astype(np.int64)
+    return [low, high], coded
