@@ -38,10 +38,10 @@ def questions(table: pd.DataFrame) -> pd.DataFrame:
     'shin2019, widloski2022'
     """
     needed = ["question", "study", "likelihood", "why_not"]
-    check_cells(
-        check_table(table, needed, "the table of findings")[needed], "the table of findings"
-    )
-    rows = table[table["question"] != ""]
+    rows = check_table(table, needed, "the table of findings")[needed]
+    check_cells(rows, "the table of findings")
+    rows = rows.astype(str).fillna("")
+    rows = rows[rows["question"] != ""]
     tested = (rows["likelihood"] != "none") & (rows["why_not"] == "")
     found = []
     for question, group in rows.assign(tested=tested).groupby("question", sort=True):

@@ -26,7 +26,14 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra, shortest_path
 from scipy.spatial import KDTree
 
-from replay.checks import check_array, check_bin_size, check_choice, check_number, shown
+from replay.checks import (
+    check_array,
+    check_bin_size,
+    check_choice,
+    check_list,
+    check_number,
+    shown,
+)
 
 __all__ = ["BinnedTrack", "Projection", "bins_between", "bins_on_way", "cut_track", "project"]
 
@@ -219,11 +226,12 @@ def _laid_out(
     graph: nx.Graph, nodes: Sequence[Hashable]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Read the linearisation of the graph, if it includes all edges."""
-    order = [tuple(edge) for edge in graph.graph.get("edge_order", ())]
+    name = "The edge_order of the track graph"
+    order = [check_list(name, edge) for edge in check_list(name, graph.graph.get("edge_order", ()))]
     for edge in order:
         if len(edge) != 2 or not graph.has_edge(*edge):
             raise ValueError(
-                f"The edge_order of the track graph has {shown(edge)}, which is not an edge of the "
+                f"{name} has {shown(edge)}, which is not an edge of the "
                 "graph: list pairs of nodes with an edge between them."
             )
     if {frozenset(edge) for edge in order} != {frozenset(edge) for edge in graph.edges}:

@@ -16,11 +16,22 @@ from analyses.recordings.judgement import (
     Judgement,
 )
 from analyses.recordings.recording import Recording
+from analyses.recordings.settings import Settings
 from replay.checks import check_choice, check_number, check_whole, shown
 
-__all__ = ["check_data", "check_judgement", "check_shuffles", "check_state_size"]
+__all__ = ["check_data", "check_judgement", "check_settings", "check_shuffles", "check_state_size"]
 
 _WITHOUT_SPIKES = "continuous"
+
+
+def check_settings(settings: Settings) -> None:
+    """Check the settings of decoding; `check_criteria` checks those of candidates."""
+    if not isinstance(settings, Settings):
+        raise TypeError(f"settings must be Settings(...), got {shown(settings)}.")
+    check_number("time_bin", settings.time_bin, at_least=1e-4, at_most=1.0)
+    check_number("diffusion", settings.diffusion, at_least=1e-3)
+    for name in ("smoothing", "least_speed", "least_peak", "largest_mean", "lowest_rate"):
+        check_number(name, getattr(settings, name), at_least=0.0, finite=False)
 
 
 def check_judgement(judgement: Judgement) -> None:

@@ -14,12 +14,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import BinnedTrack, bins_between, cut_track
-from analyses.recordings.checks import check_data, check_judgement, check_state_size
+from analyses.recordings.checks import (
+    check_data,
+    check_judgement,
+    check_settings,
+    check_state_size,
+)
 from analyses.recordings.decoding.change_points import find_change_points, split_events
 from analyses.recordings.decoding.decoding_error import decoding_error
 from analyses.recordings.decoding.spike_counts import count_spikes
 from analyses.recordings.decoding.state_space_decoder import Walk, walk_of_states
 from analyses.recordings.events.candidate_events import candidate_events, is_covered
+from analyses.recordings.events.detection import check_criteria
 from analyses.recordings.experience.lap_ends import describe_pauses, find_pauses
 from analyses.recordings.experience.recorded_experience import describe_experience
 from analyses.recordings.fields.headings import (
@@ -33,7 +39,7 @@ from analyses.recordings.fields.running import Running, running, running_bins, r
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.recording import Recording
 from analyses.recordings.settings import Settings
-from replay.checks import check_number, known_arguments, shown
+from replay.checks import known_arguments
 
 __all__ = ["Session", "prepare"]
 
@@ -146,8 +152,8 @@ def prepare(
         If the recording has nothing to decode, no event, no running, or fewer than two cells with a
         place field; or if a criterion does not suit it.
     """
-    if not isinstance(settings, Settings):
-        raise TypeError(f"settings must be Settings(...), got {shown(settings)}.")
+    check_settings(settings)
+    check_criteria(settings.criteria)
     check_judgement(judgement)
     check_data(judgement, recording)
     if recording.graph is None:
@@ -157,8 +163,7 @@ def prepare(
             f"{recording.name} has neither spikes nor decoded positions: name another file, or one "
             "that has them (session)."
         )
-    time_bin = check_number("time_bin", settings.time_bin, at_least=1e-4, at_most=1.0)
-    diffusion = check_number("diffusion", settings.diffusion, at_least=1e-3)
+    time_bin, diffusion = settings.time_bin, settings.diffusion
     track = cut_track(recording.graph, settings.bin_size)
     if track.is_arena and judgement.score != "continuous":
         raise ValueError(

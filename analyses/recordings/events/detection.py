@@ -28,7 +28,7 @@ from scipy import ndimage, signal
 from analyses.recordings.settings import Criteria
 from replay.checks import check_array, check_number
 
-__all__ = ["find_events", "multiunit_rate", "ripple_power"]
+__all__ = ["check_criteria", "find_events", "multiunit_rate", "ripple_power"]
 
 _RIPPLE_BAND = (150.0, 250.0)
 
@@ -134,7 +134,7 @@ def find_events(
             f"A signal needs one time for each value, ascending; got {len(seconds)} times and "
             f"{len(height)} values."
         )
-    _check(criteria)
+    check_criteria(criteria)
     mean, spread = scale or ((height.mean(), height.std()) if len(height) else (0.0, 0.0))
     if not spread > 0:
         raise ValueError("The signal is constant, so no event can be found in it.")
@@ -164,7 +164,8 @@ def find_events(
     )
 
 
-def _check(criteria: Criteria) -> None:
+def check_criteria(criteria: Criteria) -> None:
+    """Check the criteria of candidate events."""
     if not isinstance(criteria, Criteria):
         raise TypeError(f"criteria must be Criteria, got {type(criteria).__name__}.")
     if check_number("threshold", criteria.threshold, at_least=0.0) == 0:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.binned_track import BinnedTrack
-from replay.checks import check_number, typed
+from replay.checks import check_array, check_number, typed
 
 __all__ = ["place_fields"]
 
@@ -66,7 +66,8 @@ def place_fields(
     seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
     width = check_number("smoothing", smoothing, at_least=0.0)
     lowest = check_number("lowest_rate", lowest_rate, at_least=0.0)
-    bins, n_spikes = np.asarray(position_bins), np.asarray(counts)
+    bins = check_array(position_bins, "position_bins", kind="whole", n_dims=None)
+    n_spikes = check_array(counts, "counts", kind="whole", n_dims=None)
     if bins.ndim != 1 or n_spikes.ndim != 2 or len(bins) != len(n_spikes):
         raise ValueError(
             "place_fields needs one bin and one row of counts for each time bin; got shapes "

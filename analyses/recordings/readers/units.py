@@ -59,6 +59,7 @@ def to_cm(
     [150.0]
     """
     given = np.asarray(values, dtype=float)
+    name = " ".join(name.split())
     plain = unit.strip().lower()
     plain = plain.removesuffix("s") if len(plain) > 1 else plain
     scale = None if graph is None else graph.graph.get("pixels_per_cm")
