@@ -216,6 +216,12 @@ FIGURES = {
     "explanation_figure": lambda: explained()[::2],
     "predictions_figure": lambda: (explained_statistics(),),
     "gain_floor_figure": lambda: (gain_floor(),),
+    "goals_figure": lambda: (
+        table(task=[*TASKS][:5], n_sequences=[10, 100, 300], noise=["known", "ignored"]).assign(
+            recovered=0.9
+        ),
+        table(task=[*TASKS][:5], account=[*LONG_NAMES, "walks and shuffles"]).assign(accepted=0.1),
+    ),
     "headings_figure": lambda: (
         table(n_cells=[12, 25, 50, 100], other_rate=[0.1, 1.0], outcome=["right", "ambiguous"]),
     ),

@@ -98,16 +98,17 @@ def measure(replayed: Replayed, places: Places) -> pd.DataFrame:
 
 def replay_features(replayed: Replayed, places: Places) -> dict[str, float]:
     """Summarise all sequences; unknown values (such as a goal before any reward) become -1."""
-    measured = measure(replayed, places)
+    measured = measure(replayed, places).to_numpy().T
     found: dict[str, float] = {}
-    for name in MEASURES:
-        values = measured[name].to_numpy()
+    for name, values in zip(MEASURES, measured, strict=True):
         known = values[~np.isnan(values)]
         if not len(known):
             known = np.array([-1.0])
         found[f"mean of {name}"] = float(known.mean())
         found[f"s.d. of {name}"] = float(known.std())
-        for share, value in zip(_QUANTILES, np.quantile(known, _QUANTILES).tolist(), strict=True):
+        rank = np.multiply(_QUANTILES, len(known) - 1)
+        values = np.interp(rank, np.arange(len(known)), np.sort(known))  # ten times as fast
+        for share, value in zip(_QUANTILES, values.tolist(), strict=True):
             found[f"{share:.0%} of {name}"] = value
     states = replayed.states
     n_places = places.n_places

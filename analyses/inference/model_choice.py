@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,9 @@ class ModelChoice:
         Animals of at least two accounts, with at least eight draws each.
     seed : int
         Seed of the trees.
+    seen_as : sequence of DataFrame, optional
+        Features of the same animals, row by row, as they look otherwise, such as with misread
+        places: what becomes of them if the trees know nothing of it.
 
     Attributes
     ----------
@@ -87,9 +91,13 @@ class ModelChoice:
     unseen : ndarray of float64, shape (n_rows, n_classes)
         Calibrated probabilities of the class of each simulated animal, from trees and a temperature
         that have seen no animal of the same draw.
+    unseen_as : list of ndarray
+        The same for each of `seen_as`.
     """
 
-    def __init__(self, simulations: Simulations, seed: int = 0) -> None:
+    def __init__(
+        self, simulations: Simulations, seed: int = 0, seen_as: Sequence[pd.DataFrame] = ()
+    ) -> None:
         self.simulations, self.seed = simulations, seed
         self.accounts = simulations.names
         if len(self.accounts) < 2:
@@ -103,26 +111,51 @@ class ModelChoice:
         # All accounts count alike, however many of their draws replay enough.
         self._weight = 1.0 / np.bincount(self._truth)[self._truth]
         fold = _folds(self._truth, simulations.draw, seed)
-        votes = np.empty((len(fold), len(self.accounts)))
+        values = [self._values, *map(self._values_of, seen_as)]
+        votes = np.empty((len(values), len(fold), len(self.accounts)))
         for one in range(_N_FOLDS):
             trees = self._fitted(fold != one)
-            votes[fold == one] = self._votes(trees, self._values[fold == one])
-        self.classes = classes_of(votes, self._truth, self.accounts)
+            for k, each in enumerate(values):
+                votes[k, fold == one] = self._votes(trees, each[fold == one])
+        self._unseen_votes = votes[0]
+        self.classes = classes_of(votes[0], self._truth, self.accounts)
         of_account = {name: k for k, each in enumerate(self.classes) for name in each}
         self._class = np.array([of_account[name] for name in self.accounts])
-        by_class, truth = self._by_class(votes), self._class[self._truth]
+        by_class, *by_class_as = map(self._by_class, votes)
+        truth = self._class[self._truth]
         self.unseen = np.empty_like(by_class)
+        self.unseen_as = [np.empty_like(each) for each in by_class_as]
         for one in range(_N_FOLDS):
-            other = fold != one
+            other, own = fold != one, fold == one
             temperature = _temperature(by_class[other], truth[other], self._weight[other])
-            self.unseen[fold == one] = _calibrated(by_class[fold == one], temperature)
+            self.unseen[own] = _calibrated(by_class[own], temperature)
+            for unseen, each in zip(self.unseen_as, by_class_as, strict=True):
+                unseen[own] = _calibrated(each[own], temperature)
         self._temperature = _temperature(by_class, truth, self._weight)
-        self._trees = self._fitted(np.ones(len(fold), dtype=bool))
+
+    @cached_property
+    def _trees(self) -> Any:
+        return self._fitted(np.ones(len(self._truth), dtype=bool))
 
     def probabilities(self, features: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probability of each class, shape (n_rows, n_classes)."""
-        values = features[self.simulations.features.columns].to_numpy(dtype=np.float64)
+        values = self._values_of(features)
         return _calibrated(self._by_class(self._votes(self._trees, values)), self._temperature)
+
+    def without(self, members: Sequence[str]) -> tuple[list[list[str]], NDArray[np.float64]]:
+        """Classify the animals of some accounts by trees that know nothing of these.
+
+        Returns the classes that the other accounts form, and their probabilities; the temperature
+        remains that of all.
+        """
+        out = np.isin(self.simulations.account, list(members))
+        left = [k for k, name in enumerate(self.accounts) if name not in members]
+        names = [self.accounts[k] for k in left]
+        truth = np.searchsorted(left, self._truth[~out])
+        classes = classes_of(self._unseen_votes[~out][:, left], truth, names)
+        votes = self._votes(self._fitted(~out), self._values[out])
+        of_class = [votes[:, np.isin(self.accounts, each)].sum(axis=1) for each in classes]
+        return classes, _calibrated(np.stack(of_class, axis=1), self._temperature)
 
     def misfit(self, features: pd.DataFrame, members: Sequence[str]) -> NDArray[np.float64]:
         """Return the p of each row under a class: how often its own animals are as unusual.
@@ -131,7 +164,7 @@ class ModelChoice:
         conformal test, which is exact whatever the distance: if the animal came from the class, a p
         of at most .05 has a probability of at most .05.
         """
-        values = features[self.simulations.features.columns].to_numpy(dtype=np.float64)
+        values = self._values_of(features)
         own = np.isin(self.simulations.account, list(members))
         scale = self._scale(own)
         mine, rows, draw = self._values[own] * scale, values * scale, self._keys()[own]
@@ -160,15 +193,16 @@ class ModelChoice:
             rows += [(name, other, share) for other, share in zip(names, shares, strict=True)]
         return pd.DataFrame(rows, columns=["truth", "found", "share"])
 
-    def summary(self) -> dict[str, float]:
-        """Say how good the classifier is on animals that it has not seen.
+    def summary(self, unseen: NDArray[np.float64] | None = None) -> dict[str, float]:
+        """Say how good the classifier is on animals that it has not seen, or on one `unseen_as`.
 
         `recovered`: the share whose class comes first; `sure`: of animals with a class above .9;
         `right_if_sure`: of these, the share that is right; `calibration_error`: see
         :func:`calibration_error`.
         """
         truth = self._class[self._truth]
-        right, most = self.unseen.argmax(axis=1) == truth, self.unseen.max(axis=1)
+        unseen = self.unseen if unseen is None else unseen
+        right, most = unseen.argmax(axis=1) == truth, unseen.max(axis=1)
         sure = most > 0.9
         weight = self._weight / self._weight.sum()
         n_sure = float(weight[sure].sum())
@@ -178,6 +212,9 @@ class ModelChoice:
             "right_if_sure": float(weight[sure] @ right[sure]) / n_sure if n_sure else np.nan,
             "calibration_error": calibration_error(most, right, weight),
         }
+
+    def _values_of(self, features: pd.DataFrame) -> NDArray[np.float64]:
+        return features[self.simulations.features.columns].to_numpy(dtype=np.float64)
 
     def _fitted(self, rows: NDArray[np.bool_]) -> Any:
         trees = forests().ExtraTreesClassifier(_N_TREES, min_samples_leaf=2, random_state=self.seed)
@@ -275,14 +312,15 @@ def calibration_error(
 def parameter_intervals(
     simulations: Simulations, parameters: pd.DataFrame, features: pd.DataFrame, seed: int = 0
 ) -> pd.DataFrame:
-    """Infer the parameters of an account from an animal's features, with 90 % intervals [3]_.
+    """Infer the parameters of an account from animals' features, with 90 % intervals [3]_.
 
     `simulations` are those of one account, and `parameters` has a row for each of them. Trees
     predict each parameter; draws weigh as often as they share a leaf with the animal. Returns
-    `parameter, median, low, high` and `prior_low, prior_high`, of numbers only.
+    `row` (of `features`), `parameter, median, low, high` and `prior_low, prior_high`, of numbers
+    only.
     """
     values = simulations.features.to_numpy(dtype=np.float64)
-    row = features[simulations.features.columns].to_numpy(dtype=np.float64)[:1]
+    given = features[simulations.features.columns].to_numpy(dtype=np.float64)
     rows = []
     for name in parameters:
         known = parameters[name].to_numpy(dtype=np.float64)
@@ -293,15 +331,16 @@ def parameter_intervals(
             _N_TREES, min_samples_leaf=_N_NEAREST, random_state=seed
         )
         trees.fit(values[kept], known[kept])
-        together = trees.apply(values[kept]) == trees.apply(row)
-        weight = (together / together.sum(axis=0)).mean(axis=1)
         order = np.argsort(known[kept])
-        share = np.cumsum(weight[order])
-        at = np.minimum(np.searchsorted(share, [0.5, 0.05, 0.95]), len(share) - 1)
-        found = known[kept][order][at]
-        prior = np.quantile(known[kept], [0.05, 0.95])
-        rows.append((name, *found.tolist(), *prior.tolist()))
-    names = ["parameter", "median", "low", "high", "prior_low", "prior_high"]
+        ordered = known[kept][order]
+        prior = np.quantile(ordered, [0.05, 0.95]).tolist()
+        leaf = trees.apply(values[kept][order])
+        for row, of_row in enumerate(trees.apply(given)):
+            together = leaf == of_row
+            share = np.cumsum((together / together.sum(axis=0)).mean(axis=1))
+            at = np.minimum(np.searchsorted(share, [0.5, 0.05, 0.95]), len(share) - 1)
+            rows.append((row, name, *ordered[at].tolist(), *prior))
+    names = ["row", "parameter", "median", "low", "high", "prior_low", "prior_high"]
     return pd.DataFrame(rows, columns=names)
 
 

@@ -12,6 +12,8 @@ sequences that are as broken as those of the recording.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +29,7 @@ from replay.simulation.driver import LogWriter
 _MOST_CONSIDERED = 5000
 _FAR = 2**20  # more than there are laps
 
-__all__ = ["as_many", "misread", "simulate_replay"]
+__all__ = ["as_many", "misread", "simulate_misread", "simulate_replay"]
 
 
 def simulate_replay(
@@ -39,6 +41,17 @@ def simulate_replay(
     wrong_places: float = 0.0,
 ) -> Replayed:
     """Simulate all sequences that an account replays after an animal's moves."""
+    return simulate_misread(animal, account, params, seeds, [wrong_places])[0]
+
+
+def simulate_misread(
+    animal: ReplayingAnimal,
+    account: Account,
+    params: dict[str, Parameter],
+    seeds: np.random.SeedSequence,
+    shares: Sequence[float],
+) -> list[Replayed]:
+    """Simulate what an account replays once, and find its sequences with each share misread."""
     replay_seed, noise_seed = seeds.spawn(2)
     reactivated: Columns
     if account.is_control:
@@ -55,10 +68,13 @@ def simulate_replay(
         reactivated = reactivated_by(
             animal.experience.feed_to(learner, writer, seed).columns("backups")
         )
-    if wrong_places:
-        rng = np.random.default_rng(noise_seed)
-        reactivated = misread(reactivated, wrong_places, animal.places.n_places, rng)
-    return animal.found(reactivated)
+    n_places = animal.places.n_places
+    return [
+        animal.found(misread(reactivated, share, n_places, np.random.default_rng(noise_seed)))
+        if share
+        else animal.found(reactivated)
+        for share in shares
+    ]
 
 
 def misread(reactivated: Columns, share: float, n_places: int, rng: np.random.Generator) -> Columns:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from analyses.plots.events import plot_event as plot_event
     from analyses.plots.explanation import explained_sequences_figure as explained_sequences_figure
     from analyses.plots.explanation import explanation_figure as explanation_figure
+    from analyses.plots.explanation import goals_figure as goals_figure
     from analyses.plots.explanation import identifiability_figure as identifiability_figure
     from analyses.plots.explanation import predictions_figure as predictions_figure
     from analyses.plots.findings import page_figure as page_figure

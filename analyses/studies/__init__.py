@@ -32,7 +32,8 @@ STUDIES = {
     "hidden_states": "analyses.studies.hidden_states",
     "recording": "analyses.studies.recorded_replay.one_animal",
     "recordings": "analyses.studies.recorded_replay.several_animals",
-    "explanation": "analyses.studies.explanation.explain",
+    "explain": "analyses.studies.explanation.explain",
+    "explanation": "analyses.studies.explanation.goals",
     "identifiability": "analyses.studies.explanation.identify",
 }
 """Name -> the module that defines the study as its ``STUDY``."""

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["DRAWS_OF_PIECE", "LEAST_DRAWS", "STUDY", "SURE", "Explanation", "ExplanationPlan"]
-__all__ += ["explain", "named_accounts", "plan_explanation", "simulated_draws"]
+__all__ += ["drawn_parameters", "explain", "known_parameters", "named_accounts", "plan_explanation"]
+__all__ += ["simulated_draws", "simulations_of"]
 
 DRAWS_OF_PIECE = 16
 LEAST_DRAWS = 20  # a p of misfit can then be below .05
@@ -292,15 +293,22 @@ def simulated_draws(
     plan: Any,
 ) -> Iterator[tuple[int, dict[str, Any], Replayed, np.random.Generator]]:
     """Simulate some draws of an account; yields draw, parameters, sequences and a random stream."""
+    for draw, params, seeds, rng in drawn_parameters(name, account, draws, plan):
+        wrong = float(rng.uniform(0.0, plan.wrong_places))
+        made = simulate_replay(animal, account, params, seeds, wrong_places=wrong)
+        yield draw, params, made, rng
+
+
+def drawn_parameters(
+    name: str, account: Account, draws: range, plan: Any
+) -> Iterator[tuple[int, dict[str, Any], np.random.SeedSequence, np.random.Generator]]:
+    """Draw parameters; yields draw, parameters, seeds of the simulation and a random stream."""
     key = np.random.SeedSequence([plan.seed, zlib.crc32(name.encode())])
     settings = list(draw_settings(account, plan.n_draws, np.random.default_rng(key)))
     for draw in draws:
         seeds = np.random.SeedSequence([plan.seed, zlib.crc32(name.encode()), 1 + draw])
         own, sampling = seeds.spawn(2)
-        rng = np.random.default_rng(sampling)
-        wrong = float(rng.uniform(0.0, plan.wrong_places))
-        made = simulate_replay(animal, account, settings[draw], own, wrong_places=wrong)
-        yield draw, settings[draw], made, rng
+        yield draw, settings[draw], own, np.random.default_rng(sampling)
 
 
 def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
@@ -478,10 +486,15 @@ def _parameters(
 ) -> pd.DataFrame:
     """Infer the free parameters of an account that are numbers."""
     mine = simulations.select(simulations.account == name)
-    known = draws[draws["account"] == name].set_index("draw")["parameters"].map(json.loads)
-    values = pd.DataFrame([known[draw] for draw in mine.draw.tolist()])
-    numbers = values.select_dtypes("number")
-    return parameter_intervals(mine, numbers, own, choice.seed).assign(account=name)
+    known = known_parameters(mine, draws[draws["account"] == name])
+    return parameter_intervals(mine, known, own, choice.seed).assign(account=name)
+
+
+def known_parameters(simulations: Simulations, draws: pd.DataFrame) -> pd.DataFrame:
+    """Look up the parameters of simulated animals of an account that are numbers."""
+    known = draws.set_index("draw")["parameters"].map(json.loads)
+    values = pd.DataFrame([known[draw] for draw in simulations.draw.tolist()])
+    return values.select_dtypes("number")
 
 
 def _misfits(simulated: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
@@ -610,7 +623,7 @@ _CLASS = Column("the account, or the accounts that cannot be told apart, joined 
 _MISFIT = Column("how often an animal of the class is as unusual for it: the p of a test")
 
 STUDY = Study(
-    "explanation",
+    "explain",
     "Which account explains the replay of these animals?",
     command="replay explain",
     plan=None,

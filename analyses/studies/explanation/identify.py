@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.findings.accounts import Account
-from analyses.inference.animals import Replayed, ReplayingAnimal, experienced_animal
+from analyses.inference.animals import Places, Replayed, ReplayingAnimal, experienced_animal
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name, forests
 from analyses.inference.simulation import as_many
@@ -41,7 +41,8 @@ from replay.tasks import give_laps, replay_laps
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["STUDY", "IdentifiabilityPlan", "laps_of_task", "plan_identifiability"]
+__all__ = ["STUDY", "IdentifiabilityPlan", "laps_of_task", "left_out", "plan_identifiability"]
+__all__ += ["estimate_identifiability", "sampled_features"]
 
 _SAMPLES = 3
 _MOST_KEPT = 1000
@@ -167,17 +168,28 @@ def _sampled(plan: IdentifiabilityPlan, results: Results, protocol: str) -> dict
         for draw, made in _kept(results, Piece(protocol, number)):
             rng = np.random.default_rng([plan.seed, zlib.crc32(name.encode()), draw])
             for n in plan.n_sequences:
-                if len(made.lap) < _LEAST_SHARE * n:
-                    continue
-                for _ in range(_SAMPLES):
-                    laps = np.sort(rng.integers(len(places.goal), size=n)).astype(np.int32)
-                    found = replay_features(made.take(as_many(made, laps, rng)), places)
-                    rows[n].append({"account": name, "draw": draw, **found})
+                rows[n] += [
+                    {"account": name, "draw": draw, **found}
+                    for found in sampled_features(made, n, places, rng)
+                ]
     return {n: simulations_of(pd.DataFrame(each)) for n, each in rows.items() if each}
 
 
+def sampled_features(
+    made: Replayed, n: int, places: Places, rng: np.random.Generator
+) -> list[dict[str, float]]:
+    """Measure the features of some samples of `n` sequences; none if too few were replayed."""
+    if len(made.lap) < _LEAST_SHARE * n:
+        return []
+    found = []
+    for _ in range(_SAMPLES):
+        laps = np.sort(rng.integers(len(places.goal), size=n)).astype(np.int32)
+        found.append(replay_features(made.take(as_many(made, laps, rng)), places))
+    return found
+
+
 def _summarise(plan: IdentifiabilityPlan, results: Results) -> dict[str, pd.DataFrame]:
-    recovery, confusion, left_out = [], [], []
+    recovery, confusion, without = [], [], []
     for protocol in plan.protocols:
         of_protocol = {"protocol": protocol}
         for n, simulations in _sampled(plan, results, protocol).items():
@@ -187,35 +199,31 @@ def _summarise(plan: IdentifiabilityPlan, results: Results) -> dict[str, pd.Data
             recovery.append(of_number | counts | choice.summary())
             confusion.append(choice.confusion().assign(**of_number))
             if n == plan.n_sequences[-1]:
-                left_out += [
-                    of_protocol | _without(choice, members, plan.seed) for members in choice.classes
-                ]
+                without += [of_protocol | left_out(choice, each) for each in choice.classes]
     return {
         "recovery.csv": pd.DataFrame(recovery),
         "confusion.csv": pd.concat(confusion, ignore_index=True)[
             ["protocol", "n_sequences", "truth", "found", "share"]
         ],
-        "left_out.csv": pd.DataFrame(left_out),
+        "left_out.csv": pd.DataFrame(without),
     }
 
 
-def _without(choice: ModelChoice, members: Sequence[str], seed: int) -> dict[str, Any]:
+def left_out(choice: ModelChoice, members: Sequence[str]) -> dict[str, Any]:
     """Classify the animals of a class with trees that know nothing of it."""
-    simulations = choice.simulations
-    out = np.isin(simulations.account, list(members))
-    name = class_name(members)
-    row: dict[str, Any] = {"account": name, "sure": np.nan, "accepted": np.nan, "taken_for": ""}
+    row: dict[str, Any] = {"sure": np.nan, "accepted": np.nan, "taken_for": ""}
+    row = {"account": class_name(members)} | row
     if len(choice.accounts) - len(members) < 2:
         return row
-    others = ModelChoice(simulations.select(~out), seed)
-    animals = simulations.select(out).features
-    probability = others.probabilities(animals)
+    out = np.isin(choice.simulations.account, list(members))
+    animals = choice.simulations.features[out]
+    others, probability = choice.without(members)
     top, sure = probability.argmax(axis=1), probability.max(axis=1) > SURE
     accepted = np.zeros(len(top), dtype=bool)
     for k in np.unique(top[sure]).tolist():
         rows = sure & (top == k)
-        accepted[rows] = others.misfit(animals[rows], others.classes[k]) > _LEVEL
-    names = [class_name(others.classes[k]) for k in top[accepted].tolist()]
+        accepted[rows] = choice.misfit(animals[rows], others[k]) > _LEVEL
+    names = [class_name(others[k]) for k in top[accepted].tolist()]
     taken_for = max(sorted(set(names)), key=names.count) if names else ""
     return row | {"sure": sure.mean(), "accepted": accepted.mean(), "taken_for": taken_for}
 
@@ -233,7 +241,9 @@ def _show(plan: IdentifiabilityPlan, tables: Mapping[str, pd.DataFrame]) -> Iter
     yield Shown("If the true account were in no list", left.head(8).round(3), note)
 
 
-def _estimate(plan: IdentifiabilityPlan, left: Sequence[Piece], call: Runner) -> WorkCost:
+def estimate_identifiability(
+    plan: IdentifiabilityPlan, left: Sequence[Piece], call: Runner
+) -> WorkCost:
     """Time two draws of each account, after compiling."""
     timed = dict(call(_time_draws, [(plan, account) for account in plan.accounts]))
     parts = [plan.part(piece.number) for piece in left]
@@ -289,7 +299,7 @@ STUDY = Study(
     summarise=_summarise,
     figures={"identifiability": _draw},
     show=_show,
-    estimate=_estimate,
+    estimate=estimate_identifiability,
     columns={
         "recovery.csv": Table.of(
             "number of sequences",
