@@ -18,7 +18,7 @@ from analyses.cli import app
 from analyses.page import write_page, writing
 from analyses.page.packing import pack
 from analyses.page.worlds import describe_world
-from analyses.recordings.arena import arena_graph
+from analyses.recordings.arena import arena_graph, world_of
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.evidence import EVIDENCE, Evidence
 from analyses.recordings.kinds.event_kinds import sequence_kinds
@@ -449,7 +449,11 @@ def test_how_worlds_are_drawn():
     assert tree["style"] == "graph"
     track = MDP.from_networkx(make_wtrack(), bin_size=15.0)
     assert describe_world(track)["style"] == "track"
+    assert describe_world(track)["floor"] == describe_world(track)["unit"]
     assert describe_world(MDP.from_tables([[1], [0]], reward=[0, 1]))["style"] == "graph"
+    arena = world_of(arena_graph(np.mgrid[5:100:10, 5:100:10].reshape(2, -1).T, 10.0), 20.0)
+    field = describe_world(arena)  # drawn as a whole, not as corridors with holes between them
+    assert (field["style"], field["floor"]) == ("track", pytest.approx(1.1 * 20.0))
 
 
 def test_walls_of_the_moment():

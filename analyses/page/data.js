@@ -49,7 +49,7 @@ async function readWorld(packed) {
   }
   world.low = [Infinity, Infinity];
   world.high = [-Infinity, -Infinity];
-  const pad = world.style === "maze" ? 1.5 * world.unit : world.style === "track" ? world.unit : 0;
+  const pad = world.style === "maze" ? 1.5 * world.unit : world.style === "track" ? Math.max(world.unit, 0.6 * world.floor) : 0;
   for (let s = 0; s < world.n_states; s++) {
     [world.x[s], world.y[s]].forEach((at, axis) => {
       world.low[axis] = Math.min(world.low[axis], at - pad);

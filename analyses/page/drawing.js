@@ -167,7 +167,7 @@ function drawWorld(context, view, world) {
       context.stroke();
     };
     if (world.style === "track") {
-      for (const [colour, width] of [[theme.wall, view.unit + 3], [theme.floor, view.unit]]) {
+      for (const [colour, width] of [[theme.wall, world.floor * view.scale + 3], [theme.floor, world.floor * view.scale]]) {
         context.strokeStyle = colour;
         context.lineWidth = width;
         lines();

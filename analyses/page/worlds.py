@@ -18,13 +18,16 @@ from replay.worlds.mdp import MDP
 __all__ = ["describe_world", "world_of_moves"]
 
 _MOST_LABELS = 5_000
+_MOST_IN_CORRIDORS = 4
+_OVERLAP = 1.1
 
 
 def describe_world(mdp: MDP, closed: ClosedMoves | None = None) -> dict[str, Any]:
     """Describe how a world is drawn.
 
     ``style`` is ``maze`` (walls, to scale), ``track`` (corridors, to scale) or ``graph`` (not to
-    scale); ``unit`` is the side of a cell or the width of a corridor, in cm. Packed are the places
+    scale); ``unit`` is the side of a cell or the width of a corridor, in cm, and ``floor`` the
+    width that is drawn between neighbours: in an open field, their distance. Packed are the places
     ``x, y`` of states, the ends ``one, other`` of each line, ``start, terminal``, and the cells
     ``wall_x, wall_y`` of walls. If moves are closed for some time (`closed`: step -> moves):
     ``closed_from`` (steps), for each of these the numbers ``closed_states, closed_lines``, and
@@ -58,10 +61,21 @@ def describe_world(mdp: MDP, closed: ClosedMoves | None = None) -> dict[str, Any
         style, unit = ("track", 2 * HALF_WIDTH) if is_track else ("graph", 0.0)
     described: dict[str, Any] = {
         "name": mdp.name, "n_states": mdp.n_states, "style": style, "unit": unit,
+        "floor": max(unit, _field_width(place, pairs)) if style == "track" else unit,
     }  # fmt: skip
     if mdp.labels is not None and mdp.n_states <= _MOST_LABELS:
         described["labels"] = [_text(label) for label in mdp.labels]
     return described | pack(columns)
+
+
+def _field_width(place: NDArray[np.float64], pairs: NDArray[np.int64]) -> float:
+    """Compute the distance of neighbours in an open field, where most have more than four; else 0.
+
+    A little more, so that no gap is left between corridors that are drawn side by side.
+    """
+    if not len(pairs) or np.median(np.bincount(pairs.ravel())) <= _MOST_IN_CORRIDORS:
+        return 0.0
+    return _OVERLAP * float(np.hypot(*(place[pairs[:, 0]] - place[pairs[:, 1]]).T).min())
 
 
 def _moves(mdp: MDP, closed: ClosedMoves) -> NDArray[np.int64]:
