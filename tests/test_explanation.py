@@ -1,5 +1,6 @@
 """Which account explains replay: animals whose account is known, and what must be refused."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from scipy.integrate import quad
 
 from analyses.findings.accounts import ACCOUNTS
+from analyses.inference import model_choice
 from analyses.inference.animals import Replayed, replaying_animals
 from analyses.inference.features import MEASURES, measure, replay_features
 from analyses.inference.groups import account_frequencies
@@ -20,12 +22,15 @@ from analyses.inference.model_choice import (
     parameter_intervals,
 )
 from analyses.inference.simulation import as_many, misread, simulate_replay
+from analyses.jobs import workers
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
+from analyses.jobs.study import Piece
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.sequences.sequences import Lists
+from analyses.studies.explanation import explain as explanation
 from analyses.studies.explanation.explain import explain, plan_explanation
 from analyses.studies.explanation.identify import STUDY as IDENTIFIABILITY
 from analyses.studies.explanation.identify import plan_identifiability
@@ -424,3 +429,37 @@ def test_each_maze_has_its_own_recovery_and_figure(tmp_path):
     assert results.read("left_out.csv")["accepted"].max() <= 0.05
     drawn = {path.stem for path in (tmp_path / "out" / "figures").iterdir()}
     assert drawn == {"identifiability_w_track", "identifiability_gupta_2t"}
+
+
+def test_what_was_simulated_is_not_simulated_again(tmp_path, monkeypatch):
+    """One account and more draws later: what is taken over is what would be simulated."""
+    monkeypatch.setattr(model_choice, "_N_TREES", 20)
+    simulated, simulate = [], explanation.simulated_draws
+
+    def watched(animal, name, account, draws, plan):
+        simulated.extend((name, draw) for draw in draws)
+        return simulate(animal, name, account, draws, plan)
+
+    monkeypatch.setattr(explanation, "simulated_draws", watched)
+    rats, few = {"rat": reverse_rat()}, ["shuffled_laps", "graph_walks"]
+    first = plan_explanation(rats, few, n_draws=20)
+    run(replace(explanation.STUDY, figures={}), first, tmp_path / "first", tell=lambda text: None)
+    more = plan_explanation(
+        rats, ["uniform_reactivation", *few], n_draws=36, earlier=tmp_path / "first"
+    )
+    # Draws 0 to 15 of the two accounts are there; those of 16 to 19 belong to a larger piece now.
+    known = [more.made_earlier(Piece("rat", number)) for number in range(9)]
+    assert known == [None] * 3 + [("rat", 0), None, None, ("rat", 2), None, None]
+    simulated.clear()
+    reused = explanation._make(more, Piece("rat", 3))
+    assert not simulated
+    again = explanation._make(more._replace(earlier=None), Piece("rat", 3))
+    assert simulated == [("shuffled_laps", draw) for draw in range(16)]
+    for name, table in again.items():
+        pd.testing.assert_frame_equal(reused[name], table)
+    other = {"rat": rat(pd.DataFrame({"step": ENDS[:5], "states": [[3, 2, 1, 0]] * 5}))}
+    plan = plan_explanation(other, few, n_draws=20, earlier=tmp_path / "first")
+    assert plan.made_earlier(Piece("rat", 0)) is None
+    monkeypatch.setattr(workers, "versions", lambda: {"numpy": "1.0"})
+    with pytest.raises(ValueError, match="cannot be reused: it was made with versions"):
+        plan_explanation(rats, few, n_draws=20, earlier=tmp_path / "first")

@@ -64,6 +64,14 @@ def explain(
     jobs: Jobs = None,
     cluster: Cluster = None,
     pieces: Pieces = None,
+    reuse: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="The result of an earlier explanation of the same replay, with fewer accounts or "
+            "draws: what was simulated there is not simulated again.",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path(
         "explanation"
     ),
@@ -89,6 +97,7 @@ def explain(
         n_draws=draws,
         wrong_places=0.3 * decoded if wrong_places is None else wrong_places,
         seed=seed,
+        earlier=reuse,
     )
     do_study(STUDY, plan, out, jobs, cluster, pieces)
 

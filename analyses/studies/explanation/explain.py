@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,7 +37,7 @@ from analyses.inference.simulation import as_many, simulate_replay
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
-from analyses.jobs.run import run
+from analyses.jobs.run import manifest, run
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.studies.explanation.predictions import (
     beside_own_accounts,
@@ -77,6 +78,8 @@ class ExplanationPlan(NamedTuple):
         The largest share of replayed places that may be wrong; that of each draw lies between 0 and
         this.
     seed : int
+    earlier : Path, optional
+        The folder of an earlier explanation: what was simulated there is not simulated again.
     """
 
     animals: dict[str, ReplayingAnimal]
@@ -84,6 +87,7 @@ class ExplanationPlan(NamedTuple):
     n_draws: int
     wrong_places: float
     seed: int
+    earlier: Path | None = None
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest must hold."""
@@ -97,16 +101,35 @@ class ExplanationPlan(NamedTuple):
 
     def n_pieces(self) -> dict[str, int]:
         """Return the number of pieces of each animal: some draws of one account each."""
-        return dict.fromkeys(self.animals, len(self.accounts) * len(self._chunks()))
+        return dict.fromkeys(self.animals, len(self.accounts) * len(_chunks(self.n_draws)))
 
     def part(self, number: int) -> tuple[str, range]:
         """Return the account and the draws of a piece."""
-        chunks = self._chunks()
+        chunks = _chunks(self.n_draws)
         return list(self.accounts)[number // len(chunks)], chunks[number % len(chunks)]
 
-    def _chunks(self) -> list[range]:
-        begins = range(0, self.n_draws, DRAWS_OF_PIECE)
-        return [range(one, min(one + DRAWS_OF_PIECE, self.n_draws)) for one in begins]
+    def made_earlier(self, piece: Piece) -> Piece | None:
+        """Find the piece of the earlier explanation that is the same as one of this, if any."""
+        if self.earlier is None:
+            return None
+        results, own = Results(self.earlier), json.loads(json.dumps(self.describe()))
+        held, (name, draws) = results.manifest(), self.part(piece.number)
+        chunks = _chunks(held["draws"])
+        if (
+            any(held[key] != own[key] for key in ("wrong_places", "seed"))
+            or held["animals"].get(piece.group) != own["animals"][piece.group]
+            or held["accounts"].get(name) != own["accounts"][name]
+            or draws not in chunks
+        ):
+            return None
+        number = list(held["accounts"]).index(name) * len(chunks) + chunks.index(draws)
+        return Piece(piece.group, number) if results.is_finished(piece.group, number) else None
+
+
+def _chunks(n_draws: int) -> list[range]:
+    """Cut the draws of an account into pieces."""
+    begins = range(0, n_draws, DRAWS_OF_PIECE)
+    return [range(one, min(one + DRAWS_OF_PIECE, n_draws)) for one in begins]
 
 
 class Explanation(NamedTuple):
@@ -226,17 +249,27 @@ def plan_explanation(
     n_draws: int = 64,
     wrong_places: float = 0.0,
     seed: int = 0,
+    earlier: Path | None = None,
 ) -> ExplanationPlan:
-    """Check and plan an explanation; the parameters are those of `explain`."""
+    """Check and plan an explanation; the parameters are those of `explain` and of its plan."""
     forests()  # before hours of simulation
     if not animals:
         raise ValueError("There is no animal to explain.")
     check_whole("n_draws", n_draws, at_least=LEAST_DRAWS)
     check_number("wrong_places", wrong_places, at_least=0, at_most=1)
-    return ExplanationPlan(
+    plan = ExplanationPlan(
         dict(animals), named_accounts(accounts), n_draws, wrong_places,
-        check_whole("seed", seed),
+        check_whole("seed", seed), earlier,
     )  # fmt: skip
+    if earlier is not None:
+        held, own = Results(earlier).manifest(), manifest(STUDY, plan)
+        other = [key for key in ("study", "versions", "sources") if held.get(key) != own[key]]
+        if other:
+            raise ValueError(
+                f"{earlier} cannot be reused: it was made with {', '.join(other)} that differ. "
+                "Explain the replay without it."
+            )
+    return plan
 
 
 def named_accounts(accounts: Iterable[str] | Mapping[str, Account] | None) -> dict[str, Account]:
@@ -313,6 +346,9 @@ def drawn_parameters(
 
 def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     """Simulate some draws of one account on an animal's moves."""
+    known = plan.made_earlier(piece)
+    if known is not None and plan.earlier is not None:
+        return {name: Results(plan.earlier).read_piece(name, *known) for name in _PIECES}
     animal = plan.animals[piece.group]
     name, draws = plan.part(piece.number)
     seen, places = animal.replayed, animal.places
@@ -565,10 +601,10 @@ def _show(plan: ExplanationPlan, tables: Mapping[str, pd.DataFrame]) -> Iterable
 def _estimate(plan: ExplanationPlan, left: Sequence[Piece], call: Runner) -> WorkCost:
     """Time a few draws of each account on the first animal, after compiling."""
     name = next(iter(plan.animals))
-    timed = dict(call(_time_draws, [(plan, name, account) for account in plan.accounts]))
+    parts = [plan.part(piece.number) for piece in left if plan.made_earlier(piece) is None]
+    timed = dict(call(_time_draws, [(plan, name, each) for each in dict(parts)]))
     seconds, n = 0.0, 0
-    for piece in left:
-        account, draws = plan.part(piece.number)
+    for account, draws in parts:
         seconds += len(draws) * (timed[account] + _SECONDS_OF_DRAW)
         n += len(draws)
     return WorkCost(
