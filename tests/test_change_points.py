@@ -1,15 +1,18 @@
 """Merged events are split where another path begins, and single ones hardly ever."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from verification.simulated_rats import Rat, simulate_rat, with_events
 
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.change_points import change_point, find_change_points
 from analyses.recordings.decoding.state_space_decoder import walk_of_states
-from analyses.recordings.session import prepare
+from analyses.recordings.session import describe_merged, prepare
+from analyses.recordings.settings import Settings
 from replay.worlds.tracks import make_linear_track
 
 SHORTEST = 20
@@ -93,5 +96,23 @@ def test_detected_events_are_split_and_given_ones_are_not():
     assert (end - start >= 0.1 - 1e-9).all()
     assert len(session.counts) == len(session.events)
     given = prepare(with_events(one))
+    assert describe_merged(given) == []
     assert len(given.events) == len(one.truth)
     assert not any("split where" in note for note in given.notes)
+
+
+def test_given_events_are_split_where_that_is_asked_for():
+    """Each two events in a row are given as one."""
+    one = simulate_rat(Rat(merged=1.0, n_events=40, n_laps=20), 5)
+    start, end = one.truth[["start_time", "end_time"]].to_numpy().T
+    pairs = pd.DataFrame({"start_time": start[::2], "end_time": end[1::2]})
+    recording = replace(one.recording, events=pairs)
+    [told] = describe_merged(prepare(recording))
+    assert "of the 20 given events seem to be several replays in a row" in told
+    session = prepare(recording, Settings(split_given=True))
+    assert describe_merged(session) == []
+    assert len(session.counts) == len(session.events) <= 42
+    begins = session.events["start_time"].to_numpy()
+    away = np.abs(begins[:, None] - start[1::2]).min(axis=0)
+    assert np.mean(away < 0.03) >= 0.6
+    assert any("split where another path begins" in note for note in session.notes)

@@ -58,6 +58,13 @@ def recording(
             "them in the field potential.",
         ),
     ] = None,
+    split_events: Annotated[
+        bool,
+        typer.Option(
+            "--split-events",
+            help="Split given events, too, where the path of another event begins.",
+        ),
+    ] = Settings().split_given,
     position: Annotated[
         str | None,
         typer.Option(
@@ -235,6 +242,7 @@ def recording(
             threshold=criteria.threshold if threshold is None else threshold,
             largest_speed=criteria.largest_speed if speed is None else speed,
         ),
+        split_given=split_events,
     )
     judgement = Judgement(
         score=score,

@@ -17,7 +17,7 @@ from analyses.recordings.judgement import (
 )
 from analyses.recordings.recording import Recording
 from analyses.recordings.settings import Settings
-from replay.checks import check_choice, check_number, check_whole, shown
+from replay.checks import check_choice, check_flag, check_number, check_whole, shown
 
 __all__ = ["check_data", "check_judgement", "check_settings", "check_shuffles", "check_state_size"]
 
@@ -32,6 +32,7 @@ def check_settings(settings: Settings) -> None:
     check_number("diffusion", settings.diffusion, at_least=1e-3)
     for name in ("smoothing", "least_speed", "least_peak", "largest_mean", "lowest_rate"):
         check_number(name, getattr(settings, name), at_least=0.0, finite=False)
+    check_flag("split_given", settings.split_given)
 
 
 def check_judgement(judgement: Judgement) -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.kinds.conclusions import Conclusions, conclude
 from analyses.recordings.recording import Recording
-from analyses.recordings.session import prepare
+from analyses.recordings.session import describe_merged, prepare
 from analyses.recordings.settings import Settings
 from analyses.recordings.significance.held_out import describe_held_out
 from analyses.recordings.significance.scoring import Scored, n_blocks, score_block
@@ -72,4 +72,6 @@ def find_replay(
     blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
     scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
     found = conclude(session, scored)
-    return found._replace(notes=(*found.notes, *describe_held_out(session)))
+    return found._replace(
+        notes=(*found.notes, *describe_merged(session), *describe_held_out(session))
+    )

@@ -20,7 +20,7 @@ from analyses.recordings.checks import (
     check_settings,
     check_state_size,
 )
-from analyses.recordings.decoding.change_points import find_change_points, split_events
+from analyses.recordings.decoding.change_points import find_change_points, split_at, split_events
 from analyses.recordings.decoding.decoding_error import decoding_error
 from analyses.recordings.decoding.spike_counts import count_spikes
 from analyses.recordings.decoding.state_space_decoder import Walk, walk_of_states
@@ -41,7 +41,10 @@ from analyses.recordings.recording import Recording
 from analyses.recordings.settings import Settings
 from replay.checks import known_arguments
 
-__all__ = ["Session", "prepare"]
+__all__ = ["Session", "describe_merged", "prepare"]
+
+_CLEARLY_TWO = 10.0  # nats; a hundredth of simulated events of one path have 7 to 10
+_MANY_MERGED = 0.05
 
 
 class Session(NamedTuple):
@@ -72,8 +75,8 @@ class Session(NamedTuple):
     counts : list of ndarray of int64, each of shape (n_time, n_cells)
         Spikes of these cells in each event.
     split_above : float
-        How much better two paths must explain a detected event than one for it to be split, in
-        nats; infinite if nothing is split.
+        How much better two paths must explain an event than one for it to be split, in nats;
+        infinite if nothing is split.
     pauses : tuple of str
         The names of nodes of the track at which the animal often pauses.
     notes : tuple of str
@@ -213,11 +216,11 @@ def prepare(
     if len(cells):
         spikes = [recording.spikes[cell] for cell in cells]
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
-        is_detected = recording.events is None
-        if is_detected and recording.posterior is None and recording.decoded is None:
+        may_split = recording.events is None or settings.split_given
+        if may_split and recording.posterior is None and recording.decoded is None:
             decoded = rates if headings is None else headings.rates
             walk = walk_of_states(track, diffusion * time_bin, decoded.shape[1])
-            shortest = max(round(settings.criteria.shortest / time_bin), 1)
+            shortest = _shortest(settings, time_bin)
             found = find_change_points(counts, decoded, walk, track, time_bin, shortest)
             split_above, n_split = found.least, sum(map(bool, found.at))
             events = split_events(events, found.at, time_bin)
@@ -236,6 +239,32 @@ def prepare(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
         diffusion * time_bin, events, counts, split_above, tuple(pauses), tuple(notes),
     )  # fmt: skip
+
+
+def describe_merged(session: Session) -> list[str]:
+    """Say how many given events seem to be several in a row, if many do and they are not split."""
+    if session.recording.events is None or not np.isinf(session.split_above):
+        return []
+    if not (session.counts and session.is_decoded_here):
+        return []
+    shortest = _shortest(session.settings, session.time_bin)
+    at = split_at(
+        session.counts, session.decoded_rates, session.walk(), session.time_bin, shortest,
+        _CLEARLY_TWO,
+    )  # fmt: skip
+    n_merged = sum(map(bool, at))
+    if n_merged <= _MANY_MERGED * len(at):
+        return []
+    return [
+        f"{n_merged} of the {len(at)} given events seem to be several replays in a row: two paths "
+        "explain their spikes far better than one. Such events are mistaken for novel paths. Have "
+        "them split (--split-events; in Python, Settings(split_given=True))."
+    ]
+
+
+def _shortest(settings: Settings, time_bin: float) -> int:
+    """Return the least length of an event in time bins."""
+    return max(round(settings.criteria.shortest / time_bin), 1)
 
 
 def _headings(

@@ -65,6 +65,8 @@ class Settings(NamedTuple):
         al. (2024).
     criteria : Criteria
         The criteria of candidate events, if these are detected.
+    split_given : bool
+        Whether events that are given are split, too, where another path begins.
     """
 
     bin_size: float = 5.0
@@ -76,3 +78,4 @@ class Settings(NamedTuple):
     largest_mean: float = 10.0
     lowest_rate: float = 0.1
     criteria: Criteria = Criteria()
+    split_given: bool = False

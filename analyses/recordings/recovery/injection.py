@@ -195,11 +195,11 @@ def _detect(
     session: Session, spikes: list[NDArray[np.float64]], true: pd.DataFrame, rest: Rest
 ) -> pd.DataFrame:
     """Detect and split candidate events; where the recording's were given, all are candidates."""
-    if not session.is_detected_in_spikes:
-        return true
-    time, height = multiunit_rate(spikes, 0.0, float(true["end_time"].iloc[-1] + _BETWEEN))
-    events = find_events(time, height, None, session.settings.criteria, scale=rest.scale)
-    if not len(events):
+    events = true
+    if session.is_detected_in_spikes:
+        time, height = multiunit_rate(spikes, 0.0, float(true["end_time"].iloc[-1] + _BETWEEN))
+        events = find_events(time, height, None, session.settings.criteria, scale=rest.scale)
+    if not len(events) or np.isinf(session.split_above):
         return events
     own = [spikes[number] for number in session.cells]
     counts = count_spikes(own, events["start_time"], events["end_time"], session.time_bin)

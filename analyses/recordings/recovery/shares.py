@@ -26,6 +26,10 @@ from replay.checks import check_whole, typed
 __all__ = ["RecordedShares", "recorded_shares"]
 
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
+_IN_ARENA = (
+    "Known paths are drawn along the laps of a track, and an arena has neither, so that what is "
+    "missed there is not known."
+)
 _UNKNOWN = dict.fromkeys(_ONE_WAY, np.nan)
 _COLUMNS = ["kind", "found", "corrected", "ci_low", "ci_high", "recall"]
 
@@ -104,7 +108,7 @@ def recorded_shares(
             counts, "Only replay that was decoded here from spikes can be simulated."
         )
     if session.track.is_arena:
-        return _not_corrected(counts, "Replay in an arena cannot be simulated yet.")
+        return _not_corrected(counts, _IN_ARENA)
     if not counts.sum():
         return _not_corrected(counts, "No replay event has a sequence.")
     if not held_out(session).hold:

@@ -17,7 +17,7 @@ from analyses.recordings.kinds.choices import shares_by_choice
 from analyses.recordings.kinds.conclusions import Conclusions, conclude
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recovery.shares import recorded_shares
-from analyses.recordings.session import Session
+from analyses.recordings.session import Session, describe_merged
 from analyses.recordings.significance.calibration import Calibration
 from analyses.recordings.significance.held_out import describe_held_out
 from analyses.recordings.significance.scoring import Scored
@@ -281,7 +281,8 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
     """Make the tables of an animal, and write its report and NWB file."""
     scored = Scored(*(results.read_pieces(name, group) for name in _SCORED))
     found = conclude(plan.session, scored)
-    found = found._replace(notes=(*found.notes, *describe_held_out(plan.session)))
+    described = *describe_merged(plan.session), *describe_held_out(plan.session)
+    found = found._replace(notes=(*found.notes, *described))
     choices = shares_by_choice(plan.session, scored, found)
     shares = recorded_shares(plan.session, found, n_sessions=plan.n_sessions, seed=plan.seed)
     nwb_note = _write_nwb(plan, results.folder / f"replay{ending}.nwb", found)
