@@ -99,7 +99,7 @@ def write_page(
     >>> from replay.worlds.mazes import from_ascii
     >>> run = simulate(from_ascii("S..G"), "episodic_control", n_steps=40, log="all")
     >>> with TemporaryDirectory() as folder:
-    ...     write_page(run.log, Path(folder) / "page.html").stat().st_size < 100_000
+    ...     write_page(run.log, Path(folder) / "page.html").stat().st_size < 200_000
     True
     """
     path = check_path("out", out)
