@@ -56,8 +56,8 @@ def descendants(process):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds processes in /proc")
-@pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM", "SIGINT", "all at once"])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_workers_end_with_the_main_process_and_leave_nothing(tmp_path, how, jobs):
     """However it ends, within seconds, though they are at work.
 
@@ -172,6 +172,7 @@ def test_same_bytes_on_a_cluster_of_which_a_worker_is_killed(cluster, tmp_path):
     assert digests(tmp_path / "there") == digests(tmp_path / "here")
 
 
+@pytest.mark.slow
 def test_a_worker_of_a_cluster_keeps_no_temporary_files(tmp_path):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -241,6 +242,7 @@ def test_it_waits_for_the_first_worker_and_names_a_piece_that_kills_it():
     assert f"{address} has no workers" in told[0]
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_is_a_sentence():
     with ExitStack() as stack:
         with scheduler() as address:
