@@ -205,7 +205,7 @@ def test_animals_don_t_mix():
     for animal in (4, 2, 9):
         own = three.sequences[three.sequences["animal"] == animal].drop(columns="animal")
         pd.testing.assert_frame_equal(own.reset_index(drop=True), one)
-    values = STATISTICS["S1"].compute(three)
+    values = STATISTICS["reverse_share"].compute(three)
     assert values["animal"].tolist() == [2, 4, 9]
     assert values["value"].tolist() == [values["value"].iloc[0]] * 3
 

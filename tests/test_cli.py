@@ -17,6 +17,7 @@ from rich.console import Console
 
 from analyses.cli import main, paper, simulations, terminal
 from analyses.cli.terminal import broken, print_table
+from analyses.findings.accounts import ACCOUNTS
 from analyses.measures import STATISTICS
 from analyses.studies import written_tables
 from analyses.studies.brea_2018.reproduction import plan_reproduction
@@ -73,11 +74,15 @@ def shown(*words, monkeypatch, capsys):
     ("command", "words"),
     [
         ("--version", [f"replay {__version__}"]),
-        ("tasks", [*TASKS, "S10_before"]),
+        ("tasks", [*TASKS, "rate_before_first_lap"]),
         ("worlds", [*WORLDS, "noise=0.2"]),
         ("findings", [*STATISTICS, "share: reverse among directional sequences"]),
-        ("findings S6_shortcut", ["gupta2010.shortcut_rate.never", "0.0064", "no: tested by"]),
+        ("findings shortcut_share", ["gupta2010.shortcut_rate.never", "0.0064", "no: tested by"]),
+        ("findings S6_shortcut", ["S6_shortcut is called shortcut_share now", "gupta2010"]),
         ("findings y_maze", ["y_maze"]),
+        ("tasks gupta_2t", ["left_loop", "share: shortcuts", "pauses of rest"]),
+        ("accounts", [*ACCOUNTS, "spectral_diffusion"]),
+        ("accounts sfma", ["0.1 to 10, logarithmic", "default or reverse or dynamic", "Diekmann"]),
         ("columns", [*written_tables()]),
         ("columns sums", ["evidence_of_all", "bits"]),
     ],

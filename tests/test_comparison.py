@@ -45,8 +45,8 @@ def short_t():
 
 
 TASKS = {
-    "long_track": TaskEntry(short_track, ("S1", "S3")),
-    "gupta_2t": TaskEntry(short_t, ("S1", "S6_shortcut")),
+    "long_track": TaskEntry(short_track, ("reverse_share", "begins_at_animal")),
+    "gupta_2t": TaskEntry(short_t, ("reverse_share", "shortcut_share")),
 }
 SIZES = {"n_draws": 6, "seed": 3}
 
@@ -317,7 +317,8 @@ def test_findings_and_accounts_of_ones_own(tmp_path):
     own = pd.DataFrame(
         {
             "id": ["mine2026.reverse"], "citation": ["Mine M (2026) My track."], "year": [2026],
-            "quantity": ["paths run both ways"], "statistic": ["S1"], "task_name": ["mine"],
+            "quantity": ["paths run both ways"], "statistic": ["reverse_share"],
+            "task_name": ["mine"],
             "likelihood": ["direction"], "sign": [1], "p_value": [0.01], "n_units": [6],
             "n_animals": [6],
         }
@@ -326,7 +327,7 @@ def test_findings_and_accounts_of_ones_own(tmp_path):
         "backwards": Account("episodic_control", {"discount": OneOf((0.9, 0.95), "any")}),
         "walks": plan_comparison(["long_track"], ["graph_walks"]).accounts["graph_walks"],
     }
-    task = {"mine": TaskEntry(short_track, ("S1",))}
+    task = {"mine": TaskEntry(short_track, ("reverse_share",))}
     found = compare(task, accounts, n_draws=4, findings=findings(own))["evidence"]
     mine = found.set_index(["finding", "account"])["evidence"]
     assert mine["mine2026.reverse", "backwards"] == pytest.approx(np.log2(0.95 * 3 + 0.05))
@@ -376,7 +377,7 @@ from replay.tasks.published.linear_tracks import linear_track
 def build():
     return linear_track(n_training=2, n_laps=2)
 
-TASK = TaskEntry(build, ("S1",))
+TASK = TaskEntry(build, ("reverse_share",))
 """
 
 
@@ -408,12 +409,21 @@ IMPORTS = "from replay.tasks.published import TaskEntry\n"
         ("import nothing_of_this_name", "mine.py, line 1: ModuleNotFoundError: No module named"),
         ("raise ValueError", "mine.py, line 1: ValueError"),
         ("raise SystemExit(3)", "mine.py, line 1: SystemExit: 3"),
-        (IMPORTS + "TASK = TaskEntry(lambda: 1 / 0, ('S1',))", "mine.py, line 2: ZeroDivisionErr"),
-        (IMPORTS + "TASK = TaskEntry(lambda: 1, ('S1',))", "build() must return a Task, got 1"),
-        (IMPORTS + "TASK = TaskEntry(3, ('S1',))", "must be a function, got 3"),
-        (IMPORTS + "TASK = TaskEntry(dict, 'S1')", "must be a tuple of names, got 'S1'"),
+        (
+            IMPORTS + "TASK = TaskEntry(lambda: 1 / 0, ('reverse_share',))",
+            "mine.py, line 2: ZeroDivisionErr",
+        ),
+        (
+            IMPORTS + "TASK = TaskEntry(lambda: 1, ('reverse_share',))",
+            "build() must return a Task, got 1",
+        ),
+        (IMPORTS + "TASK = TaskEntry(3, ('reverse_share',))", "must be a function, got 3"),
+        (
+            IMPORTS + "TASK = TaskEntry(dict, 'reverse_share')",
+            "must be a tuple of names, got 'reverse_share'",
+        ),
         (IMPORTS + "TASK = TaskEntry(dict, ())", "The task mine has no statistics"),
-        (IMPORTS + "TASK = TaskEntry(dict, ('S1',), 0)", "min_length of TASK in"),
+        (IMPORTS + "TASK = TaskEntry(dict, ('reverse_share',), 0)", "min_length of TASK in"),
     ],
 )
 def test_a_task_of_ones_own_that_fails_tells_where(tmp_path, text, message):

@@ -237,8 +237,8 @@ def test_the_right_account_is_found():
 
 
 def test_ranges_of_statistics():
-    assert statistic_range("S3") == (0.0, 1.0)
-    assert statistic_range("S13_stop") == (-1.0, 1.0)
+    assert statistic_range("begins_at_animal") == (0.0, 1.0)
+    assert statistic_range("forward_minus_reverse_rank_in_stop") == (-1.0, 1.0)
 
 
 def test_priors_are_filled_evenly():

@@ -1,4 +1,4 @@
-"""S10 and S11 by hand: growing numbers of laps, and arms that were seen but not run."""
+"""Familiarity by hand: growing numbers of laps, and arms that were seen but not run."""
 
 import networkx as nx
 import numpy as np
@@ -30,13 +30,13 @@ def session(n_sequences, n_laps, **columns):
 def test_before_and_after_the_first_lap():
     sequences, pauses, laps = session([2, 0, 1], 3)
     tables = replays(track(), sequences, pauses, laps)
-    assert compute("S10_before", tables) == (0, 0, 0)
-    assert compute("S10_one_lap", tables) == (2, 0, 2)
+    assert compute("rate_before_first_lap", tables) == (0, 0, 0)
+    assert compute("rate_after_one_lap", tables) == (2, 0, 2)
     table = sequences_by_lap(tables)
     assert table["laps"].tolist() == [0, 1, 2, 3]
     assert table["per_pause"].tolist() == [0, 2, 0, 1]
     preplay = [sequence(*FIVE, episode=-1, phase="rest")]
-    assert compute("S10_before", replays(track(), preplay, pauses, laps)) == (0.5, 0, 1)
+    assert compute("rate_before_first_lap", replays(track(), preplay, pauses, laps)) == (0.5, 0, 1)
 
 
 def test_pauses_before_and_after_a_lap_count_together():
@@ -49,7 +49,7 @@ def test_pauses_before_and_after_a_lap_count_together():
 
 def test_decline_over_laps():
     sequences, pauses, laps = session([4, 4, 2, 2, 1, 1], 6)
-    value, null, n = compute("S10", replays(track(), sequences, pauses, laps))
+    value, null, n = compute("late_to_early_laps", replays(track(), sequences, pauses, laps))
     assert (value, null, n) == (pytest.approx(np.log(2.5 / 8.5)), 0, 10)
 
 
@@ -59,7 +59,7 @@ def test_decline_over_sessions():
     for table in (sequences, pauses, laps):
         for row in table:
             row["block"] = names[row["episode"]] if row["episode"] >= 0 else "rest"
-    value, _, n = compute("S10_sessions", replays(track(), sequences, pauses, laps))
+    value, _, n = compute("last_to_first_session", replays(track(), sequences, pauses, laps))
     assert (value, n) == (pytest.approx(np.log((4 + 0.5 * 2 * 4 / 8) / (12 + 0.5))), 16)
 
 
@@ -80,7 +80,12 @@ def test_the_same_replay_at_every_stop_is_no_effect(phase):
     replayed = [{key: pause[key] for key in about} | {"phase": phase} for pause in stops]
     sequences = [sequence(*FIVE, direction="reverse", **pause) for pause in replayed]
     tables = replays(track(blocks=blocks), sequences, pauses, laps)
-    for name in ("S4", "S4_reverse", "S10", "S10_sessions"):
+    for name in (
+        "changed_end",
+        "changed_end_reverse",
+        "late_to_early_laps",
+        "last_to_first_session",
+    ):
         assert compute(name, tables)[0] == pytest.approx(0, abs=1e-12), name
 
 
@@ -115,8 +120,8 @@ def test_unvisited_arms():
     laps = [{"episode": 0, "start": T["s0"], "end": T["cued4"], "lap": "look_cued"},
             {"episode": 1, "start": T["s0"], "end": T["cued4"]}]  # fmt: skip
     tables = replays(t_maze(), sequences, laps=laps)
-    assert compute("S11_cued", tables)[::2] == (0.3, 10)
-    assert compute("S11_uncued", tables)[::2] == (0.1, 10)
-    assert compute("S11", tables) == (pytest.approx(0.2), 0, 10)
-    assert compute("S11_cued_unseen", tables)[::2] == (0.5, 2)
-    assert np.isnan(compute("S11", replays(track(), sequences, laps=laps))[0])
+    assert compute("cued_arm_share", tables)[::2] == (0.3, 10)
+    assert compute("uncued_arm_share", tables)[::2] == (0.1, 10)
+    assert compute("cued_minus_uncued_arm", tables) == (pytest.approx(0.2), 0, 10)
+    assert compute("cued_arm_share_unseen", tables)[::2] == (0.5, 2)
+    assert np.isnan(compute("cued_minus_uncued_arm", replays(track(), sequences, laps=laps))[0])

@@ -19,7 +19,7 @@ OWN = {
     "citation": "Mine M, Other O (2026) My track. Journal 1:1-2",
     "year": 2026,
     "quantity": "reverse fraction",
-    "statistic": "S1",
+    "statistic": "reverse_share",
     "task_name": "linear_track",
     "likelihood": "count",
     "successes": 60,
@@ -399,7 +399,7 @@ def test_numbers_may_be_written_as_text():
 
 
 HEADER = ",".join(OWN).encode()
-ROW = b'mine,"Mine M (2026) My track.",2026,share,S1,linear_track,count,60,100'
+ROW = b'mine,"Mine M (2026) My track.",2026,share,reverse_share,linear_track,count,60,100'
 
 
 @pytest.mark.parametrize(

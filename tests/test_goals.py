@@ -1,4 +1,4 @@
-"""S8 by hand: replay through the goal, and the first move."""
+"""Goals by hand: replay through the goal, and the first move."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def test_through_the_goal_and_other_wells():
         walk("w00", "w10", "w20", "w21", "w22", place=at, block="first"),
     ]
     laps = [{"lap": "home", "goal": WELL["w22"]}, {"lap": "random", "goal": WELL["w01"]}]
-    value, null, n = compute("S8", replays(ARENA, sequences, laps=laps))
+    value, null, n = compute("through_goal_share", replays(ARENA, sequences, laps=laps))
     # Seven other wells: all but the goal w22 and w00, where the animal is.
     assert (value, null, n) == (0.5, pytest.approx((3 / 7 + 5 / 7) / 2), 2)
 
@@ -34,7 +34,7 @@ def test_through_the_goal_against_random_walks():
     graph = nx.path_graph([f"n{i}" for i in range(9)])
     task = make_task(graph, {"goal": ("n8",)})
     sequences = [sequence(4, 5, 6, 7, 8, place=4)] * 60 + [sequence(4, 3, 2, 1, 0, place=4)] * 20
-    value, null, _ = compute("S8", replays(task, sequences))
+    value, null, _ = compute("through_goal_share", replays(task, sequences))
     assert value == 0.75
     assert null == pytest.approx(0.5, abs=0.2)
 
@@ -51,6 +51,6 @@ def test_first_move_as_replayed():
     elsewhere = walk("w11", "w12", "w02", "w12", "w22", "w21", **start)
     sequences = [reaches, reaches, fails, through_wall, elsewhere, {**reaches, "episode": 2}]
     tables = replays(ARENA, sequences, laps=laps)
-    assert np.isnan(compute("S8_followed", tables)[0])  # laps don't tell their second state
+    assert np.isnan(compute("followed_if_to_goal", tables)[0])  # laps don't tell their second state
     told = replace(tables, laps=tables.laps.assign(second=WELL["w20"]))
-    assert compute("S8_followed", told) == (1 - 1 / 2, 0, 4)
+    assert compute("followed_if_to_goal", told) == (1 - 1 / 2, 0, 4)

@@ -1,4 +1,4 @@
-"""S3 by hand: where sequences begin, and in which part of the maze they run."""
+"""Locality by hand: where sequences begin, and in which part of the maze they run."""
 
 import networkx as nx
 import numpy as np
@@ -25,13 +25,13 @@ def test_local_start_and_its_chance():
     ]
     sequences += [sequence(*range(4, 9), place=5)]
     tables = replays(track(10), sequences)
-    value, null, n = compute("S3", tables)
+    value, null, n = compute("begins_at_animal", tables)
     assert (value, n) == (3 / 4, 4)
     assert null == pytest.approx((3 * 2 + 3) / 4 / 10)
-    value, null, _ = compute("S3_remote", tables)
+    value, null, _ = compute("begins_elsewhere", tables)
     assert (value, null) == (1 / 4, pytest.approx(1 - (3 * 2 + 3) / 4 / 10))
-    assert compute("S3_local_end", tables)[0] == 0
-    assert compute("S3_away", tables)[:2] == (1, 0.5)
+    assert compute("ends_at_animal", tables)[0] == 0
+    assert compute("leads_away", tables)[:2] == (1, 0.5)
 
 
 def test_sequences_towards_the_animal():
@@ -39,7 +39,7 @@ def test_sequences_towards_the_animal():
         sequence(4, 3, 2, 1, 0, direction="reverse"),
         sequence(0, 1, 2, 3, 4, direction="both"),
     ]
-    assert compute("S3_away", replays(track(), sequences)) == (0, 0.5, 1)
+    assert compute("leads_away", replays(track(), sequences)) == (0, 0.5, 1)
 
 
 def test_remote_arms():
@@ -51,10 +51,10 @@ def test_remote_arms():
     at = {node: i for i, node in enumerate(task.node)}
     first, second = ([at[node] for node in ("box", *arms[name])] for name in ("arm1", "arm2"))
     sequences = [sequence(*first, place=at["a1_2"]), sequence(*second, place=at["a1_2"])]
-    value, null, n = compute("S3_remote_arm", replays(task, sequences), min_length=3)
+    value, null, n = compute("in_another_arm", replays(task, sequences), min_length=3)
     assert (value, null, n) == (0.5, pytest.approx(2 / 3), 2)
     sequences = [sequence(*first, place=at["box"])]
-    assert compute("S3_remote_arm", replays(task, sequences), min_length=3) == (1, 1, 1)
+    assert compute("in_another_arm", replays(task, sequences), min_length=3) == (1, 1, 1)
 
 
 def test_remote_segments():
@@ -74,9 +74,9 @@ def test_remote_segments():
         sequence(*in_box, place=at["c3"]),
     ]
     tables = replays(task, sequences)
-    assert compute("S3_remote_segment", tables, 3) == (0.5, pytest.approx(2 / 3), 4)
-    assert compute("S3_remote_arm", tables, 3)[::2] == (0.5, 2)
-    assert np.isnan(compute("S3_remote_segment", replays(track(), [sequence(0, 1, 2)]), 3)[0])
+    assert compute("in_another_arm_or_box", tables, 3) == (0.5, pytest.approx(2 / 3), 4)
+    assert compute("in_another_arm", tables, 3)[::2] == (0.5, 2)
+    assert np.isnan(compute("in_another_arm_or_box", replays(track(), [sequence(0, 1, 2)]), 3)[0])
 
 
 def test_side_of_the_animal_and_of_chains():
@@ -91,4 +91,4 @@ def test_side_of_the_animal_and_of_chains():
     ]
     tables = replays(eight(), sequences, laps=laps_of("left", "right"))
     # By place: same, opposite; by the lap before: same, opposite, unknown; on both sides: none.
-    assert compute("S3_opposite", tables) == (0.5, 0.5, 4)
+    assert compute("on_other_side", tables) == (0.5, 0.5, 4)

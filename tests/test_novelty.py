@@ -1,4 +1,4 @@
-"""S6 by hand, and for learners that cannot compose paths."""
+"""Novelty by hand, and for learners that cannot compose paths."""
 
 from dataclasses import replace
 
@@ -38,11 +38,11 @@ def test_composed_and_shortcut_are_kept_apart():
         *[sequence(*LEFT[:5])] * 6,
     ]
     tables = replays(eight(), sequences)
-    assert compute("S6_shortcut", tables) == (0.2, 0, 10)
-    assert compute("S6_composed", tables) == (0.2, 0, 10)
-    assert compute("S6_composed_mixed", tables) == (0.1, 0, 10)
+    assert compute("shortcut_share", tables) == (0.2, 0, 10)
+    assert compute("composed_share", tables) == (0.2, 0, 10)
+    assert compute("composed_mixed_share", tables) == (0.1, 0, 10)
     unknown = replace(tables, sequences=tables.sequences.assign(shortcut=pd.NA))
-    assert np.isnan(compute("S6_shortcut", unknown)[0])
+    assert np.isnan(compute("shortcut_share", unknown)[0])
 
 
 TOP_LEFT, TOP_RIGHT = LEFT[:5], RIGHT[:5]
@@ -83,9 +83,9 @@ def test_four_of_32_ordered_pairs_of_corners_are_shortcuts():
     pairs = [(a, b) for a in CORNERS for b in CORNERS if a["direction"] != b["direction"]]
     assert len(pairs) == 32
     tables = pair_tables(pairs)
-    assert compute("S6_pairs", tables) == (4 / 32, 4 / 32, 32)
+    assert compute("paired_shortcut_share", tables) == (4 / 32, 4 / 32, 32)
     assert shortcut_share(opposite_pairs(tables)) == 4 / 32
-    made = [pair for pair in pairs if compute("S6_pairs", pair_tables([pair]))[0] == 1]
+    made = [pair for pair in pairs if compute("paired_shortcut_share", pair_tables([pair]))[0] == 1]
     assert [(a["first"], b["last"]) for a, b in made] == [
         (LEFT[4], RIGHT[4]), (RIGHT[4], LEFT[4]), (LEFT[5], RIGHT[5]), (RIGHT[5], LEFT[5])
     ]  # fmt: skip
@@ -95,7 +95,7 @@ def test_pairs_beyond_chance():
     joined = [(TO_TOP["left"], FROM_TOP["right"]), (TO_BOTTOM["right"], FROM_BOTTOM["left"])]
     apart = [(TO_TOP["left"], FROM_TOP["left"])]
     tables = pair_tables(joined * 8 + apart * 2)
-    value, null, n = compute("S6_pairs", tables)
+    value, null, n = compute("paired_shortcut_share", tables)
     assert (value, n) == (16 / 18, 18)
     test = null_test(shortcut_share, dict(opposite_pairs(tables)), random_pairs, n_draws=2000)
     assert test.observed == value
@@ -113,7 +113,7 @@ def test_a_corner_backward_and_the_other_forward_are_a_pair_in_one_sequence():
     """Gupta's shortcut: a place sequence that turns its direction, not its way, in the middle."""
     over = [*TOP_LEFT[::-1], E["m2"], *TOP_RIGHT]
     one = sequence(*over, direction="mixed", moves=["backward"] * 4 + ["both"] + ["forward"] * 5)
-    assert compute("S6_pairs", replays(eight(), [one])) == (1, 1, 1)
+    assert compute("paired_shortcut_share", replays(eight(), [one])) == (1, 1, 1)
     # Both halves run the same way: no pair. A whole loop, or a stem, is no corner.
     ahead = {**one, "direction": "forward", "moves": ["forward"] * 10}
     loop = sequence(*LEFT, direction="reverse", event=1)
@@ -138,7 +138,7 @@ def sweeper(request):
 
 @pytest.mark.parametrize("min_length", [3, 5])
 def test_who_sweeps_back_over_an_episode_composes_nothing(sweeper, min_length):
-    for name, value in (("S1", 1), ("S6_composed", 0)):
+    for name, value in (("reverse_share", 1), ("composed_share", 0)):
         found = STATISTICS[name].compute(sweeper.detected(Detection(min_length)))
         told = found["value"].dropna()  # an animal that went to and fro has no direction
         assert len(told) >= 2
@@ -149,4 +149,4 @@ def test_who_sweeps_over_a_learned_model_composes():
     run = simulate(open_maze(), "prioritized_sweeping", n_steps=3000, seed=0)
     found = classify(run.log).assign(animal=0, block="run")
     tables = replace(replays(make_task(nx.path_graph(["a", "b"])), []), sequences=found)
-    assert compute("S6_composed", tables, min_length=3)[0] > 0
+    assert compute("composed_share", tables, min_length=3)[0] > 0

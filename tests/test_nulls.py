@@ -183,7 +183,7 @@ def test_sequences_per_pause_and_by_chance():
     tables = replays(make_task(graph), found, [{"animal": 0}, {"animal": 1}])
     tables = replace(tables, reactivations=pd.concat([sweeps, resting, mixed], ignore_index=True))
     tables = tables.detected(Detection(min_length=4))
-    for name in ("S0_order", "S0_edges"):
+    for name in ("beyond_shuffled_places", "beyond_random_edges"):
         one, two = STATISTICS[name].compute(tables).itertuples()
         assert (one.value, one.n) == (len(long) / 40, len(long))
         assert one.null < one.value / 3

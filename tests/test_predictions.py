@@ -4,13 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.measures import QUESTIONS
 from analyses.plots.recorded_statistics import recorded_statistics_figures
 from analyses.studies.recorded_replay.predictions import beside_predictions, read_predictions
 from analyses.studies.recorded_replay.report import accounts_table, statistics_table
 
 OWN = pd.DataFrame(
     {
-        "statistic": ["S1", "S14"],
+        "statistic": ["reverse_share", "forward_minus_reverse_at_rest"],
         "label": ["reverse", "forward"],
         "value": [0.45, 0.2],
         "ci_low": [0.3, np.nan],
@@ -27,9 +28,11 @@ OWN = pd.DataFrame(
 def test_each_finding_and_account_has_its_row():
     predictions = read_predictions()
     table = beside_predictions(OWN, predictions)
-    expected = predictions[predictions["statistic"].isin(["S1", "S14"])]
+    expected = predictions[
+        predictions["statistic"].isin(["reverse_share", "forward_minus_reverse_at_rest"])
+    ]
     assert len(table) == len(expected)
-    assert (table.loc[table["statistic"] == "S1", "value"] == 0.45).all()
+    assert (table.loc[table["statistic"] == "reverse_share", "value"] == 0.45).all()
     merged = table.merge(expected, on=["finding", "account"], suffixes=("", "_there"))
     pd.testing.assert_series_equal(
         merged["predicted"], merged["predicted_there"], check_names=False
@@ -49,7 +52,8 @@ def test_the_report_counts_who_holds_the_value():
         OWN.iloc[:1],
         pd.DataFrame(
             {
-                "statistic": "S1", "finding": "a", "source": "Someone", "task": "w_track",
+                "statistic": "reverse_share", "finding": "a", "source": "Someone",
+                "task": "w_track",
                 "likelihood": "count", "published": 0.5, "published_low": 0.4,
                 "published_high": 0.6, "account": ["a", "b", "c", "control"],
                 "is_control": [False, False, False, True], "predicted_low": low,
@@ -60,8 +64,8 @@ def test_the_report_counts_who_holds_the_value():
     (row,) = accounts_table(table).splitlines()[2:]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells == [
-        "S1", "Someone (w track)", "0.45 (0.30 to 0.60)", "0.50 (0.40 to 0.60)", "0.40 to 0.50",
-        "1 of 2", "1 of 1",
+        "reverse_share", "Someone (w track)", "0.45 (0.30 to 0.60)", "0.50 (0.40 to 0.60)",
+        "0.40 to 0.50", "1 of 2", "1 of 1",
     ]  # fmt: skip
     assert "0.45 (0.30 to 0.60)" in statistics_table(OWN)
 
@@ -69,7 +73,9 @@ def test_the_report_counts_who_holds_the_value():
 def test_each_question_has_a_figure_with_a_panel_for_each_finding():
     table = beside_predictions(OWN, read_predictions())
     figures = dict(recorded_statistics_figures(table))
-    assert [*figures] == [*dict.fromkeys(name.split("_")[0] for name in table["statistic"])]
+    assert [*figures] == [
+        question for question, each in QUESTIONS.items() if table["statistic"].isin(each).any()
+    ]
     assert sum(len(figure.axes) for figure in figures.values()) == table["finding"].nunique()
 
 

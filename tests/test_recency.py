@@ -1,4 +1,4 @@
-"""S5 by hand: sides of a figure of eight, and arms of a star."""
+"""Recency by hand: sides of a figure of eight, and arms of a star."""
 
 from dataclasses import replace
 
@@ -36,8 +36,8 @@ def test_other_loop_in_blocks_of_one_side():
             sequence(*loop[:5], place=E["m0"], episode=i, block=blocks[i]) for loop in where
         ]
     tables = replays(eight(), sequences, laps=laps_of(*names, blocks=blocks))
-    assert compute("S5", tables) == (0.5, 0, 64)
-    assert compute("S3_opposite", tables)[0] == 0.5
+    assert compute("other_side_one_minus_both_run", tables) == (0.5, 0, 64)
+    assert compute("on_other_side", tables)[0] == 0.5
 
 
 def test_laps_since_the_other_side():
@@ -49,23 +49,25 @@ def test_laps_since_the_other_side():
         sequence(*LEFT[:5], place=E["m0"], episode=0),
     ]
     tables = replays(eight(), sequences[:3], laps=laps_of(*names))
-    assert compute("S5_lag", tables)[::2] == (3, 3)
-    assert compute("S5_lag", replace(tables, laps=tables.laps[::-1]))[::2] == (3, 3)
-    assert compute("S5_lag", replays(eight(), sequences[2:], laps=laps_of(*names)))[::2] == (1, 1)
+    assert compute("laps_since_other_side", tables)[::2] == (3, 3)
+    assert compute("laps_since_other_side", replace(tables, laps=tables.laps[::-1]))[::2] == (3, 3)
+    assert compute("laps_since_other_side", replays(eight(), sequences[2:], laps=laps_of(*names)))[
+        ::2
+    ] == (1, 1)
     expected = (np.median([1 / 4, 1 / 4, 3 / 5]), 3)
-    assert compute("S5_run_before", tables)[::2] == expected
+    assert compute("laps_run_on_its_side", tables)[::2] == expected
     # Neither before the first lap, nor of both loops at once, is there such a share.
     sequences[3:] = [sequence(*LEFT[:5], place=E["m0"], episode=0, phase="start")]
     sequences += [sequence(*LEFT[4::-1], *RIGHT[:5], place=E["m0"], episode=4)] * 2
     tables = replays(eight(), sequences, laps=laps_of(*names))
-    assert compute("S5_run_before", tables)[::2] == expected
+    assert compute("laps_run_on_its_side", tables)[::2] == expected
 
 
 def test_laps_of_another_animal_are_none_of_its_own():
     others = [{**lap, "animal": 1} for lap in laps_of("right", "right")]
     sequences = [sequence(*LEFT[:5], place=E["m0"], episode=1, animal=1)]
     laps = [*laps_of("left", "left"), *others]
-    found = STATISTICS["S5_lag"].compute(replays(eight(), sequences, laps=laps))
+    found = STATISTICS["laps_since_other_side"].compute(replays(eight(), sequences, laps=laps))
     assert found["value"].isna().all()
 
 
@@ -102,12 +104,12 @@ def test_past_arm_and_previous_goal():
     sequences += [sequence(*ARM[3], episode=4, place=ARM[3][-1])] * 9  # in the arm itself: left out
     tables = replays(star(), sequences, pauses, laps)
     # At that start arm 3 is past, arm 1 the previous goal, arm 4 the only one without a part.
-    for name, n in (("S5_previous_goal", 60), ("S5_past_arm", 10)):
+    for name, n in (("previous_goal_rate", 60), ("past_arm_rate", 10)):
         expected = np.log((n + 0.5) / 30.5)
         assert compute(name, tables, min_length=3)[0] == pytest.approx(expected), name
     # Arm 2 is goal and future arm at once, which says nothing of either.
-    assert np.isnan(compute("S8_future_arm", tables, min_length=3)[0])
-    assert np.isnan(compute("S5_past_arm", replays(track(), sequences[:1]), min_length=3)[0])
+    assert np.isnan(compute("future_arm_rate", tables, min_length=3)[0])
+    assert np.isnan(compute("past_arm_rate", replays(track(), sequences[:1]), min_length=3)[0])
 
 
 def test_future_arm():
@@ -117,11 +119,11 @@ def test_future_arm():
     tables = replays(star(), sequences, pauses, laps)
     # Arms 3 and 4 have no part: half a sequence for each pause and arm, on average over both cells.
     expected = np.log((12 + 1 / 3) / 1) - np.log((4 + 2 / 3) / 2)
-    assert compute("S8_future_arm", tables, min_length=3)[0] == pytest.approx(expected)
+    assert compute("future_arm_rate", tables, min_length=3)[0] == pytest.approx(expected)
     few = replace(
         tables, sequences=tables.sequences.iloc[2:]
     )  # 14 sequences, 4.7 of them by chance
-    assert np.isnan(compute("S8_future_arm", few, min_length=3)[0])
+    assert np.isnan(compute("future_arm_rate", few, min_length=3)[0])
 
 
 def test_rest_replays_the_places_that_awake_replay_did():
@@ -136,6 +138,6 @@ def test_rest_replays_the_places_that_awake_replay_did():
         [sum(place in way for way in ways[phase]) for place in range(10)] for phase in ways
     )
     rest[:2] = [rest[0] + 1, rest[1] + 1]
-    value, null, n = compute("S5_rest_as_awake", tables, min_length=2)
+    value, null, n = compute("rest_as_awake", tables, min_length=2)
     assert (value, null, n) == (pytest.approx(spearmanr(rest, awake).statistic), 0, 6)
-    assert np.isnan(compute("S5_rest_as_awake", replays(track(), sequences[:1]))[0])
+    assert np.isnan(compute("rest_as_awake", replays(track(), sequences[:1]))[0])

@@ -84,7 +84,7 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "McNemar's exact test",
         "n_shuffles: 19",
         "Intervals are 95 % Wilson intervals",
-        "| S1 |",
+        "| reverse_share |",
         "## Shares corrected for what this recording misses",
         "1 simulated session, each with 15 paths of each kind",
     ):

@@ -28,12 +28,14 @@ def test_statistics_are_those_counted_by_hand(animals):
         assert (
             kinds.reindex(["forward_episode", "reverse_episode", "novel_path"]).tolist() == [4] * 3
         )
-    assert table.loc["S1", "value"] == pytest.approx(0.5)  # reverse, of forward and reverse
-    assert table.loc["S6_composed", "value"] == pytest.approx(1 / 3)
-    assert table.loc["S6_composed_mixed", "value"] == pytest.approx(1 / 3)
+    assert table.loc["reverse_share", "value"] == pytest.approx(
+        0.5
+    )  # reverse, of forward and reverse
+    assert table.loc["composed_share", "value"] == pytest.approx(1 / 3)
+    assert table.loc["composed_mixed_share", "value"] == pytest.approx(1 / 3)
     assert (table["n_animals"] == 3).all()
     published = ["published_low", "published_high"]
-    assert table.loc["S1", published].tolist() == pytest.approx([0.391, 0.543], abs=1e-3)
+    assert table.loc["reverse_share", published].tolist() == pytest.approx([0.391, 0.543], abs=1e-3)
 
 
 def test_what_needs_rewards_or_sides_is_there_only_if_they_are_named(animals):
@@ -41,7 +43,7 @@ def test_what_needs_rewards_or_sides_is_there_only_if_they_are_named(animals):
     sides = {"left_arm": ["1", "0", "3"], "right_arm": ["1", "2", "5"]}
     named = set(recorded_statistics(animals, sides)["statistic"])
     assert plain < named
-    assert "S3_opposite" in named - plain
+    assert "on_other_side" in named - plain
 
 
 def test_one_animal_gives_values_without_intervals(animals):

@@ -40,7 +40,7 @@ def recording(graph=TRACK, position=TWO[1], **options):
 
 def own_finding(**cells):
     row = {"id": "mine.reverse", "citation": "Mine M (2026)", "year": 2026, "quantity": "share"}
-    row |= {"statistic": "S1", "task_name": "linear_track", "likelihood": "count"}
+    row |= {"statistic": "reverse_share", "task_name": "linear_track", "likelihood": "count"}
     return findings(pd.DataFrame([row | {"successes": 4, "trials": 10} | cells]))
 
 
@@ -124,7 +124,7 @@ def test_findings_of_a_task_of_ones_own_are_tested_in_it(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from replay.tasks.published import TaskEntry\n"
         "from replay.tasks.published.linear_tracks import linear_track\n"
-        "TASK = TaskEntry(linear_track, ('S1',))\n"
+        "TASK = TaskEntry(linear_track, ('reverse_share',))\n"
     )
     own = plan_comparison(
         [str(tmp_path / "mine.py")], ["dyna_q"], n_draws=2, findings=own_finding(task_name="mine")

@@ -1,4 +1,4 @@
-"""S4 by hand: changes of reward."""
+"""Changes of reward by hand."""
 
 from dataclasses import replace
 
@@ -49,12 +49,14 @@ def test_reverse_follows_the_reward():
     # Half a sequence is added on average: of 40 + 20 pauses in four cells, a third to a cell of 10.
     twenty, ten = 0.5 * 4 * 20 / 60, 0.5 * 4 * 10 / 60
     expected = np.log((200 + ten) / (50 + ten)) - np.log((50 + twenty) / (50 + twenty))
-    value, null, n = compute("S4_reverse", tables)
+    value, null, n = compute("changed_end_reverse", tables)
     assert (value, null, n) == (pytest.approx(expected), 0, 350)
-    assert compute("S4_forward", tables)[0] == pytest.approx(0)
-    assert 0 < compute("S4", tables)[0] < value
-    assert compute("S4_reverse_minus_forward", tables)[0] == pytest.approx(np.log(200.5 / 50.5))
-    assert compute("S4_restored", tables)[0] == pytest.approx(0)
+    assert compute("changed_end_forward", tables)[0] == pytest.approx(0)
+    assert 0 < compute("changed_end", tables)[0] < value
+    assert compute("changed_end_reverse_to_forward", tables)[0] == pytest.approx(
+        np.log(200.5 / 50.5)
+    )
+    assert compute("restored_end_reverse_to_forward", tables)[0] == pytest.approx(0)
 
 
 def test_reverse_after_a_reward_is_restored():
@@ -62,25 +64,29 @@ def test_reverse_after_a_reward_is_restored():
     counts = {("restored", 9, "reverse"): 30, ("restored", 9, "forward"): 10}
     others = {("before", 9, "reverse"): 7, ("changed", 9, "forward"): 70}
     tables = reward_tables(counts | others | {("restored", 0, "forward"): 90})
-    assert compute("S4_restored", tables) == (pytest.approx(np.log(30.5 / 10.5)), 0, 40)
-    assert np.isnan(compute("S4_restored", reward_tables(others))[0])
+    assert compute("restored_end_reverse_to_forward", tables) == (
+        pytest.approx(np.log(30.5 / 10.5)),
+        0,
+        40,
+    )
+    assert np.isnan(compute("restored_end_reverse_to_forward", reward_tables(others))[0])
 
 
 def test_rates_are_per_pause():
     tables = reward_tables({("changed", 9, "reverse"): 10, ("changed", 0, "reverse"): 10})
-    assert compute("S4_reverse", tables)[0] == pytest.approx(0)
+    assert compute("changed_end_reverse", tables)[0] == pytest.approx(0)
     there = (tables.pauses["block"] == "changed") & (tables.pauses["place"] == 9)
     fewer = pd.concat([tables.pauses[~there], tables.pauses[there].head(5)])
-    assert compute("S4_reverse", replace(tables, pauses=fewer))[0] > 0.6
+    assert compute("changed_end_reverse", replace(tables, pauses=fewer))[0] > 0.6
     never = replace(tables, pauses=tables.pauses[~there])
-    assert np.isnan(compute("S4_reverse", never)[0])
+    assert np.isnan(compute("changed_end_reverse", never)[0])
 
 
 def test_no_sequences_and_a_constant_reward_have_nothing_to_say():
-    assert np.isnan(compute("S4_reverse", reward_tables({}))[0])
+    assert np.isnan(compute("changed_end_reverse", reward_tables({}))[0])
     constant = track(blocks=[EPOCHS[0]])
     tables = replace(reward_tables({("before", 0, "reverse"): 5}), task=constant)
-    assert np.isnan(compute("S4_reverse", tables)[0])
+    assert np.isnan(compute("changed_end_reverse", tables)[0])
 
 
 def test_replay_after_reward():
@@ -89,7 +95,7 @@ def test_replay_after_reward():
     sequences = [
         sequence(*range(5), episode=i) for i in range(10) for _ in range(4 if i < 5 else 1)
     ]
-    value, _, n = compute("S4_rewarded", replays(track(), sequences, pauses, laps))
+    value, _, n = compute("rewarded_to_unrewarded_laps", replays(track(), sequences, pauses, laps))
     assert (value, n) == (pytest.approx(np.log(20.5 / 5.5)), 25)
 
 
@@ -113,5 +119,13 @@ def test_paid_sequence():
         *rest(neutral, 3, 2, "value"),
     ]
     tables = replays(task, sequences)
-    assert compute("S4_paid_sequence", tables, min_length=3) == (pytest.approx(0.55), 0, 9)
-    assert compute("S4_paid_to_neutral", tables, min_length=3) == (pytest.approx(0.4), 0, 10)
+    assert compute("paid_sequence_after_minus_before", tables, min_length=3) == (
+        pytest.approx(0.55),
+        0,
+        9,
+    )
+    assert compute("paid_minus_neutral_sequence", tables, min_length=3) == (
+        pytest.approx(0.4),
+        0,
+        10,
+    )

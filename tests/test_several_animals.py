@@ -61,9 +61,9 @@ def test_different_seeds_share_no_animal(monkeypatch):
 def test_statistics_have_intervals_over_animals(plans, folder):
     table = Results(folder).read("statistics_of_all.csv").set_index("statistic")
     each = Results(folder).read("statistics.csv")
-    values = each.loc[each["statistic"] == "S1", "value"]
-    assert table.loc["S1", "value"] == pytest.approx(values.mean())
-    assert table.loc["S1", "n_animals"] == 2
+    values = each.loc[each["statistic"] == "reverse_share", "value"]
+    assert table.loc["reverse_share", "value"] == pytest.approx(values.mean())
+    assert table.loc["reverse_share", "n_animals"] == 2
     own = table[table["n_animals"] == 2]
     assert (own["ci_low"] <= own["value"]).all()
     assert (own["ci_low"] < own["ci_high"]).any()
@@ -91,7 +91,7 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "| one |",
         "| other |",
         "false-positive rate",
-        "| S1 |",
+        "| reverse_share |",
     ):
         assert part in text
 

@@ -16,10 +16,14 @@ from analyses.measures.summary import over_animals
 
 def test_summary():
     tables = replays(track(), [sequence(*range(5)), sequence(*range(5), direction="reverse")])
-    row = over_animals(STATISTICS["S1"].compute(tables).assign(statistic="S1")).iloc[0]
+    row = over_animals(
+        STATISTICS["reverse_share"].compute(tables).assign(statistic="reverse_share")
+    ).iloc[0]
     assert row["value"] == 0.5
     assert np.isnan([row["ci_low"], row["ci_high"], row["p"]]).all()
-    silent = STATISTICS["S1"].compute(replays(track(), [])).assign(statistic="S1")
+    silent = (
+        STATISTICS["reverse_share"].compute(replays(track(), [])).assign(statistic="reverse_share")
+    )
     nothing = over_animals(silent).iloc[0]
     assert np.isnan(nothing[["value", "ci_low", "null", "p"]].astype(float)).all()
     assert nothing["n_animals"] == nothing["n_chains"] == 0
@@ -28,14 +32,14 @@ def test_summary():
 @pytest.mark.parametrize(
     ("name", "null", "n", "n_above", "chance"),
     [
-        ("S1", 0.5, 21, 9, 0.5),
-        ("S5", 0.0, 21, 9, 0.5),
-        ("S6_composed", 0.0, 8, 12, 0.5),
+        ("reverse_share", 0.5, 21, 9, 0.5),
+        ("other_side_one_minus_both_run", 0.0, 21, 9, 0.5),
+        ("composed_share", 0.0, 8, 12, 0.5),
         # A share of five sequences that is .1 by chance: none of them with .9^5, else above.
-        ("S3", 0.1, 5, 2, 1 - 0.9**5),
-        ("S13", 0.1, 5, 2, 0.5),
+        ("begins_at_animal", 0.1, 5, 2, 1 - 0.9**5),
+        ("forward_minus_reverse_rank", 0.1, 5, 2, 0.5),
         # Of ten sequences, .2 by chance: two say nothing.
-        ("S8", 0.2, 10, 10, 0.32220 / (0.32220 + 0.37581)),
+        ("through_goal_share", 0.2, 10, 10, 0.32220 / (0.32220 + 0.37581)),
         ("mine", 0.2, 10, 10, 0.5),
     ],
 )

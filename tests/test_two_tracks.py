@@ -173,8 +173,8 @@ def test_recovery_on_two_tracks(seen, true_track):
 
 def test_statistics_of_two_animals(found):
     table = recorded_statistics([found, found]).set_index("statistic")
-    assert table.loc["S1", "value"] == pytest.approx(0.5, abs=0.05)
-    assert table.loc["S3_away", "n_animals"] == 2
+    assert table.loc["reverse_share", "value"] == pytest.approx(0.5, abs=0.05)
+    assert table.loc["leads_away", "n_animals"] == 2
 
 
 def test_no_step_leads_across():

@@ -1,4 +1,4 @@
-"""S12 by hand: need and gain in a tree with shared ends."""
+"""Utility by hand: need and gain in a tree with shared ends."""
 
 from dataclasses import replace
 
@@ -39,17 +39,21 @@ def runs(*laps):
 def test_other_paths_to_the_same_end():
     sequences = [back("a", "X"), back("b", "X"), back("c", "X"), back("c", "Y")]
     tables = replays(tree(), sequences, laps=runs(("a", "X", 1.0)))
-    assert compute("S12_non_local", tables) == (pytest.approx(2 / 3), pytest.approx(2 / 3), 3)
+    assert compute("other_paths_to_end_share", tables) == (
+        pytest.approx(2 / 3),
+        pytest.approx(2 / 3),
+        3,
+    )
 
 
 def test_need_is_how_often_a_start_comes():
     laps = runs(("b", "Y", 0.0), ("b", "Y", 0.0), ("c", "Y", 0.0), ("a", "X", 1.0))
     sequences = [back(start, "X", episode=3) for start in "aaabbc"]
     tables = replays(tree(), sequences, laps=laps)
-    assert compute("S12_need", tables) == (pytest.approx(2 / 3), 0.5, 3)
+    assert compute("higher_need_share", tables) == (pytest.approx(2 / 3), 0.5, 3)
     # What b and c know is the same: the gain is too, and need alone makes the difference.
-    assert np.isnan(compute("S12_gain", tables)[0])
-    assert compute("S12", tables) == (pytest.approx(2 / 3), 0.5, 3)
+    assert np.isnan(compute("higher_gain_share", tables)[0])
+    assert compute("higher_utility_share", tables) == (pytest.approx(2 / 3), 0.5, 3)
 
 
 def test_gain_is_what_changes_the_choice():
@@ -57,11 +61,11 @@ def test_gain_is_what_changes_the_choice():
     laps = runs(("b", "Y", 0.5), ("c", "X", 1.0), ("a", "X", 1.0))
     sequences = [back(start, "X", episode=2) for start in "bbbc"]
     tables = replays(tree(), sequences, laps=laps)
-    assert np.isnan(compute("S12_need", tables)[0])
-    assert compute("S12_gain", tables) == (0.75, 0.5, 4)
-    assert compute("S12", tables) == (0.75, 0.5, 4)
+    assert np.isnan(compute("higher_need_share", tables)[0])
+    assert compute("higher_gain_share", tables) == (0.75, 0.5, 4)
+    assert compute("higher_utility_share", tables) == (0.75, 0.5, 4)
     backwards = replace(tables, laps=tables.laps[::-1])
-    assert compute("S12", backwards) == (0.75, 0.5, 4)
+    assert compute("higher_utility_share", backwards) == (0.75, 0.5, 4)
 
 
 def test_what_is_needed_but_known_has_no_utility():
@@ -69,5 +73,5 @@ def test_what_is_needed_but_known_has_no_utility():
     laps = runs(*[("b", "X", 1.0)] * 6, ("c", "Y", 0.1), ("a", "X", 1.0))
     sequences = [back(start, "X", episode=7) for start in "bcc"]
     tables = replays(tree(), sequences, laps=laps)
-    assert compute("S12_need", tables)[0] == pytest.approx(1 / 3)
-    assert compute("S12", tables) == (pytest.approx(2 / 3), 0.5, 3)
+    assert compute("higher_need_share", tables)[0] == pytest.approx(1 / 3)
+    assert compute("higher_utility_share", tables) == (pytest.approx(2 / 3), 0.5, 3)

@@ -158,7 +158,7 @@ def test_a_builder_without_a_generator_builds_the_same_for_all():
         built.append(TASKS["linear_track"].build())
         return built[-1]
 
-    entry = TaskEntry(builder, ("S1",))
+    entry = TaskEntry(builder, ("reverse_share",))
     assert entry.build(np.random.default_rng(1)) is built[0]
     assert entry.build() is built[1]
 

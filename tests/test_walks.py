@@ -1,4 +1,4 @@
-"""S9 by hand: how far sequences get."""
+"""Displacement by hand: how far sequences get."""
 
 import networkx as nx
 import numpy as np
@@ -15,7 +15,7 @@ def test_straight_chains_have_exponent_one():
     graph = nx.path_graph([f"n{i}" for i in range(30)])
     sequences = [sequence(*range(10, 18))] * 5 + [sequence(*range(20, 12, -1), phase="rest")] * 5
     tables = replays(make_task(graph), sequences)
-    for name in ("S9", "S9_rest"):
+    for name in ("displacement_exponent", "displacement_exponent_at_rest"):
         value, null, n = compute(name, tables)
         assert (value, n) == (pytest.approx(1), 5)
         assert 0.1 < null < 0.8
@@ -37,5 +37,5 @@ def test_random_walks_have_the_exponent_of_their_null():
             path.append(int(rng.choice(neighbours[path[-1]])))
         if len(set(path)) >= 3:
             sequences.append(sequence(*path))
-    value, null, _ = compute("S9", replays(task, sequences), min_length=3)
+    value, null, _ = compute("displacement_exponent", replays(task, sequences), min_length=3)
     assert value == pytest.approx(null, abs=0.05)

@@ -1,4 +1,4 @@
-"""S7 by hand: walls in an arena of three by three wells."""
+"""Moves through walls by hand: walls in an arena of three by three wells."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -23,7 +23,7 @@ def test_moves_through_walls():
     """Of four moves one goes through a wall; 22 moves of turned walls lie on other slots."""
     sequences = [walk("w10", "w00", "w01", "w11", "w12"), walk("w20", "w21", "w22", "w12", "w11")]
     tables = replays(ARENA, sequences)
-    value, null, n = compute("S7", tables)
+    value, null, n = compute("wall_crossing_share", tables)
     assert (value, n) == (2 / 8, 2)
     slots = sorted(tuple(sorted(edge)) for edge in ARENA.graph.edges)
     layout = np.array([slot in CORNER for slot in slots])
@@ -51,7 +51,7 @@ def test_symmetric_walls_have_fewer_images():
 def test_percentile_over_all_other_layouts():
     assert len(other_layouts(np.arange(12) < 6)) == 923
     around = walk("w10", "w11", "w12", "w22", "w21", "w11")
-    value, null, n = compute("S7_percentile", replays(ARENA, [around]))
+    value, null, n = compute("layouts_crossed_more", replays(ARENA, [around]))
     slots = sorted(tuple(sorted(edge)) for edge in ARENA.graph.edges)
     layouts = other_layouts(np.array([slot in CORNER for slot in slots]))
     moves = {tuple(sorted((ARENA.node[a], ARENA.node[b]))) for a, b in pairwise(around["states"])}
@@ -63,7 +63,7 @@ def test_percentile_over_all_other_layouts():
         1,
     )
     into = walk("w10", "w00", "w01", "w02", "w12")
-    assert compute("S7_percentile", replays(ARENA, [into]))[0] < 0.02
+    assert compute("layouts_crossed_more", replays(ARENA, [into]))[0] < 0.02
 
 
 def test_sessions_that_fit_their_walls():
@@ -72,7 +72,7 @@ def test_sessions_that_fit_their_walls():
     within = [walk(*slot) for slot in slots if slot not in CORNER]
     into = [{**walk(*slot), "animal": 1} for slot in CORNER]
     tables = replays(ARENA, [*within, *into], laps=({"animal": 0}, {"animal": 1}))
-    found = STATISTICS["S7_sessions"].compute(tables)
+    found = STATISTICS["sessions_within_walls"].compute(tables)
     assert found["value"].tolist() == [1.0, 0.0]
     assert found[["null", "n"]].to_numpy().tolist() == [[pytest.approx(0.05), 1]] * 2
 
@@ -84,11 +84,15 @@ def test_only_the_first_laps_after_walls_moved():
     sequences = [{**through, "episode": 3, "phase": "start"}, {**past, "episode": 3},
               {**past, "episode": 7}, {**through, "episode": 8, "phase": "start"}]  # fmt: skip
     tables = replays(ARENA, sequences, laps=laps)
-    assert compute("S7_first_laps", tables)[::2] == (2 / 12, 3)
-    assert compute("S7", tables)[::2] == (4 / 16, 4)
+    assert compute("wall_crossing_share_first_laps", tables)[::2] == (2 / 12, 3)
+    assert compute("wall_crossing_share", tables)[::2] == (4 / 16, 4)
     only = replace(tables, laps=tables.laps[tables.laps["block"] == "run"])
-    assert np.isnan(compute("S7_first_laps", only)[0])
+    assert np.isnan(compute("wall_crossing_share_first_laps", only)[0])
 
 
 def test_no_walls_no_value():
-    assert np.isnan(compute("S7", replays(arena([]), [walk("w00", "w01", "w02", "w12", "w11")]))[0])
+    assert np.isnan(
+        compute(
+            "wall_crossing_share", replays(arena([]), [walk("w00", "w01", "w02", "w12", "w11")])
+        )[0]
+    )

@@ -1,4 +1,4 @@
-"""S2 and S8 by hand: replay at the wells of a W-track."""
+"""Replay at wells by hand: replay at the wells of a W-track."""
 
 import numpy as np
 import pytest
@@ -30,9 +30,13 @@ def test_side_just_run_and_run_next(sign):
         {"episode": 1, "start": place, "end": W["C0"]},
     ]
     tables = replays(w_track(), sequences, laps=laps)
-    assert compute("S2_taken_side", tables, min_length=4) == (pytest.approx(2 / 5), 0, 5)
-    assert compute("S8_taken_side", tables) == (pytest.approx(1 / 3), 0, 3)
-    assert np.isnan(compute("S2_taken_centre", tables)[0])
+    assert compute("past_minus_other_path_side", tables, min_length=4) == (
+        pytest.approx(2 / 5),
+        0,
+        5,
+    )
+    assert compute("future_minus_other_path_side", tables) == (pytest.approx(1 / 3), 0, 3)
+    assert np.isnan(compute("past_minus_other_path_centre", tables)[0])
 
 
 def test_sides_at_the_centre_well():
@@ -47,20 +51,20 @@ def test_sides_at_the_centre_well():
     sequences += [sequence(*OUT_RIGHT, direction="reverse", place=W["C0"])] * 2
     sequences += [sequence(*OUT_LEFT, direction="reverse", **next_one)]
     tables = replays(w_track(), sequences, laps=laps)
-    assert compute("S8_taken_centre", tables) == (0.5, 0, 4)
-    assert compute("S2_taken_centre", tables) == (pytest.approx(1 / 3), 0, 3)
+    assert compute("future_minus_other_path_centre", tables) == (0.5, 0, 4)
+    assert compute("past_minus_other_path_centre", tables) == (pytest.approx(1 / 3), 0, 3)
 
 
-CONGRUENCE = [name for name in STATISTICS if "given" in name]
+CONGRUENCE = [name for name in STATISTICS if "_of_past" in name or "_of_future" in name]
 
 
 @pytest.mark.parametrize(
     ("well", "path", "direction", "name"),
     [
-        ("C0", OUT_LEFT[::-1], "reverse", "S2_reverse_given_past_centre"),
-        ("C0", OUT_LEFT, "forward", "S2_forward_given_future_centre"),
-        ("L0", OUT_RIGHT, "reverse", "S2_reverse_given_past_side"),
-        ("R0", OUT_RIGHT[::-1], "forward", "S2_forward_given_future_side"),
+        ("C0", OUT_LEFT[::-1], "reverse", "reverse_of_past_paths_centre"),
+        ("C0", OUT_LEFT, "forward", "forward_of_future_paths_centre"),
+        ("L0", OUT_RIGHT, "reverse", "reverse_of_past_paths_side"),
+        ("R0", OUT_RIGHT[::-1], "forward", "forward_of_future_paths_side"),
     ],
 )
 def test_congruence(well, path, direction, name):
@@ -79,10 +83,10 @@ def test_congruence(well, path, direction, name):
 
 def test_congruence_is_told_at_wells_only():
     sequences = [sequence(*OUT_LEFT, direction="forward", place=W["X"])]
-    assert np.isnan(compute("S2_forward_given_future", replays(w_track(), sequences))[0])
-    assert np.isnan(compute("S2_forward_given_future", replays(track(), sequences))[0])
+    assert np.isnan(compute("forward_of_future_paths", replays(w_track(), sequences))[0])
+    assert np.isnan(compute("forward_of_future_paths", replays(track(), sequences))[0])
 
 
 def test_labels_name_the_well():
     for name, where in (("", "at a well"), ("_side", "at a side well")):
-        assert STATISTICS[f"S2_reverse_given_past{name}"].label.endswith(where)
+        assert STATISTICS[f"reverse_of_past_paths{name}"].label.endswith(where)

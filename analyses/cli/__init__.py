@@ -62,6 +62,7 @@ for _command in (
     logs.animate,
     logs.page,
     lists.learners,
+    lists.accounts,
     lists.experiments,
     lists.tasks,
     lists.worlds,

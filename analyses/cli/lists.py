@@ -1,10 +1,10 @@
-"""The commands that list learners, experiments, tasks, worlds, findings and columns of tables."""
+"""The commands that list learners, accounts, experiments, tasks, worlds, findings and columns."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,9 +12,10 @@ import typer
 from analyses.cli.terminal import print_frame, print_table, print_text
 
 if TYPE_CHECKING:
+    from analyses.findings.priors import Prior
     from replay.learners.contract import Between, Choice
 
-__all__ = ["columns", "experiments", "findings", "learners", "tasks", "worlds"]
+__all__ = ["accounts", "columns", "experiments", "findings", "learners", "tasks", "worlds"]
 
 
 def learners(
@@ -58,16 +59,75 @@ def experiments() -> None:
     print_table(("experiment", "title", "worlds", "runs per world", "steps per run"), rows)
 
 
-def tasks() -> None:
-    """List the tasks of published experiments, with the statistics computed in each."""
-    from replay.tasks.published import TASKS
+def accounts(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="An account, whose priors to show.")
+    ] = None,
+) -> None:
+    """List the accounts of replay that replay compare judges, and the controls.
 
+    With NAME: the parameters that this account leaves open, with priors and reasons.
+    """
+    from analyses.findings.accounts import ACCOUNTS, find_account
+
+    if name is None:
+        rows = [(key, each.generator, _open(each.priors), each.source or "no source")
+                for key, each in ACCOUNTS.items()]  # fmt: skip
+        print_table(("account", "learner or control", "open parameters", "source"), rows)
+        print_text("\nPriors of its parameters: replay accounts NAME")
+        return
+    found = find_account(name)
+    published = found.as_published or {}
+    print_text(f"{name}: {found.generator}. Source: {found.source}\n")
     rows = [
-        (name, _first_line(entry.builder), " ".join(entry.statistics))
-        for name, entry in TASKS.items()
+        (key, _span(prior), _plain(published.get(key, "")), prior.reason)
+        for key, prior in found.priors.items()
     ]
-    print_table(("task", "description", "statistics"), rows)
-    print_text("\nThe codes of the statistics are explained by: replay findings")
+    for values, why in ((found.fixed, "fixed"), (published, "as published, in a row of its own")):
+        rows += [
+            (key, "" if values is published else _plain(value), _plain(published.get(key, "")), why)
+            for key, value in values.items()
+            if key not in dict.fromkeys(row[0] for row in rows)
+        ]
+    print_table(("parameter", "prior", "published", "reason"), rows)
+
+
+def tasks(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A task, which to describe.")
+    ] = None,
+) -> None:
+    """List the tasks of published experiments, with the statistics computed in each.
+
+    With NAME: the maze, the laps and the statistics of that task.
+    """
+    from analyses.studies.comparison.lists import list_statistics
+    from replay.tasks.published import TASKS, find_task
+
+    if name is None:
+        rows = [
+            (key, _first_line(entry.builder), " ".join(entry.statistics))
+            for key, entry in TASKS.items()
+        ]
+        print_table(("task", "description", "statistics"), rows)
+        print_text(
+            "\nThe statistics are explained by: replay findings. More on a task: replay tasks NAME"
+        )
+        return
+    entry = find_task(name)
+    task = entry.build()
+    print_text(f"{name}: {_first_line(entry.builder)}")
+    print_text(" ".join(task.remark.split()))
+    print_text(
+        f"Its maze has {len(task.places)} places. Sequences have {entry.min_length} states or "
+        f"more. Landmarks: {', '.join(task.landmarks) or 'none'}.\n"
+    )
+    blocks = [(each.name, str(each.n_laps), str(each.n_rest)) for each in task.blocks]
+    print_table(("block", "laps", "pauses of rest after it"), blocks)
+    print()
+    listed = list_statistics()
+    print_frame(listed[listed["statistic"].isin(entry.statistics)])
+    print_text(f"\nPublished findings: replay findings {name}")
 
 
 def worlds() -> None:
@@ -82,27 +142,31 @@ def findings(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="CODE_OR_TASK",
-            help="The code of a statistic, or a task, whose findings to list.",
+            metavar="STATISTIC_OR_TASK",
+            help="A statistic, or a task, whose findings to list.",
         ),
     ] = None,
 ) -> None:
-    """Explain the codes of the statistics, and list the published findings that test them.
+    """Explain the statistics, and list the published findings that test them.
 
-    With a code or a task: its findings, one per row.
+    With a statistic or a task: its findings, one per row.
     """
-    from analyses.studies.comparison.codes import explained, list_codes, list_findings
+    from analyses.measures import STATISTICS
+    from analyses.studies.comparison.lists import explained, list_findings, list_statistics
 
     if name is None:
-        print_frame(list_codes())
+        print_frame(list_statistics())
         print_text(
             "\nA share is a fraction of all sequences, or of those named; the other statistics are "
             "differences, numbers or logarithms of ratios. Published findings: replay findings "
-            "CODE, or replay findings TASK"
+            "STATISTIC, or replay findings TASK"
         )
         return
+    if name in STATISTICS.renamed:
+        print_text(f"{name} is called {STATISTICS.renamed[name]} now.")
+        name = STATISTICS.renamed[name]
     found = list_findings(name)
-    if name.startswith("S"):
+    if name in STATISTICS:
         print_text(f"{name}: {explained(name)}\n")
     if len(found):
         print_frame(found)
@@ -179,6 +243,25 @@ def _described(docstring: str) -> dict[str, str]:
         for name in names if line.startswith("    ") else ():
             meanings[name] = f"{meanings.get(name, '')} {line.strip()}".lstrip()
     return {name: re.sub(r"`+|:\w+:|\[\d\]_", "", text) for name, text in meanings.items()}
+
+
+def _open(priors: Mapping[str, Prior]) -> str:
+    return " ".join(priors) or "none"
+
+
+def _span(prior: Prior) -> str:
+    """Return the values that a prior gives, in words."""
+    from analyses.findings.priors import LogUniform, OneOf, Sometimes, WholeNumber
+
+    if isinstance(prior, OneOf):
+        return " or ".join(_plain(value) for value in prior.values)
+    given = prior._asdict()
+    kinds: dict[type[Prior], str] = {
+        LogUniform: ", logarithmic",
+        WholeNumber: ", whole",
+        Sometimes: ", in half of draws",
+    }
+    return f"{given['low']:g} to {given['high']:g}{kinds.get(type(prior), '')}"
 
 
 def _plain(value: object) -> str:

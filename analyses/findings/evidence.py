@@ -137,7 +137,7 @@ def statistic_range(statistic: str) -> tuple[float, float]:
 
     Examples
     --------
-    >>> statistic_range("S1"), statistic_range("S4_reverse")
+    >>> statistic_range("reverse_share"), statistic_range("changed_end_reverse")
     ((0.0, 1.0), (-2.0, 2.0))
     """
     found = STATISTICS[statistic]

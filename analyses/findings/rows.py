@@ -264,7 +264,7 @@ def _problem_of_likelihood(row: Any) -> str | None:
         if np.isnan(getattr(row, column)):
             return f"the likelihood {kind!r} needs {column}."
     if not row.statistic:
-        return f"the likelihood {kind!r} needs a statistic, such as 'S1'."
+        return f"the likelihood {kind!r} needs a statistic, such as 'reverse_share'."
     if row.statistic not in STATISTICS:
         return str(unknown_name("statistic", row.statistic, STATISTICS))
     if not (row.task_name or row.why_not):

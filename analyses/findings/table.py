@@ -74,7 +74,8 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
     Examples
     --------
     >>> table = findings()
-    >>> counted = table.query("likelihood == 'count' and statistic == 'S1' and task_name != ''")
+    >>> counted = table.query("statistic == 'reverse_share' and likelihood == 'count'")
+    >>> counted = counted[counted["task_name"] != ""]
     >>> counted[["source", "successes", "trials"]].head(2)
                source  successes  trials
     2      Gupta 2010      842.0  1719.0
@@ -83,7 +84,7 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
     One of your own:
 
     >>> mine = pd.DataFrame({"id": ["mine2026.reverse"], "citation": ["Mine M (2026) My track."],
-    ...     "year": [2026], "quantity": ["reverse fraction"], "statistic": ["S1"],
+    ...     "year": [2026], "quantity": ["reverse fraction"], "statistic": ["reverse_share"],
     ...     "task_name": ["linear_track"], "likelihood": ["count"], "successes": [44],
     ...     "trials": [100]})
     >>> findings(mine)[["source", "question"]].iloc[-1].tolist()

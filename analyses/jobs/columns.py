@@ -185,7 +185,7 @@ COLUMNS = {
     "animal": Column("the name of the animal, if there are several"),
     "cell": Column("the number of the cell in the recording, from 0"),
     "score": Column("the mean probability of continuous movement", "", "if too few cells fire"),
-    "statistic": Column("the code of the statistic; `replay findings` explains it"),
+    "statistic": Column("the statistic; `replay findings` explains it"),
     "label": Column("what the statistic measures"),
     "n_animals": Column("number of animals"),
     "published_low": Column("the lowest published number", "", "if there is none"),

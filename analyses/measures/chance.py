@@ -1,14 +1,14 @@
-"""S0: whether replay has more order than its own places shuffled, or random edges of the track.
+"""Whether replay has more order than its own places shuffled, or random edges of the track.
 
 These statistics count place sequences; for causal chains the value is NaN, as a null for causes
 would require another learner. An animal's null is a single draw: if replay has no order, the animal
 lies above it as often as below, however rare sequences are.
 
-``S0_order``
+``beyond_shuffled_places``
     Sequences per awake pause with replay (number). Null: the same for the places of each pause in
     random order.
-``S0_edges``
-    As S0_order. Null: the same for as many places per pause, the ends of random edges of the track.
+``beyond_random_edges``
+    As before. Null: the same for as many places per pause, the ends of random edges of the track.
 """
 
 from __future__ import annotations
@@ -74,6 +74,6 @@ def _per_pause(beyond: str, null: Callable[[Track], Draw]) -> Statistic:
 
 
 CHANCE_STATISTICS: dict[str, Statistic] = {
-    "S0_order": _per_pause("shuffled places", lambda track: shuffled_order),
-    "S0_edges": _per_pause("edges at random", _edges),
+    "beyond_shuffled_places": _per_pause("shuffled places", lambda track: shuffled_order),
+    "beyond_random_edges": _per_pause("edges at random", _edges),
 }

@@ -1,26 +1,26 @@
-"""S1, S13, S14: forward against reverse.
+"""Forward against reverse.
 
 The direction is relative to experience: a sequence is reverse if all its moves had been made in the
 opposite direction, and directional if it is forward or reverse. Sequences whose moves had all been
 made in both directions (``both``), and sequences with some moves made only as replayed and others
-only in the opposite direction (``mixed``), are not directional; S1_both and S1_mixed count them.
+only in the opposite direction (``mixed``), are not directional, and have shares of their own.
 
-``S1`` [1]_
+``reverse_share`` [1]_
     Reverse sequences among directional ones (share). Null: 0.5.
-``S1_after_run, S1_before_run`` [2]_
+``reverse_share_after_run, reverse_share_before_run`` [2]_
     The same, in pauses after a run, and before one. Null: 0.5.
-``S1_after_minus_before`` [2]_
+``reverse_after_minus_before_run`` [2]_
     The reverse share after a run, minus that before one (difference). Null: 0.
-``S1_same_side, S1_opposite_side`` [3]_
+``reverse_share_same_side, reverse_share_other_side`` [3]_
     The reverse share on the animal's side of the maze, and on the other. Null: 0.5.
-``S1_both, S1_mixed``
+``both_ways_share, mixed_share``
     Sequences of direction ``both``, and of direction ``mixed`` (share). They have no null.
-``S13`` [4]_
+``forward_minus_reverse_rank`` [4]_
     Mean rank of forward minus reverse sequences within a pause; ranks run from 0 to 1 (difference).
     Null: 0.
-``S13_stop`` [4]_
+``forward_minus_reverse_rank_in_stop`` [4]_
     The same within a stop, the pauses after a lap and before the next. Null: 0.
-``S14`` [5]_
+``forward_minus_reverse_at_rest`` [5]_
     The share of forward minus that of reverse sequences at rest, among directional ones
     (difference). Null: 0.
 
@@ -127,30 +127,32 @@ def _reverse(label: str, *, phases: Sequence[str] = AWAKE, side: str | None = No
 
 
 DIRECTION_STATISTICS: dict[str, Statistic] = {
-    "S1": _reverse("reverse among directional sequences"),
-    "S1_after_run": _reverse("reverse sequences after a run", phases=["episode_end"]),
-    "S1_before_run": _reverse("reverse sequences before a run", phases=["start"]),
-    "S1_after_minus_before": Statistic(
+    "reverse_share": _reverse("reverse among directional sequences"),
+    "reverse_share_after_run": _reverse("reverse sequences after a run", phases=["episode_end"]),
+    "reverse_share_before_run": _reverse("reverse sequences before a run", phases=["start"]),
+    "reverse_after_minus_before_run": Statistic(
         "reverse sequences after minus before a run", _after_minus_before
     ),
-    "S1_same_side": _reverse("reverse sequences on the animal's side", side="same"),
-    "S1_opposite_side": _reverse("reverse sequences on the other side", side="opposite"),
-    "S1_both": Statistic(
+    "reverse_share_same_side": _reverse("reverse sequences on the animal's side", side="same"),
+    "reverse_share_other_side": _reverse("reverse sequences on the other side", side="opposite"),
+    "both_ways_share": Statistic(
         "sequences along moves made both ways",
         partial(_share_of, direction="both"),
         is_share=True,
     ),
-    "S1_mixed": Statistic(
+    "mixed_share": Statistic(
         "sequences in part forward, in part reverse",
         partial(_share_of, direction="mixed"),
         is_share=True,
     ),
-    "S13": Statistic(
+    "forward_minus_reverse_rank": Statistic(
         "rank in the pause, forward minus reverse", partial(_rank_difference, by=["event"])
     ),
-    "S13_stop": Statistic(
+    "forward_minus_reverse_rank_in_stop": Statistic(
         "rank in the stop between laps, forward minus reverse",
         partial(_rank_difference, by=["stop"]),
     ),
-    "S14": Statistic("forward minus reverse at rest", _forward_minus_reverse),
+    "forward_minus_reverse_at_rest": Statistic(
+        "forward minus reverse at rest", _forward_minus_reverse
+    ),
 }

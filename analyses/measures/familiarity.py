@@ -1,18 +1,18 @@
-"""S10, S11: replay before and after the first run, and of places that were seen but not run.
+"""Replay before and after the first run, and of places that were seen but not run.
 
-``S10`` [1]_
+``late_to_early_laps`` [1]_
     Sequences per stop in the last third of an animal's laps, relative to the first third (log
     ratio). Null: 0.
-``S10_sessions`` [2]_
+``last_to_first_session`` [2]_
     The same for its last block relative to its first. Null: 0.
-``S10_before, S10_one_lap`` [1]_
+``rate_before_first_lap, rate_after_one_lap`` [1]_
     Sequences per pause before the first lap, and after one lap (number). Null: 0.
-``S11_cued, S11_uncued`` [3]_
+``cued_arm_share, uncued_arm_share`` [3]_
     Sequences at rest that lie mostly on the cued (or uncued) arm, which was seen but not yet run
     (share). They have no null.
-``S11_cued_unseen`` [3]_
+``cued_arm_share_unseen`` [3]_
     The same for the cued arm, before all laps. It has no null.
-``S11`` [3]_
+``cued_minus_uncued_arm`` [3]_
     The share on the cued arm minus that on the uncued arm (difference). Null: 0.
 
 References
@@ -49,7 +49,7 @@ from analyses.measures.replays import (
     paths,
 )
 
-__all__ = ["FAMILIARITY_STATISTICS", "sequences_by_lap"]
+__all__ = ["RATE_STATISTICS", "UNVISITED_STATISTICS", "sequences_by_lap"]
 
 _LOOK = "look"
 
@@ -168,21 +168,28 @@ def _unvisited(label: str, arm: str, *, seen: bool = True) -> Statistic:
 
 _SPAN = (-2.0, 2.0)  # of logarithms of ratios
 
-FAMILIARITY_STATISTICS: dict[str, Statistic] = {
-    "S10": Statistic("sequences per pause, late to early laps", _late_to_early, span=_SPAN),
-    "S10_before": Statistic(
+RATE_STATISTICS: dict[str, Statistic] = {
+    "late_to_early_laps": Statistic(
+        "sequences per pause, late to early laps", _late_to_early, span=_SPAN
+    ),
+    "rate_before_first_lap": Statistic(
         "sequences per pause before the first lap", partial(_after, laps=0), span=(0.0, 1.0)
     ),
-    "S10_one_lap": Statistic(
+    "rate_after_one_lap": Statistic(
         "sequences per pause after one lap", partial(_after, laps=1), span=_SPAN
     ),
-    "S10_sessions": Statistic(
+    "last_to_first_session": Statistic(
         "sequences per pause, last to first session", _last_to_first_session, span=_SPAN
     ),
-    "S11": Statistic("sequences on the cued minus the uncued arm, neither run", _cued_to_uncued),
-    "S11_cued": _unvisited("sequences on the cued arm, not run yet", "cued_arm"),
-    "S11_uncued": _unvisited("sequences on the uncued arm, not run yet", "uncued_arm"),
-    "S11_cued_unseen": _unvisited(
+}
+
+UNVISITED_STATISTICS: dict[str, Statistic] = {
+    "cued_minus_uncued_arm": Statistic(
+        "sequences on the cued minus the uncued arm, neither run", _cued_to_uncued
+    ),
+    "cued_arm_share": _unvisited("sequences on the cued arm, not run yet", "cued_arm"),
+    "uncued_arm_share": _unvisited("sequences on the uncued arm, not run yet", "uncued_arm"),
+    "cued_arm_share_unseen": _unvisited(
         "sequences on the cued arm, before all laps", "cued_arm", seen=False
     ),
 }

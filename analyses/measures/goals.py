@@ -1,10 +1,10 @@
-"""S8: replay through the goal, and whether the animal then takes the replayed path.
+"""Replay through the goal, and whether the animal then takes the replayed path.
 
-``S8`` [1]_
+``through_goal_share`` [1]_
     Sequences through the goal while the animal is elsewhere (share). Null: the mean over the other
     wells or, in a task without wells, over random walks that start where the sequences start and
     are as long.
-``S8_followed`` [2]_
+``followed_if_to_goal`` [2]_
     The share of sequences whose first move is that of the next lap, among sequences that reach the
     goal, minus that among the others (difference). Null: 0.
 
@@ -141,8 +141,8 @@ def _through_walls(replays: Replays, sequences: pd.DataFrame, walked: Lists) -> 
 
 
 GOAL_STATISTICS: dict[str, Statistic] = {
-    "S8": Statistic("sequences through the goal", _through_goal, is_share=True),
-    "S8_followed": Statistic(
+    "through_goal_share": Statistic("sequences through the goal", _through_goal, is_share=True),
+    "followed_if_to_goal": Statistic(
         "first move as replayed: sequences that reach the goal minus others", _followed
     ),
 }

@@ -1,23 +1,23 @@
-"""S3: where sequences begin and end, on which side of the maze they run, and in which arm.
+"""Where sequences begin and end, on which side of the maze they run, and in which arm.
 
 All are shares of sequences.
 
-``S3`` [1]_
+``begins_at_animal`` [1]_
     Sequences that begin within the task's `local_radius` of the animal. Null: the share of places
     within this radius.
-``S3_remote`` [1]_
+``begins_elsewhere`` [1]_
     Sequences that begin farther away. Null: the share of places outside this radius.
-``S3_local_end`` [1]_
+``ends_at_animal`` [1]_
     Sequences that end within this radius. Null: the share of places within it.
-``S3_opposite`` [2]_
+``on_other_side`` [2]_
     Sequences on the other side of the maze, among those that run on one side. Null: 0.5.
-``S3_away`` [3]_
+``leads_away`` [3]_
     Sequences that end farther from the animal than they begin, among directional ones whose two
     distances differ. Null: 0.5.
-``S3_remote_arm`` [4]_
+``in_another_arm`` [4]_
     Sequences in another arm than the animal, among those in an arm. Null: the share of the other
     arms.
-``S3_remote_segment`` [4]_
+``in_another_arm_or_box`` [4]_
     Sequences in another segment than the animal. Each arm is a segment, and all places in no arm
     form another. Null: the share of the other segments.
 
@@ -98,19 +98,21 @@ def _segment(replays: Replays, *, with_box: bool = False) -> pd.DataFrame:
 
 
 LOCALITY_STATISTICS: dict[str, Statistic] = {
-    "S3": Statistic("sequences that begin near the animal", _local, is_share=True),
-    "S3_remote": Statistic(
+    "begins_at_animal": Statistic("sequences that begin near the animal", _local, is_share=True),
+    "begins_elsewhere": Statistic(
         "sequences that begin elsewhere", partial(_local, remote=True), is_share=True
     ),
-    "S3_local_end": Statistic(
+    "ends_at_animal": Statistic(
         "sequences that end near the animal", partial(_local, end="last"), is_share=True
     ),
-    "S3_opposite": Statistic(
+    "on_other_side": Statistic(
         "sequences on the other side, of those on one side", _opposite, is_share=True
     ),
-    "S3_away": Statistic("sequences that lead away from the animal", _away, is_share=True),
-    "S3_remote_arm": Statistic("sequences in another arm than the animal", _segment, is_share=True),
-    "S3_remote_segment": Statistic(
+    "leads_away": Statistic("sequences that lead away from the animal", _away, is_share=True),
+    "in_another_arm": Statistic(
+        "sequences in another arm than the animal", _segment, is_share=True
+    ),
+    "in_another_arm_or_box": Statistic(
         "sequences in another arm or box than the animal",
         partial(_segment, with_box=True),
         is_share=True,

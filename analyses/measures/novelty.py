@@ -1,19 +1,19 @@
-"""S6: paths that were never run, composed of others or over a connection that was never used.
+"""Paths that were never run, composed of others or over a connection that was never used.
 
 *Composed* and *shortcut* are different. Each move of a composed path was made, in the direction in
 which it is replayed or in the opposite one. A shortcut runs over the whole of a connection that the
 task designates, and was never run as a whole; in a maze that is run in one direction, one half of
 it is replayed backward and the other forward, or its moves were never made.
 
-``S6_shortcut`` [1]_
+``shortcut_share`` [1]_
     Shortcuts (share of sequences). Null: 0. NaN if the task designates no connection.
-``S6_composed, S6_composed_rest`` [2]_
+``composed_share, composed_share_at_rest`` [2]_
     Composed sequences, awake and at rest, whether their pieces have one direction or both (share of
     sequences). Null: 0.
-``S6_composed_mixed`` [1]_
+``composed_mixed_share`` [1]_
     Composed sequences, awake, whose pieces have different directions (share of sequences). Causal
     chains have one direction, so none of them is mixed. Null: 0.
-``S6_pairs`` [1]_
+``paired_shortcut_share`` [1]_
     Pairs of a forward and a reverse replay of one corner each, one right after the other, that form
     a shortcut (share of pairs). With four corners, 4 of the 32 pairs in either order do. Null: the
     mean share if each of the animal's reverse replays were paired with any of its forward ones.
@@ -252,17 +252,17 @@ def _paired_shortcuts(replays: Replays) -> pd.DataFrame:
 
 
 NOVELTY_STATISTICS: dict[str, Statistic] = {
-    "S6_shortcut": Statistic("shortcuts", _shortcuts, is_share=True),
-    "S6_composed": Statistic("composed sequences", _composed, is_share=True),
-    "S6_composed_mixed": Statistic(
+    "shortcut_share": Statistic("shortcuts", _shortcuts, is_share=True),
+    "composed_share": Statistic("composed sequences", _composed, is_share=True),
+    "composed_mixed_share": Statistic(
         "sequences composed of pieces read in both directions",
         partial(_composed, novelties=["composed_mixed"]),
         is_share=True,
     ),
-    "S6_composed_rest": Statistic(
+    "composed_share_at_rest": Statistic(
         "composed sequences at rest", partial(_composed, phases=AT_REST), is_share=True
     ),
-    "S6_pairs": Statistic(
+    "paired_shortcut_share": Statistic(
         "forward and reverse corners that form a shortcut", _paired_shortcuts, is_share=True
     ),
 }

@@ -1,19 +1,19 @@
-"""S5: replay of what was not run recently, or was replayed before; S8: of the arm that is run next.
+"""Replay of what was not run recently, of what was replayed before, and of what is run next.
 
-``S5`` [1]_
+``other_side_one_minus_both_run`` [1]_
     The share of sequences on the other side of the maze, in blocks run mostly on one side minus
     that in blocks run on both sides (difference). Null: 0.
-``S5_lag`` [1]_
+``laps_since_other_side`` [1]_
     Laps since the other side was run, median over the sequences there; 1 is the previous lap. It
     has no null.
-``S5_run_before`` [1]_
+``laps_run_on_its_side`` [1]_
     The share of the laps so far that were run on the side of a sequence, median over sequences. It
     has no null.
-``S5_past_arm, S5_previous_goal, S8_future_arm`` [2]_
+``past_arm_rate, previous_goal_rate, future_arm_rate`` [2]_
     Sequences per stop and arm, in the arm that was run last, in the arm that was the goal before
     the present one, or in the arm that is run next, relative to arms that are none of these and not
     the goal (log ratio). Null: 0.
-``S5_rest_as_awake`` [3]_
+``rest_as_awake`` [3]_
     Rank correlation, over all places, between the numbers of sequences through a place at rest and
     awake, once the animal has run. Null: 0. As both may follow what was run, a correlation is no
     proof that awake replay tags what is replayed at rest.
@@ -205,15 +205,17 @@ def _arm(label: str, role: int) -> Statistic:
 
 
 RECENCY_STATISTICS: dict[str, Statistic] = {
-    "S5": Statistic(
+    "other_side_one_minus_both_run": Statistic(
         "sequences on the other side, blocks of one side minus both", _opposite_by_block
     ),
-    "S5_lag": Statistic("laps since the other side was run, of sequences there", _lag),
-    "S5_run_before": Statistic(
+    "laps_since_other_side": Statistic(
+        "laps since the other side was run, of sequences there", _lag
+    ),
+    "laps_run_on_its_side": Statistic(
         "share of laps so far on the side of a sequence", _run_before, is_share=True
     ),
-    "S5_past_arm": _arm("past", _PAST),
-    "S5_previous_goal": _arm("previous goal", _PREVIOUS_GOAL),
-    "S5_rest_as_awake": Statistic("places replayed at rest, as when awake", _rest_as_awake),
-    "S8_future_arm": _arm("future", _FUTURE),
+    "past_arm_rate": _arm("past", _PAST),
+    "previous_goal_rate": _arm("previous goal", _PREVIOUS_GOAL),
+    "rest_as_awake": Statistic("places replayed at rest, as when awake", _rest_as_awake),
+    "future_arm_rate": _arm("future", _FUTURE),
 }

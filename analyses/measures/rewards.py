@@ -1,19 +1,19 @@
-"""S4: replay after changes of reward.
+"""Replay after changes of reward.
 
 Rates are sequences per stop, the pauses after a lap and before the next; see `log_rates`.
 
-``S4, S4_reverse, S4_forward`` [1]_
+``changed_end, changed_end_reverse, changed_end_forward`` [1]_
     All sequences, or those of one direction: the rate at the end of the track whose reward changes,
     relative to the other end; in blocks in which the ends are rewarded unequally, minus that in the
     others (log ratio). Null: 0.
-``S4_reverse_minus_forward`` [1]_
+``changed_end_reverse_to_forward`` [1]_
     The rate of reverse relative to forward sequences, at the changed end in unequal blocks (log
     ratio). Null: 0.
-``S4_restored`` [1]_
+``restored_end_reverse_to_forward`` [1]_
     The same in the equal blocks after the unequal ones. Null: 0.
-``S4_rewarded`` [2]_
+``rewarded_to_unrewarded_laps`` [2]_
     The rate after rewarded laps, relative to laps without reward (log ratio). Null: 0.
-``S4_paid_sequence, S4_paid_to_neutral`` [3]_
+``paid_sequence_after_minus_before, paid_minus_neutral_sequence`` [3]_
     The reverse share of directional sequences at rest along the rewarded sequence, minus its value
     before the sequence was rewarded, or minus that of the sequence that is never rewarded
     (difference). Null: 0.
@@ -181,19 +181,21 @@ def _change(label: str, direction: str | None) -> Statistic:
 
 
 _STATISTICS = {
-    "S4": _change("all sequences", None),
-    "S4_reverse": _change("reverse sequences", "reverse"),
-    "S4_forward": _change("forward sequences", "forward"),
-    "S4_reverse_minus_forward": Statistic(
+    "changed_end": _change("all sequences", None),
+    "changed_end_reverse": _change("reverse sequences", "reverse"),
+    "changed_end_forward": _change("forward sequences", "forward"),
+    "changed_end_reverse_to_forward": Statistic(
         "reverse to forward at the changed end, unequal reward", _reverse_minus_forward
     ),
-    "S4_restored": Statistic(
+    "restored_end_reverse_to_forward": Statistic(
         "reverse to forward at the changed end, reward restored",
         partial(_reverse_minus_forward, restored=True),
     ),
-    "S4_rewarded": Statistic("sequences after laps with reward, to those without", _rewarded),
-    "S4_paid_sequence": _sequence("before it paid", "before"),
-    "S4_paid_to_neutral": _sequence("of the other sequence", "neutral"),
+    "rewarded_to_unrewarded_laps": Statistic(
+        "sequences after laps with reward, to those without", _rewarded
+    ),
+    "paid_sequence_after_minus_before": _sequence("before it paid", "before"),
+    "paid_minus_neutral_sequence": _sequence("of the other sequence", "neutral"),
 }
 
 REWARD_STATISTICS: dict[str, Statistic] = {

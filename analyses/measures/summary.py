@@ -74,7 +74,7 @@ def over_animals(
 
     Examples
     --------
-    >>> per_animal = pd.DataFrame({"statistic": "S3", "value": [0.5, 0.6, np.nan],
+    >>> per_animal = pd.DataFrame({"statistic": "begins_at_animal", "value": [0.5, 0.6, np.nan],
     ...                            "null": [0.2, 0.2, np.nan], "n": [10, 30, 0]})
     >>> over_animals(per_animal)[["value", "null", "p", "n_animals", "n_chains"]].round(2)
        value  null     p  n_animals  n_chains

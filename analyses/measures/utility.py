@@ -1,4 +1,4 @@
-"""S12: non-local backward replay in a tree with shared ends, by need and gain.
+"""Non-local backward replay in a tree with shared ends, by need and gain.
 
 After a lap from one start to one end, other paths to the same end are worth replaying: paths from
 starts that are frequent (need), and paths on which the reward changes the choice (gain). Need and
@@ -6,12 +6,12 @@ gain are those of an animal that knows, for each start, the last reward at each 
 from there. All statistics are shares of the backward sequences after a lap that lead from its end
 [1]_.
 
-``S12``
+``higher_utility_share``
     Sequences on the path of higher need x gain, among non-local ones where two paths differ in it.
     Null: 0.5.
-``S12_need, S12_gain``
+``higher_need_share, higher_gain_share``
     The same by need alone, and by gain alone. Null: 0.5.
-``S12_non_local``
+``other_paths_to_end_share``
     Sequences along other paths than the one just run. Null: the share of the other paths to the
     end.
 
@@ -160,10 +160,10 @@ def _utility(label: str, by: str) -> Statistic:
 
 
 UTILITY_STATISTICS: dict[str, Statistic] = {
-    "S12": _utility("need x gain", "both"),
-    "S12_need": _utility("need", "need"),
-    "S12_gain": _utility("gain", "gain"),
-    "S12_non_local": Statistic(
+    "higher_utility_share": _utility("need x gain", "both"),
+    "higher_need_share": _utility("need", "need"),
+    "higher_gain_share": _utility("gain", "gain"),
+    "other_paths_to_end_share": Statistic(
         "backward sequences along other paths to the same end", _non_local, is_share=True
     ),
 }

@@ -1,6 +1,6 @@
-"""S9: how far sequences get, compared with random walks of equal length from the same places.
+"""How far sequences get, compared with random walks of equal length from the same places.
 
-``S9, S9_rest``
+``displacement_exponent, displacement_exponent_at_rest``
     Exponent of the mean distance from a sequence's first state as a function of the number of
     steps, awake [1]_ and at rest [2]_: about 0.5 for diffusion, 1 for straight runs (number). Null:
     the exponent of random walks on the task's graph.
@@ -136,6 +136,8 @@ def _slopes(
 
 
 WALK_STATISTICS: dict[str, Statistic] = {
-    "S9": Statistic("exponent of displacement, awake", _exponent),
-    "S9_rest": Statistic("exponent of displacement, at rest", partial(_exponent, phases=AT_REST)),
+    "displacement_exponent": Statistic("exponent of displacement, awake", _exponent),
+    "displacement_exponent_at_rest": Statistic(
+        "exponent of displacement, at rest", partial(_exponent, phases=AT_REST)
+    ),
 }

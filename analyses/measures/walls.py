@@ -1,12 +1,12 @@
-"""S7: replay through walls, compared with other layouts of equally many walls.
+"""Replay through walls, compared with other layouts of equally many walls.
 
-``S7, S7_first_laps`` [1]_
+``wall_crossing_share, wall_crossing_share_first_laps`` [1]_
     Moves through walls, in all laps or in the first five after the walls moved (share of all moves
     of sequences). Null: the share through the same walls, rotated and reflected.
-``S7_percentile`` [2]_
+``layouts_crossed_more`` [2]_
     The share of other layouts of equally many walls that sequences would cross more often, mean
     over blocks. Null: 0.5.
-``S7_sessions`` [2]_
+``sessions_within_walls`` [2]_
     The share of blocks in which sequences would cross more than 95 % of the other layouts more
     often. Null: 0.05.
 
@@ -224,16 +224,16 @@ def _percentiles(replays: Replays) -> tuple[NDArray[np.float64], NDArray[np.int6
 
 
 WALL_STATISTICS: dict[str, Statistic] = {
-    "S7": Statistic("moves through walls", _crossing_share, is_share=True),
-    "S7_first_laps": Statistic(
+    "wall_crossing_share": Statistic("moves through walls", _crossing_share, is_share=True),
+    "wall_crossing_share_first_laps": Statistic(
         "moves through walls in the five laps after they moved",
         partial(_crossing_share, first_laps=5),
         is_share=True,
     ),
-    "S7_percentile": Statistic(
+    "layouts_crossed_more": Statistic(
         "other layouts that would be crossed more", _percentile, is_share=True
     ),
-    "S7_sessions": Statistic(
+    "sessions_within_walls": Statistic(
         "sessions that fit their walls better than 95 % of layouts", _sessions, is_share=True
     ),
 }

@@ -1,18 +1,18 @@
-"""S2, S8 on a W-track: replay at the wells, along paths that were or may be run.
+"""Replay at the wells of a W-track, along paths that were or may be run.
 
 Possible past and future paths follow from the well alone: at the centre well, all inward paths are
 possible past paths and all outward paths are possible future paths; at a side well it is the other
 way round. Names that end in ``_centre`` or ``_side`` count sequences at wells of one kind. All
 these statistics come from one study [1]_.
 
-``S2_reverse_given_past, S2_reverse_given_past_centre, S2_reverse_given_past_side``
+``reverse_of_past_paths, reverse_of_past_paths_centre, reverse_of_past_paths_side``
     Reverse among directional sequences along possible past paths (share). Null: 0.5.
-``S2_forward_given_future, S2_forward_given_future_centre, S2_forward_given_future_side``
+``forward_of_future_paths, forward_of_future_paths_centre, forward_of_future_paths_side``
     Forward among directional sequences along possible future paths (share). Null: 0.5.
-``S2_taken_centre, S2_taken_side``
+``past_minus_other_path_centre, past_minus_other_path_side``
     Reverse sequences along possible past paths: the share on the side that was run, minus that on
     the other (difference). Null: 0.
-``S8_taken_centre, S8_taken_side``
+``future_minus_other_path_centre, future_minus_other_path_side``
     Forward sequences along possible future paths: the share on the side that will be run, minus
     that on the other (difference). Null: 0.
 
@@ -111,14 +111,14 @@ def _sided(direction: str, path: str, well: str) -> Statistic:
 
 
 WELL_STATISTICS: dict[str, Statistic] = {
-    "S2_reverse_given_past": _congruent("reverse", "past"),
-    "S2_reverse_given_past_centre": _congruent("reverse", "past", "centre"),
-    "S2_reverse_given_past_side": _congruent("reverse", "past", "side"),
-    "S2_forward_given_future": _congruent("forward", "future"),
-    "S2_forward_given_future_centre": _congruent("forward", "future", "centre"),
-    "S2_forward_given_future_side": _congruent("forward", "future", "side"),
-    "S2_taken_centre": _sided("reverse", "past", "centre"),
-    "S2_taken_side": _sided("reverse", "past", "side"),
-    "S8_taken_centre": _sided("forward", "future", "centre"),
-    "S8_taken_side": _sided("forward", "future", "side"),
+    "reverse_of_past_paths": _congruent("reverse", "past"),
+    "reverse_of_past_paths_centre": _congruent("reverse", "past", "centre"),
+    "reverse_of_past_paths_side": _congruent("reverse", "past", "side"),
+    "forward_of_future_paths": _congruent("forward", "future"),
+    "forward_of_future_paths_centre": _congruent("forward", "future", "centre"),
+    "forward_of_future_paths_side": _congruent("forward", "future", "side"),
+    "past_minus_other_path_centre": _sided("reverse", "past", "centre"),
+    "past_minus_other_path_side": _sided("reverse", "past", "side"),
+    "future_minus_other_path_centre": _sided("forward", "future", "centre"),
+    "future_minus_other_path_side": _sided("forward", "future", "side"),
 }

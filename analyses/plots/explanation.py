@@ -221,10 +221,11 @@ def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDT
 
     Examples
     --------
-    >>> row = {"statistic": "S3", "label": "Local replay", "value": 0.5, "account": "sfma",
-    ...        "is_control": False, "predicted_low": 0.4, "predicted": 0.6, "predicted_high": 0.9}
+    >>> row = {"statistic": "begins_at_animal", "label": "Local replay", "value": 0.5,
+    ...        "account": "sfma", "is_control": False, "predicted_low": 0.4, "predicted": 0.6,
+    ...        "predicted_high": 0.9}
     >>> predictions_figure(pd.DataFrame([row])).axes[0].get_xlabel()
-    'S3: Local replay'
+    'Local replay'
     """
     needed = ["statistic", "label", "value", "account", "is_control"]
     needed += ["predicted_low", "predicted", "predicted_high"]
@@ -264,8 +265,8 @@ def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDT
         ax.scatter(
             own["predicted"], y, c=faces, edgecolors=colours, linewidths=0.7, s=7, zorder=3
         )  # fmt: skip
-        text = f"{name}: {own['label'].iloc[0]}"
-        ax.set_xlabel(fill(" ".join(text.split()), 22, break_long_words=False), fontsize=SMALL)
+        text = " ".join(str(own["label"].iloc[0]).split())
+        ax.set_xlabel(fill(text, 22, break_long_words=False), fontsize=SMALL)
         ax.tick_params(labelsize=SMALL)
         ax.xaxis.set_major_locator(MaxNLocator(3))
     axes[0].set_yticks(range(len(place)), [_one_line(str(name)) for name in place])

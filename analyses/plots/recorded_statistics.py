@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from analyses.measures import QUESTIONS
 from analyses.plots.grids import fitting_columns, grid
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, SMALL, Look, label, new_axes, styled
 from replay.checks import check_table
@@ -73,8 +74,8 @@ def plot_beside_accounts(
     ax.set_ylim(len(rows) - 0.5, -0.5)
     task = str(first["task"]).replace("_", " ")
     ax.set_title(f"{first['source']}\n{task}")
-    text = f"{first['statistic']}: {first['label']}"
-    ax.set_xlabel(fill(" ".join(text.split()), _LINE, break_long_words=False), fontsize=SMALL)
+    text = " ".join(str(first["label"]).split())
+    ax.set_xlabel(fill(text, _LINE, break_long_words=False), fontsize=SMALL)
     ax.tick_params(labelsize=SMALL)
     ax.xaxis.set_major_locator(MaxNLocator(3))
     return ax
@@ -95,8 +96,8 @@ def recorded_statistics_figures(
     Yields
     ------
     question : str
-        The code of its statistics, such as S4 for direction where rewards change; a question with
-        too many findings for a page goes on as S4_2.
+        Its name in ``analyses.measures.QUESTIONS``, such as ``rewards``; a question with too many
+        findings for a page goes on as ``rewards_2``.
     figure : matplotlib.figure.Figure
         The figure.
 
@@ -108,8 +109,8 @@ def recorded_statistics_figures(
     rows = check_table(table, _COLUMNS, "table")
     if not len(rows):
         raise ValueError("table has no rows: no statistic of the recording has predictions.")
-    code = rows["statistic"].astype(str).str.split("_").str[0]
-    for question, own in rows.groupby(code, sort=False):
+    questions = {name: question for question, each in QUESTIONS.items() for name in each}
+    for question, own in rows.groupby(rows["statistic"].map(questions), sort=False):
         findings = own["finding"].unique()
         n_columns = fitting_columns(min(_N_COLUMNS, len(findings)), width_cm - _NAMES, _PANEL)
         for first in range(0, len(findings), _MOST_ROWS * n_columns):

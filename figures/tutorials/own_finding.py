@@ -25,9 +25,10 @@ N_DRAWS = 4  # simulated studies of each account; use 100 or more for a paper
 # %% [markdown]
 # ## Your finding
 #
-# One row per number. `statistic` says what was measured (`S1` is the share of reverse sequences
-# among those with one direction), `task_name` where, and `likelihood` how it is known: here as a
-# count. Sequences had to have five states or more. Without a DOI it is marked as unpublished.
+# One row per number. `statistic` says what was measured (`reverse_share`: that of reverse
+# sequences among those with one direction), `task_name` where, and `likelihood` how it is known:
+# here as a count. Sequences had to have five states or more. Without a DOI it is marked as
+# unpublished.
 
 # %%
 mine = pd.DataFrame(
@@ -36,7 +37,7 @@ mine = pd.DataFrame(
         "citation": ["Us, in preparation"],
         "year": [2026],
         "quantity": ["share of reverse replay"],
-        "statistic": ["S1"],
+        "statistic": ["reverse_share"],
         "task_name": ["linear_track"],
         "likelihood": ["count"],
         "successes": [31],

@@ -48,7 +48,7 @@ OWN_TASK = """
 from replay.tasks.published import TaskEntry
 from replay.tasks.published.linear_tracks import linear_track
 
-TASK = TaskEntry(lambda: linear_track(n_training=2, n_laps=2), ("S1",))
+TASK = TaskEntry(lambda: linear_track(n_training=2, n_laps=2), ("reverse_share",))
 """
 
 

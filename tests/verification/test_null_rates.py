@@ -259,8 +259,8 @@ def test_places_of_animals_without_order(rng):
     graph = nx.relabel_nodes(GRID, {node: f"n{node}" for node in GRID})
     task, event = make_task(graph), np.repeat(np.arange(ALL * 3), 8)
     places = {
-        "S0_order": rng.integers(30, size=len(event)),
-        "S0_edges": random_edges({"event": event}, rng, edges=EDGES)["place"],
+        "beyond_shuffled_places": rng.integers(30, size=len(event)),
+        "beyond_random_edges": random_edges({"event": event}, rng, edges=EDGES)["place"],
     }
     for name, place in places.items():
         kept = np.append(True, (np.diff(event) != 0) | (np.diff(place) != 0))
@@ -284,10 +284,10 @@ def test_forward_and_reverse(rng, reverse):
     which = (drawn == "forward").astype(int)  # the path in, as it was run
     replays = herd(w_track(), 21, [out, out[::-1]], which=which, direction=drawn)
     power = sign_test_rate(stats.binom.sf(10, 21, reverse))
-    assert is_rate(n_rejected("S1", replays), power)
-    assert is_rate(n_rejected("S2_reverse_given_past", replays), power)
+    assert is_rate(n_rejected("reverse_share", replays), power)
+    assert is_rate(n_rejected("reverse_of_past_paths", replays), power)
     resting = replace(replays, sequences=replays.sequences.assign(phase="rest"))
-    assert is_rate(n_rejected("S14", resting), power)
+    assert is_rate(n_rejected("forward_minus_reverse_at_rest", resting), power)
 
 
 @pytest.mark.parametrize("local", [0.0, 0.05, 0.4])
@@ -300,7 +300,7 @@ def test_local_start(rng, local):
     replays = herd(task, 30, paths, which=which, place=14)
     above = stats.binom.sf(np.floor(30 * chance), 30, local + (1 - local) * chance)
     even = chance_above(np.array([chance]), np.array([30])).item()
-    assert is_rate(n_rejected("S3", replays), sign_test_rate(above, chance=even))
+    assert is_rate(n_rejected("begins_at_animal", replays), sign_test_rate(above, chance=even))
 
 
 EPOCHS = [
@@ -326,9 +326,9 @@ def test_changed_reward(rng, times):
         pauses.assign(episode=0, phase="episode_end"), which=np.zeros(len(cell), dtype=int),
         block=names[cell], place=places[cell], direction=pd.Categorical(ways[cell]),
     )  # fmt: skip
-    for name in ("S4_reverse", "S4_forward", "S4_reverse_minus_forward"):
+    for name in ("changed_end_reverse", "changed_end_forward", "changed_end_reverse_to_forward"):
         found = n_rejected(name, replays)
-        if times == 1 or name == "S4_forward":
+        if times == 1 or name == "changed_end_forward":
             assert is_at_most(found, LEVEL), name
             assert found > LEVEL / 2 * N_DATA_SETS, name
         else:
@@ -350,7 +350,7 @@ def test_shortcut_pairs(rng, joins, least):
     which = pair.ravel()
     replays = herd(eight(), 40, paths, which=which, direction=way[which],
                    event=np.repeat(np.arange(n_pairs), 2))  # fmt: skip
-    found = n_rejected("S6_pairs", replays)
+    found = n_rejected("paired_shortcut_share", replays)
     assert is_at_most(found, LEVEL) if joins == 0 else found > least * N_DATA_SETS
 
 
@@ -369,7 +369,7 @@ def test_order_within_a_pause(rng, swaps):
     for _ in range(5):
         total = np.convolve(total, one)
     power = sign_test_rate(total[11:].sum(), total[:10].sum())
-    assert is_rate(n_rejected("S13", replays), power)
+    assert is_rate(n_rejected("forward_minus_reverse_rank", replays), power)
 
 
 @pytest.mark.parametrize("avoids", [0.0, 0.7])
@@ -398,6 +398,6 @@ def test_walls(rng, avoids):
     other = rng.choice(np.flatnonzero(~crosses), size=len(which))
     which = np.where(crosses[which] & (rng.random(len(which)) < avoids), other, which)
     replays = herd(task, 40, walks.tolist(), which=which)
-    for name in ("S7", "S7_percentile"):
+    for name in ("wall_crossing_share", "layouts_crossed_more"):
         found = n_rejected(name, replays)
         assert is_at_most(found, LEVEL) if avoids == 0 else found > 0.9 * N_DATA_SETS

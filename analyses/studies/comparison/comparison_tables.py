@@ -198,7 +198,7 @@ COMPARISON_COLUMNS = {
             "quantity_class": Column(
                 "findings of one class measure equal quantities", "", "if it is alone"
             ),
-            "statistic": Column("the code of the statistic that tests it", "", "if none does"),
+            "statistic": Column("the statistic that tests it", "", "if none does"),
             "task_name": Column("the task in which it is tested", "", "if there is none"),
             "likelihood": Column(
                 "what is known; `null` is not an empty cell: read with `keep_default_na=False`"

@@ -230,7 +230,7 @@ def plan_comparison(
         if not wanted:
             raise ValueError(
                 f"The task {name} has no statistics. Name some, as in "
-                'TaskEntry(build, ("S1", "S3")).'
+                'TaskEntry(build, ("reverse_share", "begins_at_animal")).'
             )
         complete[name] = entry._replace(
             statistics=tuple(name for name in STATISTICS if name in wanted)

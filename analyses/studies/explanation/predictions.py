@@ -16,7 +16,7 @@ import pandas as pd
 
 from analyses.inference.animals import Replayed, ReplayingAnimal
 from analyses.inference.simulation import as_many
-from analyses.measures import STATISTICS
+from analyses.measures import QUESTIONS, STATISTICS
 from analyses.measures.animals import replays_of
 from analyses.studies.recorded_replay.statistics import task_of_track
 from replay.log.backups import PHASES
@@ -25,7 +25,10 @@ from replay.log.event_log import EventLog
 __all__ = ["beside_own_accounts", "in_same_pauses", "statistics_of"]
 
 _OF_CONTENT = {
-    name: each for name, each in STATISTICS.items() if name.split("_")[0] not in ("S0", "S10")
+    name: each
+    for question, statistics in QUESTIONS.items()
+    if question not in ("order", "rates")
+    for name, each in statistics.items()
 }
 _LEAST_ANIMALS = 10  # of an account, for an interval
 _PAUSES = [PHASES.index(name) for name in ("start", "episode_end", "rest")]

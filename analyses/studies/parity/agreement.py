@@ -37,7 +37,7 @@ _OF_FIGURE = {
     "high": Column("its upper end", "as in `quantity`", "of other rows"),
     "sign": Column("1 above, -1 below", "", "of other rows"),
     "task": Column("the task of the experiment that the figure explains", "", "if there is none"),
-    "statistic": Column("the code of the statistic there", "", "if there is none"),
+    "statistic": Column("the statistic there", "", "if there is none"),
     "experiment_sign": Column("the sign of the effect there", "", "if there is none"),
     "why": Column("why it differs, or is not computed", "", "if there is nothing to explain"),
 }

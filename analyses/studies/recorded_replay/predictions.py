@@ -31,7 +31,8 @@ def read_predictions(folder: str | Path | None = None) -> pd.DataFrame:
 
     Examples
     --------
-    >>> read_predictions().query("statistic == 'S14' and account == 'sfma'")["source"].tolist()
+    >>> published = read_predictions().query("statistic == 'forward_minus_reverse_at_rest'")
+    >>> published.query("account == 'sfma'")["source"].tolist()
     ['Lee 2002']
     """
     path = data_file(f"comparison/{_FILE}") if folder is None else Path(folder) / _FILE
@@ -50,8 +51,9 @@ def beside_predictions(statistics: pd.DataFrame, predictions: pd.DataFrame) -> p
 
     Examples
     --------
-    >>> own = pd.DataFrame({"statistic": ["S14"], "label": ["forward replay"], "value": [0.2],
-    ...                     "ci_low": [0.1], "ci_high": [0.3], "null": [0.0]})
+    >>> own = pd.DataFrame({"statistic": ["forward_minus_reverse_at_rest"],
+    ...                     "label": ["forward replay"], "value": [0.2], "ci_low": [0.1],
+    ...                     "ci_high": [0.3], "null": [0.0]})
     >>> beside_predictions(own, read_predictions())["finding"].unique().tolist()
     ['lee2002.forward']
     """

@@ -163,8 +163,9 @@ def enough_sequences(statistics: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
-    >>> enough_sequences(pd.DataFrame({"statistic": ["S1", "S2"], "n_chains": [4, 5]}))["statistic"]
-    1    S2
+    >>> found = pd.DataFrame({"statistic": ["reverse_share", "leads_away"], "n_chains": [4, 5]})
+    >>> enough_sequences(found)["statistic"]
+    1    leads_away
     Name: statistic, dtype: str
     """
     return statistics[statistics["n_chains"] >= LEAST_SEQUENCES]

@@ -1,4 +1,4 @@
-"""The statistics of replay (S0 to S14) of recorded animals, beside published values.
+"""The statistics of replay of recorded animals, beside published values.
 
 A recording has the track and the laps; some statistics also need the nodes that are landmarks (see
 :mod:`analyses.measures`), and without them are NaN. Intervals are over animals: one recording has
@@ -68,7 +68,7 @@ def recorded_statistics(
     >>> quick = Judgement(n_shuffles=19, other_sizes=())
     >>> animals = [find_replay(simulated_recording(9, seed), judgement=quick) for seed in (1, 2)]
     >>> table = recorded_statistics(animals)
-    >>> table.set_index("statistic").loc["S1", ["value", "published_low"]].tolist()
+    >>> table.set_index("statistic").loc["reverse_share", ["value", "published_low"]].tolist()
     [0.5, 0.3908]
     """
     replays = replays_of_recordings(animals, landmarks)

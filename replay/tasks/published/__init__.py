@@ -78,47 +78,78 @@ _INSTEAD = {
     ),
     "plot draw show": "analyses.plots.plot_task(entry.build()) draws it.",
 }
-_REWARD_CHANGE = ("S1", "S4", "S4_reverse", "S4_forward", "S4_reverse_minus_forward")
-_AT_WELLS = ("S2_reverse_given_past", "S2_forward_given_future", "S2_taken", "S8_taken")
-_T_ARMS = ("S1", "S11", "S11_cued", "S11_uncued")
+_REWARD_CHANGE = (
+    "reverse_share",
+    "changed_end",
+    "changed_end_reverse",
+    "changed_end_forward",
+    "changed_end_reverse_to_forward",
+)
+_AT_WELLS = (
+    "reverse_of_past_paths",
+    "forward_of_future_paths",
+    "past_minus_other_path",
+    "future_minus_other_path",
+)
+_T_ARMS = ("reverse_share", "cued_minus_uncued_arm", "cued_arm_share", "uncued_arm_share")
 
 TASKS: Named[TaskEntry] = Named("task")
 TASKS |= {
     "linear_track": TaskEntry(
         linear_tracks.linear_track,
-        ("S1", "S1_after_minus_before", "S3", "S3_away", "S13", "S13_stop", "S14"),
+        (
+            "reverse_share",
+            "reverse_after_minus_before_run",
+            "begins_at_animal",
+            "leads_away",
+            "forward_minus_reverse_rank",
+            "forward_minus_reverse_rank_in_stop",
+            "forward_minus_reverse_at_rest",
+        ),
     ),
     "linear_track_novel": TaskEntry(
-        linear_tracks.linear_track_novel, ("S1", "S10", "S10_before", "S10_one_lap", "S10_sessions")
+        linear_tracks.linear_track_novel,
+        (
+            "reverse_share",
+            "late_to_early_laps",
+            "rate_before_first_lap",
+            "rate_after_one_lap",
+            "last_to_first_session",
+        ),
     ),
     "linear_track_4x": TaskEntry(linear_tracks.linear_track_4x, _REWARD_CHANGE),
-    "linear_track_0x": TaskEntry(linear_tracks.linear_track_0x, (*_REWARD_CHANGE, "S4_restored")),
-    "long_track": TaskEntry(linear_tracks.long_track, ("S1", "S3", "S3_remote", "S3_local_end")),
+    "linear_track_0x": TaskEntry(
+        linear_tracks.linear_track_0x, (*_REWARD_CHANGE, "restored_end_reverse_to_forward")
+    ),
+    "long_track": TaskEntry(
+        linear_tracks.long_track,
+        ("reverse_share", "begins_at_animal", "begins_elsewhere", "ends_at_animal"),
+    ),
     "gupta_2t": TaskEntry(
         two_choice_t.gupta_2t,
         (
-            "S1",
-            "S1_same_side",
-            "S1_opposite_side",
-            "S3",
-            "S3_opposite",
-            "S5",
-            "S5_lag",
-            "S5_run_before",
-            "S5_rest_as_awake",
-            "S6_shortcut",
-            "S6_composed",
-            "S6_pairs",
+            "reverse_share",
+            "reverse_share_same_side",
+            "reverse_share_other_side",
+            "begins_at_animal",
+            "on_other_side",
+            "other_side_one_minus_both_run",
+            "laps_since_other_side",
+            "laps_run_on_its_side",
+            "rest_as_awake",
+            "shortcut_share",
+            "composed_share",
+            "paired_shortcut_share",
         ),
     ),
     "w_track": TaskEntry(
         w_track.w_track,
         (
-            "S1",
+            "reverse_share",
             *(f"{name}_{well}" for name in _AT_WELLS for well in ("centre", "side")),
-            "S5_rest_as_awake",
-            "S10_sessions",
-            "S13_stop",
+            "rest_as_awake",
+            "last_to_first_session",
+            "forward_minus_reverse_rank_in_stop",
         ),
     ),
     "t_unvisited": TaskEntry(t_maze.t_unvisited, _T_ARMS),
@@ -126,44 +157,68 @@ TASKS |= {
     "barrier_arena": TaskEntry(
         arenas.barrier_arena,
         (
-            "S1_both",
-            "S6_composed",
-            "S7",
-            "S7_first_laps",
-            "S7_percentile",
-            "S7_sessions",
-            "S8",
-            "S8_followed",
-            "S9",
-            "S9_rest",
+            "both_ways_share",
+            "composed_share",
+            "wall_crossing_share",
+            "wall_crossing_share_first_laps",
+            "layouts_crossed_more",
+            "sessions_within_walls",
+            "through_goal_share",
+            "followed_if_to_goal",
+            "displacement_exponent",
+            "displacement_exponent_at_rest",
         ),
         min_length=3,
     ),
     "eight_arm": TaskEntry(
         arms.eight_arm,
         (
-            "S1",
-            "S3",
-            "S3_remote_arm",
-            "S3_remote_segment",
-            "S5_past_arm",
-            "S5_previous_goal",
-            "S8_future_arm",
+            "reverse_share",
+            "begins_at_animal",
+            "in_another_arm",
+            "in_another_arm_or_box",
+            "past_arm_rate",
+            "previous_goal_rate",
+            "future_arm_rate",
         ),
         min_length=3,
     ),
     "y_maze": TaskEntry(
-        arms.y_maze, ("S1", "S3", "S5_rest_as_awake", "S6_composed", "S6_composed_rest")
+        arms.y_maze,
+        (
+            "reverse_share",
+            "begins_at_animal",
+            "rest_as_awake",
+            "composed_share",
+            "composed_share_at_rest",
+        ),
     ),
     "liu2021_three_arm": TaskEntry(
-        people.liu2021_three_arm, ("S12", "S12_need", "S12_gain", "S12_non_local"), min_length=3
+        people.liu2021_three_arm,
+        (
+            "higher_utility_share",
+            "higher_need_share",
+            "higher_gain_share",
+            "other_paths_to_end_share",
+        ),
+        min_length=3,
     ),
     "liu2019_chains": TaskEntry(
-        people.liu2019_chains, ("S1", "S4_paid_sequence", "S4_paid_to_neutral"), min_length=3
+        people.liu2019_chains,
+        ("reverse_share", "paid_sequence_after_minus_before", "paid_minus_neutral_sequence"),
+        min_length=3,
     ),
     "mattar_open_maze": TaskEntry(
         arenas.mattar_open_maze,
-        ("S1", "S1_both", "S5_rest_as_awake", "S6_composed", "S8", "S9", "S9_rest"),
+        (
+            "reverse_share",
+            "both_ways_share",
+            "rest_as_awake",
+            "composed_share",
+            "through_goal_share",
+            "displacement_exponent",
+            "displacement_exponent_at_rest",
+        ),
     ),
 }
 """Name -> task."""

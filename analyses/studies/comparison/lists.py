@@ -1,4 +1,4 @@
-"""Explanations of the codes of statistics, and the published findings of each."""
+"""Explanations of the statistics, and the published findings of each."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from analyses.measures import STATISTICS
 from replay.checks import check_choice
 from replay.tasks.published import TASKS
 
-__all__ = ["explained", "list_codes", "list_findings"]
+__all__ = ["explained", "list_findings", "list_statistics"]
 
 
-def explained(code: str) -> str:
+def explained(name: str) -> str:
     """Explain what a statistic measures.
 
     Examples
     --------
-    >>> explained("S3")
+    >>> explained("begins_at_animal")
     'share: sequences that begin near the animal'
     """
-    statistic = STATISTICS[code]
+    statistic = STATISTICS[name]
     return f"{'share: ' * statistic.is_share}{statistic.label}"
 
 
-def list_codes() -> pd.DataFrame:
-    """List the codes of all statistics.
+def list_statistics() -> pd.DataFrame:
+    """List all statistics.
 
     Examples
     --------
-    >>> list_codes().set_index("code").loc["S1", "what it measures"]
+    >>> list_statistics().set_index("statistic").loc["reverse_share", "what it measures"]
     'share: reverse among directional sequences'
     """
     n_published = findings()["statistic"].value_counts()
-    codes = [(code, explained(code), int(n_published.get(code, 0))) for code in STATISTICS]
-    return pd.DataFrame(codes, columns=["code", "what it measures", "findings"])
+    listed = [(name, explained(name), int(n_published.get(name, 0))) for name in STATISTICS]
+    return pd.DataFrame(listed, columns=["statistic", "what it measures", "findings"])
 
 
 def list_findings(name: str) -> pd.DataFrame:
@@ -42,17 +42,17 @@ def list_findings(name: str) -> pd.DataFrame:
 
     Examples
     --------
-    >>> list_findings("S6_shortcut")["value"].tolist()
+    >>> list_findings("shortcut_share")["value"].tolist()
     ['11 sequences', '0.01105 fraction', '0.0064 fraction']
     """
-    check_choice("code or task", name, [*STATISTICS, *TASKS])
+    check_choice("statistic or task", name, [*STATISTICS, *TASKS])
     table = findings()
     table = table[(table["statistic"] == name) | (table["task_name"] == name)]
     value = table["value"].map("{:g}".format).where(table["value"].notna(), "")
     return pd.DataFrame(
         {
             "finding": table["id"],
-            "code": table["statistic"],
+            "statistic": table["statistic"],
             "task": table["task_name"],
             "quantity": table["quantity"],
             "value": (value + " " + table["unit"].fillna("")).str.strip(),
