@@ -22,6 +22,7 @@ from analyses.plots import save
 from analyses.plots.findings import page_figure, study_figures
 from analyses.plots.style import label
 from analyses.studies.comparison import compare
+from analyses.studies.comparison.compare_accounts import STUDY
 from analyses.studies.comparison.identification import fit
 from analyses.studies.comparison.mixtures import mixed
 from analyses.studies.comparison.plan import plan_comparison
@@ -328,7 +329,14 @@ def test_findings_and_accounts_of_ones_own(tmp_path):
         "walks": plan_comparison(["long_track"], ["graph_walks"]).accounts["graph_walks"],
     }
     task = {"mine": TaskEntry(short_track, ("reverse_share",))}
-    found = compare(task, accounts, n_draws=4, findings=findings(own))["evidence"]
+    plan = plan_comparison(task, accounts, n_draws=4, findings=findings(own))
+    tables = compare(task, accounts, n_draws=4, findings=findings(own))
+    found, sums = tables["evidence"], tables["sums"]
+    assert np.isfinite(sums["evidence_of_all"]).all()
+    assert sums[["ci_low_of_all", "ahead_high_of_all"]].isna().all(axis=None)  # of one study
+    first = next(STUDY.show(plan, {f"{name}.csv": each for name, each in tables.items()}))
+    assert first.title.startswith("mine2026.reverse")
+    assert first.table["account"].tolist() == ["backwards", "walks"]
     mine = found.set_index(["finding", "account"])["evidence"]
     assert mine["mine2026.reverse", "backwards"] == pytest.approx(np.log2(0.95 * 3 + 0.05))
     with pytest.raises(TypeError, match="must be an Account, got 3"):

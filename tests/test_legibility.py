@@ -291,7 +291,7 @@ def test_a_figure_is_legible(name, width, assert_legible):
 
 @pytest.mark.parametrize("width", [8.5, pytest.param(17.5, marks=pytest.mark.slow)])
 def test_the_figures_of_a_recordings_statistics_are_legible(width, assert_legible):
-    for _, figure in plots.recorded_statistics_figures(beside_accounts(), width_cm=width):
+    for figure in plots.recorded_statistics_figures(beside_accounts(), width_cm=width):
         assert figure.get_size_inches()[1] < 22 / 2.54
         assert_legible(figure)
 

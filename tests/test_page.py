@@ -21,7 +21,6 @@ from analyses.page.worlds import describe_world
 from analyses.recordings.arena import arena_graph, world_of
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.evidence import EVIDENCE, Evidence
-from analyses.recordings.kinds.event_kinds import sequence_kinds
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.sequences.pauses import replayed_moves
 from analyses.studies.pages import DecodedResults, page_of_folders
@@ -105,7 +104,6 @@ def decoded():
     time = [110.0, 118.0, 118.5, 119.0]
     listed = pd.DataFrame({"time": time, "states": paths, "phase": "rest"})
     sequences = place_sequences(log, listed)
-    sequences["kind"] = sequence_kinds(sequences)
     sequences["event"] = np.array([1, 2, 4, 7])[sequences["event"]]
     start = np.arange(9.0) + 110.0
     events = pd.DataFrame({"event": range(9), "start_time": start, "end_time": start + 0.2,

@@ -17,7 +17,6 @@ from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.evidence import Evidence
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
-from analyses.recordings.kinds.event_kinds import sequence_kinds
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.studies.pages import DecodedResults
 from replay.log.event_log import EventLog
@@ -292,7 +291,6 @@ def test_spikes_and_posterior_follow_the_event(browser, tmp_path):
     lap = [0, *log.steps["next_state"].iloc[:5]]
     listed = pd.DataFrame({"time": events["start_time"], "states": [lap, lap[::-1]] * 2})
     sequences = place_sequences(log, listed.assign(phase="rest"))
-    sequences["kind"] = sequence_kinds(sequences)
     track = cut_track(graph, 5.0)
     evidence = Evidence(track, SETTINGS, tables_of_evidence(events, track))
     places = np.concatenate([np.linspace(0, 120, 40), np.linspace(120, 0, 40)] * 2)

@@ -19,7 +19,7 @@ from strategies import (
     step_tables,
 )
 
-from analyses import place_sequences
+from analyses import classify, place_sequences
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.reactivations import reactivations
 from analyses.sequences.sequences import Lists
@@ -29,7 +29,7 @@ from replay.log.event_log import EventLog
 from replay.tasks.published import TASKS
 from replay.worlds.mazes import from_ascii
 
-ROW = ["states", "moves", "direction", "novelty", "composition_order", "splice_states"]
+ROW = ["states", "moves", "direction", "novelty", "kind", "composition_order", "splice_states"]
 ROW += ["n_episodes", "episode_matched", "first", "last", "length", "n_distinct"]
 
 
@@ -115,6 +115,12 @@ def sequences_by_definition(steps, step, places, neighbours, min_length):
                 "moves": moves,
                 "direction": direction,
                 "novelty": novelty,
+                "kind": {
+                    "experienced": {"forward": "forward_episode", "reverse": "reverse_episode"}.get(
+                        direction, "ambiguous"
+                    ),
+                    "unexperienced": "unexperienced",
+                }.get(novelty, "novel_path"),
                 "composition_order": order,
                 "splice_states": cuts[:-1],
                 "n_episodes": len(set(held)) if order else None,
@@ -306,6 +312,30 @@ def test_a_model_makes_the_same_shortcut():
     found = place_sequences(event_log(run_of(LEFT, RIGHT), backups))
     assert found["states"].iloc[0].tolist() == [4, 3, 2, 1, 5, 6, 7]
     assert found["novelty"].tolist() == ["composed_mixed"]
+
+
+def test_chains_and_place_sequences_say_if_there_are_far_more_of_the_other():
+    """An event of one path; a backup without a cause begins a second chain."""
+    steps = {
+        "state": [0, 1, 2, 3, 4],
+        "next_state": [1, 2, 3, 4, 5],
+        "terminated": [False] * 4 + [True],
+    }
+    backups = {
+        "step": 4,
+        "phase": "episode_end",
+        "state": [4, 3, 2, 1],
+        "action": 0,
+        "next_state": [5, 4, 3, 2],
+    }
+    for cause, n_chains in ([-1, 0, 1, 2], 1), ([-1, 0, -1, 2], 2):
+        log = EventLog({"steps": steps, "backups": {**backups, "cause": cause}})
+        chains, places = classify(log), place_sequences(log)
+        assert (len(chains), len(places)) == (n_chains, 1)
+        said = ("2 causal chains, but 1 place sequences", "1 place sequences, but 2 causal chains")
+        for table, words in zip((chains, places), said, strict=True):
+            assert table.attrs.get("note", "").startswith(words) == (n_chains == 2)
+            assert bool(table.attrs) == (n_chains == 2)
 
 
 def test_sequences_end_where_places_are_no_neighbours_and_with_the_event():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from analyses.measures import QUESTIONS
-from analyses.plots.recorded_statistics import recorded_statistics_figures
+from analyses.studies.recorded_replay.animal_figures import draw_accounts
 from analyses.studies.recorded_replay.predictions import beside_predictions, read_predictions
 from analyses.studies.recorded_replay.report import accounts_table, statistics_table
 
@@ -70,11 +70,13 @@ def test_the_report_counts_who_holds_the_value():
     assert "0.45 (0.30 to 0.60)" in statistics_table(OWN)
 
 
-def test_each_question_has_a_figure_with_a_panel_for_each_finding():
+def test_each_question_has_figures_with_a_panel_for_each_finding():
     table = beside_predictions(OWN, read_predictions())
-    figures = dict(recorded_statistics_figures(table))
+    figures = dict(draw_accounts(None, lambda name: table))
     assert [*figures] == [
-        question for question, each in QUESTIONS.items() if table["statistic"].isin(each).any()
+        f"statistics_{question}"
+        for question, each in QUESTIONS.items()
+        if table["statistic"].isin(each).any()
     ]
     assert sum(len(figure.axes) for figure in figures.values()) == table["finding"].nunique()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +12,6 @@ import typer
 from analyses.cli.terminal import print_frame, print_table, print_text
 
 if TYPE_CHECKING:
-    from analyses.findings.priors import Prior
     from replay.learners.contract import Between, Choice
 
 __all__ = ["accounts", "columns", "experiments", "findings", "learners", "tasks", "worlds"]
@@ -68,28 +67,13 @@ def accounts(
 
     With NAME: the parameters that this account leaves open, with priors and reasons.
     """
-    from analyses.findings.accounts import ACCOUNTS, find_account
+    from analyses.studies.comparison.lists import list_accounts, list_priors
 
     if name is None:
-        rows = [(key, each.generator, _open(each.priors), each.source or "no source")
-                for key, each in ACCOUNTS.items()]  # fmt: skip
-        print_table(("account", "learner or control", "open parameters", "source"), rows)
+        print_frame(list_accounts())
         print_text("\nPriors of its parameters: replay accounts NAME")
-        return
-    found = find_account(name)
-    published = found.as_published or {}
-    print_text(f"{name}: {found.generator}. Source: {found.source}\n")
-    rows = [
-        (key, _span(prior), _plain(published.get(key, "")), prior.reason)
-        for key, prior in found.priors.items()
-    ]
-    for values, why in ((found.fixed, "fixed"), (published, "as published, in a row of its own")):
-        rows += [
-            (key, "" if values is published else _plain(value), _plain(published.get(key, "")), why)
-            for key, value in values.items()
-            if key not in dict.fromkeys(row[0] for row in rows)
-        ]
-    print_table(("parameter", "prior", "published", "reason"), rows)
+    else:
+        print_frame(list_priors(name))
 
 
 def tasks(
@@ -151,8 +135,12 @@ def findings(
 
     With a statistic or a task: its findings, one per row.
     """
-    from analyses.measures import STATISTICS
-    from analyses.studies.comparison.lists import explained, list_findings, list_statistics
+    from analyses.studies.comparison.lists import (
+        explained,
+        list_findings,
+        list_statistics,
+        present_name,
+    )
 
     if name is None:
         print_frame(list_statistics())
@@ -162,12 +150,11 @@ def findings(
             "STATISTIC, or replay findings TASK"
         )
         return
-    if name in STATISTICS.renamed:
-        print_text(f"{name} is called {STATISTICS.renamed[name]} now.")
-        name = STATISTICS.renamed[name]
+    asked, name = name, present_name(name)
+    if name != asked:
+        print_text(f"{asked} is called {name} now.")
     found = list_findings(name)
-    if name in STATISTICS:
-        print_text(f"{name}: {explained(name)}\n")
+    print_text(explained(name))
     if len(found):
         print_frame(found)
     else:
@@ -243,25 +230,6 @@ def _described(docstring: str) -> dict[str, str]:
         for name in names if line.startswith("    ") else ():
             meanings[name] = f"{meanings.get(name, '')} {line.strip()}".lstrip()
     return {name: re.sub(r"`+|:\w+:|\[\d\]_", "", text) for name, text in meanings.items()}
-
-
-def _open(priors: Mapping[str, Prior]) -> str:
-    return " ".join(priors) or "none"
-
-
-def _span(prior: Prior) -> str:
-    """Return the values that a prior gives, in words."""
-    from analyses.findings.priors import LogUniform, OneOf, Sometimes, WholeNumber
-
-    if isinstance(prior, OneOf):
-        return " or ".join(_plain(value) for value in prior.values)
-    given = prior._asdict()
-    kinds: dict[type[Prior], str] = {
-        LogUniform: ", logarithmic",
-        WholeNumber: ", whole",
-        Sometimes: ", in half of draws",
-    }
-    return f"{given['low']:g} to {given['high']:g}{kinds.get(type(prior), '')}"
 
 
 def _plain(value: object) -> str:

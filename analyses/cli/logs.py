@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from analyses.cli.options import check_out, split
-from analyses.cli.terminal import print_table, say, screen
+from analyses.cli.terminal import print_table, print_text, say, screen
 
 if TYPE_CHECKING:
     from replay.log.event_log import EventLog
@@ -44,6 +44,8 @@ def classify(
     ] = False,
 ) -> None:
     """Join the backups of an event log into causal chains, and classify each chain."""
+    import pandas as pd
+
     from analyses import classify as classify_sequences
     from analyses.jobs.results import write_table
     from analyses.recordings.readers.rollouts import read_rollouts
@@ -55,14 +57,17 @@ def classify(
     with replacing(out) as beside:
         write_table(sequences, beside)
     long = sequences[sequences["length"] >= 3]
-    kinds = long.groupby(["run", "kind"], observed=True).size().reset_index(name="n")
-    rows = [(str(row.run), str(row.kind), f"{row.n:,}") for row in kinds.itertuples()]
-    if rows:
-        print_table(("run", "kind (3 states or more)", "sequences"), rows)
-    else:
-        say("No sequence has three or more states.")
+    kinds = [str(kind) for kind in long["kind"].cat.categories]
+    counts = pd.crosstab(long["run"], long["kind"]).reindex(
+        index=found.runs["run"], columns=kinds, fill_value=0
+    )
+    rows = [(str(run), *map("{:,}".format, row)) for run, *row in counts.itertuples()]
+    print_table(("run", *kinds), rows)
+    print_text("\nSequences of three states or more.")
     plural = "s" * (len(sequences) != 1)
     say(f"{out} has {len(sequences):,} sequence{plural} of two or more states.")
+    if "note" in sequences.attrs:
+        say(sequences.attrs["note"])
 
 
 def animate(

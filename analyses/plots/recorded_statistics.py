@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analyses.measures import QUESTIONS
 from analyses.plots.grids import fitting_columns, grid
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, SMALL, Look, label, new_axes, styled
 from replay.checks import check_table
@@ -83,8 +82,8 @@ def plot_beside_accounts(
 
 def recorded_statistics_figures(
     table: pd.DataFrame, *, width_cm: float = FULL_WIDTH
-) -> Iterator[tuple[str, Figure]]:
-    """Make a figure for each question about a recording, with a panel for each published finding.
+) -> Iterator[Figure]:
+    """Make figures of statistics of a recording, with a panel for each published finding.
 
     Parameters
     ----------
@@ -95,11 +94,8 @@ def recorded_statistics_figures(
 
     Yields
     ------
-    question : str
-        Its name in ``analyses.measures.QUESTIONS``, such as ``rewards``; a question with too many
-        findings for a page goes on as ``rewards_2``.
-    figure : matplotlib.figure.Figure
-        The figure.
+    matplotlib.figure.Figure
+        A figure that fits on a page; what does not goes on in the next one.
 
     Raises
     ------
@@ -109,14 +105,11 @@ def recorded_statistics_figures(
     rows = check_table(table, _COLUMNS, "table")
     if not len(rows):
         raise ValueError("table has no rows: no statistic of the recording has predictions.")
-    questions = {name: question for question, each in QUESTIONS.items() for name in each}
-    for question, own in rows.groupby(rows["statistic"].map(questions), sort=False):
-        findings = own["finding"].unique()
-        n_columns = fitting_columns(min(_N_COLUMNS, len(findings)), width_cm - _NAMES, _PANEL)
-        for first in range(0, len(findings), _MOST_ROWS * n_columns):
-            shown = own[own["finding"].isin(findings[first : first + _MOST_ROWS * n_columns])]
-            part = f"_{first // (_MOST_ROWS * n_columns) + 1}" if first else ""
-            yield f"{question}{part}", _figure(shown, n_columns, width_cm)
+    findings = rows["finding"].unique()
+    n_columns = fitting_columns(min(_N_COLUMNS, len(findings)), width_cm - _NAMES, _PANEL)
+    for first in range(0, len(findings), _MOST_ROWS * n_columns):
+        shown = rows[rows["finding"].isin(findings[first : first + _MOST_ROWS * n_columns])]
+        yield _figure(shown, n_columns, width_cm)
 
 
 @styled

@@ -196,6 +196,12 @@ def _link(
     return -1
 
 
+def count_chains(backups: Columns, min_length: int) -> int:
+    """Count the causal chains of one run within its events."""
+    links = link_backups(backups)
+    return int(np.count_nonzero(links.is_leaf & (links.length >= min_length)))
+
+
 def chains(links: Links, min_length: int = 2) -> Chains:
     """List the chains, one per leaf, in the order of their last backups.
 

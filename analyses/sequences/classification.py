@@ -38,6 +38,7 @@ from analyses.sequences.chains import (
 )
 from analyses.sequences.experience import Experience
 from analyses.sequences.kinds import CHAIN_DIRECTIONS, CHAIN_NOVELTIES, classify_chains
+from analyses.sequences.place_sequences import count_place_sequences, note_difference
 from analyses.sequences.runs import Columns, Logged, log_of, of_run, rows_by_run, runs_of
 from analyses.sequences.sequences import Lists, Sequences, composition_columns
 from analyses.tables import KINDS
@@ -115,6 +116,9 @@ def classify(
             The latest episode that contains the whole path, how many episodes ago it was, and
             whether it is the current one. Null unless experienced.
 
+        If there are twice as many, or half as many, place sequences of as many states, which an
+        electrode would see, ``attrs["note"]`` says so.
+
     Raises
     ------
     ValueError
@@ -135,10 +139,15 @@ def classify(
     >>> sequences.loc[0, "states"].tolist(), sequences.loc[0, "splice_states"].tolist()
     ([4, 1, 0], [1])
     """
-    found = find_sequences(
+    log = log_of(log)
+    table = find_sequences(
         log, order=order, min_length=min_length, by=by, across_events=across_events
+    ).table
+    n_others = count_place_sequences(log, min_length)
+    note_difference(
+        table, f"{order} chains", n_others, "place sequences (analyses.place_sequences)"
     )
-    return found.table
+    return table
 
 
 def find_sequences(

@@ -53,20 +53,30 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.sequences.chains import count_chains
 from analyses.sequences.detection import Detection
 from analyses.sequences.experience import Experience
+from analyses.sequences.kinds import (
+    AMBIGUOUS,
+    FORWARD_EPISODE,
+    NEVER_TAKEN,
+    NOVEL_PATH,
+    REVERSE_EPISODE,
+)
 from analyses.sequences.reactivations import reactivations_by_run
-from analyses.sequences.runs import Columns, Logged, log_of, of_run
+from analyses.sequences.runs import Columns, Logged, log_of, of_run, runs_of
 from analyses.sequences.sequences import Lists, Sequences, composition_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended
 from analyses.sequences.track import Track, graph_of_log
+from analyses.tables import KINDS
 from replay.checks import known_arguments
 from replay.jit import kernel
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
 __all__ = ["DIRECTIONS", "MOVE_LABELS", "NOVELTIES", "Detection", "at_least", "classified_places"]
-__all__ += ["crossed_shortcuts", "place_sequences", "runs_along"]
+__all__ += ["count_place_sequences", "crossed_shortcuts", "note_difference", "place_sequences"]
+__all__ += ["runs_along"]
 
 MOVE_LABELS = ("forward", "backward", "both", "never")
 DIRECTIONS = ("forward", "reverse", "mixed", "both", "neither")
@@ -74,11 +84,13 @@ NOVELTIES = ("experienced", "composed", "composed_mixed", "unexperienced")
 _FORWARD, _BACKWARD, _BOTH, _NEVER = range(len(MOVE_LABELS))
 _ALL_FORWARD, _ALL_REVERSE, _MIXED, _EITHER, _NEITHER = range(len(DIRECTIONS))
 _EXPERIENCED, _COMPOSED, _COMPOSED_MIXED, _UNEXPERIENCED = range(len(NOVELTIES))
+_MUCH = 2  # times as many
 _CATEGORIES = {
     "phase": PHASES,
     "moves": MOVE_LABELS,
     "direction": DIRECTIONS,
     "novelty": NOVELTIES,
+    "kind": KINDS,
 }
 
 
@@ -125,6 +137,10 @@ def place_sequences(
             The length of the path in cm; NaN if the graph has no distances.
         ``direction, novelty``
             See the module's tables.
+        ``kind``
+            As in :func:`analyses.classify`: `reverse_episode` or `forward_episode` if experienced,
+            `novel_path` if composed, `unexperienced`; `ambiguous` if experienced along moves made
+            in both directions.
         ``composition_order, n_episodes, splice_states``
             The least number of experienced pieces, the number of different episodes from which they
             come (the latest that contains each piece), and the places where they join. Null and
@@ -136,6 +152,9 @@ def place_sequences(
             Whether it runs along the whole of a shortcut and was never run as a whole.
         ``impossible`` (only if the graph marks impossible edges)
             Whether it runs along an impossible edge.
+
+        If a model's log has twice as many, or half as many, causal chains of as many states,
+        ``attrs["note"]`` says so.
 
     Raises
     ------
@@ -174,7 +193,28 @@ def place_sequences(
         _warn_of_graph(steps, track)
         found = runs_along(reactivated, track, detection)
         parts.append(classified_places(Experience(steps), reactivated, *found, track))
-    return Sequences.concat(parts).table
+    table = Sequences.concat(parts).table
+    if paths is None:
+        n_chains = sum(
+            count_chains(of_run(log, "backups", run), detection.min_length) for run in runs_of(log)
+        )
+        note_difference(table, "place sequences", n_chains, "causal chains (analyses.classify)")
+    return table
+
+
+def count_place_sequences(log: EventLog, min_length: int) -> int:
+    """Count the place sequences of a model's log."""
+    if not len(log.columns("backups")["step"]):
+        return 0
+    track, detection = Track.of(graph_of_log(log)), Detection(min_length)
+    return sum(len(runs_along(each, track, detection)[0]) for _, each in reactivations_by_run(log))
+
+
+def note_difference(table: pd.DataFrame, counted: str, n_others: int, others: str) -> None:
+    """Note in the attributes of a table that there are far more, or fewer, of something else."""
+    n, few = len(table), min(len(table), n_others)
+    if max(n, n_others) >= _MUCH * max(few, 1):
+        table.attrs["note"] = f"{n:,} {counted}, but {n_others:,} {others}: say which you count."
 
 
 def _warn_of_graph(steps: Columns, track: Track) -> None:
@@ -241,6 +281,11 @@ def classified_places(
         [_UNEXPERIENCED, _EXPERIENCED, _COMPOSED_MIXED],
         _COMPOSED,
     )
+    kind = np.select(
+        [~whole & (n_pieces > 0), ~whole, direction == _ALL_REVERSE, direction == _ALL_FORWARD],
+        [NOVEL_PATH, NEVER_TAKEN, REVERSE_EPISODE, FORWARD_EPISODE],
+        AMBIGUOUS,
+    )
     marks: dict[str, NDArray[Any] | Lists] = {}
     if track.shortcuts is not None:
         marks["shortcut"] = crossed_shortcuts(track, edges, of_move, ~whole)
@@ -258,6 +303,7 @@ def classified_places(
         "distance": distance,
         "direction": direction,
         "novelty": novelty,
+        "kind": kind,
         **composition_columns(n_pieces, episode_of, piece_end, episode),
         **marks,
     }

@@ -14,7 +14,7 @@ from analyses.recordings.experience.lap_ends import find_lap_ends
 from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.experience.visits import find_visits
 from analyses.recordings.judgement import Judgement
-from analyses.recordings.kinds.event_kinds import count_kinds, event_kinds, sequence_kinds
+from analyses.recordings.kinds.event_kinds import count_kinds, event_kinds
 from analyses.recordings.recording import Recording
 from analyses.recordings.session import Session
 from analyses.recordings.significance.calibration import (
@@ -369,7 +369,6 @@ def _sequences(
     ]
     found["start_time"], found["end_time"] = np.array(spans, dtype=float).reshape(-1, 2).T
     found["event"] = np.array(rows, dtype=np.int64)[found["event"]]
-    found["kind"] = sequence_kinds(found)
     listed.insert(0, "event", np.array(rows, dtype=np.int64))
     return found, listed
 

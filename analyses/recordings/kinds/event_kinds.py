@@ -10,34 +10,9 @@ from scipy import stats
 
 from analyses.tables import KINDS
 
-__all__ = ["count_kinds", "event_kinds", "sequence_kinds"]
+__all__ = ["count_kinds", "event_kinds"]
 
 _NO_SEQUENCE = "no_sequence"
-
-
-def sequence_kinds(sequences: pd.DataFrame) -> pd.Categorical:
-    """Name the kind of each place sequence.
-
-    Examples
-    --------
-    >>> sequences = pd.DataFrame({"direction": ["mixed", "both"],
-    ...                           "novelty": ["composed_mixed", "experienced"]})
-    >>> sequence_kinds(sequences).tolist()
-    ['novel_path', 'ambiguous']
-    """
-    direction, novelty = (sequences[name].astype(str) for name in ("direction", "novelty"))
-    experienced = novelty == "experienced"
-    kind = np.select(
-        [
-            experienced & (direction == "reverse"),
-            experienced & (direction == "forward"),
-            novelty.isin(["composed", "composed_mixed"]),
-            novelty == "unexperienced",
-        ],
-        ["reverse_episode", "forward_episode", "novel_path", "unexperienced"],
-        "ambiguous",
-    )
-    return pd.Categorical(kind, categories=list(KINDS))
 
 
 def event_kinds(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:

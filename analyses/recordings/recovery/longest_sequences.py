@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from analyses.recordings.kinds.event_kinds import sequence_kinds
 from analyses.recordings.recovery.confusion import MISSED
 from analyses.sequences.place_sequences import Detection, place_sequences
 from replay.log.event_log import EventLog
@@ -25,7 +24,6 @@ def longest_sequences(
     """Find and classify the longest sequence of each event; `along` are the headings."""
     paths = pd.DataFrame({when: moments, "states": places, "along": along})
     found = place_sequences(ran, paths, detection=detection)
-    found["kind"] = sequence_kinds(found)
     longest = found.sort_values(["event", "distance"], ascending=[True, False], kind="stable")
     longest = longest.drop_duplicates("event")
     nothing = (MISSED, MISSED, (), np.nan)

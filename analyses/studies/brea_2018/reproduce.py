@@ -64,7 +64,10 @@ def _show(plan: Reproduction, tables: Mapping[str, pd.DataFrame]) -> Iterator[Sh
             f"{share:.0%} of {_rounded(total)}" if total else "no replay"
             for share, total in zip(novel["share"], novel["total"], strict=True)
         ]
-        title = "Novel paths among replayed sequences of at least 3 states"
+        title = (
+            "Novel paths among replayed chains of at least 3 states; chains run on across replay "
+            "events, and are counted within events in replay_kinds.csv"
+        )
         yield Shown(title, by_experiment(novel.assign(shown=shown)))
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
+from analyses.findings.table import findings as published_findings
 from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
@@ -31,6 +33,7 @@ __all__ = ["STUDY", "compare"]
 
 _LEVEL = 0.05
 _N_FIRST = 4
+_MOST_OWN = 5
 
 
 @known_arguments
@@ -143,6 +146,7 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
     if not len(found):
         yield Shown(note="No published finding is tested in these tasks.")
         return
+    yield from _shown_own(found[~found["finding"].isin(published_findings()["id"])])
     yield _shown_fit(tables["fit.csv"], plan.n_draws)
     shown = pd.DataFrame(
         {
@@ -151,10 +155,7 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
             "ahead of controls": _with_interval(sums, "ahead", "ahead"),
             "is there replay": sums["presence_of_all"].map("{:.1f}".format),
             "its value": sums["value_of_all"].map("{:.1f}".format),
-            "diagnostic ones": [
-                f"{bits:.1f} ({low:.1f} to {high:.1f})"
-                for bits, low, high in sums[["evidence", "ci_low", "ci_high"]].to_numpy(float)
-            ],
+            "diagnostic ones": _with_interval(sums, "evidence", "ci", ""),
         }
     )
     each = found.drop_duplicates("finding")
@@ -187,6 +188,32 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
             apart=best["apart"].map("{:.2f} bits".format),
         ).rename(columns={"most_apart": "separates best"}),
     )
+
+
+def _shown_own(found: pd.DataFrame) -> Iterator[Shown]:
+    """Show one's own findings, with what each account predicts and the evidence for it."""
+    for finding, rows in list(found.groupby("finding", sort=False))[:_MOST_OWN]:
+        first = rows.iloc[0]
+        ordered = rows.sort_values("evidence", ascending=False, kind="stable")
+        published = "" if np.isnan(first["published"]) else f": {first['published']:.3g}"
+        yield Shown(
+            f"{finding}, {first['label']} in {first['task']}{published}",
+            pd.DataFrame(
+                {
+                    "account": ordered["account"],
+                    "predicted (90 % of studies)": [
+                        f"{value:.2f} ({low:.2f} to {high:.2f})" if value == value else "no replay"
+                        for value, low, high in ordered[
+                            ["predicted", "predicted_low", "predicted_high"]
+                        ].to_numpy(float)
+                    ],
+                    "evidence (bits)": ordered["evidence"].map("{:.1f}".format),
+                }
+            ),
+        )
+    n_more = found["finding"].nunique() - _MOST_OWN
+    if n_more > 0:
+        yield Shown(note=f"{n_more} more of your findings are in evidence.csv.")
 
 
 def _shown_fit(fit: pd.DataFrame, n_draws: int) -> Shown:
@@ -235,10 +262,13 @@ def _shown_orders(robustness: pd.DataFrame, names: list[str]) -> Shown:
     )
 
 
-def _with_interval(sums: pd.DataFrame, name: str, interval: str) -> list[str]:
-    columns = [f"{name}_of_all", f"{interval}_low_of_all", f"{interval}_high_of_all"]
+def _with_interval(
+    sums: pd.DataFrame, name: str, interval: str, ending: str = "_of_all"
+) -> list[str]:
+    """Format sums with their intervals; those of one study have none."""
+    columns = [f"{each}{ending}" for each in (name, f"{interval}_low", f"{interval}_high")]
     return [
-        f"{bits:.1f} ({low:.1f} to {high:.1f})" if bits == bits else ""
+        "" if np.isnan(bits) else f"{bits:.1f}" + f" ({low:.1f} to {high:.1f})" * (low == low)
         for bits, low, high in sums[columns].to_numpy(float)
     ]
 

@@ -16,18 +16,19 @@ from analyses.studies.comparison.simulated_studies import settings
 
 __all__ = ["COMPARISON_COLUMNS", "compare_tables"]
 
+_NONE = "with one study, or without controls"
 _SUMS = {
     "evidence": Column("the sum of evidence, with one vote per study", "bits"),
-    "ci_low": Column("lower end of its 95 % interval over studies", "bits"),
-    "ci_high": Column("upper end of its 95 % interval over studies", "bits"),
+    "ci_low": Column("lower end of its 95 % interval over studies", "bits", "with one study"),
+    "ci_high": Column("upper end of its 95 % interval over studies", "bits", "with one study"),
     "evidence_se": Column("its Monte Carlo error", "bits"),
     "presence": Column("the sum of the first factor, whether there is such replay", "bits"),
     "value": Column("the sum of the second factor, its value if there is", "bits"),
     "n_studies": Column("number of studies"),
     "n_findings": Column("number of findings"),
     "ahead": Column("by how much it is ahead of the best control", "bits", "without controls"),
-    "ahead_low": Column("lower end of its 95 % interval over studies", "bits", "without controls"),
-    "ahead_high": Column("upper end of its 95 % interval over studies", "bits", "without controls"),
+    "ahead_low": Column("lower end of its 95 % interval over studies", "bits", _NONE),
+    "ahead_high": Column("upper end of its 95 % interval over studies", "bits", _NONE),
 }
 """Columns of sums of evidence, which exist for diagnostic findings and for all findings."""
 

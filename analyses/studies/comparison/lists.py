@@ -1,27 +1,104 @@
-"""Explanations of the statistics, and the published findings of each."""
+"""Lists of the statistics, their published findings, and the accounts that are compared."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from analyses.findings.accounts import ACCOUNTS, find_account
+from analyses.findings.priors import LogUniform, OneOf, Prior, Sometimes, WholeNumber
 from analyses.findings.table import findings
 from analyses.measures import STATISTICS
 from replay.checks import check_choice
 from replay.tasks.published import TASKS
 
-__all__ = ["explained", "list_findings", "list_statistics"]
+__all__ = [
+    "explained",
+    "list_accounts",
+    "list_findings",
+    "list_priors",
+    "list_statistics",
+    "present_name",
+]
+
+
+def present_name(name: str) -> str:
+    """Replace a former code of a statistic by its name.
+
+    Examples
+    --------
+    >>> present_name("S3"), present_name("w_track")
+    ('begins_at_animal', 'w_track')
+    """
+    return STATISTICS.renamed.get(name, name)
 
 
 def explained(name: str) -> str:
-    """Explain what a statistic measures.
+    """Explain what a statistic measures, or what a task is.
 
     Examples
     --------
     >>> explained("begins_at_animal")
     'share: sequences that begin near the animal'
     """
+    check_choice("statistic or task", name, [*STATISTICS, *TASKS])
+    if name in TASKS:
+        return (TASKS[name].builder.__doc__ or "").partition("\n")[0]
     statistic = STATISTICS[name]
     return f"{'share: ' * statistic.is_share}{statistic.label}"
+
+
+def list_accounts() -> pd.DataFrame:
+    """List the accounts of replay and the controls.
+
+    Examples
+    --------
+    >>> list_accounts().set_index("account").loc["sfma", "source"]
+    'Diekmann & Cheng 2023'
+    """
+    rows = [
+        (name, each.generator, " ".join(each.priors), each.source)
+        for name, each in ACCOUNTS.items()
+    ]
+    return pd.DataFrame(
+        rows, columns=["account", "learner or control", "open parameters", "source"]
+    )
+
+
+def list_priors(name: str) -> pd.DataFrame:
+    """List the parameters of an account with their priors, and the values that its authors used.
+
+    Examples
+    --------
+    >>> priors = list_priors("sfma").set_index("parameter")
+    >>> priors.loc["inhibition_decay", ["prior", "as published"]].tolist()
+    ['0.5 to 0.99', '0.9']
+    """
+    account = find_account(name)
+    published = {key: _shown(value) for key, value in (account.as_published or {}).items()}
+    rows = {key: (_span(prior), prior.reason) for key, prior in account.priors.items()}
+    rows |= {key: (_shown(value), "fixed") for key, value in account.fixed.items()}
+    rows |= {key: ("its default", "") for key in published if key not in rows}
+    return pd.DataFrame(
+        [(key, prior, published.get(key, ""), why) for key, (prior, why) in rows.items()],
+        columns=["parameter", "prior", "as published", "reason"],
+    )
+
+
+def _span(prior: Prior) -> str:
+    """Return the values that a prior gives, in words."""
+    if isinstance(prior, OneOf):
+        return " or ".join(map(_shown, prior.values))
+    given = prior._asdict()
+    kinds: dict[type[Prior], str] = {
+        LogUniform: ", logarithmic",
+        WholeNumber: ", whole",
+        Sometimes: ", in half of draws",
+    }
+    return f"{given['low']:g} to {given['high']:g}{kinds.get(type(prior), '')}"
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
 
 def list_statistics() -> pd.DataFrame:
@@ -45,7 +122,6 @@ def list_findings(name: str) -> pd.DataFrame:
     >>> list_findings("shortcut_share")["value"].tolist()
     ['11 sequences', '0.01105 fraction', '0.0064 fraction']
     """
-    check_choice("statistic or task", name, [*STATISTICS, *TASKS])
     table = findings()
     table = table[(table["statistic"] == name) | (table["task_name"] == name)]
     value = table["value"].map("{:g}".format).where(table["value"].notna(), "")

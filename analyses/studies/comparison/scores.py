@@ -71,6 +71,7 @@ _SETTINGS = {
 _EVIDENCE = ["finding", "study", "account", "is_control", "as_published", "evidence"]
 _EVIDENCE += ["presence", "value", "evidence_se", "weight", "diagnostic"]
 _INTERVAL = (0.025, 0.975)
+_LEAST_STUDIES = 2  # for an interval
 
 
 def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
@@ -162,6 +163,8 @@ def _sum(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     n = len(votes)
     again = rng.integers(max(n, 1), size=(_N_RESAMPLED_STUDIES, n))
     totals = votes.to_numpy(float)[again].sum(axis=1).reshape(_N_RESAMPLED_STUDIES, len(accounts))
+    if n < _LEAST_STUDIES:
+        totals = np.full_like(totals, np.nan)
     low, high = np.quantile(totals, _INTERVAL, axis=0)
     total = votes.sum().to_numpy(float)
     is_control = found.drop_duplicates("account")["is_control"].to_numpy(bool)

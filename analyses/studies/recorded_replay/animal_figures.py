@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from analyses.jobs.results import Results
+from analyses.measures import QUESTIONS
 from analyses.recordings.arena import world_of
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.evidence import EVIDENCE, Evidence
@@ -51,9 +52,11 @@ def draw_accounts(results: Results, read: Reader) -> Iterator[tuple[str, Figure]
     from analyses.plots.recorded_statistics import recorded_statistics_figures
 
     table = read("accounts.csv")
-    if len(table):
-        for question, figure in recorded_statistics_figures(table):
-            yield f"statistics_{question}", figure
+    for question, names in QUESTIONS.items():
+        own = table[table["statistic"].isin(names)]
+        figures = recorded_statistics_figures(own) if len(own) else ()
+        for number, figure in enumerate(figures, 1):
+            yield f"statistics_{question}{f'_{number}' if number > 1 else ''}", figure
 
 
 def draw_paths(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
