@@ -99,6 +99,30 @@ def test_replay_after_reward():
     assert (value, n) == (pytest.approx(np.log(20.5 / 5.5)), 25)
 
 
+def test_sequenceness_of_what_a_model_replays():
+    """Backward replay of the paid sequence alone, after its reward, and forward before."""
+    graph = nx.DiGraph()
+    marks = {"first_chain": tuple("ABCD"), "second_chain": tuple("WXYZ")}
+    for nodes in marks.values():
+        nx.add_path(graph, nodes)
+    blocks = [block("plain"), block("value", rewards={"D": 1.0})]
+    task = make_task(graph, marks, blocks)
+    at = {node: i for i, node in enumerate(task.node)}
+    paid, neutral = ([at[node] for node in nodes] for nodes in marks.values())
+    rest = [(paid, "plain"), (paid[::-1], "value"), (neutral, "value")]
+    sequences = [sequence(*path, block=name, phase="rest") for path, name in rest for _ in range(9)]
+    for name, expected in (
+        ("paid_sequenceness_after_minus_before", 2.5),
+        ("paid_minus_neutral_sequenceness", 7 / 3),
+    ):
+        value, null, n = compute(name, replays(task, sequences), min_length=3)
+        assert (null, n) == (0, 27)
+        assert value == pytest.approx(expected)
+        backwards = [{**each, "states": each["states"][::-1]} for each in sequences]
+        assert compute(name, replays(task, backwards), min_length=3)[0] == pytest.approx(-value)
+        assert np.isnan(compute(name, replays(task, sequences[9:18]), min_length=3)[0])
+
+
 def test_paid_sequence():
     graph = nx.DiGraph()
     marks = {"first_chain": tuple("ABC"), "second_chain": tuple("XYZ")}

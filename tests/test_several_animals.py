@@ -99,7 +99,7 @@ def test_the_report_says_what_a_reader_must_know(folder):
 def test_figures_are_drawn_of_each(folder):
     names = {path.name for path in draw_figures(several_animals.STUDY, ["kinds"], folder)}
     assert {"one_kinds.png", "other_kinds.png"} <= names
-    assert (folder / "figures" / "statistics_S1.png").exists()
+    assert (folder / "figures" / "statistics_direction.png").exists()
 
 
 def test_animals_that_do_not_belong_together_are_refused(plans):

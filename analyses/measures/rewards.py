@@ -17,6 +17,9 @@ Rates are sequences per stop, the pauses after a lap and before the next; see `l
     The reverse share of directional sequences at rest along the rewarded sequence, minus its value
     before the sequence was rewarded, or minus that of the sequence that is never rewarded
     (difference). Null: 0.
+``paid_sequenceness_after_minus_before, paid_minus_neutral_sequenceness`` [3]_
+    The same of backward minus forward sequenceness at a lag of one place, which is the measure of
+    studies of people; see `analyses.measures.sequenceness` (difference). Null: 0.
 
 References
 ----------
@@ -38,7 +41,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.animal_values import rows, share
+from analyses.measures.animal_values import own_code, rows, share
 from analyses.measures.landmarks import landmark
 from analyses.measures.laps import laps_around
 from analyses.measures.rates import count_in_cells, log_rates
@@ -50,7 +53,9 @@ from analyses.measures.replays import (
     chosen,
     directional,
     is_one_of,
+    paths,
 )
+from analyses.measures.sequenceness import backward_minus_forward
 
 if TYPE_CHECKING:
     from replay.tasks import Task
@@ -166,10 +171,46 @@ def _paid_sequence(replays: Replays, *, against: str) -> pd.DataFrame:
     return rows(replays.animals, one["value"] - two["value"], 0.0, one["n"] + two["n"])
 
 
+def _paid_sequenceness(replays: Replays, *, against: str) -> pd.DataFrame:
+    """Backward minus forward sequenceness at rest of the rewarded sequence, after its reward.
+
+    That of the sequence without reward, or its own before, is subtracted.
+    """
+    task = replays.task
+    sequences = chosen(replays, ["block"], AT_REST)
+    walked = paths(replays, sequences)
+    after = is_one_of(sequences["block"], [block.name for block in task.blocks if block.rewards])
+    nodes = {node for block in task.blocks for node in block.rewards}
+    chains = [task.landmarks.get(name, ()) for name in ("first_chain", "second_chain")]
+    paid = [chain for chain in chains if not nodes.isdisjoint(chain)]
+    neutral = [chain for chain in chains if nodes.isdisjoint(chain)]
+    terms = [(paid, after), (neutral, after) if against == "neutral" else (paid, ~after)]
+    owner, animals = sequences["animal"].to_numpy(), replays.animals
+    value = np.full(len(animals), np.nan)
+    for number, animal in enumerate(animals):
+        found = [
+            backward_minus_forward(
+                walked.select(which & (owner == animal)), task.node, chosen_chains
+            )
+            for chosen_chains, which in terms
+        ]
+        value[number] = found[0] - found[1]
+    return rows(
+        animals, value, 0.0, np.bincount(own_code(animals, sequences), minlength=len(animals))
+    )
+
+
 def _sequence(label: str, against: str) -> Statistic:
     return Statistic(
         f"reverse sequences of the paid sequence at rest, minus {label}",
         partial(_paid_sequence, against=against),
+    )
+
+
+def _sequenceness(label: str, against: str) -> Statistic:
+    return Statistic(
+        f"backward sequenceness of the paid sequence at rest, minus {label}",
+        partial(_paid_sequenceness, against=against),
     )
 
 
@@ -196,6 +237,8 @@ _STATISTICS = {
     ),
     "paid_sequence_after_minus_before": _sequence("before it paid", "before"),
     "paid_minus_neutral_sequence": _sequence("of the other sequence", "neutral"),
+    "paid_sequenceness_after_minus_before": _sequenceness("before it paid", "before"),
+    "paid_minus_neutral_sequenceness": _sequenceness("that of the other sequence", "neutral"),
 }
 
 REWARD_STATISTICS: dict[str, Statistic] = {
