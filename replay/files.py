@@ -40,8 +40,7 @@ __all__ = [
     "write_checksums",
 ]
 
-# .NAME.UUID from `name_beside`, and .NAME.PID of earlier versions.
-_LEFTOVER = re.compile(r"\..+\.(\d+|[0-9a-f]{32})")
+_LEFTOVER = re.compile(r"\..+\.[0-9a-f]{32}")  # from `name_beside`
 _CHECKSUM = re.compile(r"([0-9a-f]{64})  ([^\0\r\n]+)\n")
 _NEVER = re.compile(r"^[a-zA-Z]:|[\x00-\x1f\x7f-\x9f\ud800-\udfff\\]")  # drives, controls
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f\ud800-\udfff/\\:*?"<>|]|^[. ]+|[. ]+$')

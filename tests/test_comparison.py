@@ -27,8 +27,10 @@ from analyses.studies.comparison.identification import fit
 from analyses.studies.comparison.mixtures import mixed
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.comparison.predictions import predictions, weights
+from analyses.studies.comparison.rescoring import plan_rescoring
 from analyses.studies.comparison.scores import agreed
 from replay.data import reference_table
+from replay.files import write_checksums
 from replay.learners import LEARNERS
 from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.published.linear_tracks import long_track
@@ -135,6 +137,25 @@ def test_the_same_studies_are_scored_again(folder, tables, tmp_path):
         compare(simulated=folder, findings=changed)
     with pytest.raises(FileNotFoundError, match="no manifest"):
         compare(simulated=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("held", "message"),
+    [
+        ({"statistics": {"theirs.py": ["S1"]}}, r"Unknown task 'theirs\.py'"),
+        ({"statistics": None}, "had no tasks and accounts"),
+        ({"n_draws": "many"}, "number of draws must be"),
+    ],
+)
+def test_a_manifest_of_somebody_else_runs_no_file(tmp_path, monkeypatch, held, message):
+    monkeypatch.chdir(tmp_path)
+    Path("theirs.py").write_text("open('ran', 'w')")
+    valid = {"study": "comparison", "statistics": {"long_track": ["S1"]}, "accounts": {"sfma": {}}}
+    Path("manifest.json").write_text(json.dumps(valid | {"n_draws": 2, "seed": 0} | held))
+    write_checksums("tables.sha256", [], tmp_path)
+    with pytest.raises(ValueError, match=message):
+        plan_rescoring(tmp_path)
+    assert not Path("ran").exists()
 
 
 def test_who_cannot_make_shortcuts_gets_negative_bits(tables):

@@ -1,5 +1,6 @@
 """Which account explains replay: animals whose account is known, and what must be refused."""
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 
@@ -22,7 +23,6 @@ from analyses.inference.model_choice import (
     parameter_intervals,
 )
 from analyses.inference.simulation import as_many, misread, simulate_replay
-from analyses.jobs import workers
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece
@@ -458,9 +458,19 @@ def test_what_was_simulated_is_not_simulated_again(tmp_path, monkeypatch):
     assert simulated == [("shuffled_laps", draw) for draw in range(16)]
     for name, table in again.items():
         pd.testing.assert_frame_equal(reused[name], table)
+    damaged = tmp_path / "first" / "pieces" / "rat" / "0" / "bits.parquet"
+    damaged.write_bytes(damaged.read_bytes() + b"x")
+    assert more.made_earlier(Piece("rat", 3)) is None
     other = {"rat": rat(pd.DataFrame({"step": ENDS[:5], "states": [[3, 2, 1, 0]] * 5}))}
     plan = plan_explanation(other, few, n_draws=20, earlier=tmp_path / "first")
     assert plan.made_earlier(Piece("rat", 0)) is None
-    monkeypatch.setattr(workers, "versions", lambda: {"numpy": "1.0"})
-    with pytest.raises(ValueError, match="cannot be reused: it was made with versions"):
-        plan_explanation(rats, few, n_draws=20, earlier=tmp_path / "first")
+    whole = Results(tmp_path / "first").manifest()
+    (tmp_path / "first" / "manifest.sha256").unlink()  # as somebody else would
+    for wrong, message in [
+        ({"versions": {"numpy": "1.0"}}, "cannot be reused: it was made with versions"),
+        ({"accounts": ["sfma"]}, "cannot be reused: its manifest names no accounts"),
+        ({"draws": 10**12}, "The number of draws of .* must be a whole number from 0 to 1000000"),
+    ]:
+        (tmp_path / "first" / "manifest.json").write_text(json.dumps(whole | wrong))
+        with pytest.raises(ValueError, match=message):
+            plan_explanation(rats, few, n_draws=20, earlier=tmp_path / "first")

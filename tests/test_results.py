@@ -17,6 +17,7 @@ import typer
 from commands import replay
 from hypothesis import given
 from hypothesis import strategies as st
+from malformed import time_limit
 from matplotlib.figure import Figure
 
 from analyses.cli import folders
@@ -280,21 +281,23 @@ def test_leftovers_of_killed_processes_are_removed(made, folder):
     log.mkdir()
     for path in (
         log / "runs.parquet",
-        folder / ".manifest.json.77",
-        folder / ".reward_rate.csv.4242",
-        folder / "pieces" / "deterministic_tree" / "1" / ".windows.parquet.4242",
-        folder / "logs" / "deterministic_tree" / "q_learning-0-0" / ".runs.parquet.4242",
-        folder / "mdps" / ".deterministic_tree.json.4242",
-        folder / "figures" / ".mdps.pdf.4242",
+        folder / f".manifest.json.{'4' * 32}",
+        folder / f".reward_rate.csv.{'4' * 32}",
+        folder / "pieces" / "deterministic_tree" / "1" / f".windows.parquet.{'4' * 32}",
+        folder / "logs" / "deterministic_tree" / "q_learning-0-0" / f".runs.parquet.{'4' * 32}",
+        folder / "mdps" / f".deterministic_tree.json.{'4' * 32}",
+        folder / "figures" / f".mdps.pdf.{'4' * 32}",
     ):
         path.write_bytes(b"half of")
-    (folder / ".notes").touch()
+    for name in (".notes", ".notes.2026"):
+        (folder / name).touch()
     put_right(folder)
-    (folder / ".notes").unlink()
+    for name in (".notes", ".notes.2026"):
+        (folder / name).unlink()
     assert digests(folder) == digests(made)
 
 
-@pytest.mark.parametrize("there", [[], [".lock"], [".lock", ".manifest.json.77"]])
+@pytest.mark.parametrize("there", [[], [".lock"], [".lock", f".manifest.json.{'4' * 32}"]])
 def test_a_process_killed_at_the_very_start_leaves_nothing_in_the_way(tmp_path, there):
     for name in there:
         (tmp_path / name).touch()
@@ -421,6 +424,13 @@ def test_a_manifest_claims_a_sensible_number_of_pieces(tmp_path, n_pieces):
         Results(tmp_path).status()
 
 
+def test_a_manifest_claims_a_sensible_number_of_pieces_in_all(tmp_path):
+    with Results(tmp_path).writing(MANIFEST | {"pieces": {f"{n}": 10**7 for n in range(1000)}}):
+        pass
+    with time_limit(5), pytest.raises(ValueError, match=r"number of pieces of .* from 0 to 100"):
+        Results(tmp_path).status()
+
+
 def test_a_file_in_place_of_the_folder(tmp_path):
     (tmp_path / "results").write_text("mine")
     with pytest.raises(FileExistsError, match="results is a file"):
@@ -461,17 +471,22 @@ def test_figures_are_checked_and_can_be_drawn_anew(tmp_path):
     assert results.status().damaged == []
 
 
-def test_a_damaged_table_that_nobody_makes_again_is_not_taken_for_whole(tmp_path):
+def test_what_nobody_makes_again_stays_and_is_no_result(tmp_path):
+    """A user's own notes, say, or a table that is damaged."""
     results, told = Results(tmp_path), []
-    table = tmp_path / "discrepancies.csv"
-    with results.writing(MANIFEST):
-        table.write_text("a,b\n")
-        results.finish("tables")
-    flip(table)
-    with results.writing(MANIFEST, told.append):
-        results.finish("tables")
-    assert told == ["discrepancies.csv"]
-    assert not table.exists()
+    for text in ("a,b\n", "a,b\n1,2\n"):
+        with results.writing(MANIFEST, told.append):
+            if text == "a,b\n":
+                (tmp_path / "notes.csv").write_text(text)
+            results.write("curves.csv", pd.DataFrame({"a": [1]}))
+            results.finish("tables")
+        (tmp_path / "notes.csv").write_text("a,b\n1,2\n")
+    assert told == ["notes.csv"]
+    assert (tmp_path / "notes.csv").read_text() == "a,b\n1,2\n"
+    assert results.status().damaged == []
+    assert "curves.csv" in (tmp_path / "tables.sha256").read_text()
+    (tmp_path / "notes.csv").unlink()
+    assert results.status().damaged == []
 
 
 def drawn_by(monkeypatch, folder, experiment="maze"):

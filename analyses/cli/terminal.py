@@ -24,7 +24,9 @@ __all__ += ["say", "screen"]
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROLS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 screen = Console(stderr=True, highlight=False)
 
@@ -47,7 +49,7 @@ def print_text(text: str) -> None:
 
 
 def plain(text: str) -> str:
-    r"""Replace control characters, by which a text from a file could rewrite the screen.
+    r"""Replace control characters, by which a text from a file could rewrite or turn the screen.
 
     Examples
     --------

@@ -131,6 +131,7 @@ class Results:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = check_path("The result folder", folder)
+        self._before: dict[Path, tuple[int, int]] = {}
 
     @contextmanager
     def writing(
@@ -334,13 +335,10 @@ class Results:
         """Remove the checksums of tables and figures, which are made again from all pieces."""
         for name in _PRODUCTS:
             listing = self.folder / f"{name}.sha256"
-            # A listing may name any file, and only products are removed.
-            products = {path.relative_to(self.folder).as_posix() for path in self._products(name)}
             for damaged in self._damaged(listing):
                 on_damage(damaged)
-                if damaged in products:
-                    _remove(self.folder / damaged)
             _remove(listing)
+            self._before |= {path: _stamp(path) for path in self._products(name)}
 
     def _products(self, products: str) -> list[Path]:
         found = (path for each in _PRODUCTS[products] for path in self.folder.glob(each))
@@ -400,9 +398,12 @@ class Results:
         return self.folder / "pieces" / group / f"{index}.sha256"
 
     def finish(self, products: str) -> None:
-        """Write the checksums of all ``"tables"`` or all ``"figures"``, which mark them as made."""
-        listing = self.folder / f"{products}.sha256"
-        write_checksums(listing, self._products(products), self.folder)
+        """Write the checksums of ``"tables"`` or ``"figures"``, which mark them as made.
+
+        Others that were there before, such as a user's own table, are not among them.
+        """
+        made = [path for path in self._products(products) if _stamp(path) != self._before.get(path)]
+        write_checksums(self.folder / f"{products}.sha256", made, self.folder)
 
     def status(self) -> Status:
         """Check all files of the folder, even while another process writes to it."""
@@ -410,7 +411,8 @@ class Results:
         for group, n_pieces in self._groups().items():
             folder = f"pieces/{group}"
             names = [f"{folder}/{index}" for index in range(n_pieces)]
-            made = [name for name in names if (self.folder / f"{name}.sha256").exists()]
+            there = {path.name for path in (self.folder / folder).glob("*.sha256")}
+            made = [name for name in names if f"{name.rpartition('/')[2]}.sha256" in there]
             broken = {name: self._damaged(self.folder / f"{name}.sha256") for name in made}
             missing += [name for name in names if name not in broken]
             damaged += [file for files in broken.values() for file in files]
@@ -434,6 +436,9 @@ class Results:
         for group, n_pieces in found.items():
             inside(self.folder, f"pieces/{group}")
             check_whole(f"The number of pieces of {shown(group)}", n_pieces, at_most=_MOST_PIECES)
+        check_whole(
+            f"The number of pieces of {self.folder}", sum(found.values()), at_most=_MOST_PIECES
+        )
         return found
 
     def read_pieces(self, table: str, group: str | None = None) -> pd.DataFrame:
@@ -481,6 +486,12 @@ class Results:
                 "To resume, run it again with the same options."
             )
         return read_table(path)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Return what changes when a file is replaced, even by the same bytes."""
+    found = path.lstat()
+    return found.st_ino, found.st_mtime_ns
 
 
 def _remove(path: Path) -> None:

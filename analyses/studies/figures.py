@@ -22,7 +22,7 @@ def draw_all(folder: str | Path = "results") -> list[Path]:
 
 def _study_of(folder: str | Path) -> Study[Any]:
     name = Results(folder).manifest().get("study")
-    if name not in STUDIES:
+    if not isinstance(name, str) or name not in STUDIES:
         raise ValueError(
             f"{folder} was written by another version of this toolkit, and cannot be drawn by this "
             "one. Run the study again in another folder."

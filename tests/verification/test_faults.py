@@ -187,7 +187,7 @@ def test_damaged_anywhere(command, inputs, tmp_path, rng):
     """
     outside, whole, folder = (tmp_path / name for name in ("outside", "whole", "damaged"))
     outside.mkdir()
-    for name in ("thesis.txt", ".thesis.txt.4242", "notes.csv"):
+    for name in ("thesis.txt", f".thesis.txt.{'4' * 32}", "notes.csv"):
         (outside / name).write_text("mine")
     words = [*COMMANDS[command].split(), "--jobs", 1, "--out"]
     assert replay(*words, whole, cwd=inputs).returncode == 0

@@ -11,7 +11,8 @@ import pandas as pd
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece
 from analyses.studies.comparison.plan import Comparison, plan_comparison, tested_findings
-from replay.checks import unknown_name
+from replay.checks import check_table, unknown_name
+from replay.tasks.published import find_task
 
 __all__ = ["plan_rescoring", "stored_studies"]
 
@@ -32,21 +33,21 @@ def plan_rescoring(folder: str | Path, findings: pd.DataFrame | Path | None = No
             "that replay compare wrote."
         )
     results.check_tables()
-    try:
-        tasks, accounts, n_draws, seed = (
-            held[key] for key in ("statistics", "accounts", "n_draws", "seed")
-        )
-    except KeyError as error:
+    tasks, accounts = held.get("statistics"), held.get("accounts")
+    if not isinstance(tasks, dict) or not isinstance(accounts, dict):
         raise ValueError(
-            f"{folder} was made by another version, whose manifest has no {error}. Run replay "
-            "compare again in another folder."
-        ) from None
+            f"{folder} was made by another version, whose manifest had no tasks and accounts. Run "
+            "replay compare again in another folder."
+        )
+    for name in tasks:  # a manifest may come from somebody else: it chooses no file to be run
+        find_task(name)
     plan = plan_comparison(
-        list(tasks), list(accounts), n_draws=n_draws, seed=seed, findings=findings
-    )
+        list(tasks), list(accounts), n_draws=held.get("n_draws"), seed=held.get("seed"),
+        findings=findings,
+    )  # fmt: skip
     described = json.loads(json.dumps(plan.describe()["accounts"]))  # lists, as in the manifest
     for name, account in described.items():
-        if account != accounts[name]:
+        if account != accounts.get(name):
             raise ValueError(
                 f"The account {name} has other parameters or priors now than in {folder}. Run "
                 "replay compare again in another folder."
@@ -75,4 +76,5 @@ def _read(folder: str) -> pd.DataFrame:
 
 @lru_cache(maxsize=1)
 def _read_once(folder: str, modified: int) -> pd.DataFrame:
-    return Results(folder).read(_STUDIES)
+    table = Results(folder).read(_STUDIES)
+    return check_table(table, ["task", "account", "draw", "finding"], f"{_STUDIES} of {folder}")

@@ -38,7 +38,7 @@ from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
-from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.studies.explanation.predictions import (
     beside_own_accounts,
     in_same_pauses,
@@ -116,14 +116,17 @@ class ExplanationPlan(NamedTuple):
         held, (name, draws) = results.manifest(), self.part(piece.number)
         chunks = _chunks(held["draws"])
         if (
-            any(held[key] != own[key] for key in ("wrong_places", "seed"))
+            any(held.get(key) != own[key] for key in ("wrong_places", "seed"))
             or held["animals"].get(piece.group) != own["animals"][piece.group]
             or held["accounts"].get(name) != own["accounts"][name]
             or draws not in chunks
         ):
             return None
         number = list(held["accounts"]).index(name) * len(chunks) + chunks.index(draws)
-        return Piece(piece.group, number) if results.is_finished(piece.group, number) else None
+        is_whole = results.is_finished(piece.group, number) and not results.damaged(
+            piece.group, number
+        )
+        return Piece(piece.group, number) if is_whole else None
 
 
 def _chunks(n_draws: int) -> list[range]:
@@ -255,7 +258,7 @@ def plan_explanation(
     forests()  # before hours of simulation
     if not animals:
         raise ValueError("There is no animal to explain.")
-    check_whole("n_draws", n_draws, at_least=LEAST_DRAWS)
+    check_whole("n_draws", n_draws, at_least=LEAST_DRAWS, at_most=MOST)
     check_number("wrong_places", wrong_places, at_least=0, at_most=1)
     plan = ExplanationPlan(
         dict(animals), named_accounts(accounts), n_draws, wrong_places,
@@ -269,6 +272,13 @@ def plan_explanation(
                 f"{earlier} cannot be reused: it was made with {', '.join(other)} that differ. "
                 "Explain the replay without it."
             )
+        for key in ("animals", "accounts"):
+            if not isinstance(held.get(key), dict):
+                raise ValueError(
+                    f"{earlier} cannot be reused: its manifest names no {key}. Explain the replay "
+                    "without it."
+                )
+        check_whole(f"The number of draws of {earlier}", held.get("draws"), at_most=MOST)
     return plan
 
 

@@ -23,7 +23,7 @@ from analyses.inference.simulation import as_many
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.explain import (
     DRAWS_OF_PIECE,
@@ -115,7 +115,7 @@ def plan_identifiability(
     numbers = sorted({check_whole("n_sequences", n, at_least=1) for n in n_sequences})
     if not numbers:
         raise ValueError("n_sequences must name at least one number of sequences.")
-    check_whole("n_draws", n_draws, at_least=LEAST_DRAWS)
+    check_whole("n_draws", n_draws, at_least=LEAST_DRAWS, at_most=MOST)
     check_number("wrong_places", wrong_places, at_least=0, at_most=1)
     return IdentifiabilityPlan(
         dict(protocols), named_accounts(accounts), tuple(numbers), n_draws, wrong_places,

@@ -14,7 +14,7 @@ from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.explanation.identify import laps_of_task
 from analyses.studies.pages import read_decoded, read_log
 from replay.checks import check_column, check_table
-from replay.files import check_path
+from replay.files import check_path, inside, read_table
 from replay.log.event_log import EventLog
 
 __all__ = ["read_animals", "read_laps", "read_protocols", "read_rewards"]
@@ -41,7 +41,7 @@ def read_animals(
         if path.is_dir() and not (path / "runs.parquet").is_file():
             found = read_decoded(path)
             decoded = True
-            landmarks = read_track(path / "track.json").graph.get("landmarks", {})
+            landmarks = read_track(inside(path, "track.json")).graph.get("landmarks", {})
             paths = [
                 (each.name or path.stem, each.experience, _whole(each.sequences)) for each in found
             ]
@@ -156,9 +156,4 @@ def _read(path: str | Path) -> pd.DataFrame:
     file = check_path("table", path)
     if file.suffix not in (".csv", ".parquet"):
         raise ValueError(f"{file} must be a table, .csv or .parquet.")
-    if not file.is_file():
-        raise FileNotFoundError(f"There is no file {file}.")
-    try:
-        return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{file} cannot be read as a table: {error}") from error
+    return read_table(file)
