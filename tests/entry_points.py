@@ -18,7 +18,7 @@ from io import StringIO
 from numbers import Real
 
 import matplotlib.pyplot as plt
-from malformed import TooSlow, is_ours, mutated_options, time_limit
+from malformed import OwnError, TooSlow, is_ours, mutated_options, time_limit
 
 import analyses
 import replay
@@ -116,8 +116,11 @@ def valid_call(name):
     return call, dict(bound.arguments), several
 
 
-def failures(name, n_inputs, seed=0):
-    """Call an entry point with mistaken arguments; yield what is neither taken nor told."""
+def calls(name, n_inputs, seed=0):
+    """Call an entry point with mistaken arguments; yield these, and what came of each call.
+
+    Nothing is known of calls in which a function of the user's own raised its own error.
+    """
     found = valid_call(name)
     if found is None:
         return
@@ -125,10 +128,13 @@ def failures(name, n_inputs, seed=0):
     fixed = {key: options.pop(key) for key in ("self", "cls") if key in options}
     kinds = {key: type(value) for key, value in options.items() if key in several}
     rng = random.Random(f"{name} {seed}")
-    for _ in range(n_inputs if options else 0):
+    n_left = n_inputs if options else 0
+    while n_left:
         changed = mutated_options(options, rng.randrange)
-        if any(map(_is_long, changed.values())) or not _fits(changed, kinds):
+        other = [value for key, value in changed.items() if value is not options[key]]
+        if any(map(_is_long, other)) or not _fits(changed, kinds):
             continue
+        n_left -= 1
         try:
             with (
                 time_limit(_SECONDS),
@@ -137,16 +143,25 @@ def failures(name, n_inputs, seed=0):
                 warnings.catch_warnings(),
             ):
                 warnings.simplefilter("ignore")
-                result = call(**fixed, **changed)
-                if inspect.isgenerator(result):
-                    next(result, None)
-        except TooSlow:
-            yield name, "too slow", changed
-        except Exception as error:
-            if not is_ours(error):
-                yield name, f"{type(error).__name__}: {error}", changed
+                outcome = call(**fixed, **changed)
+                if inspect.isgenerator(outcome):
+                    next(outcome, None)
+        except OwnError:
+            continue
+        except (TooSlow, Exception) as error:
+            outcome = error
         finally:
             plt.close("all")
+        yield changed, outcome
+
+
+def failures(name, n_inputs, seed=0):
+    """Call an entry point with mistaken arguments; yield what is neither taken nor told."""
+    for changed, outcome in calls(name, n_inputs, seed):
+        if isinstance(outcome, TooSlow):
+            yield name, "too slow", changed
+        elif isinstance(outcome, Exception) and not is_ours(outcome):
+            yield name, f"{type(outcome).__name__}: {outcome}", changed
 
 
 def _fits(changed, kinds):

@@ -29,6 +29,10 @@ SECONDS = 60
 """What an example may take, on a busy machine."""
 
 
+class OwnError(RuntimeError):
+    """What a function of the user's own raises, which is passed on to the user."""
+
+
 class Unfriendly:
     """An object that cannot even be shown."""
 
@@ -62,7 +66,7 @@ def liars():
         Liar("index", odd), Liar("index", "a"), Liar("float", odd), Liar("float", math.nan),
         Liar("bool", odd), Liar("hash", odd), Liar("hash", 1.5), Liar("getitem", odd),
         Liar("contains", True), Liar("fspath", odd), Liar("fspath", 5),
-        Liar("str", odd), Liar("call", odd), Liar("int", 2**70),
+        Liar("str", odd), Liar("call", OwnError()), Liar("int", 2**70),
     ]  # fmt: skip
 
 
