@@ -225,10 +225,11 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     path = check_file(path)
     try:
         if path.suffix == ".parquet":
-            with opened_parquet(path):
-                return pd.read_parquet(path)
+            with opened_parquet(path), opened(path) as file:
+                return pd.read_parquet(file)
         check_fits(_TABLE * path.stat().st_size, f"the contents of {path}")
-        return pd.read_csv(path)
+        with opened(path) as file:
+            return pd.read_csv(file)
     except Exception as error:  # a damaged file may raise anything
         reason = " ".join(str(error).split())[:300].rstrip(".")
         raise ValueError(f"{path} cannot be read as a table ({reason}).") from error

@@ -28,7 +28,7 @@ from analyses.studies import figures
 from analyses.studies.brea_2018.reproduce import STUDY
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 from replay import sources
-from replay.files import damaged_files, write_checksums
+from replay.files import damaged_files, name_beside, write_checksums
 
 PLAN = plan_reproduction(
     ["deterministic_tree"],
@@ -228,7 +228,7 @@ def another_process_writing(folder, part=None):
 def test_one_process_writes_at_a_time(tmp_path):
     results = Results(tmp_path / "results")
     with another_process_writing(results.folder) as process:
-        unfinished = results.folder / f".note.txt.{process.pid}"
+        unfinished = name_beside(results.folder / "note.txt")
         unfinished.touch()
         with pytest.raises(BlockingIOError, match="Another command is writing"):
             results.writing(MANIFEST).__enter__()
@@ -243,7 +243,7 @@ def test_one_process_writes_at_a_time(tmp_path):
 def test_parts_are_made_at_the_same_time_and_nothing_else_is(tmp_path):
     results = Results(tmp_path / "results")
     with another_process_writing(results.folder, Part(1, 2)) as process:
-        unfinished = results.folder / f".note.txt.{process.pid}"
+        unfinished = name_beside(results.folder / "note.txt")
         unfinished.touch()
         for part in (None, Part(1, 2)):
             with pytest.raises(BlockingIOError, match="Another command is writing"):

@@ -11,7 +11,7 @@ import pandas as pd
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece
 from analyses.studies.comparison.plan import Comparison, plan_comparison, tested_findings
-from replay.checks import check_table, unknown_name
+from replay.checks import check_table, check_whole, unknown_name
 from replay.tasks.published import find_task
 
 __all__ = ["plan_rescoring", "stored_studies"]
@@ -42,9 +42,12 @@ def plan_rescoring(folder: str | Path, findings: pd.DataFrame | Path | None = No
     for name in tasks:  # a manifest may come from somebody else: it chooses no file to be run
         find_task(name)
     plan = plan_comparison(
-        list(tasks), list(accounts), n_draws=held.get("n_draws"), seed=held.get("seed"),
+        list(tasks),
+        list(accounts),
+        n_draws=check_whole(f"The number of draws of {folder}", held.get("n_draws")),
+        seed=check_whole(f"The seed of {folder}", held.get("seed")),
         findings=findings,
-    )  # fmt: skip
+    )
     described = json.loads(json.dumps(plan.describe()["accounts"]))  # lists, as in the manifest
     for name, account in described.items():
         if account != accounts.get(name):
