@@ -12,6 +12,7 @@ import shutil
 import stat
 import sys
 import uuid
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BufferedReader
@@ -228,8 +229,9 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
             with opened_parquet(path), opened(path) as file:
                 return pd.read_parquet(file)
         check_fits(_TABLE * path.stat().st_size, f"the contents of {path}")
-        with opened(path) as file:
-            return pd.read_csv(file)
+        with opened(path) as file, warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
+            return pd.read_csv(file, index_col=False)
     except Exception as error:  # a damaged file may raise anything
         reason = " ".join(str(error).split())[:300].rstrip(".")
         raise ValueError(f"{path} cannot be read as a table ({reason}).") from error

@@ -340,7 +340,16 @@ def damage(folder, pick, outside=None):
         texts += [b"# 1 files\n" + b"0" * 64 + b"  ../outside/thesis.txt\n"]
         path.write_bytes(_any_of(texts, pick))
     elif how == 6:
-        targets = ["/dev/zero", "/proc/kmsg", "/dev/null", "/dev/stdin", path.name, "nowhere", "..", "/"]
+        targets = [
+            "/dev/zero",
+            "/proc/kmsg",
+            "/dev/null",
+            "/dev/stdin",
+            path.name,
+            "nowhere",
+            "..",
+            "/",
+        ]
         path.unlink()
         path.symlink_to(_any_of(targets, pick))
     elif how == 7 and hasattr(os, "mkfifo"):

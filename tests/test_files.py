@@ -17,6 +17,7 @@ from replay.files import (
     is_leftover,
     opened,
     read_file,
+    read_table,
     replacing,
     safe_name,
     write_checksums,
@@ -104,6 +105,16 @@ def test_a_file_that_memory_cannot_hold_is_refused_before_it_is_read(tmp_path):
     (tmp_path / "list.sha256").write_text(f"{listing}{'0' * 64}  world.json\n")
     with time_limit(5):
         assert damaged_files(tmp_path / "list.sha256", tmp_path) == ["world.json"]
+
+
+def test_cells_stay_in_their_columns(tmp_path):
+    """Without a rule, pandas takes the first of too many cells for names of rows."""
+    path = tmp_path / "moves.csv"
+    path.write_text("time,state\n0.5,3,\n0.6,4,\n")  # as programs write that end each cell
+    assert read_table(path).to_dict("list") == {"time": [0.5, 0.6], "state": [3, 4]}
+    path.write_text("time,state\n0.5,3,7\n0.6,4,8\n")
+    with pytest.raises(ValueError, match="cannot be read as a table"):
+        read_table(path)
 
 
 def forge(listing, *names):
