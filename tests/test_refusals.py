@@ -34,6 +34,10 @@ def protocol(*drawings, **options):
     return Protocol([Phase(from_ascii(text, **options), 5) for text in drawings])
 
 
+def ways(*names):
+    return MDP.from_tables([[0, 1], [1, 1]], [0, 1], start=0, action_names=names or None)
+
+
 def recording(graph=TRACK, position=TWO[1], **options):
     return Recording("mine", graph, TWO[0], position, **options)
 
@@ -53,6 +57,10 @@ def plan(**cells):
     [
         (lambda: protocol("S#G\n...", "S.G\n.#."), r"State 1 is \(2, 1\) in phase 0, but \(3, 1\)"),
         (lambda: protocol("SG", "S.G"), "the same n_states: phase 0 has 2, phase 1 has 3"),
+        (
+            lambda: Protocol([Phase(ways("left", "right"), 1), Phase(ways("right", "left"), 1)]),
+            r"The actions are \['left', 'right'\] in phase 0, but \['right', 'left'\] in phase 1",
+        ),
         (lambda: plan(task_name="linear_trak"), "'mine.reverse' .* Did you mean 'linear_track'"),
         (lambda: own_finding(n="-1"), "n must be a number above 0.*got '-1'"),
         (lambda: own_finding(n="0"), "n must be a number above 0.*got '0'"),
@@ -103,6 +111,7 @@ def test_nonsense_is_refused(call, message):
 
 
 def test_phases_without_labels_or_with_the_same_fit_together():
+    assert Protocol([Phase(ways("left", "right"), 1), Phase(ways(), 1)]).n_actions == 2
     maze = from_ascii("S.G")
     bare = MDP.from_transitions(**maze.transitions()._replace(labels=None, position=None)._asdict())
     assert len(Protocol([Phase(maze, 1), Phase(bare, 1), Phase(from_ascii("S.G"), 1)]).phases) == 3

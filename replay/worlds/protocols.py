@@ -76,7 +76,8 @@ class Protocol:
     ----------
     phases : iterable of Phase
         At least one. All worlds must have the same number of states and of actions, and the same
-        terminal states; labels and positions of states must agree where worlds have them.
+        terminal states; names of actions, and labels and positions of states, must agree where
+        worlds have them.
     name : str, default "protocol"
         Name of the protocol in logs.
 
@@ -131,7 +132,7 @@ class Protocol:
                         f"{expected}, phase {number} has {got}. Include states that cannot be "
                         "entered in some of the phases."
                     )
-            _check_same_states(first, phase.mdp, number)
+            _check_same_names(first, phase.mdp, number)
             differ = np.flatnonzero(first.terminal != phase.mdp.terminal)
             if differ.size:
                 raise ValueError(
@@ -229,8 +230,15 @@ class Protocol:
         return f"<p>{self!r}</p>{table.rename_axis('phase').to_html(max_rows=_MOST_SHOWN)}"
 
 
-def _check_same_states(first: MDP, other: MDP, number: int) -> None:
-    """Refuse a phase in which some number of a state means another place than in phase 0."""
+def _check_same_names(first: MDP, other: MDP, number: int) -> None:
+    """Refuse a phase in which some number of an action or a state means another than in phase 0."""
+    one, two = (mdp.action_names for mdp in (first, other))
+    unnamed = tuple(map(str, range(len(one))))
+    if one != two and unnamed not in (one, two):
+        raise ValueError(
+            f"The actions are {shown(list(one))} in phase 0, but {shown(list(two))} in phase "
+            f"{number}: the worlds of a protocol must number the same actions alike."
+        )
     for what in ("labels", "position"):
         ours, theirs = getattr(first, what), getattr(other, what)
         if ours is None or theirs is None:
