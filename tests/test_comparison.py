@@ -355,7 +355,8 @@ def test_findings_and_accounts_of_ones_own(tmp_path):
     found, sums = tables["evidence"], tables["sums"]
     assert np.isfinite(sums["evidence_of_all"]).all()
     assert sums[["ci_low_of_all", "ahead_high_of_all"]].isna().all(axis=None)  # of one study
-    first = next(STUDY.show(plan, {f"{name}.csv": each for name, each in tables.items()}))
+    shown = list(STUDY.show(plan, {f"{name}.csv": each for name, each in tables.items()}))
+    first = shown[0]
     assert first.title.startswith("mine2026.reverse")
     assert first.table["account"].tolist() == ["backwards", "walks"]
     mine = found.set_index(["finding", "account"])["evidence"]

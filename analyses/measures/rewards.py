@@ -187,7 +187,7 @@ def _paid_sequenceness(replays: Replays, *, against: str) -> pd.DataFrame:
     terms = [(paid, after), (neutral, after) if against == "neutral" else (paid, ~after)]
     owner, animals = sequences["animal"].to_numpy(), replays.animals
     value = np.full(len(animals), np.nan)
-    for number, animal in enumerate(animals):
+    for number, animal in enumerate(animals if paid and neutral else ()):
         found = [
             backward_minus_forward(
                 walked.select(which & (owner == animal)), task.node, chosen_chains

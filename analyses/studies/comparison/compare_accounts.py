@@ -267,10 +267,11 @@ def _with_interval(
 ) -> list[str]:
     """Format sums with their intervals; those of one study have none."""
     columns = [f"{each}{ending}" for each in (name, f"{interval}_low", f"{interval}_high")]
-    return [
-        "" if np.isnan(bits) else f"{bits:.1f}" + f" ({low:.1f} to {high:.1f})" * (low == low)
-        for bits, low, high in sums[columns].to_numpy(float)
-    ]
+    shown = []
+    for bits, low, high in sums[columns].to_numpy(float).tolist():
+        known = "" if np.isnan(bits) else f"{bits:.1f}"
+        shown.append(known if np.isnan(low) else f"{known} ({low:.1f} to {high:.1f})")
+    return shown
 
 
 def _found(truth: str, rows: pd.DataFrame) -> tuple[str, str, str]:

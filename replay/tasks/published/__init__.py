@@ -205,7 +205,13 @@ TASKS |= {
     ),
     "liu2019_chains": TaskEntry(
         people.liu2019_chains,
-        ("reverse_share", "paid_sequence_after_minus_before", "paid_minus_neutral_sequence"),
+        (
+            "reverse_share",
+            "paid_sequence_after_minus_before",
+            "paid_minus_neutral_sequence",
+            "paid_sequenceness_after_minus_before",
+            "paid_minus_neutral_sequenceness",
+        ),
         min_length=3,
     ),
     "mattar_open_maze": TaskEntry(
