@@ -12,7 +12,7 @@ import inspect
 import pkgutil
 import random
 import warnings
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, redirect_stderr, redirect_stdout
 from functools import cache
 from io import StringIO
 from numbers import Real
@@ -146,6 +146,9 @@ def calls(name, n_inputs, seed=0):
                 outcome = call(**fixed, **changed)
                 if inspect.isgenerator(outcome):
                     next(outcome, None)
+                elif isinstance(outcome, AbstractContextManager):
+                    with outcome:
+                        pass
         except OwnError:
             continue
         except (TooSlow, Exception) as error:

@@ -12,8 +12,11 @@ from analyses.findings.table import findings
 from analyses.plots.recorded_epochs import plot_epoch_blocks
 from analyses.plots.style import figure_style
 from analyses.recordings.arena import find_arena, world_of
+from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.rollouts import read_rollouts
+from analyses.recordings.readers.table_files import read_table
 from analyses.recordings.recording import FieldPotential, Recording
+from analyses.recordings.recovery.confusion import confusion_matrix
 from analyses.studies.comparison.compare_accounts import compare
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.pages import page_of_folders
@@ -26,6 +29,7 @@ from replay.worlds.tracks import make_linear_track
 STEPS = {"state": [0, 1], "next_state": [1, 2], "reward": [0.0, 1.0], "terminated": [False, True]}
 BLOCKS = ["epoch", "start_time", "end_time", "candidates", "replay"]
 NO_BLOCKS = pd.DataFrame(columns=BLOCKS, dtype=complex)
+DECODED = pd.DataFrame({"event": [0, 0], "time": [1.0, 1.1], "x": [0, 9], "y": [0, 0]})
 TRACK = make_linear_track(100.0)
 TWO = (np.array([0.0, 1.0]), np.array([[0.0, 0.0], [9.0, 0.0]]))
 
@@ -73,6 +77,18 @@ def plan(**cells):
             r"The positions of mine, in cm, must hold finite numbers.*\[1, 0\] has inf",
         ),
         (lambda: recording(make_linear_track(1.5), TWO[1] / 100), "1.5 cm long.* metres by 100"),
+        (
+            lambda: read_recording({"position_time": TWO[0], "position_xy": TWO[1]}, TRACK, bins=5),
+            "bins are positions of a posterior, and the arrays has none",
+        ),
+        (
+            lambda: read_table(DECODED, None, most_unknown=np.nan),
+            "most_unknown must be a number between 0 and 1, got nan",
+        ),
+        (
+            lambda: confusion_matrix(pd.DataFrame({"true_kind": ["novel_pa?h"], "kind": "missed"})),
+            r"Unknown 'true_kind' of recovered: 'novel_pa\?h'. Did you mean 'novel_path'",
+        ),
         (lambda: world_of({}, 25.0), "graph of world_of must be a Graph, got {}"),
         (lambda: find_arena([[0, 0], [1e300, 5]]), "1e[+]300 x 5 cm.* Are they in cm"),
         (lambda: read_rollouts("\n"), "must be the path of a file or folder"),

@@ -29,7 +29,7 @@ _FEW = 16  # up to this many values, comparing all pairs is faster than sorting
 class Lists:
     """Lists of numbers, concatenated in one array.
 
-    Parameters
+    Attributes
     ----------
     flat : ndarray, shape (n_values,)
         The numbers of all lists.
@@ -95,7 +95,7 @@ class Lists:
 class Sequences:
     """Classified replay sequences.
 
-    Parameters
+    Attributes
     ----------
     columns : mapping of str to ndarray, shape (n_sequences,), or Lists of the same number
         The columns of the table, in its order. Categories are numbers; -1 is null.

@@ -27,7 +27,7 @@ from analyses.recordings.readers.posteriors import (
 from analyses.recordings.readers.table_files import read_events, read_table
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.recordings.recording import Recording
-from replay.checks import check_text, check_whole, known_arguments, shown
+from replay.checks import check_number, check_text, check_whole, known_arguments, shown
 from replay.files import opened
 
 __all__ = ["read_recording"]
@@ -113,6 +113,7 @@ def read_recording(
     ('the arrays: arrays; 2 positions; 2 cells with 3 spikes.', 'Track: 2 nodes, 1 edge, 50 cm.')
     """
     graph = None if track is None else read_track(track)
+    check_number("bin_size", bin_size, at_least=0.1, hint="It is a length in cm.")
     is_name = isinstance(events, str) and events != _FIND and Path(events).suffix == ""
     wanted = str(events) if is_name else None
     for key, value in (("position", position), ("units", units)):
@@ -129,6 +130,10 @@ def read_recording(
     # Where the animal is off the track in some epochs, positions are checked after these are known.
     allowed = most_unknown if epochs is None else 1.0
     found = _read(source, graph, wanted, bins, choices, allowed)
+    if bins is not None and found.posterior is None:
+        raise ValueError(
+            f"bins are positions of a posterior, and {found.name} has none: leave them out."
+        )
     if session is not None:
         found = _completed(found, _read(session, found.graph, wanted, None, choices, allowed))
     if isinstance(events, str) and events == _FIND:

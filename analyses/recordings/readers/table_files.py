@@ -132,7 +132,9 @@ def read_table(
     events = events.reset_index(drop=True)
     events.loc[events["end_time"] <= events["start_time"], "end_time"] += 1e-3
     note = f"{name}: a table of {len(table):,} decoded places in {len(events)} events."
-    return Recording(name, graph, decoded=decoded, events=events, notes=(note,))
+    return Recording(
+        name, graph, decoded=decoded, events=events, notes=(note,), most_unknown=most_unknown
+    )
 
 
 def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:

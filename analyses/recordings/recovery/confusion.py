@@ -10,7 +10,7 @@ import pandas as pd
 
 from analyses.sequences.place_sequences import DIRECTIONS
 from analyses.tables import KINDS
-from replay.checks import check_choice, check_table, check_text, typed
+from replay.checks import check_choice, check_table, typed
 
 __all__ = [
     "FOUND_KINDS",
@@ -72,11 +72,11 @@ def truths_and_found(recovered: pd.DataFrame, what: str) -> tuple[list[str], lis
     """List the rows and the columns of a confusion matrix."""
     name = check_choice("what", what, ("kind", "direction"))
     check_table(recovered, [name, f"true_{name}"], "recovered")
-    for column in (name, f"true_{name}"):
-        for each in recovered[column].dropna():
-            check_text(f"Each cell of {column!r} of recovered", each)
     if not len(recovered):
         raise ValueError("recovered has no event, so there is nothing to compare.")
     found = FOUND_KINDS if name == "kind" else (*DIRECTIONS, MISSED)
+    for column, known in {name: found, f"true_{name}": (*found, NOISE)}.items():
+        for each in recovered[column].dropna():
+            check_choice(f"{column!r} of recovered:", each, known)
     present = set(recovered[f"true_{name}"])
     return [truth for truth in (*found, NOISE) if truth in present], list(found)

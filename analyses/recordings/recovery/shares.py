@@ -21,7 +21,7 @@ from analyses.recordings.session import Session
 from analyses.recordings.settings import N_SESSIONS
 from analyses.recordings.significance.held_out import held_out
 from analyses.tables import KINDS
-from replay.checks import check_whole, typed
+from replay.checks import check_table, check_whole, typed
 
 __all__ = ["RecordedShares", "recorded_shares"]
 
@@ -31,6 +31,11 @@ _IN_ARENA = (
     "missed there is not known."
 )
 _UNKNOWN = dict.fromkeys(_ONE_WAY, np.nan)
+_NEEDED = {
+    "events": ("event", "kind", "is_replay", "start_time", "end_time", "n_spikes"),
+    "sequences": ("event", "distance"),
+    "paths": ("event", "x", "y"),
+}
 _COLUMNS = ["kind", "found", "corrected", "ci_low", "ci_high", "recall"]
 
 
@@ -84,7 +89,7 @@ def recorded_shares(
     Raises
     ------
     ValueError
-        If `n_sessions` or `seed` is not a whole number of at least 0.
+        If `n_sessions` or `seed` is not a whole number of at least 0, or a table lacks a column.
 
     Examples
     --------
@@ -100,6 +105,8 @@ def recorded_shares(
     """
     number = check_whole("n_sessions", n_sessions)
     own, bootstrap = np.random.SeedSequence(check_whole("seed", seed)).spawn(2)
+    for name, columns in _NEEDED.items():
+        check_table(getattr(found, name), columns, f"{name} of found")
     counts = found.events["kind"].value_counts().reindex(KINDS, fill_value=0)
     if not number:
         return _not_corrected(counts, "No session was simulated.")
