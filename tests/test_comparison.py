@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from analyses.cli import app
 from analyses.findings.accounts import ACCOUNTS as KNOWN
 from analyses.findings.accounts import Account
-from analyses.findings.evidence import Scoring, Studies, evidence, published
+from analyses.findings.evidence import Count, Scoring, Studies, Value, evidence, published
 from analyses.findings.priors import OneOf
 from analyses.findings.table import findings
 from analyses.jobs.results import Results
@@ -22,11 +22,12 @@ from analyses.plots import save
 from analyses.plots.findings import page_figure, study_figures
 from analyses.plots.style import label
 from analyses.studies.comparison import compare
+from analyses.studies.comparison.classified import classified
 from analyses.studies.comparison.compare_accounts import STUDY
-from analyses.studies.comparison.identification import fit
+from analyses.studies.comparison.identification import fit, identification
 from analyses.studies.comparison.mixtures import mixed
 from analyses.studies.comparison.plan import plan_comparison
-from analyses.studies.comparison.predictions import predictions, weights
+from analyses.studies.comparison.predictions import Predictions, predictions, weights
 from analyses.studies.comparison.rescoring import plan_rescoring
 from analyses.studies.comparison.scores import agreed
 from replay.data import reference_table
@@ -192,6 +193,62 @@ def test_an_account_fits_the_findings_that_it_predicts(tables):
     unrelated = [result.unrelated(rng) for result in known.results]
     assert fit(known._replace(results=unrelated), rng)["p"].item() < 0.1
     assert tables["fit"]["p"].between(1 / 129, 1).all()
+
+
+def hand_made(n_draws=12):
+    """Two findings of one study: accounts have shares of .2, or .8 with and without the other."""
+    names = ["episodic_control", "dyna_q", "graph_walks"]
+    rng = np.random.default_rng(0)
+    share = {"episodic_control": 0.2, "dyna_q": 0.8, "graph_walks": 0.8}
+
+    def studies(name, is_defined=True):
+        here = share[name] + rng.uniform(-0.05, 0.05, n_draws)
+        n = np.full(n_draws, 6.0 if is_defined else 0.0)
+        mean, sd = (np.where(n > 0, each, np.nan) for each in (here - 0.5, np.full(n_draws, 0.1)))
+        return Studies(200 * here * (n > 0), 200.0 * (n > 0), mean, sd, mean + 0.5, n)
+
+    known = Predictions(
+        [{"id": f"one.{k}", "study": "one", "statistic": "reverse_share"} for k in range(2)],
+        [Count(0.0, 1.0, 160.0, 200.0), Value(0.0, 1.0, 0.8, 0.05)],
+        [
+            {name: studies(name) for name in names},
+            {name: studies(name, name != "graph_walks") for name in names},
+        ],
+        np.full(2, 0.5),
+    )
+    return plan_comparison(["long_track"], names, n_draws=n_draws), known
+
+
+def test_a_classifier_reads_all_statistics_of_a_study_and_which_are_undefined():
+    plan, known = hand_made()
+    found = classified(plan, known, np.random.default_rng(1)).set_index("found")
+    assert set(found.index) == {"episodic_control", "dyna_q", "graph_walks"}
+    assert found["probability"].sum() == pytest.approx(1.0)
+    assert found["probability"].idxmax() == "dyna_q"
+    assert found.loc["dyna_q", "probability"] > 0.8
+    assert found.loc["dyna_q", "p"] > 0.05 >= found.loc["episodic_control", "p"] - 0.05
+    assert found["recovered"].iloc[0] > 0.9
+    undefined = known._replace(
+        studies=[known.studies[0], {**known.studies[1], "dyna_q": known.studies[1]["graph_walks"]}]
+    )
+    alike = classified(plan, undefined, np.random.default_rng(1))
+    assert "dyna_q or graph_walks" in set(alike["found"])
+    few, known = hand_made(n_draws=4)
+    assert classified(few, known, np.random.default_rng(1)).empty
+
+
+def test_the_truth_is_found_also_with_noise_unless_it_is_in_no_list():
+    plan, known = hand_made()
+    fits = fit(known, np.random.default_rng(2))
+    found = identification(plan, known, fits, np.random.default_rng(3))
+    shares = found.set_index(["condition", "truth"])
+    for condition in ("with noise", "studies differ in parameters"):
+        assert shares.loc[(condition, "episodic_control"), "right"] > 0.8
+        assert shares.loc[(condition, "dyna_q"), "right"] >= 0.5
+    absent = shares.loc["truth in no list"]
+    assert (absent["right"] == 0).all()
+    assert absent.loc["dyna_q", "mistaken_for"] == "graph_walks"
+    assert absent.loc["episodic_control", "share_fitting"] < 0.5
 
 
 def test_duplicate_findings_share_their_weight():

@@ -180,6 +180,8 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
             columns=["truth", "found", "mostly mistaken for"],
         ),
     )
+    if len(tables["classified.csv"]):
+        yield _shown_classes(tables["classified.csv"])
     best = tables["measurements.csv"].head(8)
     yield Shown(
         "What to measure next: expected information of one more study about the true account",
@@ -214,6 +216,23 @@ def _shown_own(found: pd.DataFrame) -> Iterator[Shown]:
     n_more = found["finding"].nunique() - _MOST_OWN
     if n_more > 0:
         yield Shown(note=f"{n_more} more of your findings are in evidence.csv.")
+
+
+def _shown_classes(classified: pd.DataFrame) -> Shown:
+    """Show the accounts that a classifier finds for each study, and whether it looks like them."""
+    first = classified.sort_values("probability", ascending=False, kind="stable")
+    first = first.drop_duplicates("study").sort_index()
+    return Shown(
+        "Which accounts does a classifier find, by all statistics of a study together?",
+        first.assign(
+            probability=first["probability"].map("{:.2f}".format),
+            p=first["p"].map("{:.3f}".format),
+            recovered=first["recovered"].map("{:.0%}".format),
+        ).drop(columns="calibration_error"),
+        "p: how often a simulated study of these accounts is as unusual as the published one. "
+        "recovered: how often\nthe accounts of simulated studies are found. A statistic that is "
+        "not defined is a value like others.",
+    )
 
 
 def _shown_fit(fit: pd.DataFrame, n_draws: int) -> Shown:

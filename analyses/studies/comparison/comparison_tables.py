@@ -7,7 +7,13 @@ import pandas as pd
 
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
-from analyses.studies.comparison.identification import confusion, fit, measurements
+from analyses.studies.comparison.classified import classified
+from analyses.studies.comparison.identification import (
+    confusion,
+    fit,
+    identification,
+    measurements,
+)
 from analyses.studies.comparison.mixtures import mixtures
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import predictions
@@ -112,6 +118,36 @@ COMPARISON_COLUMNS = {
             "truth": Column("the account whose simulated findings are scored"),
             "found": Column("the account that ranks first"),
             "share": Column("how often"),
+        },
+    ),
+    "identification.csv": Table.of(
+        "true account under a condition",
+        "condition truth right mistaken_for share_mistaken share_fitting",
+        {
+            "condition": Column(
+                "each condition adds to the one before: findings have the noise that the "
+                "likelihoods assume; studies differ in parameters; the truth is not scored"
+            ),
+            "truth": Column("the account whose simulated findings are scored"),
+            "right": Column("how often it ranks first"),
+            "mistaken_for": Column("the account that it is mistaken for most", "", "if for none"),
+            "share_mistaken": Column("how often"),
+            "share_fitting": Column(
+                "how often the account that ranks first has a sum above 5 % of those that it "
+                "would have if it were true"
+            ),
+        },
+    ),
+    "classified.csv": Table.of(
+        "study, and accounts that it cannot tell apart; none with fewer than eight draws",
+        "study found probability p recovered calibration_error",
+        {
+            "study": Column("the study whose statistics are classified together"),
+            "found": Column("the accounts, by name"),
+            "probability": Column("their calibrated probability"),
+            "p": Column("how often a study of theirs is as unusual as the published one"),
+            "recovered": Column("how often simulated studies of an account are found to be its"),
+            "calibration_error": Column("how far probabilities are from shares right"),
         },
     ),
     "measurements.csv": Table.of(
@@ -249,12 +285,17 @@ def compare_tables(plan: Comparison, results: Results) -> dict[str, pd.DataFrame
     known = predictions(plan, simulated)
     rng = np.random.default_rng([plan.seed, 1])
     found = evidence_table(plan, known, rng)
+    fits = fit(known, np.random.default_rng([plan.seed, 2]))
     return {
-        "fit.csv": fit(known, np.random.default_rng([plan.seed, 2])),
+        "fit.csv": fits,
         "mixtures.csv": mixtures(plan, known, np.random.default_rng([plan.seed, 3])),
         "evidence.csv": found,
         "sums.csv": sums(found, rng),
         "confusion.csv": confusion(plan, known, rng),
+        "identification.csv": identification(
+            plan, known, fits, np.random.default_rng([plan.seed, 4])
+        ),
+        "classified.csv": classified(plan, known, np.random.default_rng([plan.seed, 5])),
         "robustness.csv": robustness(plan, known, found),
         "regions.csv": regions(plan, known, drawn),
         "measurements.csv": measurements(plan, simulated, rng),

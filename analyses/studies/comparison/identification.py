@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.findings.evidence import SURPRISE, Published, evidence
+from analyses.findings.evidence import SURPRISE, Published, Studies, evidence
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions
 
-__all__ = ["confusion", "fit", "measurements"]
+__all__ = ["confusion", "fit", "identification", "measurements"]
 
 _N_TRUTHS = 64  # draws of each account that are assumed to be true
+_N_NOISY = 12  # the same, where each set of findings has its own noise
 _N_REPLICATES = 128  # sets of findings that each account predicts
 _BINS = 8
 _N_SHUFFLES = 20
@@ -42,9 +43,7 @@ def fit(known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
                 draw = number % n_draws
                 if not own.has_replay[draw]:
                     continue
-                made = result.unrelated(rng)
-                if rng.random() >= SURPRISE:
-                    made = result.as_found(own, draw).repeated(rng)
+                made = _published_again(result, own, draw, rng)
                 likelihood = made.likelihood(own)
                 others = np.delete(likelihood, draw) if n_draws > 1 else likelihood
                 totals[number] += weight * evidence(others)
@@ -56,35 +55,118 @@ def fit(known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def _published_again(
+    result: Published, studies: Studies, draw: int, rng: np.random.Generator
+) -> Published:
+    """Draw what a simulated study would publish, with the noise that the likelihood assumes."""
+    made = result.unrelated(rng)
+    if rng.random() >= SURPRISE:
+        made = result.as_found(studies, draw).repeated(rng)
+    return made
+
+
 def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
     """Assume that draws of each account are true, score all accounts, and count which ranks first.
 
     `rng` chooses the draws.
     """
     names = list(plan.accounts)
-    draws = {truth: rng.permutation(plan.n_studies(truth))[:_N_TRUTHS].tolist() for truth in names}
+    totals = _totals(plan, known, rng, _N_TRUTHS)
+    counts = pd.DataFrame(0.0, index=names, columns=names)
+    for truth, total in totals.items() if known.rows else ():
+        counts.loc[truth] = _first(total).mean(axis=0)
+    table = counts.rename_axis("truth").reset_index()
+    return table.melt("truth", var_name="found", value_name="share")
+
+
+def identification(
+    plan: Comparison, known: Predictions, fits: pd.DataFrame, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Ask how often the true account is found under conditions in which that is harder.
+
+    Each set of findings has the noise and the surprises that the likelihoods assume; then, each
+    study also has other parameters of the true account; then, the true account is not among those
+    that are scored, and what is found is wrong. `fits`, from `fit`, says whether the account that
+    ranks first fits, as its sum would then be taken for right.
+    """
+    names = list(plan.accounts)
+    least = fits.set_index("account")["expected_low"].reindex(names).to_numpy(float)
+    same, other = (
+        _totals(plan, known, rng, _N_NOISY, is_noisy=True, studies_differ=differ)
+        for differ in (False, True)
+    )
+    rows = []
+    for condition, totals in (
+        ("with noise", same),
+        ("studies differ in parameters", other),
+        ("truth in no list", other),
+    ):
+        for number, (truth, total) in enumerate(totals.items()):
+            is_absent = condition == "truth in no list"
+            left = [k for k in range(len(names)) if not (is_absent and k == number)]
+            if not known.rows or not left:
+                continue
+            first = _first(total[:, left])
+            fitting = (first * (total >= least)[:, left]).sum(axis=1).mean()
+            shares = dict(zip([names[k] for k in left], first.mean(axis=0), strict=True))
+            right = shares.pop(truth, 0.0)
+            mistaken = max(shares, key=lambda name: shares[name], default="")
+            most = shares.get(mistaken, 0.0)
+            rows.append((condition, truth, right, mistaken if most else "", most, fitting))
+    columns = ["condition", "truth", "right", "mistaken_for", "share_mistaken", "share_fitting"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _first(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Say which account ranks first in each set of findings; equal scores share the vote."""
+    best = totals >= totals.max(axis=1, keepdims=True) - 1e-9
+    return np.asarray(best / best.sum(axis=1, keepdims=True))
+
+
+def _totals(
+    plan: Comparison,
+    known: Predictions,
+    rng: np.random.Generator,
+    n_truths: int,
+    *,
+    is_noisy: bool = False,
+    studies_differ: bool = False,
+) -> dict[str, NDArray[np.float64]]:
+    """Score all accounts by findings of each account; shape (n_truths, n_accounts) for each.
+
+    `is_noisy`: as the likelihoods assume; `studies_differ`: each study is of another draw.
+    """
+    names = list(plan.accounts)
+    draws = {truth: rng.permutation(plan.n_studies(truth))[:n_truths].tolist() for truth in names}
     totals = {truth: np.zeros((len(drawn), len(names))) for truth, drawn in draws.items()}
-    for result, studies, weight in zip(*known[1:], strict=True):
+    of_study: dict[str, dict[str, list[int]]] = {}
+    for row, result, studies, weight in zip(*known, strict=True):
         by_all: dict[Published, NDArray[np.float64]] = {}  # many draws have the same result
+        if studies_differ and row["study"] not in of_study:
+            of_study[row["study"]] = {
+                truth: rng.integers(plan.n_studies(truth), size=len(drawn)).tolist()
+                for truth, drawn in draws.items()
+            }
         for column, truth in enumerate(names):
-            for row, draw in enumerate(draws[truth]):
+            chosen = of_study[row["study"]][truth] if studies_differ else draws[truth]
+            for number, draw in enumerate(chosen):
                 if not studies[truth].n_animals[draw] > 0:
                     continue
-                found = result.as_found(studies[truth], draw)
+                found = (
+                    _published_again(result, studies[truth], draw, rng)
+                    if is_noisy
+                    else result.as_found(studies[truth], draw)
+                )
                 if found not in by_all:
                     by_all[found] = np.array(
                         [evidence(found.likelihood(studies[name])) for name in names]
                     )
                 bits = by_all[found].copy()
-                bits[column] = evidence(np.delete(found.likelihood(studies[truth]), draw))
-                totals[truth][row] += weight * bits
-    counts = pd.DataFrame(0.0, index=names, columns=names)
-    for truth, total in totals.items() if known.rows else ():
-        # Accounts with equal scores share the vote.
-        best = total >= total.max(axis=1, keepdims=True) - 1e-9
-        counts.loc[truth] = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
-    table = counts.rename_axis("truth").reset_index()
-    return table.melt("truth", var_name="found", value_name="share")
+                others = np.delete(found.likelihood(studies[truth]), draw)
+                if len(others):
+                    bits[column] = evidence(others)
+                totals[truth][number] += weight * bits
+    return totals
 
 
 def measurements(

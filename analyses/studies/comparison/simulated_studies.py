@@ -78,9 +78,10 @@ def settings(plan: Comparison, name: str) -> list[dict[str, Parameter]]:
 
 
 def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> WorkCost:
-    """Time a few animals of each account in one task, and of the first account in all tasks.
+    """Time a few animals of the first account in all tasks, and of all accounts in one of them.
 
-    An account that takes twice as long as another in one task is expected to do so in all tasks.
+    An account that takes twice as long as another in the task that takes most is expected to do so
+    in all tasks.
     """
     if plan.simulated:
         n_bytes = _BYTES_PER_PIECE * len(left) + BYTES_OF_FIGURES
@@ -88,28 +89,36 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> W
     parts = plan.parts()
     tasks = list(dict.fromkeys(piece.group for piece in left))
     names = list(dict.fromkeys(parts[piece.number].candidate for piece in left))
-    of_account = dict(call(_time_animals, [(plan, tasks[0], name) for name in names]))
-    wanted = [(plan, task, names[0]) for task in tasks]
-    of_task = dict(call(_time_animals, wanted))
-    usual = of_account[tasks[0], names[0]]
+    of_task = dict(call(_time_animals, [(plan, task, names[0]) for task in tasks]))
+    longest = max(tasks, key=lambda task: of_task[task, names[0]] * plan.n_animals(task))
+    of_account = dict(call(_time_animals, [(plan, longest, name) for name in names]))
+    usual = of_account[longest, names[0]]
     n_animals, seconds = 0, 0.0
     for piece in left:
         part = parts[piece.number]
         n = len(part.draws) * plan.n_animals(piece.group)
         n_animals += n
-        one = of_task[piece.group, names[0]] * of_account[tasks[0], part.candidate] / usual
+        one = of_task[piece.group, names[0]] * of_account[longest, part.candidate] / usual
         seconds += n * one
     n_bytes = _BYTES_PER_PIECE * len(left) + BYTES_OF_FIGURES
     return WorkCost({"animals": n_animals}, seconds, n_bytes)
 
 
 def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, str], float]:
-    """Time animals of several draws once everything is compiled; return the seconds per animal."""
+    """Time animals of several draws once everything is compiled; return the seconds per animal.
+
+    They are in worlds that are new to the account, as those are of which it solves something.
+    """
     draws = range(min(plan.n_studies(name), DRAWS_OF_PIECE))
+    n = min(len(draws) * plan.n_animals(task), _N_WORLDS)
+    every = -(-n // _N_TIMED)
     with plan.locating_errors(task):
-        for _ in range(2):
+        for first in (0, min(1, n - 1)):
+            worlds = range(first, n, every)
+            for number in worlds:
+                _world(plan.tasks[task], task, plan.seed, number)
             begin, n_animals = process_time(), 0
-            for rows in _animals(plan, task, name, draws, _N_TIMED):
+            for rows in _animals(plan, task, name, draws, worlds):
                 n_animals += len(rows[["draw", "animal"]].drop_duplicates())
     return (task, name), (process_time() - begin) / n_animals
 
@@ -138,7 +147,7 @@ def _measured(plan: Comparison, task: str) -> list[_Measured]:
 
 
 def _animals(
-    plan: Comparison, task: str, name: str, draws: range, n_worlds: int = _N_WORLDS
+    plan: Comparison, task: str, name: str, draws: range, worlds: range = range(_N_WORLDS)
 ) -> Iterator[pd.DataFrame]:
     """Simulate and measure animals world by world: all of them, or those in some worlds."""
     n_animals = plan.n_animals(task)
@@ -149,8 +158,7 @@ def _animals(
             wanted.setdefault((draw * n_animals + animal) % _N_WORLDS, []).append((draw, animal))
     account, _ = _account(plan, name)
     entry, tested = plan.tasks[task], plan.tested(task).to_dict("records")
-    every = -(-len(wanted) // n_worlds)
-    for number in sorted(wanted)[::every]:
+    for number in sorted(wanted.keys() & set(worlds)):
         world = _world(entry, task, plan.seed, number)
         runs = []
         for draw, animal in wanted[number]:
