@@ -78,6 +78,7 @@ def test_what_is_written(folder, tables):
     written = {
         "fit.csv", "evidence.csv", "sums.csv", "confusion.csv", "robustness.csv", "regions.csv",
         "measurements.csv", "mixtures.csv", "findings.csv", "studies.parquet", "parameters.parquet",
+        "identification.csv", "classified.csv",
     }  # fmt: skip
     assert names == written | {
         "manifest.json", "manifest.sha256", "tables.sha256", "figures.sha256",
