@@ -32,9 +32,10 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation import explain as explanation
+from analyses.studies.explanation import identify
 from analyses.studies.explanation.explain import explain, plan_explanation
 from analyses.studies.explanation.identify import STUDY as IDENTIFIABILITY
-from analyses.studies.explanation.identify import plan_identifiability
+from analyses.studies.explanation.identify import plan_identifiability, with_more_sessions
 from analyses.studies.explanation.inputs import read_animals, read_protocols
 from analyses.studies.explanation.predictions import (
     beside_own_accounts,
@@ -278,6 +279,26 @@ def test_frequencies_against_integration():
     assert found.protected.sum() == pytest.approx(1.0)
 
 
+def test_frequencies_against_monte_carlo():
+    """Three accounts: exact frequencies from draws of the prior, weighted by their likelihood."""
+    rng = np.random.default_rng(3)
+    log_p = np.log(rng.dirichlet(np.ones(3), 12) ** 2)
+    log_p[:8, 1] += 2.0
+    drawn = rng.dirichlet(np.ones(3), 200_000)
+    each = np.log(drawn @ np.exp(log_p).T).sum(axis=1)
+    weight = np.exp(each - each.max())
+    exact = weight @ drawn / weight.sum()
+    first = np.bincount(drawn.argmax(axis=1), weight, minlength=3) / weight.sum()
+    differ = each.max() + np.log(weight.mean())
+    equal = np.log(np.exp(log_p).mean(axis=1)).sum()
+    found = account_frequencies(log_p)
+    assert found.mean == pytest.approx(exact, abs=0.04)
+    assert found.exceedance == pytest.approx(first, abs=0.08)
+    # The bound lies below the evidence that frequencies differ, so that equality gets more.
+    assert found.equal >= 1 / (1 + np.exp(differ - equal)) - 0.01
+    assert found.equal == pytest.approx(1 / (1 + np.exp(differ - equal)), abs=0.15)
+
+
 def test_animals_that_say_nothing_are_equal():
     found = account_frequencies(np.zeros((5, 3)))
     assert found.mean == pytest.approx(1 / 3)
@@ -373,12 +394,31 @@ def test_a_table_of_events_without_replay_or_rewards_is_refused():
         replaying_animals(without, paths, rewards=3)
     with pytest.raises(ValueError, match="no sequence of 3 or more neighbouring places"):
         rat(pd.DataFrame({"step": [5], "states": [[3, 5, 3]]}))
+    with pytest.raises(ValueError, match="visit places that are not on its track, such as 90"):
+        rat(pd.DataFrame({"step": [5], "states": [[90, 91, 92]]}))
+    with pytest.raises(ValueError, match="follows move 36, but its last move is 35"):
+        rat(pd.DataFrame({"step": [36], "states": [[3, 2, 1]]}))
     with pytest.raises(ValueError, match="at least two accounts"):
         plan_explanation({"rat": reverse_rat()}, ["episodic_control"])
     with pytest.raises(ValueError, match="Unknown account of replay 'dina_q'"):
         plan_explanation({"rat": reverse_rat()}, ["dina_q", "dyna_q"])
     with pytest.raises(ValueError, match="n_draws must be"):
         plan_explanation({"rat": reverse_rat()}, n_draws=3)
+
+
+def test_what_is_odd_about_events_is_told():
+    paths = pd.DataFrame({"step": [-1, 5], "states": [[3, 2, 1, 0], [3, 2, 1, 99]]})
+    notes = " ".join(rat(paths).notes)
+    assert "1 of 2 replay events of animal visit places that are not on its track" in notes
+    assert "1 sequences come before its first move" in notes
+    assert "never paid" not in notes
+    [unpaid] = replaying_animals(EventLog({"steps": STEPS.assign(reward=0.0)}), paths)
+    assert "never paid" in " ".join(unpaid.notes)
+
+
+def test_events_keep_their_names():
+    paths = pd.DataFrame({"event": [7, 9], "step": [5, 8], "states": [[3, 2, 1, 0]] * 2})
+    assert rat(paths).replayed.event.tolist() == [7, 9]
 
 
 def test_tables_are_read(tmp_path):
@@ -399,6 +439,13 @@ def test_tables_are_read(tmp_path):
     pd.DataFrame({"animal": ["cat"], "state": [3], "reward": 1.0}).to_csv(paid, index=False)
     with pytest.raises(ValueError, match="no row for the animal 'rat'"):
         read_animals([moves], [events], paid)
+    STEPS.assign(time=np.nan).to_csv(moves, index=False)
+    pd.DataFrame({"time": [3.0], "states": ["3 2 1 0"]}).to_csv(events, index=False)
+    with pytest.raises(ValueError, match="needs a column 'time'"):
+        read_animals([moves], [events])
+    pd.DataFrame({"step": [3], "states": ["3 2 a"]}).to_csv(events, index=False)
+    with pytest.raises(ValueError, match="must hold whole numbers, separated by blanks"):
+        read_animals([moves], [events])
 
 
 def test_several_mazes_are_compared(tmp_path):
@@ -413,6 +460,32 @@ def test_several_mazes_are_compared(tmp_path):
         read_protocols([], [moves, moves], paid, seed=0)
     with pytest.raises(ValueError, match="Give laps: those of a task"):
         read_protocols([], [], None, seed=0)
+
+
+def test_a_further_session_runs_the_same_laps_again():
+    once = {"mine": reverse_rat()}
+    both, n_sessions = with_more_sessions(once, 2)
+    assert list(both) == ["mine", "mine_2_sessions"]
+    assert n_sessions == {"mine_2_sessions": 2}
+    assert len(both["mine_2_sessions"].places.goal) == 2 * len(LAPS)
+    assert both["mine_2_sessions"].places.n_made[-1].sum() == 2 * len(STEPS)
+    plan = plan_identifiability(both, n_sequences=[10, 30], n_draws=20, n_sessions=n_sessions)
+    assert plan.numbers("mine") == [10, 30]
+    assert plan.numbers("mine_2_sessions") == [20, 60]
+    recovery = pd.DataFrame(
+        {"protocol": ["mine"] * 2 + ["mine_2_sessions"] * 2, "n_sequences": [10, 30, 20, 60],
+         "recovered": [0.5, 0.7, 0.6, 0.8]}
+    )  # fmt: skip
+    [shown] = identify._sessions(plan, recovery)
+    assert shown.table[["recovered", "one_session"]].to_numpy().tolist() == [[0.6, 0.5], [0.8, 0.7]]
+    assert with_more_sessions(once, 1) == (once, {})
+
+
+def test_groups_of_animals_are_found_more_often(choice):
+    """`a` is three s.d. from the class of the others: one animal in 15 is mistaken."""
+    one, ten = (choice.recovered_of_groups(n) for n in (1, 10))
+    assert one == pytest.approx(choice.summary()["recovered"], abs=0.04)
+    assert ten > 0.99 > one
 
 
 @pytest.mark.slow

@@ -177,6 +177,15 @@ def explained():
     return fits, bits.assign(lap=bits["sequence"], bits=-5.0 * bits["share"]), verdicts
 
 
+def explained_maze():
+    """The sequences of a rat on a square track."""
+    bits = explained()[1]
+    own = bits[bits["animal"] == "rat 1"]
+    paths = {0: [0, 1, 2], 1: [3, 2, 1, 0], 2: [0, 3, 2]}
+    places = pd.DataFrame({"state": range(4), "x": [0.0, 0.0, 90.0, 90.0], "y": [0, 90.0, 90, 0]})
+    return own.assign(states=own["sequence"].map(paths)), places, LONG_NAMES[0]
+
+
 def explained_statistics():
     """Twelve statistics of an animal beside the predictions of 25 accounts."""
     accounts = [*LONG_NAMES, *(f"account_{k}" for k in range(25 - len(LONG_NAMES)))]
@@ -214,8 +223,14 @@ FIGURES = {
         differences()[lambda rows: rows["discrepancy"] == "D1"],
     ),
     "explanation_figure": lambda: explained()[::2],
+    "explained_maze_figure": explained_maze,
     "predictions_figure": lambda: (explained_statistics(),),
     "gain_floor_figure": lambda: (gain_floor(),),
+    "group_figure": lambda: (
+        table(account=[*LONG_NAMES, " or ".join(LONG_NAMES)]).assign(
+            frequency=0.1, low=0.0, high=0.3, protected=0.2, equal=0.3, n_animals=5
+        ),
+    ),
     "goals_figure": lambda: (
         table(task=[*TASKS][:5], n_sequences=[10, 100, 300], noise=["known", "ignored"]).assign(
             recovered=0.9

@@ -591,3 +591,21 @@ def test_a_log_without_replay_is_shown(maze, tmp_path):
     log = simulate(maze, "q_learning", n_steps=200, log="all").log
     (run,) = data_of(write_page(log, tmp_path / "page.html"))["runs"]
     assert (run["n_events"], run["n_sequences"]) == (0, 0)
+
+
+def test_what_accounts_gain_is_said_of_each_event(decoded, tmp_path):
+    found = decoded
+    rows = [
+        {"animal": "rat", "account": account, "event": event, "bits": bits}
+        for event in (1, 1, 2, 4, 7)
+        for account, bits in {"walk": -6.0, "sfma": -2.5, "dyna_q": -5.0, "ceiling": -1.0}.items()
+    ]
+    explained = pd.DataFrame(rows)
+    data = data_of(write_page(found, tmp_path / "page.html", explained=explained))
+    bits = data["runs"][0]["bits"]
+    assert bits["accounts"] == ["SFMA", "Dyna-Q", "the ceiling"]
+    assert bits["of_event"]["1"] == [7.0, 2.0, 10.0]  # of both sequences
+    with pytest.raises(ValueError, match="explanation is of 1 animals, but the page shows 2"):
+        write_page([found, found], tmp_path / "page.html", explained=explained)
+    with pytest.raises(ValueError, match="of other replay than the page shows"):
+        write_page(found, tmp_path / "page.html", explained=explained.assign(event=99))

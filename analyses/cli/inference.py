@@ -10,6 +10,7 @@ import typer
 from analyses.cli.options import Cluster, Jobs, Pieces, Seed, is_all, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say, screen
+from replay.checks import check_whole
 
 __all__ = ["explain", "identifiability"]
 
@@ -132,6 +133,14 @@ def identifiability(
             metavar="N", help="A number of replayed sequences per animal; may be repeated."
         ),
     ] = [10, 30, 100, 300],  # noqa: B006
+    sessions: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Also say what so many sessions like this one, with as many replayed sequences "
+            "in each, would add.",
+        ),
+    ] = 1,
     accounts: Accounts = ["all"],  # noqa: B006
     draws: Draws = 64,
     wrong_places: Annotated[
@@ -153,15 +162,22 @@ def identifiability(
     says how many sequences are needed, which accounts are never told apart, and for which others an
     account would be taken if it were in no list.
     """
-    from analyses.studies.explanation.identify import STUDY, plan_identifiability
+    from analyses.studies.explanation.identify import (
+        STUDY,
+        plan_identifiability,
+        with_more_sessions,
+    )
     from analyses.studies.explanation.inputs import read_protocols
 
+    once = read_protocols(split(task), laps, rewards, seed)
+    protocols, n_sessions = with_more_sessions(once, check_whole("sessions", sessions, at_least=1))
     plan = plan_identifiability(
-        read_protocols(split(task), laps, rewards, seed),
+        protocols,
         None if is_all(accounts) else split(accounts),
         n_sequences=events,
         n_draws=draws,
         wrong_places=wrong_places,
         seed=seed,
+        n_sessions=n_sessions,
     )
     do_study(STUDY, plan, out, jobs, cluster, pieces)

@@ -116,7 +116,8 @@ def page(
         typer.Argument(
             metavar="LOG_OR_RESULTS...",
             help="Event logs, or result folders of replay reproduce or replay recording; several "
-            "are shown side by side.",
+            "are shown side by side. A folder of replay explain adds how well accounts predict "
+            "their events.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")] = Path(

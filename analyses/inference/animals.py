@@ -21,6 +21,7 @@ from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.runs import Columns, Logged, log_of, of_run, runs_of
 from analyses.sequences.sequences import Lists
 from analyses.sequences.track import Track, graph_of_log
+from replay.checks import check_column
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 from replay.simulation.feed import RecordedExperience, paid_rewards
@@ -199,14 +200,27 @@ def replaying_animals(
 ) -> list[ReplayingAnimal]:
     """Prepare the animals of a log for inference; each of its runs is an animal.
 
-    `paths` are decoded places as in :func:`analyses.place_sequences`; without them the replay is
-    that of the log's own backups. `rewards` are those of `explain`.
+    `paths` are decoded places as in :func:`analyses.place_sequences`, with the number of the
+    `event` if they have one; without them the replay is that of the log's own backups. `rewards`
+    are those of `explain`.
     """
     log, found = log_of(log), []
     runs = runs_of(log)
+    if paths is not None and "step" in paths and len(paths) and len(runs) == 1:
+        n_moves, latest = len(of_run(log, "steps", runs[0])["step"]), paths["step"].max()
+        if latest >= n_moves:
+            raise ValueError(
+                f"An event of {name} follows move {latest:g}, but its last move is {n_moves - 1}: "
+                "moves are numbered from 0, over all laps."
+            )
     for run, reactivated in reactivations_by_run(log, paths):
         own = name if len(runs) == 1 else f"{name}_{run}"
-        found.append(_animal(own, log, run, reactivated, rewards, detection))
+        animal = _animal(own, log, run, reactivated, rewards, detection)
+        if paths is not None and "event" in paths:  # as they are named elsewhere
+            names = check_column(paths, "event", "paths", kind="whole", at_least=0)
+            replayed = animal.replayed._replace(event=names[animal.replayed.event])
+            animal = replace(animal, replayed=replayed)
+        found.append(animal)
     return found
 
 
@@ -235,6 +249,16 @@ def _animal(
     animal = _experienced(name, steps, log.mdp, reactivated, rewards, detection)
     replayed, notes = animal.found(reactivated), []
     n_found, n_events = len(replayed.lap), len(np.unique(reactivated["event"]))
+    is_known = np.isin(reactivated["place"], [*animal.track.graph])
+    if not is_known.all():
+        n_outside = len(np.unique(reactivated["event"][~is_known]))
+        outside = (
+            f"{n_outside:,} of {n_events:,} replay events of {name} visit places that are not on "
+            f"its track, such as {reactivated['place'][~is_known][0]}: name places as its moves do."
+        )
+        if n_outside == n_events:
+            raise ValueError(outside)
+        notes.append(f"{outside} Sequences end there.")
     if n_found < 1:
         raise ValueError(
             f"{name} has {n_events} replay events, but no sequence of {detection.min_length} or "
@@ -244,6 +268,14 @@ def _animal(
         f"{name}: {n_found:,} sequences of {detection.min_length} or more places in {n_events:,} "
         f"replay events, and {len(steps['step']):,} moves in {len(animal.places.goal):,} laps."
     )
+    n_before = int(np.count_nonzero(replayed.step < 0))
+    if n_before:
+        notes.append(
+            f"{name}: {n_before:,} sequences come before its first move, when accounts have "
+            "nothing to replay; they are compared with what accounts replay in the first lap."
+        )
+    if not (animal.log.columns("steps")["reward"] != 0).any():
+        notes.append(f"{name} is never paid: accounts that learn from rewards replay little.")
     if n_found > _MOST_SEQUENCES:
         kept = np.linspace(0, n_found - 1, _MOST_SEQUENCES).astype(np.int64)
         replayed = replayed.take(kept)

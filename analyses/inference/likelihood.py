@@ -2,8 +2,10 @@
 
 In each lap, what an account replays gives the probability of each beginning, of each move to a
 neighbour, and of stopping; few simulated sequences are smoothed by those of all laps, and these by
-the track. The *ceiling* is a flexible model without a theory, which learns from the animal's own
-replay: how much structure there is to explain at all. The *walk* knows the track only.
+the track. Decoding errors are not taken away from the path of the animal: the simulated ones have
+them, too, so that the probabilities hold them on average. The *ceiling* is a flexible model without
+a theory, which learns from the animal's own replay: how much structure there is to explain at all.
+The *walk* knows the track only.
 """
 
 from __future__ import annotations

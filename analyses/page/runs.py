@@ -76,6 +76,9 @@ class ShownRun:
         Whether this is decoded replay, counted by place sequences rather than causal chains.
     evidence : Evidence, optional
         Of a recording: spikes, posteriors and what was measured in its events.
+    bits : dict
+        How well accounts predict its events: the names of `accounts`, and `of_event`, number of the
+        event -> bits of each account. Empty if they were not explained.
     """
 
     learner: str
@@ -91,6 +94,7 @@ class ShownRun:
     closed: ClosedMoves = field(default_factory=dict)
     decoded: bool = False
     evidence: Evidence | None = None
+    bits: dict[str, Any] = field(default_factory=dict)
 
 
 def list_pieces(pieces: Sequence[Sequence[ShownPiece]]) -> dict[str, NDArray[Any]]:

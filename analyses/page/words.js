@@ -51,6 +51,8 @@ function describe(run, e) {
   if (pieces.length > 1) lines.push(`It was never run as a whole; it is composed of ${pieces.length} pieces of experience.`);
   else if (pieces.length === 1) lines.push(`It was run in ${episodeText(run, pieces[0].episode)}${pieces[0].backward ? ", in the opposite direction" : ""}.`);
   else lines.push("Some of its moves were never made.");
+  const bits = run.bits.of_event?.[events.event_number[e]];
+  if (bits) lines.push(`Bits above a walk: ${run.bits.accounts.map((name, k) => `${name} ${bits[k].toFixed(1)}`).join(", ")}.`);
   return lines;
 }
 

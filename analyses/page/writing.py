@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
+from analyses.page.bits import Explained, with_bits
 from analyses.page.decoded import DecodedReplay, decoded_run
 from analyses.page.evidence import describe_places, pack_evidence
 from analyses.page.models import model_run
@@ -54,6 +55,7 @@ def write_page(
     title: str | None = None,
     min_length: int = 3,
     across_events: bool = False,
+    explained: Explained | None = None,
 ) -> Path:
     """Write an interactive page of replay: one HTML file that opens offline in any browser.
 
@@ -77,6 +79,10 @@ def write_page(
     across_events : bool, default False
         Whether the page opens with causal chains that continue from one replay event to the next.
         Where some do, its reader can choose either way of counting.
+    explained : DataFrame, optional
+        How well accounts predict each sequence, ``explained.parquet`` of ``replay explain`` or
+        ``explain(...).sequences``, of the same runs in the same order: the page says of each event
+        how many bits each account gains above a walk.
 
     Returns
     -------
@@ -107,6 +113,8 @@ def write_page(
     across_events = check_flag("across_events", across_events)
     heading = None if title is None else check_text("title", title)
     pairs = _runs(replay, min_length, across_events)
+    if explained is not None:
+        pairs = with_bits(pairs, explained)
     page = _fill(_data(pairs, heading, min_length, across_events))
     with replacing(path) as beside:
         beside.write_text(page, encoding="utf-8")
@@ -195,6 +203,7 @@ def _data(
             "n_events": len(run.events["number"]),
             "n_sequences": len(run.sequences["event"]),
             "span": span,
+            "bits": run.bits,
             "counts": pack(_counts(run, n_windows, span)),
             "values": _values(run),
         }

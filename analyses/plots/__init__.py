@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from analyses.plots.discrepancies import plot_differences as plot_differences
     from analyses.plots.discrepancies import plot_discrepancy_curves as plot_discrepancy_curves
     from analyses.plots.events import plot_event as plot_event
+    from analyses.plots.explained_maze import explained_maze_figure as explained_maze_figure
+    from analyses.plots.explained_maze import group_figure as group_figure
     from analyses.plots.explanation import explained_sequences_figure as explained_sequences_figure
     from analyses.plots.explanation import explanation_figure as explanation_figure
     from analyses.plots.explanation import goals_figure as goals_figure

@@ -64,10 +64,11 @@ def page_of_folders(
 
     Folders are event logs, or were written by ``replay reproduce`` or ``replay recording``. By
     default the maze of a reproduction is shown, or else its first experiment, with all learners
-    whose logs were kept.
+    whose logs were kept. A folder of ``replay explain`` adds how well accounts predict each event
+    of the others, which are those that were explained, in the same order.
     """
     shown: list[EventLog | DecodedResults] = []
-    has_choice = False
+    has_choice, explained = False, None
     for given in check_list("folders", folders):
         folder = check_path("folder", given)
         if (folder / "runs.parquet").is_file():
@@ -79,6 +80,9 @@ def page_of_folders(
                 "(manifest.json). Name a folder that EventLog.save, replay reproduce or replay "
                 "recording wrote."
             )
+        if Results(folder).manifest().get("study") == "explain":
+            explained = Results(folder).read("explained.parquet")
+            continue
         try:
             shown += _shown(folder, experiment, learners)
         except (AttributeError, LookupError, TypeError) as error:
@@ -93,7 +97,7 @@ def page_of_folders(
             f"--{chosen[0]} chooses among the results of replay reproduce, but none of the folders "
             "holds any: name only the logs that the page should show."
         )
-    return write_page(shown, out, across_events=across_events)
+    return write_page(shown, out, across_events=across_events, explained=explained)
 
 
 def _shown(

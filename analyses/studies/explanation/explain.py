@@ -10,129 +10,51 @@ decide (:mod:`analyses.inference.likelihood`). Controls take part as accounts do
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from analyses.findings.accounts import ACCOUNTS, Account, draw_settings, find_account
-from analyses.inference.animals import Replayed, ReplayingAnimal, replaying_animals
+from analyses.findings.accounts import Account
+from analyses.inference.animals import ReplayingAnimal, replaying_animals
 from analyses.inference.features import replay_features
-from analyses.inference.groups import account_frequencies
-from analyses.inference.likelihood import ceiling_bits, held_out_bits, path_bits, walk_bits
+from analyses.inference.likelihood import path_bits
 from analyses.inference.model_choice import (
-    ModelChoice,
-    Simulations,
-    class_name,
     forests,
-    parameter_intervals,
 )
-from analyses.inference.simulation import as_many, simulate_replay
-from analyses.jobs.columns import Column, Table
+from analyses.inference.simulation import as_many
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
+from analyses.studies.explanation.answers import answer, group_of
+from analyses.studies.explanation.columns import COLUMNS
+from analyses.studies.explanation.plan import (
+    LEAST_DRAWS,
+    ExplanationPlan,
+    named_accounts,
+    simulated_draws,
+)
 from analyses.studies.explanation.predictions import (
-    beside_own_accounts,
     in_same_pauses,
     statistics_of,
 )
-from analyses.studies.explanation.report import VERDICTS, write_explanation
-from replay.checks import check_list, check_number, check_text, check_whole, known_arguments, shown
+from analyses.studies.explanation.report import write_explanation
+from replay.checks import check_number, check_whole, known_arguments
 from replay.files import replacing
 from replay.jit import compiling_seconds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DRAWS_OF_PIECE", "LEAST_DRAWS", "STUDY", "SURE", "Explanation", "ExplanationPlan"]
-__all__ += ["drawn_parameters", "explain", "known_parameters", "named_accounts", "plan_explanation"]
-__all__ += ["simulated_draws", "simulations_of"]
+__all__ = ["STUDY", "Explanation", "explain", "plan_explanation"]
 
-DRAWS_OF_PIECE = 16
-LEAST_DRAWS = 20  # a p of misfit can then be below .05
 _SAMPLES = 3  # of the sequences of each simulated animal
 _LEAST_SHARE = 0.5  # of the animal's number of sequences
-SURE, _LEVEL = 0.9, 0.05
-_N_MISFITS = 8
 _SECONDS_OF_TREES, _SECONDS_OF_DRAW = 8.0, 0.06
-
-
-class ExplanationPlan(NamedTuple):
-    """What is explained, and by which accounts.
-
-    Attributes
-    ----------
-    animals : dict of str to ReplayingAnimal
-    accounts : dict of str to Account
-    n_draws : int
-        Number of draws from the priors of each account.
-    wrong_places : float
-        The largest share of replayed places that may be wrong; that of each draw lies between 0 and
-        this.
-    seed : int
-    earlier : Path, optional
-        The folder of an earlier explanation: what was simulated there is not simulated again.
-    """
-
-    animals: dict[str, ReplayingAnimal]
-    accounts: dict[str, Account]
-    n_draws: int
-    wrong_places: float
-    seed: int
-    earlier: Path | None = None
-
-    def describe(self) -> dict[str, Any]:
-        """Return what the manifest must hold."""
-        return {
-            "animals": {name: animal.digest() for name, animal in self.animals.items()},
-            "accounts": {name: _plain(account) for name, account in self.accounts.items()},
-            "draws": self.n_draws,
-            "wrong_places": self.wrong_places,
-            "seed": self.seed,
-        }
-
-    def n_pieces(self) -> dict[str, int]:
-        """Return the number of pieces of each animal: some draws of one account each."""
-        return dict.fromkeys(self.animals, len(self.accounts) * len(_chunks(self.n_draws)))
-
-    def part(self, number: int) -> tuple[str, range]:
-        """Return the account and the draws of a piece."""
-        chunks = _chunks(self.n_draws)
-        return list(self.accounts)[number // len(chunks)], chunks[number % len(chunks)]
-
-    def made_earlier(self, piece: Piece) -> Piece | None:
-        """Find the piece of the earlier explanation that is the same as one of this, if any."""
-        if self.earlier is None:
-            return None
-        results, own = Results(self.earlier), json.loads(json.dumps(self.describe()))
-        held, (name, draws) = results.manifest(), self.part(piece.number)
-        chunks = _chunks(held["draws"])
-        if (
-            any(held.get(key) != own[key] for key in ("wrong_places", "seed"))
-            or held["animals"].get(piece.group) != own["animals"][piece.group]
-            or held["accounts"].get(name) != own["accounts"][name]
-            or draws not in chunks
-        ):
-            return None
-        number = list(held["accounts"]).index(name) * len(chunks) + chunks.index(draws)
-        is_whole = results.is_finished(piece.group, number) and not results.damaged(
-            piece.group, number
-        )
-        return Piece(piece.group, number) if is_whole else None
-
-
-def _chunks(n_draws: int) -> list[range]:
-    """Cut the draws of an account into pieces."""
-    begins = range(0, n_draws, DRAWS_OF_PIECE)
-    return [range(one, min(one + DRAWS_OF_PIECE, n_draws)) for one in begins]
 
 
 class Explanation(NamedTuple):
@@ -154,6 +76,8 @@ class Explanation(NamedTuple):
         The bits of each sequence by account.
     confusion : DataFrame
         Which class is found for simulated animals of each account.
+    places : DataFrame
+        The positions of states, if they are known.
     predictions : DataFrame
         The statistics of each animal's replay beside those of accounts after the same moves; empty
         without positions of the states.
@@ -168,6 +92,7 @@ class Explanation(NamedTuple):
     importance: pd.DataFrame
     sequences: pd.DataFrame
     confusion: pd.DataFrame
+    places: pd.DataFrame
     predictions: pd.DataFrame
     group: pd.DataFrame
 
@@ -282,27 +207,6 @@ def plan_explanation(
     return plan
 
 
-def named_accounts(accounts: Iterable[str] | Mapping[str, Account] | None) -> dict[str, Account]:
-    """Look up accounts; by default all, controls included."""
-    if accounts is None:
-        return dict(ACCOUNTS)
-    if isinstance(accounts, Mapping):
-        chosen = dict(accounts)
-        for name, account in chosen.items():
-            if not isinstance(account, Account):
-                raise TypeError(f"The account {name!r} must be an Account, got {shown(account)}.")
-    else:
-        chosen = {
-            name: find_account(name)
-            for name in (
-                check_text("each account", each) for each in check_list("accounts", accounts)
-            )
-        }
-    if len(chosen) < 2:
-        raise ValueError("Give at least two accounts: an account is probable only beside others.")
-    return chosen
-
-
 def _animals_of(found: Any, rewards: Any) -> dict[str, ReplayingAnimal]:
     """Prepare all animals; those of a log with several runs are named after it."""
     several = found if isinstance(found, Mapping) else {"animal": found}
@@ -326,32 +230,6 @@ def _is_recording(found: Any) -> bool:
 def _usual_share(found: Any) -> float:
     each = list(found.values()) if isinstance(found, Mapping) else [found]
     return 0.3 if any(map(_is_recording, each)) else 0.0
-
-
-def simulated_draws(
-    animal: ReplayingAnimal,
-    name: str,
-    account: Account,
-    draws: range,
-    plan: Any,
-) -> Iterator[tuple[int, dict[str, Any], Replayed, np.random.Generator]]:
-    """Simulate some draws of an account; yields draw, parameters, sequences and a random stream."""
-    for draw, params, seeds, rng in drawn_parameters(name, account, draws, plan):
-        wrong = float(rng.uniform(0.0, plan.wrong_places))
-        made = simulate_replay(animal, account, params, seeds, wrong_places=wrong)
-        yield draw, params, made, rng
-
-
-def drawn_parameters(
-    name: str, account: Account, draws: range, plan: Any
-) -> Iterator[tuple[int, dict[str, Any], np.random.SeedSequence, np.random.Generator]]:
-    """Draw parameters; yields draw, parameters, seeds of the simulation and a random stream."""
-    key = np.random.SeedSequence([plan.seed, zlib.crc32(name.encode())])
-    settings = list(draw_settings(account, plan.n_draws, np.random.default_rng(key)))
-    for draw in draws:
-        seeds = np.random.SeedSequence([plan.seed, zlib.crc32(name.encode()), 1 + draw])
-        own, sampling = seeds.spawn(2)
-        yield draw, settings[draw], own, np.random.default_rng(sampling)
 
 
 def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
@@ -397,197 +275,22 @@ def _summarise(plan: ExplanationPlan, results: Results) -> dict[str, pd.DataFram
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in STUDY.columns}
     for name, animal in plan.animals.items():
         tables = {table: results.read_pieces(table, name) for table in _PIECES}
-        for file, table in _one_animal(plan, animal, tables).items():
+        for file, table in answer(plan, animal, tables).items():
             parts[file].append(table.assign(animal=name)[list(STUDY.columns[file].columns)])
     found = {
-        file: pd.concat(tables, ignore_index=True) if tables else _empty(file)
+        file: pd.concat(tables, ignore_index=True)
+        if tables
+        else pd.DataFrame(columns=list(STUDY.columns[file].columns))
         for file, tables in parts.items()
     }
     if len(plan.animals) > 1:
-        found["group.csv"] = _group(plan, found["probabilities.csv"])
+        found["group.csv"] = group_of(plan, found["probabilities.csv"])
     with replacing(results.folder / "report.md") as beside:
         write_explanation(beside, found, [note for a in plan.animals.values() for note in a.notes])
     return found
 
 
 _PIECES = ("features", "bits", "draws", "statistics")
-
-
-def _empty(file: str) -> pd.DataFrame:
-    return pd.DataFrame(columns=list(STUDY.columns[file].columns))
-
-
-def simulations_of(features: pd.DataFrame) -> Simulations:
-    """Take the simulated animals from the tables of pieces."""
-    known = features.drop(columns=["account", "draw"])
-    return Simulations(features["account"].to_numpy(object), features["draw"].to_numpy(int), known)
-
-
-def _one_animal(
-    plan: ExplanationPlan, animal: ReplayingAnimal, tables: Mapping[str, pd.DataFrame]
-) -> dict[str, pd.DataFrame]:
-    """Classify one animal, check the answer, and say what decides."""
-    simulations = simulations_of(tables["features"])
-    choice = ModelChoice(simulations, plan.seed)
-    own = pd.DataFrame([replay_features(animal.replayed, animal.places)])
-    probability = choice.probabilities(own)[0]
-    names = [class_name(members) for members in choice.classes]
-    misfit = np.array([choice.misfit(own, members)[0] for members in choice.classes])
-    sequences = _bits_by_account(animal, tables["bits"])
-    walk = sequences.loc[sequences["account"] == "walk", "bits"].mean()
-    ceiling = sequences.loc[sequences["account"] == "ceiling", "bits"].mean()
-    by_account = sequences.groupby("account")["bits"].mean()
-    bits = np.array([by_account[members].max() for members in choice.classes])
-    top = int(np.argmax(probability))
-    controls = [
-        all(plan.accounts[name].is_control for name in members) for members in choice.classes
-    ]
-    n_silent = sum(name not in choice.accounts for name in plan.accounts)
-    verdict = _verdict(names, probability, misfit[top], controls[top])
-    best = np.isin(simulations.account, choice.classes[top])
-    parameters = [
-        _parameters(choice, name, simulations, tables["draws"], own)
-        for name in choice.classes[top]
-        if not plan.accounts[name].is_control
-    ]
-    summary = choice.summary()
-    return {
-        "verdicts.csv": pd.DataFrame(
-            [
-                {
-                    "verdict": verdict, "text": VERDICTS[verdict].format(
-                        name=names[top], probability=probability[top], misfit=misfit[top],
-                        others=_candidates(names, probability),
-                    ),
-                    "account": names[top], "probability": probability[top], "misfit": misfit[top],
-                    "n_sequences": len(animal.replayed.lap), "n_silent": n_silent,
-                    "walk_bits": walk, "ceiling_bits": ceiling, **summary,
-                }
-            ]
-        ),
-        "probabilities.csv": pd.DataFrame(
-            {
-                "account": names, "is_control": controls, "probability": probability,
-                "prior": [len(members) / len(choice.accounts) for members in choice.classes],
-                "misfit": misfit, "bits": bits,
-                "share_of_ceiling": (bits - walk) / (ceiling - walk) if ceiling > walk else np.nan,
-            }
-        ),
-        "parameters.csv": pd.concat([_empty("parameters.csv"), *parameters], ignore_index=True),
-        "misfits.csv": _misfits(simulations.features[best], own),
-        "importance.csv": choice.importance(),
-        "explained.parquet": sequences,
-        "confusion.csv": choice.confusion(),
-        "predictions.csv": beside_own_accounts(
-            animal, tables["statistics"], [k for k, a in plan.accounts.items() if a.is_control]
-        ),
-    }  # fmt: skip
-
-
-def _verdict(
-    names: Sequence[str], probability: NDArray[np.float64], misfit: float, is_control: bool
-) -> str:
-    if probability.max() <= SURE:
-        return "undecided"
-    if misfit <= _LEVEL:
-        return "none"
-    return "control" if is_control else "account"
-
-
-def _candidates(names: Sequence[str], probability: NDArray[np.float64]) -> str:
-    """List the classes that are not ruled out, the most probable first."""
-    order = np.argsort(-probability)
-    n = int(np.searchsorted(np.cumsum(probability[order]), SURE)) + 1
-    return ", ".join(f"{names[k]} ({probability[k]:.2f})" for k in order[:n].tolist())
-
-
-def _bits_by_account(animal: ReplayingAnimal, bits: pd.DataFrame) -> pd.DataFrame:
-    """Return the held-out bits of each sequence: by account, by the walk, and by the ceiling."""
-    seen, n = animal.replayed, len(animal.replayed.lap)
-    found = {"walk": walk_bits(seen, animal.places), "ceiling": ceiling_bits(seen, animal.places)}
-    for name, own in bits.groupby("account", sort=False):
-        by_draw = own.sort_values(["draw", "sequence"])["bits"].to_numpy().reshape(-1, n)
-        found[str(name)] = held_out_bits(by_draw, seen.lap)
-    states = seen.states.arrays()
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "account": name, "sequence": np.arange(n), "event": seen.event,
-                    "lap": seen.lap, "states": states, "bits": values,
-                }
-            )
-            for name, values in found.items()
-        ],
-        ignore_index=True,
-    )  # fmt: skip
-
-
-def _parameters(
-    choice: ModelChoice,
-    name: str,
-    simulations: Simulations,
-    draws: pd.DataFrame,
-    own: pd.DataFrame,
-) -> pd.DataFrame:
-    """Infer the free parameters of an account that are numbers."""
-    mine = simulations.select(simulations.account == name)
-    known = known_parameters(mine, draws[draws["account"] == name])
-    return parameter_intervals(mine, known, own, choice.seed).assign(account=name)
-
-
-def known_parameters(simulations: Simulations, draws: pd.DataFrame) -> pd.DataFrame:
-    """Look up the parameters of simulated animals of an account that are numbers."""
-    known = draws.set_index("draw")["parameters"].map(json.loads)
-    values = pd.DataFrame([known[draw] for draw in simulations.draw.tolist()])
-    return values.select_dtypes("number")
-
-
-def _misfits(simulated: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
-    """List the features in which an animal lies farthest outside of what a class simulates."""
-    low, middle, high = simulated.quantile([0.05, 0.5, 0.95]).to_numpy()
-    value = own[simulated.columns].to_numpy()[0]
-    width = np.maximum(np.where(value > middle, high - middle, middle - low), 1e-9)
-    table = pd.DataFrame(
-        {
-            "feature": simulated.columns, "value": value, "low": low, "high": high,
-            "distance": np.abs(value - middle) / width,
-        }
-    )  # fmt: skip
-    outside = table[(value < low) | (value > high)]
-    ordered: pd.DataFrame = outside.sort_values("distance", ascending=False, kind="stable")
-    return ordered.head(_N_MISFITS)
-
-
-def _group(plan: ExplanationPlan, probabilities: pd.DataFrame) -> pd.DataFrame:
-    """Infer how frequent each class is among animals; classes of all animals are joined first."""
-    links = nx.Graph()
-    for text in probabilities["account"]:
-        nx.add_path(links, text.split(" or "))
-    groups = [
-        sorted(each, key=list(plan.accounts).index) for each in nx.connected_components(links)
-    ]
-    table = probabilities.assign(
-        group=[
-            next(class_name(each) for each in groups if text.split(" or ")[0] in each)
-            for text in probabilities["account"]
-        ]
-    )
-    summed = table.pivot_table(
-        ["probability", "prior"], "animal", "group", aggfunc="sum", fill_value=0.0, sort=False
-    )
-    evidence = np.log(
-        np.maximum(summed["probability"].to_numpy(float), 1e-12)
-        / np.maximum(summed["prior"].to_numpy(float), 1e-12)
-    )
-    found = account_frequencies(evidence, seed=plan.seed)
-    return pd.DataFrame(
-        {
-            "account": summed["probability"].columns, "frequency": found.mean, "low": found.low,
-            "high": found.high, "exceedance": found.exceedance, "protected": found.protected,
-            "equal": found.equal, "n_animals": len(evidence),
-        }
-    )  # fmt: skip
 
 
 def _show(plan: ExplanationPlan, tables: Mapping[str, pd.DataFrame]) -> Iterable[Shown]:
@@ -600,9 +303,9 @@ def _show(plan: ExplanationPlan, tables: Mapping[str, pd.DataFrame]) -> Iterable
             f"{row.animal}: {row.text}",
             best[shown_columns].round(3),
             f"Of simulated animals whose account is known, {row.recovered:.0%} are recovered, and "
-            f"{row.right_if_sure:.0%} of those that are sure (above .9) are right. A sequence has "
-            f"{row.walk_bits:.1f} bits for a walk along the track, and {row.ceiling_bits:.1f} for "
-            "a model that learns from the animal's own replay.",
+            f"{row.right_if_sure:.0%} of those that are sure (above .9) are right. Bits are log2 "
+            f"of the probability of a sequence: {row.walk_bits:.1f} for a walk along the track, "
+            f"and {row.ceiling_bits:.1f} for a model that learns from the animal's own replay.",
         )
     if len(tables["group.csv"]):
         yield Shown("Frequencies among animals", tables["group.csv"].round(3))
@@ -634,39 +337,33 @@ def _time_draws(plan: ExplanationPlan, animal: str, account: str) -> tuple[str, 
     return account, max(spent, 0.0) / len(draws)
 
 
-def _plain(account: Account) -> dict[str, Any]:
-    priors = {name: [type(each).__name__, *each[:-1]] for name, each in account.priors.items()}  # type: ignore[index]
-    return {"generator": account.generator, "priors": priors, "fixed": dict(account.fixed)}
-
-
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.explained_maze import explained_maze_figure, group_figure
     from analyses.plots.explanation import (
         explained_sequences_figure,
         explanation_figure,
         predictions_figure,
     )
 
-    tables = {name: results.read(f"{name}.csv") for name in ("verdicts", "probabilities")}
+    names = ("verdicts", "probabilities", "group", "places")
+    tables = {name: results.read(f"{name}.csv") for name in names}
     yield "explanation", explanation_figure(tables["probabilities"], tables["verdicts"])
-    yield (
-        "explained_sequences",
-        explained_sequences_figure(results.read("explained.parquet"), tables["verdicts"]),
-    )
+    sequences = results.read("explained.parquet")
+    yield "explained_sequences", explained_sequences_figure(sequences, tables["verdicts"])
+    if len(tables["group"]):
+        yield "group", group_figure(tables["group"])
+    several = len(tables["verdicts"]) > 1
+    account = tables["verdicts"].set_index("animal")["account"]
+    for name, places in tables["places"].groupby("animal", sort=False):
+        own = sequences[sequences["animal"] == name]
+        figure = explained_maze_figure(own, places, str(account[name]))
+        yield f"explained_maze_{name}" if several else "explained_maze", figure
     predictions = results.read("predictions.csv")
     animals = predictions["animal"].unique().tolist()
     for name, own in predictions.groupby("animal", sort=False):
         suffix = f"_{name}" if len(animals) > 1 else ""
         yield f"predictions{suffix}", predictions_figure(own)
 
-
-_RECOVERY = {
-    "recovered": Column("the share of simulated animals whose class is the most probable"),
-    "sure": Column("the share of them with a class above .9"),
-    "right_if_sure": Column("the share of these that is right", "", "if none is sure"),
-    "calibration_error": Column("the expected calibration error of probabilities"),
-}
-_CLASS = Column("the account, or the accounts that cannot be told apart, joined by `or`")
-_MISFIT = Column("how often an animal of the class is as unusual for it: the p of a test")
 
 STUDY = Study(
     "explain",
@@ -677,130 +374,8 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"explanation": _draw},
-    n_figures=lambda plan: 2 + len(plan.animals),
+    n_figures=lambda plan: 2 + 2 * len(plan.animals) + (len(plan.animals) > 1),
     show=_show,
     estimate=_estimate,
-    columns={
-        "verdicts.csv": Table.of(
-            "animal",
-            "animal verdict text account probability misfit n_sequences n_silent walk_bits "
-            "ceiling_bits recovered sure right_if_sure calibration_error",
-            {
-                "animal": Column("the name of the animal"),
-                "verdict": Column("`account`, `control`, `none` or `undecided`"),
-                "text": Column("the verdict in words"),
-                "account": _CLASS,
-                "probability": Column("that of the most probable class"),
-                "misfit": _MISFIT,
-                "n_sequences": Column("number of sequences that are explained"),
-                "n_silent": Column("number of accounts that replay too little to be compared"),
-                "walk_bits": Column("a walk along the track", "bits per sequence"),
-                "ceiling_bits": Column("a model that learns from this replay", "bits per sequence"),
-                **_RECOVERY,
-            },
-        ),
-        "probabilities.csv": Table.of(
-            "animal and class of accounts",
-            "animal account is_control probability prior misfit bits share_of_ceiling",
-            {
-                "animal": Column("the name of the animal"),
-                "account": _CLASS,
-                "is_control": Column("whether it is a control, which does not learn"),
-                "probability": Column("the calibrated probability of the class"),
-                "prior": Column("its probability before: its share of the accounts"),
-                "misfit": _MISFIT,
-                "bits": Column("the best of the class, held out", "bits per sequence"),
-                "share_of_ceiling": Column(
-                    "how far it comes from the walk to the ceiling", "", "if there is no way"
-                ),
-            },
-        ),
-        "parameters.csv": Table.of(
-            "animal, account and parameter",
-            "animal account parameter median low high prior_low prior_high",
-            {
-                "animal": Column("the name of the animal"),
-                "account": Column("the account"),
-                "parameter": Column("its parameter"),
-                "median": Column("the median given the animal's replay"),
-                "low": Column("5 % lie below"),
-                "high": Column("95 % lie below"),
-                "prior_low": Column("the same before"),
-                "prior_high": Column("the same before"),
-            },
-        ),
-        "misfits.csv": Table.of(
-            "animal and feature that its class does not explain",
-            "animal feature value low high distance",
-            {
-                "animal": Column("the name of the animal"),
-                "feature": Column("the feature"),
-                "value": Column("that of the animal"),
-                "low": Column("5 % of simulated animals lie below"),
-                "high": Column("95 % of them lie below"),
-                "distance": Column("from their median, in half-widths of this interval"),
-            },
-        ),
-        "importance.csv": Table.of(
-            "animal and feature",
-            "animal feature importance",
-            {
-                "animal": Column("the name of the animal"),
-                "feature": Column("the feature"),
-                "importance": Column("its share in telling accounts apart"),
-            },
-        ),
-        "explained.parquet": Table.of(
-            "animal, account and sequence",
-            "animal account sequence event lap states bits",
-            {
-                "animal": Column("the name of the animal"),
-                "account": Column("the account, `walk` or `ceiling`"),
-                "sequence": Column("its number, from 0"),
-                "lap": Column("the lap, from 0"),
-                "states": Column("the places as replayed"),
-                "bits": Column("log2 of its probability, held out", "bits"),
-            },
-        ),
-        "confusion.csv": Table.of(
-            "animal, true account and class found",
-            "animal truth found share",
-            {
-                "animal": Column("the animal whose moves were used"),
-                "truth": Column("the account that was simulated"),
-                "found": _CLASS,
-                "share": Column("the share of its animals for which the class is found"),
-            },
-        ),
-        "predictions.csv": Table.of(
-            "animal, statistic and account",
-            "animal statistic label value null account is_control n_draws predicted_low predicted "
-            "predicted_high",
-            {
-                "animal": Column("the name of the animal"),
-                "value": Column("that of the animal's replay in pauses"),
-                "null": Column("the value expected by chance", "", "if the statistic has no null"),
-                "account": Column("the account, after the same moves"),
-                "is_control": Column("whether it is a control, which does not learn"),
-                "n_draws": Column("number of its simulated animals that have a value"),
-                "predicted_low": Column("5 % of these lie below"),
-                "predicted": Column("their median"),
-                "predicted_high": Column("95 % of them lie below"),
-            },
-        ),
-        "group.csv": Table.of(
-            "class of accounts",
-            "account frequency low high exceedance protected equal n_animals",
-            {
-                "account": _CLASS,
-                "frequency": Column("its expected frequency among animals"),
-                "low": Column("5 % lie below"),
-                "high": Column("95 % lie below"),
-                "exceedance": Column("the probability that it is the most frequent"),
-                "protected": Column("the same, allowing for equal frequencies"),
-                "equal": Column("the probability that all are equally frequent"),
-                "n_animals": Column("number of animals"),
-            },
-        ),
-    },
+    columns=COLUMNS,
 )

@@ -20,12 +20,6 @@ from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
-from analyses.studies.explanation.explain import (
-    LEAST_DRAWS,
-    drawn_parameters,
-    known_parameters,
-    simulations_of,
-)
 from analyses.studies.explanation.identify import (
     IdentifiabilityPlan,
     estimate_identifiability,
@@ -33,6 +27,12 @@ from analyses.studies.explanation.identify import (
     left_out,
     plan_identifiability,
     sampled_features,
+)
+from analyses.studies.explanation.plan import (
+    LEAST_DRAWS,
+    drawn_parameters,
+    known_parameters,
+    simulations_of,
 )
 
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ GOALS = {
 }
 """Goal -> the least and the most that is good enough."""
 
-_TASKS = ("gupta_2t", "w_track", "barrier_arena", "eight_arm")
+_TASKS = ("gupta_2t", "w_track", "barrier_arena", "linear_track", "eight_arm")
 _DRAWS = 64
 _WRONG, _MOST_WRONG = 0.2, 0.3  # of places; the second is what `replay explain` reckons with
 _N = 100  # sequences, where goals are judged
 _MOST_KEPT = 1000
 _N_FOLDS = 4
-_SECONDS_OF_SUMMARY = 300.0  # of a task
+_SECONDS_OF_SUMMARY = 70.0  # of a task
 
 
 def _plan(size: float, seed: int) -> IdentifiabilityPlan:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import process_time
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,10 +26,10 @@ from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.sequences.sequences import Lists
-from analyses.studies.explanation.explain import (
+from analyses.studies.explanation.answers import SURE
+from analyses.studies.explanation.plan import (
     DRAWS_OF_PIECE,
     LEAST_DRAWS,
-    SURE,
     named_accounts,
     simulated_draws,
     simulations_of,
@@ -42,9 +43,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["STUDY", "IdentifiabilityPlan", "laps_of_task", "left_out", "plan_identifiability"]
-__all__ += ["estimate_identifiability", "sampled_features"]
+__all__ += ["estimate_identifiability", "sampled_features", "with_more_sessions"]
 
 _SAMPLES = 3
+_GROUPS = (3, 10)  # animals
 _MOST_KEPT = 1000
 _LEAST_SHARE = 0.5
 _LEVEL = 0.05
@@ -65,6 +67,9 @@ class IdentifiabilityPlan(NamedTuple):
     wrong_places : float
         The largest share of replayed places that are wrong.
     seed : int
+    n_sessions : dict of str to int
+        Protocol -> how often its session is run, if it is more than once: an animal gives as many
+        sequences in each.
     """
 
     protocols: dict[str, ReplayingAnimal]
@@ -73,6 +78,11 @@ class IdentifiabilityPlan(NamedTuple):
     n_draws: int
     wrong_places: float
     seed: int
+    n_sessions: Mapping[str, int] = MappingProxyType({})
+
+    def numbers(self, protocol: str) -> list[int]:
+        """Return the numbers of sequences of all sessions of a protocol."""
+        return [n * self.n_sessions.get(protocol, 1) for n in self.n_sequences]
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest must hold."""
@@ -83,6 +93,7 @@ class IdentifiabilityPlan(NamedTuple):
             "draws": self.n_draws,
             "wrong_places": self.wrong_places,
             "seed": self.seed,
+            **({"sessions": dict(self.n_sessions)} if self.n_sessions else {}),
         }
 
     def part(self, number: int) -> tuple[str, range]:
@@ -107,6 +118,7 @@ def plan_identifiability(
     n_draws: int = 64,
     wrong_places: float = 0.2,
     seed: int = 0,
+    n_sessions: Mapping[str, int] | None = None,
 ) -> IdentifiabilityPlan:
     """Check and plan; laps are those of animals of `analyses.inference.animals`."""
     forests()
@@ -119,7 +131,7 @@ def plan_identifiability(
     check_number("wrong_places", wrong_places, at_least=0, at_most=1)
     return IdentifiabilityPlan(
         dict(protocols), named_accounts(accounts), tuple(numbers), n_draws, wrong_places,
-        check_whole("seed", seed),
+        check_whole("seed", seed), dict(n_sessions or {}),
     )  # fmt: skip
 
 
@@ -162,12 +174,12 @@ def _kept(results: Results, piece: Piece) -> Iterator[tuple[int, Replayed]]:
 def _sampled(plan: IdentifiabilityPlan, results: Results, protocol: str) -> dict[int, Simulations]:
     """Sample each number of sequences from what each draw replayed, and measure the features."""
     places = plan.protocols[protocol].places
-    rows: dict[int, list[dict[str, Any]]] = {n: [] for n in plan.n_sequences}
+    rows: dict[int, list[dict[str, Any]]] = {n: [] for n in plan.numbers(protocol)}
     for number in range(plan.n_pieces()[protocol]):
         name, _ = plan.part(number)
         for draw, made in _kept(results, Piece(protocol, number)):
             rng = np.random.default_rng([plan.seed, zlib.crc32(name.encode()), draw])
-            for n in plan.n_sequences:
+            for n in rows:
                 rows[n] += [
                     {"account": name, "draw": draw, **found}
                     for found in sampled_features(made, n, places, rng)
@@ -194,11 +206,12 @@ def _summarise(plan: IdentifiabilityPlan, results: Results) -> dict[str, pd.Data
         of_protocol = {"protocol": protocol}
         for n, simulations in _sampled(plan, results, protocol).items():
             choice = ModelChoice(simulations, plan.seed)
-            of_number = of_protocol | {"n_sequences": n}
+            of_number: dict[str, Any] = {"protocol": protocol, "n_sequences": n}
             counts = {"n_accounts": len(choice.accounts), "n_classes": len(choice.classes)}
-            recovery.append(of_number | counts | choice.summary())
+            groups = {f"of_{m}_animals": choice.recovered_of_groups(m) for m in _GROUPS}
+            recovery.append(of_number | counts | choice.summary() | groups)
             confusion.append(choice.confusion().assign(**of_number))
-            if n == plan.n_sequences[-1]:
+            if n == plan.numbers(protocol)[-1]:
                 without += [of_protocol | left_out(choice, each) for each in choice.classes]
     return {
         "recovery.csv": pd.DataFrame(recovery),
@@ -230,8 +243,10 @@ def left_out(choice: ModelChoice, members: Sequence[str]) -> dict[str, Any]:
 
 def _show(plan: IdentifiabilityPlan, tables: Mapping[str, pd.DataFrame]) -> Iterable[Shown]:
     yield Shown("How often the true class is found", tables["recovery.csv"].round(3))
+    yield from _sessions(plan, tables["recovery.csv"])
     most = tables["confusion.csv"]
-    most = most[most["n_sequences"] == plan.n_sequences[-1]]
+    largest = most.groupby("protocol", sort=False)["n_sequences"].transform("max")
+    most = most[most["n_sequences"] == largest]
     together = most[most["found"].str.contains(" or ")].groupby("protocol", sort=False)["found"]
     note = " ".join(
         f"The moves of {protocol} cannot tell apart: {'; '.join(dict.fromkeys(classes))}."
@@ -239,6 +254,24 @@ def _show(plan: IdentifiabilityPlan, tables: Mapping[str, pd.DataFrame]) -> Iter
     )
     left = tables["left_out.csv"].sort_values("accepted", ascending=False, kind="stable")
     yield Shown("If the true account were in no list", left.head(8).round(3), note)
+
+
+def _sessions(plan: IdentifiabilityPlan, recovery: pd.DataFrame) -> Iterable[Shown]:
+    """Say what more sessions like the first one add, with as many sequences in each."""
+    known = recovery.set_index(["protocol", "n_sequences"])["recovered"]
+    rows = [
+        {"protocol": _first_session(protocol, m), "sessions": m, "sequences_each": n,
+         "recovered": known.get((protocol, n * m)),
+         "one_session": known.get((_first_session(protocol, m), n))}
+        for protocol, m in plan.n_sessions.items()
+        for n in plan.n_sequences
+    ]  # fmt: skip
+    if rows:
+        yield Shown("What more sessions would add", pd.DataFrame(rows).round(3))
+
+
+def _first_session(protocol: str, n_sessions: int) -> str:
+    return protocol.removesuffix(f"_{n_sessions}_sessions")
 
 
 def estimate_identifiability(
@@ -285,6 +318,24 @@ def laps_of_task(name: str, seed: int) -> ReplayingAnimal:
     return experienced_animal(log, name=name)
 
 
+def with_more_sessions(
+    protocols: Mapping[str, ReplayingAnimal], n_sessions: int
+) -> tuple[dict[str, ReplayingAnimal], dict[str, int]]:
+    """Add, to each protocol, one that runs its session several times; and say how often."""
+    found, counted = dict(protocols), {}
+    for name, animal in protocols.items() if n_sessions > 1 else ():
+        steps = animal.log.columns("steps")
+        again = {key: np.tile(steps[key], n_sessions) for key in _MOVES}
+        again["truncated"][len(steps["step"]) - 1 :: len(steps["step"])] = True
+        more = f"{name}_{n_sessions}_sessions"
+        found[more] = experienced_animal(EventLog({"steps": again}, mdp=animal.log.mdp), name=more)
+        counted[more] = n_sessions
+    return found, counted
+
+
+_MOVES = ("state", "action", "reward", "next_state", "terminated", "truncated")
+
+
 def _plan(size: float, seed: int) -> IdentifiabilityPlan:
     n_draws = max(round(size * _USUAL_DRAWS), LEAST_DRAWS)
     tasks = {name: laps_of_task(name, seed) for name in _TASKS}
@@ -303,7 +354,8 @@ STUDY = Study(
     columns={
         "recovery.csv": Table.of(
             "number of sequences",
-            "n_sequences n_accounts n_classes recovered sure right_if_sure calibration_error",
+            "n_sequences n_accounts n_classes recovered sure right_if_sure calibration_error "
+            "of_3_animals of_10_animals",
             {
                 "n_sequences": _NUMBER,
                 "n_accounts": Column("number of accounts that replay enough"),
@@ -312,6 +364,11 @@ STUDY = Study(
                 "sure": Column("the share of them with a class above .9"),
                 "right_if_sure": Column("the share of these that is right", "", "if none is sure"),
                 "calibration_error": Column("the expected calibration error of probabilities"),
+                "of_3_animals": Column(
+                    "the share of groups of three animals of one account, with parameters of their "
+                    "own, whose class comes first when their evidence is added up"
+                ),
+                "of_10_animals": Column("the same of ten animals"),
             },
         ),
         "confusion.csv": Table.of(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analyses.inference.animals import ReplayingAnimal, experienced_animal, replaying_animals
@@ -53,7 +54,13 @@ def read_animals(
                     f"{path} is a table of moves: give its replay events, too, with --events FILE."
                 )
             decoded = True
-            paths = [(path.stem, read_laps(path), _read_events(tables.pop(0)))]
+            moves, visited = read_laps(path), _read_events(tables.pop(0))
+            if "step" not in visited and np.isnan(moves.columns("steps")["time"]).any():
+                raise ValueError(
+                    f"{path} needs a column 'time' (s), since its replay events have times; or "
+                    "give events the 'step' after which they came."
+                )
+            paths = [(path.stem, moves, visited)]
         for name, log, own in paths:
             made = replaying_animals(log, own, name=name, rewards=_of_animal(paid, name))
             for animal in made:
@@ -139,16 +146,25 @@ def _read_events(path: str | Path) -> pd.DataFrame:
         )
     if not len(table):
         raise ValueError(f"{path} has no events: there is nothing to explain.")
-    states = [
-        [int(each) for each in text.split()] if isinstance(text, str) else text
-        for text in table["states"]
-    ]
+    states = [_places(text, row, path) for row, text in enumerate(table["states"])]
     return table.assign(states=pd.Series(states, index=table.index, dtype=object))
+
+
+def _places(text: Any, row: int, path: str | Path) -> Any:
+    if not isinstance(text, str):
+        return text
+    try:
+        return [int(each) for each in text.split()]
+    except ValueError:
+        raise ValueError(
+            f"The column 'states' of {path} must hold whole numbers, separated by blanks, such as "
+            f"3 2 1 0; row {row} has {text!r}."
+        ) from None
 
 
 def _whole(sequences: pd.DataFrame) -> pd.DataFrame:
     """Take the sequences of a recording as events of their own."""
-    kept = [name for name in ("time", "step", "phase") if name in sequences]
+    kept = [name for name in ("event", "time", "step", "phase") if name in sequences]
     return sequences[[*kept, "states"]].reset_index(drop=True)
 
 

@@ -51,10 +51,12 @@ def write_explanation(path: Path, tables: Mapping[str, pd.DataFrame], notes: Seq
             f"expected calibration error is {row.calibration_error:.3f}. An account that is not in "
             "the list may be taken for a relative that is.",
             "",
-            f"A sequence has {row.walk_bits:.2f} bits under a walk along the track, and "
-            f"{row.ceiling_bits:.2f} under a model without a theory that learns from the animal's "
-            "own replay in other laps. The share of the ceiling says how much of this way an "
-            "account comes, on laps that did not choose its parameters.",
+            f"The bits of a sequence are log2 of its probability: {row.walk_bits:.2f} under a walk "
+            f"along the track, and {row.ceiling_bits:.2f} under a model without a theory that "
+            "learns from the animal's own replay in other laps. The share of the ceiling says how "
+            "much of this way an account comes, on laps that did not choose its parameters. An "
+            "account is known here by its mean moves in each lap, so that an account with a lower "
+            "probability may have more bits: they say which sequences decide, not who wins.",
         ]
         if row.n_silent:
             lines += [

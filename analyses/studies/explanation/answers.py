@@ -1,0 +1,198 @@
+"""From simulated animals to an answer: probabilities, misfit, bits, parameters, and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.inference.animals import ReplayingAnimal
+from analyses.inference.features import replay_features
+from analyses.inference.groups import account_frequencies
+from analyses.inference.likelihood import ceiling_bits, held_out_bits, walk_bits
+from analyses.inference.model_choice import (
+    ModelChoice,
+    Simulations,
+    class_name,
+    parameter_intervals,
+)
+from analyses.studies.explanation.columns import COLUMNS
+from analyses.studies.explanation.plan import ExplanationPlan, known_parameters, simulations_of
+from analyses.studies.explanation.predictions import beside_own_accounts
+from analyses.studies.explanation.report import VERDICTS
+
+__all__ = ["SURE", "answer", "group_of"]
+
+SURE, _LEVEL = 0.9, 0.05
+_N_MISFITS = 8
+
+
+def answer(
+    plan: ExplanationPlan, animal: ReplayingAnimal, tables: Mapping[str, pd.DataFrame]
+) -> dict[str, pd.DataFrame]:
+    """Classify one animal, check the answer, and say what decides."""
+    simulations = simulations_of(tables["features"])
+    choice = ModelChoice(simulations, plan.seed)
+    own = pd.DataFrame([replay_features(animal.replayed, animal.places)])
+    probability = choice.probabilities(own)[0]
+    names = [class_name(members) for members in choice.classes]
+    misfit = np.array([choice.misfit(own, members)[0] for members in choice.classes])
+    sequences = _bits_by_account(animal, tables["bits"])
+    walk = sequences.loc[sequences["account"] == "walk", "bits"].mean()
+    ceiling = sequences.loc[sequences["account"] == "ceiling", "bits"].mean()
+    by_account = sequences.groupby("account")["bits"].mean()
+    bits = np.array([by_account[members].max() for members in choice.classes])
+    top = int(np.argmax(probability))
+    controls = [
+        all(plan.accounts[name].is_control for name in members) for members in choice.classes
+    ]
+    n_silent = sum(name not in choice.accounts for name in plan.accounts)
+    verdict = _verdict(names, probability, misfit[top], controls[top])
+    best = np.isin(simulations.account, choice.classes[top])
+    parameters = [
+        _parameters(choice, name, simulations, tables["draws"], own)
+        for name in choice.classes[top]
+        if not plan.accounts[name].is_control
+    ]
+    no_parameters = pd.DataFrame(columns=list(COLUMNS["parameters.csv"].columns))
+    summary = choice.summary()
+    return {
+        "verdicts.csv": pd.DataFrame(
+            [
+                {
+                    "verdict": verdict, "text": VERDICTS[verdict].format(
+                        name=names[top], probability=probability[top], misfit=misfit[top],
+                        others=_candidates(names, probability),
+                    ),
+                    "account": names[top], "probability": probability[top], "misfit": misfit[top],
+                    "n_sequences": len(animal.replayed.lap), "n_silent": n_silent,
+                    "walk_bits": walk, "ceiling_bits": ceiling, **summary,
+                }
+            ]
+        ),
+        "probabilities.csv": pd.DataFrame(
+            {
+                "account": names, "is_control": controls, "probability": probability,
+                "prior": [len(members) / len(choice.accounts) for members in choice.classes],
+                "misfit": misfit, "bits": bits,
+                "share_of_ceiling": (bits - walk) / (ceiling - walk) if ceiling > walk else np.nan,
+            }
+        ),
+        "parameters.csv": pd.concat([no_parameters, *parameters], ignore_index=True),
+        "misfits.csv": _misfits(simulations.features[best], own),
+        "importance.csv": choice.importance(),
+        "explained.parquet": sequences,
+        "confusion.csv": choice.confusion(),
+        "places.csv": _positions(animal),
+        "predictions.csv": beside_own_accounts(
+            animal, tables["statistics"], [k for k, a in plan.accounts.items() if a.is_control]
+        ),
+    }  # fmt: skip
+
+
+def _positions(animal: ReplayingAnimal) -> pd.DataFrame:
+    world = animal.log.mdp
+    where = np.empty((0, 2)) if world is None or world.position is None else world.position
+    return pd.DataFrame({"state": np.arange(len(where)), "x": where[:, 0], "y": where[:, 1]})
+
+
+def _verdict(
+    names: Sequence[str], probability: NDArray[np.float64], misfit: float, is_control: bool
+) -> str:
+    if probability.max() <= SURE:
+        return "undecided"
+    if misfit <= _LEVEL:
+        return "none"
+    return "control" if is_control else "account"
+
+
+def _candidates(names: Sequence[str], probability: NDArray[np.float64]) -> str:
+    """List the classes that are not ruled out, the most probable first."""
+    order = np.argsort(-probability)
+    n = int(np.searchsorted(np.cumsum(probability[order]), SURE)) + 1
+    return ", ".join(f"{names[k]} ({probability[k]:.2f})" for k in order[:n].tolist())
+
+
+def _bits_by_account(animal: ReplayingAnimal, bits: pd.DataFrame) -> pd.DataFrame:
+    """Return the held-out bits of each sequence: by account, by the walk, and by the ceiling."""
+    seen, n = animal.replayed, len(animal.replayed.lap)
+    found = {"walk": walk_bits(seen, animal.places), "ceiling": ceiling_bits(seen, animal.places)}
+    for name, own in bits.groupby("account", sort=False):
+        by_draw = own.sort_values(["draw", "sequence"])["bits"].to_numpy().reshape(-1, n)
+        found[str(name)] = held_out_bits(by_draw, seen.lap)
+    states = seen.states.arrays()
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "account": name, "sequence": np.arange(n), "event": seen.event,
+                    "lap": seen.lap, "states": states, "bits": values,
+                }
+            )
+            for name, values in found.items()
+        ],
+        ignore_index=True,
+    )  # fmt: skip
+
+
+def _parameters(
+    choice: ModelChoice,
+    name: str,
+    simulations: Simulations,
+    draws: pd.DataFrame,
+    own: pd.DataFrame,
+) -> pd.DataFrame:
+    """Infer the free parameters of an account that are numbers."""
+    mine = simulations.select(simulations.account == name)
+    known = known_parameters(mine, draws[draws["account"] == name])
+    return parameter_intervals(mine, known, own, choice.seed).assign(account=name)
+
+
+def _misfits(simulated: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
+    """List the features in which an animal lies farthest outside of what a class simulates."""
+    low, middle, high = simulated.quantile([0.05, 0.5, 0.95]).to_numpy()
+    value = own[simulated.columns].to_numpy()[0]
+    width = np.maximum(np.where(value > middle, high - middle, middle - low), 1e-9)
+    table = pd.DataFrame(
+        {
+            "feature": simulated.columns, "value": value, "low": low, "high": high,
+            "distance": np.abs(value - middle) / width,
+        }
+    )  # fmt: skip
+    outside = table[(value < low) | (value > high)]
+    ordered: pd.DataFrame = outside.sort_values("distance", ascending=False, kind="stable")
+    return ordered.head(_N_MISFITS)
+
+
+def group_of(plan: ExplanationPlan, probabilities: pd.DataFrame) -> pd.DataFrame:
+    """Infer how frequent each class is among animals; classes of all animals are joined first."""
+    links = nx.Graph()
+    for text in probabilities["account"]:
+        nx.add_path(links, text.split(" or "))
+    groups = [
+        sorted(each, key=list(plan.accounts).index) for each in nx.connected_components(links)
+    ]
+    table = probabilities.assign(
+        group=[
+            next(class_name(each) for each in groups if text.split(" or ")[0] in each)
+            for text in probabilities["account"]
+        ]
+    )
+    summed = table.pivot_table(
+        ["probability", "prior"], "animal", "group", aggfunc="sum", fill_value=0.0, sort=False
+    )
+    evidence = np.log(
+        np.maximum(summed["probability"].to_numpy(float), 1e-12)
+        / np.maximum(summed["prior"].to_numpy(float), 1e-12)
+    )
+    found = account_frequencies(evidence, seed=plan.seed)
+    return pd.DataFrame(
+        {
+            "account": summed["probability"].columns, "frequency": found.mean, "low": found.low,
+            "high": found.high, "exceedance": found.exceedance, "protected": found.protected,
+            "equal": found.equal, "n_animals": len(evidence),
+        }
+    )  # fmt: skip

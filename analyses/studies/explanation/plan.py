@@ -1,0 +1,161 @@
+"""What is to be explained, by which accounts, and the simulations that this takes."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analyses.findings.accounts import ACCOUNTS, Account, draw_settings, find_account
+from analyses.inference.animals import Replayed, ReplayingAnimal
+from analyses.inference.model_choice import Simulations
+from analyses.inference.simulation import simulate_replay
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece
+from replay.checks import check_list, check_text, shown
+
+__all__ = ["DRAWS_OF_PIECE", "LEAST_DRAWS", "ExplanationPlan", "drawn_parameters"]
+__all__ += ["known_parameters", "named_accounts", "simulated_draws", "simulations_of"]
+
+DRAWS_OF_PIECE = 16
+LEAST_DRAWS = 20  # a p of misfit can then be below .05
+
+
+class ExplanationPlan(NamedTuple):
+    """What is explained, and by which accounts.
+
+    Attributes
+    ----------
+    animals : dict of str to ReplayingAnimal
+    accounts : dict of str to Account
+    n_draws : int
+        Number of draws from the priors of each account.
+    wrong_places : float
+        The largest share of replayed places that may be wrong; that of each draw lies between 0 and
+        this.
+    seed : int
+    earlier : Path, optional
+        The folder of an earlier explanation: what was simulated there is not simulated again.
+    """
+
+    animals: dict[str, ReplayingAnimal]
+    accounts: dict[str, Account]
+    n_draws: int
+    wrong_places: float
+    seed: int
+    earlier: Path | None = None
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the manifest must hold."""
+        return {
+            "animals": {name: animal.digest() for name, animal in self.animals.items()},
+            "accounts": {name: _plain(account) for name, account in self.accounts.items()},
+            "draws": self.n_draws,
+            "wrong_places": self.wrong_places,
+            "seed": self.seed,
+        }
+
+    def n_pieces(self) -> dict[str, int]:
+        """Return the number of pieces of each animal: some draws of one account each."""
+        return dict.fromkeys(self.animals, len(self.accounts) * len(_chunks(self.n_draws)))
+
+    def part(self, number: int) -> tuple[str, range]:
+        """Return the account and the draws of a piece."""
+        chunks = _chunks(self.n_draws)
+        return list(self.accounts)[number // len(chunks)], chunks[number % len(chunks)]
+
+    def made_earlier(self, piece: Piece) -> Piece | None:
+        """Find the piece of the earlier explanation that is the same as one of this, if any."""
+        if self.earlier is None:
+            return None
+        results, own = Results(self.earlier), json.loads(json.dumps(self.describe()))
+        held, (name, draws) = results.manifest(), self.part(piece.number)
+        chunks = _chunks(held["draws"])
+        if (
+            any(held.get(key) != own[key] for key in ("wrong_places", "seed"))
+            or held["animals"].get(piece.group) != own["animals"][piece.group]
+            or held["accounts"].get(name) != own["accounts"][name]
+            or draws not in chunks
+        ):
+            return None
+        number = list(held["accounts"]).index(name) * len(chunks) + chunks.index(draws)
+        is_whole = results.is_finished(piece.group, number) and not results.damaged(
+            piece.group, number
+        )
+        return Piece(piece.group, number) if is_whole else None
+
+
+def _chunks(n_draws: int) -> list[range]:
+    """Cut the draws of an account into pieces."""
+    begins = range(0, n_draws, DRAWS_OF_PIECE)
+    return [range(one, min(one + DRAWS_OF_PIECE, n_draws)) for one in begins]
+
+
+def _plain(account: Account) -> dict[str, Any]:
+    priors = {name: [type(each).__name__, *each[:-1]] for name, each in account.priors.items()}  # type: ignore[index]
+    return {"generator": account.generator, "priors": priors, "fixed": dict(account.fixed)}
+
+
+def named_accounts(accounts: Iterable[str] | Mapping[str, Account] | None) -> dict[str, Account]:
+    """Look up accounts; by default all, controls included."""
+    if accounts is None:
+        return dict(ACCOUNTS)
+    if isinstance(accounts, Mapping):
+        chosen = dict(accounts)
+        for name, account in chosen.items():
+            if not isinstance(account, Account):
+                raise TypeError(f"The account {name!r} must be an Account, got {shown(account)}.")
+    else:
+        chosen = {
+            name: find_account(name)
+            for name in (
+                check_text("each account", each) for each in check_list("accounts", accounts)
+            )
+        }
+    if len(chosen) < 2:
+        raise ValueError("Give at least two accounts: an account is probable only beside others.")
+    return chosen
+
+
+def simulated_draws(
+    animal: ReplayingAnimal,
+    name: str,
+    account: Account,
+    draws: range,
+    plan: Any,
+) -> Iterator[tuple[int, dict[str, Any], Replayed, np.random.Generator]]:
+    """Simulate some draws of an account; yields draw, parameters, sequences and a random stream."""
+    for draw, params, seeds, rng in drawn_parameters(name, account, draws, plan):
+        wrong = float(rng.uniform(0.0, plan.wrong_places))
+        made = simulate_replay(animal, account, params, seeds, wrong_places=wrong)
+        yield draw, params, made, rng
+
+
+def drawn_parameters(
+    name: str, account: Account, draws: range, plan: Any
+) -> Iterator[tuple[int, dict[str, Any], np.random.SeedSequence, np.random.Generator]]:
+    """Draw parameters; yields draw, parameters, seeds of the simulation and a random stream."""
+    key = np.random.SeedSequence([plan.seed, zlib.crc32(name.encode())])
+    settings = list(draw_settings(account, plan.n_draws, np.random.default_rng(key)))
+    for draw in draws:
+        seeds = np.random.SeedSequence([plan.seed, zlib.crc32(name.encode()), 1 + draw])
+        own, sampling = seeds.spawn(2)
+        yield draw, settings[draw], own, np.random.default_rng(sampling)
+
+
+def simulations_of(features: pd.DataFrame) -> Simulations:
+    """Take the simulated animals from the tables of pieces."""
+    known = features.drop(columns=["account", "draw"])
+    return Simulations(features["account"].to_numpy(object), features["draw"].to_numpy(int), known)
+
+
+def known_parameters(simulations: Simulations, draws: pd.DataFrame) -> pd.DataFrame:
+    """Look up the parameters of simulated animals of an account that are numbers."""
+    known = draws.set_index("draw")["parameters"].map(json.loads)
+    values = pd.DataFrame([known[draw] for draw in simulations.draw.tolist()])
+    return values.select_dtypes("number")
