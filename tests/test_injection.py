@@ -10,8 +10,10 @@ from analyses.recordings.events.detection import find_events
 from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.recovery.injection import _before_smoothing as before_smoothing
 from analyses.recordings.recovery.injection import inject, quiet_rest
 from analyses.recordings.recovery.known_paths import known_paths
+from analyses.recordings.recovery.similar_replay import _paths_for_each as paths_for_each
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Criteria, Settings
 from analyses.recordings.significance.calibration import Calibration
@@ -48,14 +50,18 @@ def test_rest_is_quiet_and_still(session):
     assert np.median(moved[at]) == 0
 
 
-@pytest.mark.parametrize(("share", "lowest", "highest"), [(0.0, 0.0, 0.02), (0.3, 0.2, 0.26)])
+@pytest.mark.parametrize(("share", "lowest", "highest"), [(0.0, 0.0, 0.02), (0.3, 0.27, 0.33)])
 def test_bursts_are_counted(session, share, lowest, highest):
-    """Spikes that follow others after 4 ms are bursts (.3 of 1.3); by chance none is."""
+    """Spikes that follow others after 4 ms are bursts, however long; by chance none is."""
     rng = np.random.default_rng(0)
     spikes = []
     for _ in range(40):
-        own = np.cumsum(rng.exponential(0.1, 3000))
-        spikes.append(np.sort(np.append(own, own[rng.random(3000) < share] + 0.004)))
+        at = np.cumsum(rng.exponential(0.1, 3000))
+        own = [at]
+        while len(at):
+            at = at[rng.random(len(at)) < share] + 0.004
+            own.append(at)
+        spikes.append(np.sort(np.concatenate(own)))
     changed = session._replace(recording=replace(session.recording, spikes=tuple(spikes)))
     assert lowest <= quiet_rest(changed).bursting <= highest
 
@@ -67,6 +73,16 @@ def test_clear_replay_is_found_and_without_spikes_none_is(session, paths):
     silent = found(session, paths, gain=0.01)
     assert (silent["kind"] == "missed").all()
     assert silent["lasts"].isna().all()
+
+
+def test_simulated_events_have_the_fields_before_smoothing(session):
+    """A Gaussian field is estimated wider than it is, and simulated nearly as narrow as it is."""
+    away = session.track.distance[10]
+    true, wide = (10 * np.exp(-0.5 * (away / width) ** 2) for width in (12.0, np.hypot(12, 6)))
+    estimated = session._replace(rates=wide[None] * 12 / np.hypot(12, 6), headings=None)
+    narrow = before_smoothing(estimated)[0]
+    is_far = session.track.distance.max(axis=0) > 60  # at ends less is smoothed
+    assert np.abs(narrow - true)[is_far].max() < 0.3 * np.abs(estimated.rates[0] - true).max()
 
 
 def test_what_is_not_detected_is_missed(session, paths):
@@ -84,3 +100,26 @@ def test_the_scale_of_a_signal_may_be_that_of_another():
     time = np.arange(1000) / 1000
     assert len(find_events(time, values, scale=(0.0, 0.3))) == 1
     assert not len(find_events(time, values, scale=(0.0, 0.4)))
+
+
+def test_the_lengths_and_speeds_are_found_under_which_events_are_most_likely():
+    """Paths shorter than 1 m are found once in four; what is found of them is blurred."""
+    rng = np.random.default_rng(0)
+
+    def some(number, spread):
+        length = np.exp(rng.normal(np.log(120), 0.4, number))
+        speed = np.exp(rng.normal(np.log(600), spread, number))
+        is_found = rng.random(number) < np.where(length < 100, 0.25, 1.0)
+        blurred = np.exp(rng.normal(0, 0.1, (2, number)))
+        return pd.DataFrame({"true_length": length, "true_speed": speed,
+            "true_lasts": length / speed,
+            "distance": np.where(is_found, length * blurred[0], np.nan),
+            "lasts": length / speed * blurred[1]})  # fmt: skip
+
+    simulated, own = some(400, 0.4), some(400, 0.1)
+    weight = paths_for_each(own[own["distance"] > 0], simulated).sum(axis=0)
+    pace = np.log(simulated["true_speed"])
+    mean = np.average(pace, weights=weight)
+    assert np.sqrt(np.average((pace - mean) ** 2, weights=weight)) < 0.2
+    is_short = np.average(simulated["true_length"] < 100, weights=weight)
+    assert is_short == pytest.approx((own["true_length"] < 100).mean(), abs=0.1)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from analyses.recordings.kinds.conclusions import Conclusions
 from analyses.recordings.recovery.confusion import confusion_matrix
-from analyses.recordings.recovery.similar_replay import N_EACH, Replay, inject_similar
+from analyses.recordings.recovery.similar_replay import N_EACH, inject_similar
 from analyses.recordings.recovery.unfolding import estimate_shares
 from analyses.recordings.session import Session
 from analyses.recordings.settings import N_SESSIONS
@@ -134,7 +134,7 @@ def recorded_shares(
             "The animal's laps allow too few paths: neither forward, reverse and novel ones nor, "
             "where it ran in both directions, ambiguous and novel ones.",
         )
-    recovered, replay = similar
+    recovered, gain = similar
     try:
         shares = estimate_shares(counts, recovered, seed=int(bootstrap.generate_state(1)[0]))
     except ValueError as error:
@@ -142,10 +142,10 @@ def recorded_shares(
         recall = {kind: matrix.loc[kind, kind] for kind in matrix.index}
         return _not_corrected(counts, str(error), recall)
     table = shares.rename(columns={"share": "corrected"})[_COLUMNS]
-    return RecordedShares(table, _how(number, replay, session))
+    return RecordedShares(table, _how(number, recovered, gain, session))
 
 
-def _how(n_sessions: int, replay: Replay, session: Session) -> str:
+def _how(n_sessions: int, recovered: pd.DataFrame, gain: float, session: Session) -> str:
     criteria = session.settings.criteria
     detected = (
         "detected in the spikes of all cells, in quiet times of this recording, where bursts of "
@@ -161,9 +161,10 @@ def _how(n_sessions: int, replay: Replay, session: Session) -> str:
         f"matrix of {simulated}, each with {N_EACH} paths of each kind from the animal's own laps "
         f"and spikes by the fields of these cells. Simulated events are {detected}. They are "
         "tested as those of the recording. Their lengths (median "
-        f"{np.median(replay.length):.0f} cm), speeds ({np.median(replay.speed) / 100:.1f} m/s) and "
-        f"gain ({replay.gain:.1f} times the rates of running) are chosen so that what is found of "
-        "them is like what was found in the recording, with more of those that are rarely found."
+        f"{recovered['true_length'].median():.0f} cm), speeds "
+        f"({recovered['true_speed'].median() / 100:.1f} m/s) and gain ({gain:.1f} times the rates "
+        "of running) are chosen so that what is found of them is like what was found in the "
+        "recording, with more of those that are rarely found."
     )
 
 

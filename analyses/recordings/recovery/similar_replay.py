@@ -1,15 +1,18 @@
 """Simulated replay that is like the replay of a recording, in that what is found of it is alike.
 
 Events that are found are no fair sample: they are longer and slower than those that are missed, and
-of each only a part is decoded. So known paths are put into the recording, and each event that was
-found in it is given the length and the speed of a path of which something alike was found, as
-distant and as long; it stands for as many paths as there are for one that is found [1]_. Paths like
-these are put into the recording in turn, with a gain at which those that are found have as many
-spikes as its own events.
+of each only a part is decoded. So known paths are put into the recording, which tells how often a
+path of some length and speed is found, and what is found of it. The lengths and speeds that best
+explain the events of the recording are those under which they are most likely, by
+expectation-maximisation [1]_; each stands for as many paths as there are for one that is found
+[2]_. Paths like these are put into the recording in turn, with a gain at which those that are found
+have as many spikes as its own events.
 
 References
 ----------
-.. [1] Horvitz & Thompson (1952), A generalization of sampling without replacement from a finite
+.. [1] Vardi & Lee (1993), From image deblurring to optimal investments: maximum likelihood
+   solutions for positive linear inverse problems. https://doi.org/10.1111/j.2517-6161.1993.tb01925.x
+.. [2] Horvitz & Thompson (1952), A generalization of sampling without replacement from a finite
    universe. https://doi.org/10.1080/01621459.1952.10483446
 """
 
@@ -32,7 +35,7 @@ from analyses.recordings.session import Session
 from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
 
-__all__ = ["N_EACH", "Replay", "inject_similar"]
+__all__ = ["N_EACH", "inject_similar"]
 
 N_EACH = 15
 """Number of paths of each kind in a simulated session."""
@@ -40,7 +43,9 @@ N_EACH = 15
 _N_FIT = 4  # sessions of each round that chooses paths and gain
 _N_PARTS = 5  # of lengths
 _FEW = 5  # events of a kind, which say little about its paths
-_N_ALIKE, _N_SIMILAR = 5, 15  # events that are found alike, and paths whose recall is averaged
+_N_SIMILAR = 15  # paths from which it is estimated how often, and as what, one of them is found
+_ALIKE = 0.1  # standard deviation of the logarithms of what is found, beyond that of these paths
+_N_STEPS = 16  # of expectation-maximisation
 _FIRST_SPREAD, _JITTER = 0.4, 0.05  # standard deviations of the logarithm of speed, and of length
 _SHORTER = 0.8
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
@@ -53,10 +58,10 @@ class Replay(NamedTuple):
 
     Attributes
     ----------
-    length, speed : ndarray of float64, shape (n_events,)
-        Length (cm) and speed (cm/s) of a path for each event with a sequence.
-    weight : ndarray of float64, shape (n_events,)
-        How many such paths there are for each that is found.
+    length, speed : ndarray of float64, shape (n_paths,)
+        Lengths (cm) and speeds (cm/s) of paths.
+    weight : ndarray of float64, shape (n_events, n_paths)
+        How many such paths there are for each event with a sequence.
     gain : float
         Firing rates relative to running.
     """
@@ -69,8 +74,8 @@ class Replay(NamedTuple):
 
 def inject_similar(
     session: Session, found: Conclusions, n_sessions: int, rng: np.random.Generator
-) -> tuple[pd.DataFrame, Replay] | None:
-    """Put paths like the recording's replay into its rest; return what is found of them.
+) -> tuple[pd.DataFrame, float] | None:
+    """Put paths like the recording's replay into its rest; return what is found, and the gain.
 
     The table is that of `inject`, with the number of the session as `seed`. Returns None if the
     animal's laps allow too few paths.
@@ -78,19 +83,26 @@ def inject_similar(
     kinds = _possible_kinds(session, found, rng)
     if not kinds:
         return None
-    rest, seen = quiet_rest(session), _seen(found)
+    rest, seen = quiet_rest(session), _seen(session, found)
     n_fit = min(_N_FIT, n_sessions)
     speed = np.exp(np.median(_pace(seen)) + _FIRST_SPREAD * rng.standard_normal(len(seen)))
-    lasts, gain = seen["lasts"].to_numpy(), _gain(session, found)
-    replay = Replay(lasts * speed, speed, np.ones(len(seen)), gain)
+    lasts, each = seen["lasts"].to_numpy(), np.eye(len(seen))
+    replay = Replay(lasts * speed, speed, each, _gain(seen))
     table = _injected(session, found, seen, replay, rest, kinds, n_fit, rng)
-    if (table["distance"] > 0).any():  # otherwise nothing tells how much faster replay was
-        speed *= np.exp(np.median(_pace(seen)) - np.median(_pace(table[table["distance"] > 0])))
-        replay = Replay(lasts * speed, speed, np.ones(len(seen)), gain)
+    own = table[table["distance"] > 0]
+    if len(own) >= _FEW:  # otherwise nothing tells how much faster replay was
+        speed = speed * np.exp(np.median(_pace(seen)) - np.median(_pace(own)))
+        gain = replay.gain * _gain(seen) / _gain(own)
+        replay = Replay(lasts * speed, speed, each, gain)
     table = _injected(session, found, seen, replay, rest, kinds, n_fit, rng)
-    replay = _nearer(replay, seen, table, rng)
+    own = table[table["distance"] > 0]
+    if len(own) >= _FEW:
+        length, speed = table[["true_length", "true_speed"]].to_numpy(dtype=float).T
+        weight = _paths_for_each(seen, table)
+        gain = replay.gain * _gain(seen) / _gain(own, weight.sum(axis=0)[own.index])
+        replay = Replay(length, speed, weight, gain)
     table = _injected(session, found, seen, replay, rest, kinds, n_sessions, rng)
-    return table, replay
+    return table, replay.gain
 
 
 def _pace(table: pd.DataFrame) -> NDArray[np.float64]:
@@ -98,24 +110,33 @@ def _pace(table: pd.DataFrame) -> NDArray[np.float64]:
     return np.diff(_logs(table, "lasts", "distance"))
 
 
-def _nearer(
-    replay: Replay, seen: pd.DataFrame, table: pd.DataFrame, rng: np.random.Generator
-) -> Replay:
-    """Choose, for each event, a path of which something alike was found; and the gain."""
-    own = table[table["distance"] > 0]
-    if len(own) < _FEW:
-        return replay
-    looked, look = (_logs(each, "distance", "lasts") for each in (seen, own))
-    spread = np.maximum(looked.std(axis=0), _JITTER)
-    alike = _nearest(looked / spread, look / spread, _N_ALIKE)
-    chosen = alike[np.arange(len(seen)), rng.integers(alike.shape[1], size=len(seen))]
-    path = _logs(own, "true_length", "true_speed")[chosen]
-    similar = _nearest(path, _logs(table, "true_length", "true_speed"), _N_SIMILAR)
-    is_found = (table["true_kind"] == table["kind"]).to_numpy(dtype=float)
-    share = (is_found[similar].sum(axis=1) + is_found.mean()) / (similar.shape[1] + 1)
-    spikes = [np.median(np.diff(_logs(each, "lasts", "n_spikes"))) for each in (seen, own)]
-    length, speed = np.exp(path).T
-    return Replay(length, speed, 1 / share, replay.gain * float(np.exp(spikes[0] - spikes[1])))
+def _gain(table: pd.DataFrame, weight: float | NDArray[np.float64] = 1.0) -> float:
+    """Measure spikes in events, relative to running along their decoded paths."""
+    return float((weight * table["n_spikes"]).sum() / (weight * table["expected"]).sum())
+
+
+def _paths_for_each(seen: pd.DataFrame, table: pd.DataFrame) -> NDArray[np.float64]:
+    """Estimate how many of each simulated path there are for each event that was found.
+
+    What would be found of a path is what was found of those most similar to it, moved by the
+    difference of their lengths and durations.
+    """
+    looked, look = (_logs(each, "distance", "lasts") for each in (seen, table))
+    path = _logs(table, "true_length", "true_lasts")
+    spread = np.maximum(path.std(axis=0), _JITTER)
+    similar = _nearest(path / spread, path / spread, _N_SIMILAR)
+    is_found = (table["distance"] > 0).to_numpy()
+    recall = (is_found[similar].sum(axis=1) + is_found.mean()) / (similar.shape[1] + 1)
+    found_as = path[:, None] + np.where(is_found[:, None], look - path, np.inf)[similar]
+    away = ((looked[:, None, None] - found_as) ** 2).sum(axis=3)
+    alike = np.exp(-0.5 * away / _ALIKE**2).mean(axis=2) + np.finfo(float).tiny
+    share = recall / recall.sum()  # of each path among those that are found
+    for _ in range(_N_STEPS):
+        of_each = share * alike / recall
+        of_each /= of_each.sum(axis=1, keepdims=True)
+        share = of_each.mean(axis=0)
+    number: NDArray[np.float64] = of_each / recall
+    return number
 
 
 def _logs(table: pd.DataFrame, *columns: str) -> NDArray[np.float64]:
@@ -133,27 +154,21 @@ def _nearest(
     return rows
 
 
-def _seen(found: Conclusions) -> pd.DataFrame:
-    """List kind, distance (cm), duration (s) and spikes of the events with a sequence."""
+def _seen(session: Session, found: Conclusions) -> pd.DataFrame:
+    """List the events with a sequence, as `inject` does those that it finds."""
     longest = found.sequences.groupby("event")["distance"].max()
     own = found.events[found.events["kind"].isin(KINDS)].set_index("event")
+    bins = project(session.track, found.paths[["x", "y"]].to_numpy(dtype=float)).bin
+    spikes = pd.Series(session.time_bin * session.rates.sum(axis=0)[bins])
     return pd.DataFrame(
         {
             "kind": own["kind"],
             "distance": longest.reindex(own.index),
             "lasts": own["end_time"] - own["start_time"],
             "n_spikes": own["n_spikes"],
+            "expected": spikes.groupby(found.paths["event"].to_numpy()).sum().reindex(own.index),
         }
     ).reset_index(drop=True)
-
-
-def _gain(session: Session, found: Conclusions) -> float:
-    """Measure firing rates along decoded paths, relative to running."""
-    replayed = found.events[found.events["is_replay"]]
-    paths = found.paths[found.paths["event"].isin(replayed["event"])]
-    bins = project(session.track, paths[["x", "y"]].to_numpy(dtype=float)).bin
-    expected = session.rates.sum(axis=0)[bins].sum() * session.time_bin
-    return float(replayed["n_spikes"].sum() / expected)
 
 
 def _possible_kinds(
@@ -218,12 +233,12 @@ def _draw(
     own = np.flatnonzero(seen["kind"] == kind)
     if len(own) < _FEW:
         own = np.arange(len(seen))
-    share = replay.weight[own] / replay.weight[own].sum()
-    event = rng.choice(own, number, p=share)
+    share = replay.weight[own].sum(axis=0)
+    path = rng.choice(len(share), number, p=share / share.sum())
     longest = np.inf if kind == "novel_path" else _lap(found, joined) - session.judgement.state_size
     jitter = np.exp(_JITTER * rng.standard_normal((2, number)))
-    length = np.minimum(replay.length[event] * jitter[0], longest)
-    speed = replay.speed[event] * jitter[1]
+    length = np.minimum(replay.length[path] * jitter[0], longest)
+    speed = replay.speed[path] * jitter[1]
     drawn = []
     for part in np.array_split(np.argsort(length, kind="stable"), _N_PARTS):
         # Paths are half a state longer, on average.
