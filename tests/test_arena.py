@@ -202,3 +202,7 @@ def test_most_sweeps_are_found_and_hardly_any_by_chance():
 def test_what_an_arena_cannot_do_is_said(seen, call, text):
     with pytest.raises(ValueError, match=text):
         call(seen.recording)
+
+
+def test_the_criteria_of_an_arena_are_the_default_there(seen):
+    assert prepare(seen.recording).judgement == ARENA

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +11,14 @@ import typer
 from analyses.cli.options import Jobs, Seed, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import print_text, say, screen
-from analyses.recordings.judgement import ARENA, LEAST_SCORES, Judgement
+from analyses.recordings.judgement import ARENA, Judgement, judgement_for
 from analyses.recordings.settings import (
     MOST_UNKNOWN,
     N_SESSIONS,
     RIPPLES,
     Criteria,
     Settings,
+    criteria_for,
 )
 
 __all__ = ["recording"]
@@ -223,6 +225,7 @@ def recording(
     from analyses.jobs.results import Results
     from analyses.recordings.checks import check_judgement
     from analyses.recordings.readers.contents import describe_file
+    from analyses.recordings.readers.nwb_files import FIND_RIPPLES
     from analyses.studies.recorded_replay import one_animal, several_animals
     from analyses.studies.recorded_replay.plan import Files, plan_recording
     from analyses.studies.recorded_replay.predictions import read_predictions
@@ -234,25 +237,22 @@ def recording(
         return
     study = one_animal.STUDY if len(file) == 1 else several_animals.STUDY
     Results(out).check_place(study.name, study.command)
-    criteria = RIPPLES if events == "find_ripples" else Criteria()
     settings = Settings(
         bin_size=bin_size,
         time_bin=time_bin,
-        criteria=criteria._replace(
-            threshold=criteria.threshold if threshold is None else threshold,
-            largest_speed=criteria.largest_speed if speed is None else speed,
-        ),
+        criteria=criteria_for(events == FIND_RIPPLES, threshold=threshold, largest_speed=speed),
         split_given=split_events,
     )
-    judgement = Judgement(
+    judgement = partial(
+        judgement_for,
         score=score,
-        least_score=LEAST_SCORES.get(score, 0.0) if least_score is None else least_score,
+        least_score=least_score,
         shuffles=tuple(split([shuffle])),
         n_shuffles=shuffles,
-        state_size=_JUDGEMENT.state_size if state_size is None else state_size,
+        state_size=state_size,
         lap_ends=tuple(split(lap_end)),
     )
-    check_judgement(judgement)
+    check_judgement(judgement(None))
     files = Files(
         file,
         session,
@@ -273,12 +273,9 @@ def recording(
     for number, path in enumerate(file):
         with screen.status(f"Reading {path}"):
             found, compared = files.read(number)
-            own = judgement._replace(tracks=compared)
-            if found.graph is not None and "arena" in found.graph.graph:
-                size = ARENA.state_size if state_size is None else state_size
-                own = own._replace(state_size=size, other_sizes=ARENA.other_sizes)
             plan = plan_recording(
-                found, settings, own, seed, n_sessions=recovery, predictions=predictions,
+                found, settings, judgement(found.graph, tracks=compared), seed,
+                n_sessions=recovery, predictions=predictions,
                 epochs=found.epochs if epochs is not None else None,
             )  # fmt: skip
         for sentence in (*found.notes, *plan.session.notes):

@@ -26,7 +26,7 @@ __all__ = ["find_replay"]
 def find_replay(
     recording: Recording,
     settings: Settings = Settings(),  # noqa: B008 (immutable)
-    judgement: Judgement = Judgement(),  # noqa: B008
+    judgement: Judgement | None = None,
     *,
     seed: int = 0,
 ) -> Conclusions:
@@ -39,7 +39,7 @@ def find_replay(
     settings : Settings, optional
         The settings of decoding.
     judgement : Judgement, optional
-        The criteria for replay.
+        The criteria for replay; by default those on a track or in an arena.
     seed : int, default 0
         Seed of the shuffles.
 

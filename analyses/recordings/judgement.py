@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analyses.sequences.detection import RECORDED, Detection
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 __all__ = ["BIN_SHUFFLES", "CELL_SHUFFLES", "LEAST_SCORES", "SHUFFLES", "Judgement"]
-__all__ += ["ARENA"]
+__all__ += ["ARENA", "judgement_for"]
 
 CELL_SHUFFLES = ("cell_identity", "circular_fields")
 BIN_SHUFFLES = ("time_bins", "circular_posterior")
@@ -71,3 +74,22 @@ class Judgement(NamedTuple):
 ARENA = Judgement(state_size=25.0, other_sizes=(20.0, 30.0, 40.0))
 """The criteria in an arena, where larger states lie beside each other, too, and paths between few
 of them are seldom run twice."""
+
+
+def judgement_for(graph: nx.Graph | None, **given: Any) -> Judgement:
+    """Return the default criteria on a track or in an arena, but for those that are given.
+
+    The default of `least_score` is that of the score; None stands for a default.
+
+    Examples
+    --------
+    >>> judgement_for(None, score="line_fit", state_size=None)[:2]
+    ('line_fit', 0.0)
+    >>> import networkx as nx
+    >>> judgement_for(nx.Graph(arena=True)).state_size
+    25.0
+    """
+    usual = ARENA if graph is not None and "arena" in graph.graph else Judgement()
+    own = {name: value for name, value in given.items() if value is not None}
+    least = LEAST_SCORES.get(own.get("score", usual.score), 0.0)
+    return usual._replace(**{"least_score": least, **own})

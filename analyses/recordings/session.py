@@ -36,7 +36,7 @@ from analyses.recordings.fields.headings import (
 )
 from analyses.recordings.fields.recorded_fields import recorded_fields
 from analyses.recordings.fields.running import Running, running, running_bins, running_headings
-from analyses.recordings.judgement import Judgement
+from analyses.recordings.judgement import Judgement, judgement_for
 from analyses.recordings.recording import Recording
 from analyses.recordings.settings import Settings
 from replay.checks import known_arguments
@@ -131,7 +131,7 @@ class Session(NamedTuple):
 def prepare(
     recording: Recording,
     settings: Settings = Settings(),  # noqa: B008 (immutable)
-    judgement: Judgement = Judgement(),  # noqa: B008
+    judgement: Judgement | None = None,
 ) -> Session:
     """Estimate place fields, and collect or detect candidate events.
 
@@ -142,7 +142,7 @@ def prepare(
     settings : Settings, optional
         The settings of decoding.
     judgement : Judgement, optional
-        The criteria for replay, which are checked.
+        The criteria for replay, which are checked; by default those on a track or in an arena.
 
     Returns
     -------
@@ -155,6 +155,7 @@ def prepare(
         If the recording has nothing to decode, no event, no running, or fewer than two cells with a
         place field; or if a criterion does not suit it.
     """
+    judgement = judgement_for(recording.graph) if judgement is None else judgement
     check_settings(settings)
     check_criteria(settings.criteria)
     check_judgement(judgement)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["MOST_UNKNOWN", "N_SESSIONS", "RIPPLES", "RUN", "Criteria", "Settings"]
+__all__ += ["criteria_for"]
 
 MOST_UNKNOWN = 0.2
 """The largest share of positions on the track that may be unknown."""
@@ -38,6 +39,19 @@ class Criteria(NamedTuple):
 
 RIPPLES = Criteria(2.0, 0.015, 1.0, 0.0, 4.0)
 """The criteria for ripples of Kay et al., except for the longest duration."""
+
+
+def criteria_for(ripples: bool, **given: float | None) -> Criteria:
+    """Return the default criteria of bursts or of ripples, but for those that are given.
+
+    Examples
+    --------
+    >>> criteria_for(True, threshold=4.0, largest_speed=None) == (4.0, *RIPPLES[1:])
+    True
+    """
+    usual = RIPPLES if ripples else Criteria()
+    own: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return usual._replace(**own)
 
 
 class Settings(NamedTuple):

@@ -69,7 +69,7 @@ class RecordingPlan(NamedTuple):
 def plan_recording(
     recording: Recording,
     settings: Settings = Settings(),  # noqa: B008 (immutable)
-    judgement: Judgement = Judgement(),  # noqa: B008
+    judgement: Judgement | None = None,
     seed: int = 0,
     *,
     n_sessions: int = N_SESSIONS,
