@@ -4,7 +4,8 @@ Rats ran back and forth on a linear track; in the second of three epochs, reward
 one of its ends (``incr_end``). The published finding is that reverse replay increases there, as in
 Ambrose et al. (2016) [2]_, while forward replay does not, and that without dopamine (``drug``) it
 increases at the unchanged end, too, in novel rooms. This script counts forward, reverse and
-ambiguous replay of each session, epoch and end::
+ambiguous replay of each session, epoch and end, beside what was published (``more reverse`` than
+in the first epoch, or nothing)::
 
     KLEINMAN_FOSTER=FOLDER python tests/verification/test_reward_change.py
 
@@ -82,6 +83,7 @@ def count(folder, judgement=None):
     replay = found.events[found.events["is_replay"]]
     epoch, end = epochs_and_ends(recording, info, replay["start_time"].to_numpy())
     increased = int(info["incr_end"]) - 1 if "incr_end" in info else None
+    without_dopamine = info.get("drug", 0) and info.get("novel", 0)
     rows = pd.DataFrame(
         {
             "session": recording.name,
@@ -96,7 +98,9 @@ def count(folder, judgement=None):
             "direction": replay["kind"].map(KINDS).fillna("other").to_numpy(),
         }
     )
-    by = ["session", "drug", "epoch", "end", "reward"]
+    rises = (rows["epoch"] == 2) & (rows["reward"].eq("increased") | bool(without_dopamine))
+    rows["published"] = np.where(rises, "more reverse", "")
+    by = ["session", "drug", "epoch", "end", "reward", "published"]
     columns = {name: (rows["direction"] == name).astype(int) for name in (*KINDS.values(), "other")}
     table = rows[by].assign(**columns).groupby(by).sum()
     return table.reset_index(), found.notes
@@ -128,6 +132,8 @@ def test_a_session_of_this_format_is_read(tmp_path):
     assert table[["forward", "reverse"]].sum(axis=None) >= 0.8 * len(own.events)
     assert set(table["epoch"]) == {1, 2, 3}
     assert set(table.loc[table["reward"] == "increased", "end"]) == {"right"}
+    more = table["published"] == "more reverse"
+    assert (more == ((table["epoch"] == 2) & (table["end"] == "right"))).all()
 
 
 def shared():
