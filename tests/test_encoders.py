@@ -15,6 +15,7 @@ from replay.encoders import (
     Bins,
     KMeans,
     LastObservations,
+    PredictiveStates,
     RandomProjections,
     SlowFeatures,
     StateMerging,
@@ -120,6 +121,25 @@ def test_a_learner_learns_its_run_again_in_other_codes(learner):
         assert np.array_equal(other.memory.action_values[::-1], same.memory.action_values)
 
 
+def test_changes_say_what_each_code_became():
+    """Codes that are numbered backwards at steps 40 and 180."""
+    run = simulate(Seen(limit=30), "q_learning", encoder=Identity((40, 180)), n_steps=300, seed=3)
+    changes = run.changes
+    assert changes["n_refits"].unique().tolist() == [1, 2]
+    assert changes["step"].unique().tolist() == [39, 179]
+    assert run.log.provenance["learned_again_after"] == [39, 179]
+    assert run.log.provenance["encoder"] == "Identity"
+    assert (changes["before"] + changes["after"]).eq(N_STATES - 1).all()
+    n_starts = run.log.steps["step"].lt(40) & (
+        run.log.steps["terminated"] | run.log.steps["truncated"]
+    )
+    assert changes.loc[changes["n_refits"] == 1, "n_met"].sum() == 41 + n_starts.sum()
+    still = simulate(Seen(), "q_learning", encoder=Identity(), n_steps=300, seed=3)
+    assert still.changes.empty
+    assert still.changes.columns.tolist() == changes.columns.tolist()
+    assert still.log.provenance["learned_again_after"] == []
+
+
 def test_learning_again_forgets_nothing():
     """After a refit the values are those that the whole run teaches, not those since the refit."""
     first, second = (
@@ -222,6 +242,82 @@ def test_jumps_between_episodes_are_not_fast():
     assert abs(coder.weight[0, 0]) > 100 * abs(coder.weight[0, 1]) * seen[:, 1].std() * 0.01
 
 
+def clusters(n_places, n, noise=0.1, n_distractors=10, seed=1):
+    """Walk at random along a row of places, each seen as a unit of its own, and flicker."""
+    draw = rng(seed)
+    action = draw.integers(0, 2, n)
+    place = np.zeros(n, dtype=np.int64)
+    for k in range(1, n):
+        place[k] = np.clip(place[k - 1] + 2 * action[k] - 1, 0, n_places - 1)
+    seen = np.eye(n_places)[place] + noise * draw.normal(size=(n, n_places))
+    seen = np.column_stack([seen, draw.integers(0, 2, (n, n_distractors))])
+    return Walk(seen, np.arange(n) == 0, np.where(np.arange(n) > 0, action, -1), 2), place
+
+
+@pytest.mark.parametrize("n_places", [4, 9])
+def test_as_many_predictive_states_as_places(n_places):
+    """One code a place, though there may be more, and though other units flicker."""
+    walk, place = clusters(n_places, 3000)
+    coder = PredictiveStates(40, 2).prepare(walk, rng())
+    codes = np.array([coder.begin(seen) for seen in walk.observations])
+    assert len(set(zip(codes, place, strict=True))) == len(set(codes)) == n_places
+    assert np.abs(coder.weight[:, n_places:]).max() < 0.2 * np.abs(coder.weight).max()
+    shuffled = walk._replace(observations=rng().permutation(walk.observations))
+    assert len(PredictiveStates(40, 2).prepare(shuffled, rng()).weight) < len(coder.weight)
+
+
+def test_predictive_states_keep_their_codes():
+    """A place that is new gets a new code; the others keep theirs."""
+    walk, place = clusters(9, 4000)
+    first = 400
+    place[:first] = np.minimum(place[:first], 5)
+    walk.observations[:first, :9] = np.eye(9)[place[:first]] + 0.1 * rng().normal(size=(first, 9))
+    early = Walk(walk.observations[:first], walk.is_first[:first], walk.action[:first], 2)
+    encoder = PredictiveStates(40, 2)
+    coder = encoder.prepare(early, rng())
+    again = encoder.prepare(walk, rng(), coder)
+    old, new = (
+        np.array([each.begin(seen) for seen in walk.observations]) for each in (coder, again)
+    )
+    common = [k for k in range(6) if np.count_nonzero(place[:first] == k) > 25]
+    assert len(common) > 3
+    for k in common:
+        code = np.bincount(old[:first][place[:first] == k]).argmax()
+        assert (new[place == k] == code).all()
+    assert not np.isin(new[place >= 6], new[place < 6]).any()
+
+
+def test_what_varies_continuously_is_divided_into_all_codes():
+    seen = rng().uniform(size=(6000, 1)).cumsum(axis=0) % 7  # it turns, and is predictable
+    walk = Walk(seen, np.arange(6000) == 0, np.where(np.arange(6000) > 0, 0, -1), 1)
+    encoder = PredictiveStates(16, 2)
+    coder = encoder.prepare(walk, rng())
+    assert len({coder.begin(one) for one in seen}) == 16
+    elsewhere = walk._replace(observations=np.where(seen > 6, seen, seen / 20))
+    coder = encoder.prepare(elsewhere, rng(), coder)
+    used = [coder.begin(one) for one in elsewhere.observations if one[0] < 0.3]
+    assert len(set(used)) >= 4
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_predictive_states_of_next_to_nothing(n):
+    coder = PredictiveStates(5, 2).prepare(walk_of(np.ones((n, 2))), rng())
+    assert coder.begin(np.ones(2)) == 0
+
+
+def test_predictive_states_are_places_in_what_is_replayed():
+    """With distractors, kinds of replay in codes are those in places, and sweeping rests."""
+    maze = random_maze(6, seed=1)
+    width = float(np.linalg.norm(np.diff(maze.position, axis=0), axis=1).min())
+    env = place_code(maze, width=width, noise=0.1, n_distractors=10)
+    encoder = PredictiveStates(2 * maze.n_states, 5000)
+    run = simulate(env, "prioritized_sweeping", encoder=encoder, n_steps=2000, seed=5)
+    assert run.log.backups["event"].nunique() < 100
+    kinds = [classify(log)["kind"] for log in (run.log, run.in_places())]
+    assert kinds[0].tolist() == kinds[1].tolist()
+    assert len(kinds[0]) > 4
+
+
 def test_bins_by_hand():
     coder = Bins(4).prepare(walk_of([[0.0, 10], [4, 30]]), rng())
     assert coder.n_codes == 16
@@ -310,6 +406,7 @@ def test_a_code_of_two_places_stands_for_the_one_met_most_often():
         }
     )
     [shared] = [code for code, rows in met.groupby("code") if len(rows["state"].unique()) > 1]
+    assert run.places.loc[run.places["n_states"] > 1, "code"].tolist() == [shared]
     most = met.loc[met["code"] == shared, "state"].mode()[0]
     backups, places = run.log.backups, run.in_places().backups
     assert set(places.loc[backups["next_state"] == shared, "next_state"]) == {most}
@@ -422,6 +519,7 @@ def test_places_must_be_told():
     "make",
     [
         lambda: KMeans(0), lambda: KMeans(3, 0), lambda: KMeans(3, refit_factor=1.0),
+        lambda: PredictiveStates(0), lambda: PredictiveStates(3, 1),
         lambda: SlowFeatures(0), lambda: RandomProjections(64), lambda: Bins(0.5),
         lambda: LastObservations(0), lambda: StateMerging(1), lambda: StateMerging(n_starts=0),
         lambda: place_code(MAZE, width=0),

@@ -13,13 +13,12 @@ from scipy.cluster.vq import kmeans2
 from replay.checks import check_number
 from replay.jit import kernel
 
-__all__ = ["Codebook", "codebook", "refit_steps"]
+__all__ = ["FEW", "Codebook", "codebook", "means", "refit_steps", "sample"]
 
-
+FEW = 0.5  # of the mean number of observations of a centre
 _MOST_PER_CODE = 50  # observations; more make k-means slower, not better
 _N_ITERATIONS = 10
 _FIRST_REFIT, _LAST_REFIT = 500, 10**9  # steps
-_FEW = 0.5  # of the mean number of observations of a centre
 
 
 @dataclass(frozen=True)
@@ -69,10 +68,7 @@ def codebook(
         centres = np.full((n_codes, len(weight)), np.inf)
         centres[: len(first)] = (typical[: len(first)] - offset) @ weight.T
         return Codebook(offset, weight, centres, typical)
-    fitted = observations
-    most = _MOST_PER_CODE * n_codes
-    if len(observations) > most:
-        fitted = observations[np.sort(rng.choice(len(observations), most, replace=False))]
+    fitted = sample(observations, _MOST_PER_CODE * n_codes, rng)
     points = (fitted - offset) @ weight.T
     if previous is None:
         centres, label = _placed(points, n_codes, rng)
@@ -81,18 +77,35 @@ def codebook(
         centres = np.repeat(points[:1], n_codes, axis=0)
         centres[used] = (previous.typical[used] - offset) @ weight.T
         centres, label = _placed(points, centres, rng)
-        few = np.bincount(label, minlength=n_codes) < _FEW * len(points) / n_codes
+        few = np.bincount(label, minlength=n_codes) < FEW * len(points) / n_codes
         distance = ((points - centres[label]) ** 2).sum(axis=1)
         if few.any() and np.count_nonzero(distance) >= few.sum():
             chosen = rng.choice(len(points), few.sum(), replace=False, p=distance / distance.sum())
             centres[few] = points[chosen]
             centres, label = _placed(points, centres, rng)
+    typical = means(fitted, label, n_codes)
+    return Codebook(offset, weight, np.ascontiguousarray(centres), typical)
+
+
+def sample(
+    observations: NDArray[np.float64], most: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Draw some observations if there are too many; their order is kept."""
+    if len(observations) <= most:
+        return observations
+    return observations[np.sort(rng.choice(len(observations), most, replace=False))]
+
+
+def means(
+    observations: NDArray[np.float64], label: NDArray[np.int64], n_codes: int
+) -> NDArray[np.float64]:
+    """Return the mean observation of each code; infinite for none."""
     n_points = np.bincount(label, minlength=n_codes)
-    typical = np.zeros((n_codes, fitted.shape[1]))
-    np.add.at(typical, label, fitted)
+    typical = np.zeros((n_codes, observations.shape[1]))
+    np.add.at(typical, label, observations)
     typical[n_points > 0] /= n_points[n_points > 0, None]
     typical[n_points == 0] = np.inf
-    return Codebook(offset, weight, np.ascontiguousarray(centres), typical)
+    return typical
 
 
 def refit_steps(factor: float) -> tuple[int, ...]:

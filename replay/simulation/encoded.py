@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,6 +34,7 @@ class EncodedRun(NamedTuple):
     rewards: NDArray[np.float64]
     codes: pd.DataFrame
     places: pd.DataFrame
+    changes: pd.DataFrame
 
 
 def act_encoded(
@@ -114,9 +116,12 @@ def act_encoded(
             f"{learner.name!r} learns at an episode's end, but no episode of {observed.name!r} "
             f"ended in {n_steps} steps: run more steps, or choose another learner."
         )
-    event_log = driver.finish()
-    codes, places = history.codes(), history.places()
-    return EncodedRun(event_log, driver.memory, driver.rewards[:-1], codes, places)
+    event_log, changes = driver.finish(), history.changes()
+    told = {"encoder": type(encoder).__name__, "learned_again_after": changes["step"].unique().tolist()}
+    return EncodedRun(
+        replace(event_log, provenance={**event_log.provenance, **told}),
+        driver.memory, driver.rewards[:-1], history.codes(), history.places(), changes,
+    )  # fmt: skip
 
 
 def _learn_again(
@@ -276,6 +281,7 @@ class _History:
         self._state = np.zeros(n, dtype=np.int32)
         self._position = np.full((n, 2), np.nan)
         self._refitted: list[NDArray[np.int32]] = []  # the moments until each refit, in its codes
+        self._changes: list[pd.DataFrame] = []
 
     def add(
         self, seen: NDArray[np.float64], action: int, code: int, info: Mapping[str, Any]
@@ -316,9 +322,13 @@ class _History:
             code = coder.begin(seen) if action < 0 else coder.encode(seen, action)
             codes[k] = _code_of(coder, code)
         before = self._refitted[-1] if self._refitted else codes[:0]
-        if np.array_equal(codes, np.append(before, self._code[len(before) : self._n])):
+        before = np.append(before, self._code[len(before) : self._n])
+        if np.array_equal(codes, before):
             return None
         self._refitted.append(codes)
+        step = np.count_nonzero(~self.is_first) - 1
+        pairs = pd.DataFrame({"step": step, "before": before, "after": codes})
+        self._changes.append(pairs.value_counts(sort=False).rename("n_met").reset_index())
         self._code[self._n - 1] = codes[-1]
         return codes
 
@@ -338,6 +348,14 @@ class _History:
                 "y": self._position[left, 1],
             }
         )
+
+    def changes(self) -> pd.DataFrame:
+        """Return the table that `Run.changes` describes."""
+        columns = ["n_refits", "step", "before", "after", "n_met"]
+        tables = [
+            pairs.assign(n_refits=number + 1)[columns] for number, pairs in enumerate(self._changes)
+        ]
+        return pd.concat(tables or [pd.DataFrame(columns=columns, dtype=np.int64)])
 
     def places(self) -> pd.DataFrame:
         """Return the table that `Run.places` describes."""
@@ -363,7 +381,8 @@ class _History:
         most = most.sort_values(["count", "state"], ascending=[False, True], kind="stable")
         most = most.drop_duplicates(by).set_index(by)
         table["state"], table["share"] = most["state"], most["count"] / table["n_met"]
-        columns = ["n_refits", "code", "n_met", "state", "share", "x", "y"]
+        table["n_states"] = met_at.groupby(by)["state"].nunique()
+        columns = ["n_refits", "code", "n_met", "state", "share", "n_states", "x", "y"]
         return table.reset_index()[columns]
 
 

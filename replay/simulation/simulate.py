@@ -77,7 +77,14 @@ class Run:
     places : DataFrame, optional
         If an encoder made the states: after each number of refits (`n_refits`), and for each
         `code`, how often it was met (`n_met`), also when the run so far was encoded again; the true
-        `state` in which it was met most often, in what `share`, and its mean position `x, y`.
+        `state` in which it was met most often, in what `share`, in how many different states
+        (`n_states`), and its mean position `x, y`.
+    changes : DataFrame, optional
+        If an encoder made the states: for each time that it was fitted again (`n_refits`, after
+        `step`), what was met until then (`n_met` observations) by its code `before` and `after`. A
+        code was split if several came after it, merged if several were before, and moved if it has
+        another number. The learner then learned all again; the log's provenance has these steps,
+        too (`learned_again_after`).
 
     Examples
     --------
@@ -96,6 +103,7 @@ class Run:
     protocol: Protocol | None = None
     codes: pd.DataFrame | None = None
     places: pd.DataFrame | None = None
+    changes: pd.DataFrame | None = None
 
     @cached_property
     def reward_rate(self) -> pd.DataFrame:
@@ -348,6 +356,7 @@ def _encoded(
         made.rewards,
         codes=made.codes,
         places=made.places,
+        changes=made.changes,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from replay.checks import check_array, check_whole, shown
 from replay.worlds.mdp import MDP
@@ -13,7 +13,7 @@ from replay.worlds.mdp import MDP
 if TYPE_CHECKING:
     from gymnasium import Env
 
-__all__ = ["aliased", "cued_t_maze", "looks_of_walls"]
+__all__ = ["aliased", "check_looks", "cued_t_maze", "looks_of_walls"]
 
 
 def aliased(mdp: MDP, looks: ArrayLike, *, max_episode_steps: int | None = None) -> Env[Any, Any]:
@@ -48,6 +48,16 @@ def aliased(mdp: MDP, looks: ArrayLike, *, max_episode_steps: int | None = None)
     """
     from replay.worlds.gymnasium_bridge import ObservedEnv
 
+    seen = check_looks(mdp, looks)
+
+    def observe(state: int, rng: np.random.Generator) -> Any:
+        return seen[state : state + 1]
+
+    return ObservedEnv(mdp.to_gymnasium(max_episode_steps), observe, mdp.position, 1)
+
+
+def check_looks(mdp: MDP, looks: ArrayLike) -> NDArray[np.float64]:
+    """Return what is seen in each state of a world, one number each, or say what is wrong."""
     if not isinstance(mdp, MDP):
         raise TypeError(f"mdp must be an MDP, got {shown(mdp)}.")
     seen = check_array(looks, "looks", kind="number").astype(np.float64)
@@ -55,11 +65,7 @@ def aliased(mdp: MDP, looks: ArrayLike, *, max_episode_steps: int | None = None)
         raise ValueError(
             f"looks must have one number for each of the {mdp.n_states} states, got {len(seen)}."
         )
-
-    def observe(state: int, rng: np.random.Generator) -> Any:
-        return seen[state : state + 1]
-
-    return ObservedEnv(mdp.to_gymnasium(max_episode_steps), observe, mdp.position, 1)
+    return seen
 
 
 def cued_t_maze(length: int) -> MDP:

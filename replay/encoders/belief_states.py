@@ -1,0 +1,121 @@
+"""Belief states: how probable each state of a known world is, given all that was observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replay.checks import MOST_STATES, check_number, check_whole, shown
+from replay.encoders.contract import Walk
+from replay.worlds.aliased import check_looks
+from replay.worlds.mdp import MDP
+
+__all__ = ["BeliefStates"]
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefStates:
+    """Beliefs of an observer who knows the world but not its state [1]_.
+
+    After each action and observation the probability of each state follows by Bayes' rule from
+    those before. Beliefs that are equal, within a resolution, have one code. It says what could be
+    learned at most where states are hidden, also where actions have uncertain outcomes.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The world.
+    looks : array_like of float, shape (n_states,)
+        What is seen in each state, as for `replay.worlds.aliased.aliased`.
+    resolution : float, default 0.1
+        Probabilities are rounded to multiples of it.
+    most_codes : int, default 10000
+        Number of different beliefs for which there is room.
+
+    Raises
+    ------
+    TypeError
+        If `mdp` is no MDP.
+    ValueError
+        If there is not one number for each state, or a number is out of range; during a run, if
+        there is no room for another belief, or something is observed that cannot be.
+
+    References
+    ----------
+    .. [1] Kaelbling, Littman & Cassandra (1998), Planning and acting in partially observable
+       stochastic domains. https://doi.org/10.1016/S0004-3702(98)00023-X
+
+    Examples
+    --------
+    >>> from replay.worlds.aliased import cued_t_maze
+    >>> maze = cued_t_maze(5)
+    >>> BeliefStates(maze, maze.labels).n_before
+    0
+    """
+
+    mdp: MDP
+    looks: ArrayLike
+    resolution: float = 0.1
+    most_codes: int = 10_000
+
+    def __post_init__(self) -> None:
+        """Check the world and the numbers."""
+        check_looks(self.mdp, self.looks)
+        check_number("resolution", self.resolution, at_least=1e-6, at_most=1.0)
+        check_whole("most_codes", self.most_codes, at_least=1, at_most=MOST_STATES)
+
+    @property
+    def n_before(self) -> int:
+        """No walk is needed."""
+        return 0
+
+    @property
+    def refit_at(self) -> tuple[int, ...]:
+        """Never."""
+        return ()
+
+    def prepare(self, walk: Walk, rng: np.random.Generator, previous: object = None) -> _Beliefs:
+        """Begin with no belief."""
+        if walk.n_actions != self.mdp.n_actions:
+            raise ValueError(
+                f"The environment has {walk.n_actions} actions, and {self.mdp.name!r}, in which it "
+                f"is believed to be, has {self.mdp.n_actions}."
+            )
+        return _Beliefs(self)
+
+
+class _Beliefs:
+    def __init__(self, known: BeliefStates) -> None:
+        mdp = known.mdp
+        self.n_codes, self._name = known.most_codes, mdp.name
+        self._looks = check_looks(mdp, known.looks)
+        matrix = mdp.transition_matrix()
+        self._after = [matrix[action :: mdp.n_actions].T.tocsr() for action in range(mdp.n_actions)]
+        self._start, self._resolution = mdp.start_probability, known.resolution
+        self._belief = self._start
+        self._number: dict[bytes, int] = {}
+
+    def begin(self, observation: NDArray[np.float64]) -> int:
+        return self._update(self._start, observation)
+
+    def encode(self, observation: NDArray[np.float64], action: int) -> int:
+        return self._update(self._after[action] @ self._belief, observation)
+
+    def _update(self, expected: NDArray[np.float64], observation: NDArray[np.float64]) -> int:
+        belief = expected * (self._looks == observation[0])
+        if belief.sum() <= 0:
+            raise ValueError(
+                f"{shown(float(observation[0]))} was observed, which cannot be in {self._name!r} "
+                "as known: give the world, and the looks, of the environment."
+            )
+        self._belief = belief / belief.sum()
+        rounded = np.rint(self._belief / self._resolution).astype(np.int32).tobytes()
+        code = self._number.setdefault(rounded, len(self._number))
+        if code >= self.n_codes:
+            raise ValueError(
+                f"More than {self.n_codes} different beliefs were met: make most_codes or "
+                "resolution larger."
+            )
+        return code
