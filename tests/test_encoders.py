@@ -22,6 +22,7 @@ from replay.encoders import (
 )
 from replay.encoders.contract import Walk
 from replay.worlds.mdp import uniform_policy
+from replay.worlds.pixels import pixels
 from replay.worlds.place_code import place_code
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -93,7 +94,7 @@ def test_a_learner_knows_codes_as_it_knows_states(learner):
     table = run.log.steps
     learned = []
     log = feed(
-        learner, table, n_states=N_STATES, n_actions=4, seed=3,
+        learner, table, n_states=2 * N_STATES, n_actions=4, seed=3,
         on_step=lambda step, memory: learned.append(memory),
     )  # fmt: skip
     assert np.array_equal(learned[-1].action_values, run.memory.action_values)
@@ -101,6 +102,23 @@ def test_a_learner_knows_codes_as_it_knows_states(learner):
     assert log.backups[columns].equals(run.log.backups[columns])
     assert len(log.backups) > 0
     assert table["reward"].sum() == run.window_rewards.sum()
+
+
+def test_an_end_has_a_code_of_its_own():
+    """Where the end looks like a place that is left, its code does not lead on.
+
+    In the corridor S..G the start, seen as 0, and the end look alike: of all that is learned, only
+    the reward at the end is worth anything, and V = 1 before it.
+    """
+    row = from_ascii("S..G")
+    env = Seen(row, see=lambda state: np.array([float(state % 3)]))
+    for learner in ("prioritized_sweeping", "full_backups"):
+        run = simulate(env, learner, encoder=Identity(n_codes=3), n_steps=2000, seed=1)
+        steps = run.log.steps
+        assert set(steps.loc[steps["terminated"], "next_state"]) == {3}
+        assert not (steps["state"] >= 3).any()
+        values = run.memory.action_values.max(axis=1)
+        assert values == pytest.approx([0.99**2, 0.99, 1, 0, 0, 0], abs=1e-6)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -118,7 +136,8 @@ def test_a_learner_learns_its_run_again_in_other_codes(learner):
     assert np.array_equal(back, same.codes["code"])
     assert other.window_rewards.tolist() == same.window_rewards.tolist()
     if learner == "q_learning":  # others may draw among equals, or use the order of states
-        assert np.array_equal(other.memory.action_values[::-1], same.memory.action_values)
+        values, back = same.memory.action_values, other.memory.action_values
+        assert np.array_equal(back[:N_STATES][::-1], values[:N_STATES])
 
 
 def test_changes_say_what_each_code_became():
@@ -129,7 +148,10 @@ def test_changes_say_what_each_code_became():
     assert changes["step"].unique().tolist() == [39, 179]
     assert run.log.provenance["learned_again_after"] == [39, 179]
     assert run.log.provenance["encoder"] == "Identity"
-    assert (changes["before"] + changes["after"]).eq(N_STATES - 1).all()
+    is_end = changes["before"] >= N_STATES
+    assert is_end.equals(changes["after"] >= N_STATES)
+    codes = changes[["before", "after"]].sum(axis=1) - 2 * N_STATES * is_end
+    assert codes.eq(N_STATES - 1).all()
     n_starts = run.log.steps["step"].lt(40) & (
         run.log.steps["terminated"] | run.log.steps["truncated"]
     )
@@ -444,6 +466,33 @@ def test_states_that_are_learned_serve_as_well_as_true_ones():
     assert rates[2] < rates[1] - 0.2
 
 
+def test_a_maze_is_seen_from_above():
+    """Rows from above, walls black, the animal white; a place is two pixels wide."""
+    maze = from_ascii("S.#\n.#G")
+    env = pixels(maze, noise=0.0)
+    seen, info = env.reset(seed=1)
+    expected = np.array([[1, 0.5, 0], [0.5, 0, 0.5]]).repeat(2, 0).repeat(2, 1)
+    assert np.array_equal(seen.reshape(4, 6), expected)
+    assert np.array_equal(info["position"], maze.position[info["state"]])
+    seen, info = env.step(maze.action_names.index("right"))[0::4]
+    expected_next = np.array([[0.5, 1, 0], [0.5, 0, 0.5]]).repeat(2, 0).repeat(2, 1)
+    assert np.array_equal(seen.reshape(4, 6), expected_next)
+    noisy = [pixels(maze, noise=0.2).reset(seed=k)[0] for k in range(200)]
+    assert np.std(np.array(noisy) - expected.ravel()) == pytest.approx(0.2, rel=0.05)
+
+
+def test_states_are_learned_from_pixels():
+    """One code a place, in 3,000 images with noise; what is earned is as with true states."""
+    maze = random_maze(6, seed=4)
+    encoder, env = PredictiveStates(2 * maze.n_states, 3000), pixels(maze, size=1)
+    run = simulate(env, "prioritized_sweeping", encoder=encoder, n_steps=2000, seed=5)
+    known = simulate(maze, "prioritized_sweeping", n_steps=2000, seed=5)
+    rates = [each.reward_rate["reward_rate"].iloc[-25:].mean() for each in (run, known)]
+    assert rates[0] > 0.8 * rates[1] > 0
+    last = run.places[run.places["n_refits"] == run.places["n_refits"].max()]
+    assert np.average(last["share"], weights=last["n_met"]) > 0.99
+
+
 WRONG = {
     "a dictionary": (
         {"see": lambda state: {"place": state}}, {}, ValueError, "FlattenObservation"
@@ -464,6 +513,10 @@ WRONG = {
     ),
     "too many bins": (
         {"see": lambda state: np.zeros(50)}, {"encoder": Bins(10)}, ValueError, "use fewer bins"
+    ),
+    "images that are too large": (
+        {"see": lambda state: np.zeros((60, 80))}, {"encoder": PredictiveStates(9, 5)}, ValueError,
+        "at most 2,000 features",
     ),
     "a world of states": ({}, {"mdp": MAZE}, TypeError, "must be a Gymnasium environment"),
     "reversible moves": (
@@ -524,7 +577,8 @@ def test_places_must_be_told():
         lambda: LastObservations(0), lambda: StateMerging(1), lambda: StateMerging(n_starts=0),
         lambda: place_code(MAZE, width=0),
         lambda: place_code(MAZE, noise=-1), lambda: place_code(replace(MAZE, position=None)),
-        lambda: place_code(MAZE, n_distractors=1.5),
+        lambda: place_code(MAZE, n_distractors=1.5), lambda: pixels(MAZE, size=0),
+        lambda: pixels(replace(MAZE, position=None)), lambda: pixels(MAZE, noise=-1),
     ],
 )  # fmt: skip
 def test_parameters_out_of_range_are_told(make):

@@ -23,8 +23,8 @@ __all__ = ["learned_states_figure"]
 
 _ENCODERS = {
     "true_states": "True states",
+    "predictive_states": "Predictive states",
     "k_means": "K-means",
-    "k_means_once": "K-means, fitted once",
     "slow_features": "Slow features",
     "random_projections": "Random projections",
 }

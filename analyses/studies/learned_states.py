@@ -26,7 +26,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.sequences.classification import classify
 from replay.checks import check_choice
-from replay.encoders import Encoder, KMeans, RandomProjections, SlowFeatures
+from replay.encoders import Encoder, KMeans, PredictiveStates, RandomProjections, SlowFeatures
 from replay.log.event_log import EventLog
 from replay.simulation import Run, simulate
 from replay.worlds.mazes import random_maze
@@ -36,36 +36,54 @@ from replay.worlds.place_code import place_code
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ENCODERS", "LEARNERS", "STUDY", "act_in_maze", "event_kinds"]
+__all__ = ["ENCODERS", "LEARNERS", "SETTINGS", "STUDY", "act_in_maze", "event_kinds"]
 
 LEARNERS = ("prioritized_sweeping", "episodic_control", "q_learning")
 
-ENCODERS = ("true_states", "k_means", "k_means_once", "slow_features", "random_projections")
-"""`k_means_once` is fitted before the run only; `true_states` is no encoder."""
+ENCODERS = (
+    "true_states",
+    "predictive_states",
+    "k_means",
+    "slow_features",
+    "random_projections",
+)
+"""`true_states` is no encoder."""
+
+SETTINGS = {
+    "noise": (0.1, 0.2, 0.3),
+    "width": (0.5, 2.0),
+    "n_distractors": (0, 100),
+    "codes_per_state": (1.2, 4.0),
+}
+"""What is varied, one at a time; the first of all is the usual value. The width of place fields is in
+units of the mazes."""
 
 _SIZE, _MAZE_STEPS, _CART_STEPS = 10, 10_000, 30_000
-_N_DISTRACTORS, _NOISE = 30, 0.1
-_CODES_PER_STATE, _CART_CODES = 2, 300
+_USUAL = {"noise": 0.1, "width": 1.0, "n_distractors": 30, "codes_per_state": 2.0}
+_CART_CODES = 300
 _DISCOUNT, _EPSILON = 0.99, 0.1
 _LAST = 0.25  # of the run counts
 
 
-def encoder_of(name: str, n_states: int) -> Encoder | None:
+def encoder_of(name: str, n_states: int, codes_per_state: float) -> Encoder | None:
     """Make an encoder for a maze; None for the true states."""
-    n_codes = _CODES_PER_STATE * n_states
+    n_codes = round(codes_per_state * n_states)
     return {
         "true_states": None,
+        "predictive_states": PredictiveStates(n_codes),
         "k_means": KMeans(n_codes),
-        "k_means_once": KMeans(n_codes, 20_000, np.inf),
         "slow_features": SlowFeatures(n_states - 1, n_codes),
         "random_projections": RandomProjections(round(np.log2(n_codes))),
     }[check_choice("encoder", name, ENCODERS)]
 
 
-def act_in_maze(maze: MDP, learner: str, encoder: str, *, n_steps: int, seed: int) -> Run:
+def act_in_maze(
+    maze: MDP, learner: str, encoder: str, *, n_steps: int, seed: int, **changes: float
+) -> Run:
     """Let a learner act in a maze that it sees through an encoder.
 
-    The place fields are as wide as states are apart.
+    The place fields are as wide as states are apart. Changes of the usual settings are named as in
+    `SETTINGS`.
 
     Examples
     --------
@@ -73,45 +91,74 @@ def act_in_maze(maze: MDP, learner: str, encoder: str, *, n_steps: int, seed: in
     >>> len(run.codes)
     9
     """
-    found = encoder_of(encoder, maze.n_states)
+    settings = _USUAL | changes
+    found = encoder_of(encoder, maze.n_states, settings["codes_per_state"])
     if found is None:
         return simulate(maze, learner, n_steps=n_steps, seed=seed)
     position = np.asarray(maze.position)
     apart = np.linalg.norm(position[:, None] - position, axis=2)
-    width = float(apart[apart > 0].min())
-    env = place_code(maze, width=width, noise=_NOISE, n_distractors=_N_DISTRACTORS)
+    env = place_code(
+        maze,
+        width=settings["width"] * float(apart[apart > 0].min()),
+        noise=settings["noise"],
+        n_distractors=round(settings["n_distractors"]),
+    )
     return simulate(env, learner, encoder=found, n_steps=n_steps, seed=seed)
 
 
 def _in_maze(seed: int) -> dict[str, pd.DataFrame]:
     """Run all learners with all encoders in one maze."""
     maze = random_maze(_SIZE, seed=seed)
-    optimal = maze.reward_rate(maze.solve(_DISCOUNT).policy, _EPSILON)
-    blind = maze.reward_rate(uniform_policy(maze))
     rows, kinds = [], []
     for encoder in ENCODERS:
         for learner in LEARNERS:
             run = act_in_maze(maze, learner, encoder, n_steps=_MAZE_STEPS, seed=seed)
             what = {"task": "maze", "encoder": encoder, "learner": learner}
-            rates = run.reward_rate["reward_rate"]
-            rate = rates.iloc[-round(_LAST * len(rates)) :].mean()
-            row = what | {"value": (rate - blind) / (optimal - blind)}
-            if learner != "q_learning":
-                in_places = run.log if run.codes is None else run.in_places()
-                in_codes, there = event_kinds(run.log), event_kinds(in_places)
-                both = pd.concat([in_codes, there], axis=1, keys=["codes", "places"])
-                both = both.astype(object).fillna("no_sequence")
-                row["agreement"] = (both["codes"] == both["places"]).mean()
-                for where in both:
-                    shares = both[where].value_counts(normalize=True)
-                    kinds += [
-                        what | {"states": where, "kind": kind, "share": share}
-                        for kind, share in shares.items()
-                    ]
-            row["n_events"] = run.log.backups["event"].nunique()
-            row["purity"] = 1.0 if run.places is None else _purity(run.places)
-            rows.append(row)
+            both = _kinds(run)
+            rows.append(what | _measured(run, maze, both))
+            for where in both:
+                shares = both[where].value_counts(normalize=True)
+                kinds += [
+                    what | {"states": where, "kind": kind, "share": share}
+                    for kind, share in shares.items()
+                ]
     return {"runs": pd.DataFrame(rows), "kinds": pd.DataFrame(kinds)}
+
+
+def _with_settings(seed: int) -> dict[str, pd.DataFrame]:
+    """Run sweeping with predictive states in one maze, with each setting in turn."""
+    maze = random_maze(_SIZE, seed=seed)
+    rows = []
+    for setting, values in SETTINGS.items():
+        for value in values:
+            run = act_in_maze(
+                maze, LEARNERS[0], "predictive_states",
+                n_steps=_MAZE_STEPS, seed=seed, **{setting: value},
+            )  # fmt: skip
+            row = _measured(run, maze, _kinds(run))
+            rows.append({"setting": setting, **row, "set_to": value})
+    return {"settings": pd.DataFrame(rows)}
+
+
+def _measured(run: Run, maze: MDP, kinds: pd.DataFrame) -> dict[str, float]:
+    """Return what a run earned, and how far its codes are places."""
+    optimal = maze.reward_rate(maze.solve(_DISCOUNT).policy, _EPSILON)
+    blind = maze.reward_rate(uniform_policy(maze))
+    rates = run.reward_rate["reward_rate"]
+    rate = rates.iloc[-round(_LAST * len(rates)) :].mean()
+    return {
+        "value": (rate - blind) / (optimal - blind),
+        "agreement": (kinds["codes"] == kinds["places"]).mean(),
+        "n_events": run.log.backups["event"].nunique(),
+        "purity": 1.0 if run.places is None else _purity(run.places),
+    }
+
+
+def _kinds(run: Run) -> pd.DataFrame:
+    """Return the kind of each event with a sequence, in codes and in places."""
+    in_places = run.log if run.codes is None else run.in_places()
+    found = [event_kinds(log) for log in (run.log, in_places)]
+    return pd.concat(found, axis=1, keys=["codes", "places"]).astype(object).fillna("no_sequence")
 
 
 def event_kinds(log: EventLog) -> pd.Series:
@@ -135,8 +182,8 @@ def _on_cart(seed: int) -> dict[str, pd.DataFrame]:
     rows = []
     for learner in LEARNERS:
         encoders: dict[str, Encoder] = {
+            "predictive_states": PredictiveStates(_CART_CODES),
             "k_means": KMeans(_CART_CODES),
-            "k_means_once": KMeans(_CART_CODES, 20_000, np.inf),
             "random_projections": RandomProjections(round(np.log2(_CART_CODES))),
         }
         for name, encoder in encoders.items():
@@ -150,16 +197,18 @@ def _on_cart(seed: int) -> dict[str, pd.DataFrame]:
     return {"runs": pd.DataFrame(rows)}
 
 
+_GROUPS = {"mazes": _in_maze, "carts": _on_cart, "settings": _with_settings}
+
+
 def _plan(size: float, seed: int) -> SizedPlan:
     # Each group is needed: what is not there cannot be compared.
-    return SizedPlan({"mazes": max(round(12 * size), 2), "carts": max(round(12 * size), 2)}, seed)
+    return SizedPlan(dict.fromkeys(_GROUPS, max(round(12 * size), 2)), seed)
 
 
 def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
-    group = ["mazes", "carts"].index(piece.group)
+    group = list(_GROUPS).index(piece.group)
     child = np.random.SeedSequence(plan.seed, spawn_key=(group, piece.number))
-    seed = int(child.generate_state(1)[0])
-    return _in_maze(seed) if piece.group == "mazes" else _on_cart(seed)
+    return _GROUPS[piece.group](int(child.generate_state(1)[0]))
 
 
 def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
@@ -170,8 +219,14 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
     kinds = results.read_pieces("kinds", "mazes")
     n_mazes = plan.pieces["mazes"]
     shares = kinds.groupby(["encoder", "learner", "states", "kind"], sort=True)["share"].sum()
+    settings = results.read_pieces("settings")
+    varied = settings.groupby(["setting", "set_to"], sort=False)
+    of_settings = varied[["purity", "agreement", "n_events"]].mean().reset_index()
     return {
         "learned_states.csv": table.merge(means, on=by),
+        "settings.csv": mean_interval(settings, "value", ["setting", "set_to"]).merge(
+            of_settings, on=["setting", "set_to"]
+        ),
         "kinds_in_codes.csv": (shares / n_mazes).reset_index(),
     }
 
@@ -179,7 +234,7 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
 def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     table = tables["learned_states.csv"]
     columns = ["task", "encoder", "learner", "mean", "ci_low", "ci_high", "purity", "agreement"]
-    return [Shown(table=table[columns])]
+    return [Shown(table=table[columns]), Shown(table=tables["settings.csv"])]
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
@@ -220,6 +275,28 @@ STUDY = Study(
                 "agreement": Column(
                     "the share of events whose longest sequence is of one kind in codes and places",
                     "", "for the cart, and without sequences",
+                ),
+                "n_events": Column("mean number of replay events"),
+            },
+        ),
+        "settings.csv": Table.of(
+            "setting of the maze or the encoder, one changed at a time, for prioritized sweeping "
+            "with predictive states",
+            "setting set_to mean sem ci_low ci_high n purity agreement n_events",
+            {
+                "setting": Column(
+                    "`noise` (0.1 is usual) and `n_distractors` (30) of `place_code`; `width` of place "
+                    "fields, in distances between places (1); `codes_per_state`: codes at most (2)"
+                ),
+                "set_to": Column("its value"),
+                "mean": Column("the mean over mazes of the reward rate, as above"),
+                "n": Column("number of mazes"),
+                "purity": Column(
+                    "the share of observations made where their code is met most often"
+                ),
+                "agreement": Column(
+                    "the share of events whose longest sequence is of one kind in codes and places",
+                    "", "without sequences",
                 ),
                 "n_events": Column("mean number of replay events"),
             },

@@ -20,6 +20,7 @@ __all__ = ["PredictiveStates"]
 _CRITICAL = 1.8692  # of the Anderson-Darling statistic, for one of 10,000 normal samples
 _FEWEST = 20  # observations that can show that they are not normally distributed
 _MOST_PER_CODE = 500  # observations; rare places must be among them
+_MOST_FEATURES = 2000  # the regression takes time with their third power
 _N_ITERATIONS = 10
 
 
@@ -47,7 +48,7 @@ class PredictiveStates:
     Raises
     ------
     ValueError
-        If a number is out of range.
+        If a number is out of range, or observations have more than 2,000 features.
 
     References
     ----------
@@ -82,12 +83,21 @@ class PredictiveStates:
     ) -> Codebook:
         """Predict what comes next, and place the centres."""
         seen = walk.observations
+        if seen.shape[1] > _MOST_FEATURES:
+            raise ValueError(
+                f"PredictiveStates predicts at most {_MOST_FEATURES:,} features, and an observation "
+                f"has {seen.shape[1]:,}: make images smaller, as by "
+                "gymnasium.wrappers.ResizeObservation."
+            )
         offset, weight = seen.mean(axis=0), _prediction(walk)
-        fitted = sample(seen, _MOST_PER_CODE * self.n_codes, rng)
+        fitted = seen
         centres = np.full((self.n_codes, len(weight)), np.inf)
         if previous is not None:
             used = np.isfinite(previous.typical).all(axis=1)
             centres[used] = (previous.typical[used] - offset) @ weight.T
+            if used.all():  # codes are scarce, and go where the run is rather than the walk
+                fitted = seen[max(2 * self.n_before - len(seen), 0) :]
+        fitted = sample(fitted, _MOST_PER_CODE * self.n_codes, rng)
         label = _place((fitted - offset) @ weight.T, centres)
         typical = means(fitted, label, self.n_codes)
         if previous is not None:
@@ -106,7 +116,7 @@ def _prediction(walk: Walk) -> NDArray[np.float64]:
     spread = seen.std(axis=0)
     scaled = (seen - seen.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     within = ~walk.is_first[1:]
-    n_features, n_steps = seen.shape[1], max(np.count_nonzero(within), 1)
+    n_features, n_steps = seen.shape[1], max(int(np.count_nonzero(within)), 1)
     maps = []
     for action in np.unique(walk.action[1:][within]):
         taken = within & (walk.action[1:] == action)
@@ -116,7 +126,7 @@ def _prediction(walk: Walk) -> NDArray[np.float64]:
     together = np.vstack([np.zeros((1, n_features)), *maps])
     _, size, direction = np.linalg.svd(together, full_matrices=False)
     chance = (np.sqrt(len(maps) * n_features) + np.sqrt(n_features)) / np.sqrt(n_steps)
-    n_used = max(np.count_nonzero(size > chance), 1)
+    n_used = max(int(np.count_nonzero(size > chance)), 1)
     return np.ascontiguousarray(
         size[:n_used, None] * direction[:n_used] / np.where(spread > 0, spread, 1.0)
     )
@@ -128,7 +138,7 @@ def _place(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray
     Those not used are infinitely far away. Where all are, those with few points are used anew.
     Returns the centre of each point.
     """
-    used = np.isfinite(centres).all(axis=1)
+    used = np.isfinite(centres[:, 0])
     if not used.any():
         centres[0], used[0] = points.mean(axis=0), True
     label = _move(points, centres, used)

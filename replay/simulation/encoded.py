@@ -55,12 +55,14 @@ def act_encoded(
     walk = observed.walk(max(n_before, 1), walk_rng)
     coder = encoder.prepare(walk, coder_rng)
     n_codes = _n_codes(coder)
-    check_fits(8 * n_codes * observed.n_actions, f"the values of {n_codes} codes")
+    # Learners never leave a terminal state: what is seen at an end has codes of its own.
+    n_states = 2 * n_codes
+    check_fits(8 * n_states * observed.n_actions, f"the values of {n_codes} codes")
     longest = n_steps + 1 if max_episode_steps is None else max_episode_steps
-    most = min(n_steps, n_codes * observed.n_actions * n_codes)
+    most = min(n_steps, n_states * observed.n_actions * n_states)
     ways = way_back(learner, None, observed.n_actions)
     sizes = Sizes(
-        n_codes, observed.n_actions, most, min(longest, n_steps), min(n_steps, most), ways
+        n_states, observed.n_actions, most, min(longest, n_steps), min(n_steps, most), ways
     )
     rng = acting_stream(seed)
     pauses = replay_stream(seed) if learner.replays else None
@@ -82,8 +84,8 @@ def act_encoded(
         action, in_episode = driver.action, in_episode + 1
         seen, reward, terminated, truncated = observed.step(action)
         truncated = not terminated and (truncated or in_episode == longest)
-        entered = start = _code_of(coder, coder.encode(seen, action))
-        history.add(seen, action, entered, observed.info)
+        entered = start = _code_of(coder, coder.encode(seen, action)) + terminated * n_codes
+        history.add(seen, action, entered, observed.info, terminated)
         if terminated or truncated:
             seen, in_episode = observed.reset(), 0
             start = _code_of(coder, coder.begin(seen))
@@ -117,7 +119,10 @@ def act_encoded(
             f"ended in {n_steps} steps: run more steps, or choose another learner."
         )
     event_log, changes = driver.finish(), history.changes()
-    told = {"encoder": type(encoder).__name__, "learned_again_after": changes["step"].unique().tolist()}
+    told = {
+        "encoder": type(encoder).__name__,
+        "learned_again_after": changes["step"].unique().tolist(),
+    }
     return EncodedRun(
         replace(event_log, provenance={**event_log.provenance, **told}),
         driver.memory, driver.rewards[:-1], history.codes(), history.places(), changes,
@@ -278,19 +283,25 @@ class _History:
         self._observations = np.empty((n, n_features))
         self._action = np.zeros(n, dtype=np.int64)
         self._code = np.zeros(n, dtype=np.int32)
+        self._is_end = np.zeros(n, dtype=np.bool_)
         self._state = np.zeros(n, dtype=np.int32)
         self._position = np.full((n, 2), np.nan)
         self._refitted: list[NDArray[np.int32]] = []  # the moments until each refit, in its codes
         self._changes: list[pd.DataFrame] = []
 
     def add(
-        self, seen: NDArray[np.float64], action: int, code: int, info: Mapping[str, Any]
+        self,
+        seen: NDArray[np.float64],
+        action: int,
+        code: int,
+        info: Mapping[str, Any],
+        is_end: bool = False,
     ) -> None:
         """Keep an observation and the action that led to it; -1 for the first of an episode."""
         n = self._n
         if self._observations.size:
             self._observations[n] = seen
-        self._action[n], self._code[n], self._n = action, code, n + 1
+        self._action[n], self._code[n], self._is_end[n], self._n = action, code, is_end, n + 1
         self._state[n] = (
             check_whole("info['state']", info["state"], at_least=0, at_most=MOST_STATES)
             if "state" in info
@@ -320,7 +331,7 @@ class _History:
         for k in range(self._n):
             seen, action = self._observations[k], int(self._action[k])
             code = coder.begin(seen) if action < 0 else coder.encode(seen, action)
-            codes[k] = _code_of(coder, code)
+            codes[k] = _code_of(coder, code) + self._is_end[k] * coder.n_codes
         before = self._refitted[-1] if self._refitted else codes[:0]
         before = np.append(before, self._code[len(before) : self._n])
         if np.array_equal(codes, before):
