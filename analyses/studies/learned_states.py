@@ -55,8 +55,8 @@ SETTINGS = {
     "n_distractors": (0, 100),
     "codes_per_state": (1.2, 4.0),
 }
-"""What is varied, one at a time; the first of all is the usual value. The width of place fields is in
-units of the mazes."""
+"""What is varied, one at a time; the first of all is usual. Place fields are as wide as places are
+apart, times `width`."""
 
 _SIZE, _MAZE_STEPS, _CART_STEPS = 10, 10_000, 30_000
 _USUAL = {"noise": 0.1, "width": 1.0, "n_distractors": 30, "codes_per_state": 2.0}
@@ -285,8 +285,9 @@ STUDY = Study(
             "setting set_to mean sem ci_low ci_high n purity agreement n_events",
             {
                 "setting": Column(
-                    "`noise` (0.1 is usual) and `n_distractors` (30) of `place_code`; `width` of place "
-                    "fields, in distances between places (1); `codes_per_state`: codes at most (2)"
+                    "`noise` (0.1 is usual) and `n_distractors` (30) of `place_code`; `width` of "
+                    "place fields, in distances between places (1); `codes_per_state`: codes at "
+                    "most (2)"
                 ),
                 "set_to": Column("its value"),
                 "mean": Column("the mean over mazes of the reward rate, as above"),

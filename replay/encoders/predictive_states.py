@@ -85,8 +85,8 @@ class PredictiveStates:
         seen = walk.observations
         if seen.shape[1] > _MOST_FEATURES:
             raise ValueError(
-                f"PredictiveStates predicts at most {_MOST_FEATURES:,} features, and an observation "
-                f"has {seen.shape[1]:,}: make images smaller, as by "
+                f"PredictiveStates predicts at most {_MOST_FEATURES:,} features, and observations "
+                f"have {seen.shape[1]:,}: make images smaller, as by "
                 "gymnasium.wrappers.ResizeObservation."
             )
         offset, weight = seen.mean(axis=0), _prediction(walk)
