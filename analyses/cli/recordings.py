@@ -28,11 +28,12 @@ _JUDGEMENT = Judgement()
 
 def recording(
     file: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             metavar="FILE...",
             help="NWB (.nwb), a decoded posterior (.nc), arrays (.npz, .mat), or a table of "
-            "decoded places (.csv, .parquet). Several files are several animals of one experiment.",
+            "decoded places (.csv, .parquet); NWB also at an address, https://... or "
+            "dandi:SET/PATH. Several files are several animals of one experiment.",
         ),
     ],
     track: Annotated[
@@ -44,7 +45,7 @@ def recording(
         ),
     ] = None,
     session: Annotated[
-        list[Path],
+        list[str],
         typer.Option(
             metavar="FILE",
             help="A file with what the recording lacks: spikes, positions or events. For several "
@@ -233,7 +234,7 @@ def recording(
 
     if inspect:
         for path in file:
-            print_text("\n".join([f"{path.name}:", *describe_file(path)]))
+            print_text("\n".join([f"{path}:", *describe_file(path)]))
         return
     study = one_animal.STUDY if len(file) == 1 else several_animals.STUDY
     Results(out).check_place(study.name, study.command)
@@ -280,7 +281,7 @@ def recording(
             )  # fmt: skip
         for sentence in (*found.notes, *plan.session.notes):
             say(sentence)
-        plans[safe_name(path.stem)] = plan
+        plans[safe_name(files.names[number])] = plan
     if len(file) == 1:
         do_study(one_animal.STUDY, plan, out, jobs)
     else:

@@ -24,6 +24,7 @@ from analyses.recordings.readers.posteriors import (
     read_posterior,
     read_pynapple,
 )
+from analyses.recordings.readers.remote_files import find_remote, is_address, name_of
 from analyses.recordings.readers.table_files import read_events, read_table
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.recordings.recording import Recording
@@ -55,11 +56,13 @@ def read_recording(
 
     Parameters
     ----------
-    source : path or object
+    source : path, address or object
         A file: NWB (``.nwb``), decoded posterior (``.nc``), arrays (``.npz``, ``.mat``), or a table
-        of decoded places (``.csv``, ``.parquet``). Or the object itself: an xarray Dataset, the
-        result of pynapple's `decode_bayes`, a mapping of names to arrays, or a DataFrame. The
-        modules of the readers list the fields.
+        of decoded places (``.csv``, ``.parquet``). Or the address of an NWB file, of which only
+        what is needed is read: ``"https://..."``, or ``"dandi:000978/sub-1/sub-1.nwb"`` in the
+        DANDI archive. Or the object itself: an xarray Dataset, the result of pynapple's
+        `decode_bayes`, a mapping of names to arrays, or a DataFrame. The modules of the readers
+        list the fields.
     track : networkx.Graph, mapping or path of a JSON file, optional
         The track graph, unless it is in the file.
     session : path or object, optional
@@ -175,6 +178,8 @@ def read_recording(
 
 
 def _is_nwb(source: object) -> bool:
+    if is_address(source):
+        return name_of(str(source)).lower().endswith(".nwb")
     return isinstance(source, str | Path) and Path(source).suffix.lower() == ".nwb"
 
 
@@ -186,6 +191,10 @@ def _read(
     choices: Choices,
     most_unknown: float,
 ) -> Recording:
+    if is_address(source):
+        remote = find_remote(str(source))
+        found = read_nwb(remote, graph, events=events, choices=choices, most_unknown=most_unknown)
+        return replace(found, origin={"file": remote.name, **remote.origin, **found.origin})
     if isinstance(source, str | Path):
         found = _of_file(Path(source), graph, events, bins, choices, most_unknown)
         with opened(source) as file:

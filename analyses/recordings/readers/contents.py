@@ -20,6 +20,7 @@ from analyses.recordings.readers.nwb_tables import (
     tables_of,
     unit_columns,
 )
+from analyses.recordings.readers.remote_files import find_remote, is_address
 from analyses.recordings.readers.table_files import open_table
 from analyses.recordings.readers.units import count_text
 from replay.checks import known_arguments
@@ -39,8 +40,9 @@ def describe_file(path: str | Path) -> list[str]:
 
     Parameters
     ----------
-    path : path
-        NWB (``.nwb``), arrays (``.npz``, ``.mat``) or a table (``.csv``, ``.parquet``).
+    path : path or address
+        NWB (``.nwb``, also at an address), arrays (``.npz``, ``.mat``) or a table (``.csv``,
+        ``.parquet``).
 
     Returns
     -------
@@ -63,9 +65,14 @@ def describe_file(path: str | Path) -> list[str]:
     ...     describe_file(Path(folder) / "mine.npz")[0]
     'Array spike_time: 2 numbers.'
     """
+    options: list[str] = []
+    if is_address(path):
+        remote = find_remote(str(path))
+        with open_nwb(remote) as file:
+            lines, options = _of_nwb(file, remote.name)
+        return [*lines, _to_analyse(path, options)]
     found = check_path("path", path)
     ending = found.suffix.lower()
-    options: list[str] = []
     if ending == ".nwb":
         with open_nwb(found) as file:
             lines, options = _of_nwb(file, found.name)
@@ -78,8 +85,11 @@ def describe_file(path: str | Path) -> list[str]:
         raise ValueError(
             f"{found.name} cannot be described: .nwb, .npz, .mat, .csv and .parquet files can."
         )
-    command = ["replay", "recording", str(found), *(options or ["--track", "track.json"])]
-    return [*lines, f"To analyse it: {shlex.join(command)}"]
+    return [*lines, _to_analyse(found, options or ["--track", "track.json"])]
+
+
+def _to_analyse(path: str | Path, options: list[str]) -> str:
+    return f"To analyse it: {shlex.join(['replay', 'recording', str(path), *options])}"
 
 
 def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[str]]:

@@ -8,7 +8,7 @@ from typing import Any
 from replay.checks import check_fits, shown
 from replay.files import check_file, inside
 
-__all__ = ["check_hdf5"]
+__all__ = ["check_contents", "check_hdf5"]
 
 _COMPRESSION = 2000  # no data that were written are compressed as much
 
@@ -23,20 +23,28 @@ def check_hdf5(path: str | Path) -> None:
 
     path = check_file(path)
     with h5py.File(path, "r") as file:
-        links: list[Any] = []
-        items: list[tuple[str, Any]] = []
-        file.visititems_links(lambda name, link: links.append(link))
-        file.visititems(lambda name, item: items.append((name, item)))
-        others = [link.filename for link in links if isinstance(link, h5py.ExternalLink)]
-        for name, item in items:
-            if isinstance(item, h5py.Dataset):
-                elsewhere = _elsewhere(item)
-                others += elsewhere
-                n_bytes = (item.size or 0) * item.dtype.itemsize
-                if not elsewhere and n_bytes > _COMPRESSION * item.id.get_storage_size():
-                    check_fits(n_bytes, f"{shown(name)} of {path.name}")
+        others = check_contents(file, path.name)
     for other in others:
         check_file(inside(path.parent, other))
+
+
+def check_contents(file: Any, name: str) -> list[str]:
+    """Check what an open file claims; returns the other files that it names."""
+    import h5py
+
+    links: list[Any] = []
+    items: list[tuple[str, Any]] = []
+    file.visititems_links(lambda name, link: links.append(link))
+    file.visititems(lambda name, item: items.append((name, item)))
+    others = [link.filename for link in links if isinstance(link, h5py.ExternalLink)]
+    for key, item in items:
+        if isinstance(item, h5py.Dataset):
+            elsewhere = _elsewhere(item)
+            others += elsewhere
+            n_bytes = (item.size or 0) * item.dtype.itemsize
+            if not elsewhere and n_bytes > _COMPRESSION * item.id.get_storage_size():
+                check_fits(n_bytes, f"{shown(key)} of {name}")
+    return others
 
 
 def _elsewhere(item: Any) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +20,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recordings.readers.hdf5_files import check_hdf5
+from analyses.recordings.readers.hdf5_files import check_contents, check_hdf5
 from analyses.recordings.readers.nwb_positions import read_positions
 from analyses.recordings.readers.nwb_tables import (
     choose_events,
@@ -30,6 +30,7 @@ from analyses.recordings.readers.nwb_tables import (
     tables_of,
     unit_columns,
 )
+from analyses.recordings.readers.remote_files import Remote, opened_remote
 from analyses.recordings.readers.track_graphs import epochs_of, read_track
 from analyses.recordings.readers.unit_choice import choose_units
 from analyses.recordings.readers.units import count_text
@@ -69,7 +70,7 @@ class Choices(NamedTuple):
 
 
 def read_nwb(
-    path: str | Path,
+    path: str | Path | Remote,
     graph: nx.Graph | None = None,
     *,
     events: str | None = None,
@@ -80,8 +81,8 @@ def read_nwb(
 
     Parameters
     ----------
-    path : path
-        The file.
+    path : path or Remote
+        The file, or where it is.
     graph : networkx.Graph, optional
         The track; by default, the JSON text `track_graph` in the file's scratch space.
     events : str, optional
@@ -107,15 +108,16 @@ def read_nwb(
     ValueError
         If the file is damaged, lacks required data, or has implausible data.
     """
+    name = path.name if isinstance(path, Remote) else Path(path).name
     with open_nwb(path) as file:
-        return _of_file(file, Path(path).name, graph, events, choices, most_unknown)
+        return _of_file(file, name, graph, events, choices, most_unknown)
 
 
 @contextmanager
-def open_nwb(path: str | Path) -> Iterator[NWBFile]:
+def open_nwb(path: str | Path | Remote) -> Iterator[NWBFile]:
     """Open an NWB file whose data are read as they are asked for; see `read_nwb` for errors."""
-    name = Path(path).name
-    check_file(path)
+    is_remote = isinstance(path, Remote)
+    name = path.name if is_remote else check_file(path).name
     try:
         from pynwb import NWBHDF5IO
     except ImportError:
@@ -123,20 +125,41 @@ def open_nwb(path: str | Path) -> Iterator[NWBFile]:
             "NWB files need pynwb: pip install 'hippocampal-replay[recordings]'."
         ) from None
     try:
-        check_hdf5(path)
-        with NWBHDF5IO(str(path), "r") as file:
+        with ExitStack() as stack:
+            file = stack.enter_context(_opened(path, stack, NWBHDF5IO))
             with warnings.catch_warnings():  # published files have more columns than NWB suggests
                 warnings.filterwarnings("ignore", "SpatialSeries .* data shape")
                 content = _content(file)
             yield content
-    except ValueError:
+    except (ValueError, ImportError):
         raise
     except Exception as error:  # a damaged file may raise anything
         reason = " ".join(str(error).split()) or type(error).__name__
+        if is_remote:
+            raise OSError(
+                f"Reading {name} broke off: the network failed, the file was changed meanwhile, or "
+                f"it is damaged ({reason[:120]}). Run the same again: what has arrived is kept, "
+                "and nothing is used by halves."
+            ) from error
         raise ValueError(
             f"{name} cannot be read as an NWB file: it is truncated, damaged or of another format "
             f"({reason[:120]}). Copy it again from its source, or export it again."
         ) from error
+
+
+def _opened(path: Any, stack: ExitStack, reader: type[NWBHDF5IO]) -> NWBHDF5IO:
+    if not isinstance(path, Remote):
+        check_hdf5(path)
+        return reader(str(path), "r")
+    import h5py
+
+    file = stack.enter_context(h5py.File(stack.enter_context(opened_remote(path)), "r"))
+    if check_contents(file, path.name):
+        raise ValueError(
+            f"{path.name} leads to other files, which are not read over the network: download all "
+            "of them, and name the file instead."
+        )
+    return reader(file=file, mode="r")
 
 
 def _content(file: NWBHDF5IO) -> NWBFile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.recordings.decoding.state_space_decoder import state_posterior
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.remote_files import is_address, name_of
 from analyses.recordings.readers.track_graphs import find_tracks
 from analyses.recordings.recording import Recording
 from analyses.recordings.session import Session, prepare
@@ -89,7 +90,7 @@ class Files(NamedTuple):
 
     Attributes
     ----------
-    recordings, complements : sequence of Path
+    recordings, complements : sequence of path or address
         Each recording, and a file with what it lacks; none, or one for each.
     track, bins : Path or None
         The track graph, and the bins of a posterior, unless the recordings have them.
@@ -107,8 +108,8 @@ class Files(NamedTuple):
         The side of the bins of an arena, in cm; see the same.
     """
 
-    recordings: Sequence[Path]
-    complements: Sequence[Path] = ()
+    recordings: Sequence[str | Path]
+    complements: Sequence[str | Path] = ()
     track: Path | None = None
     bins: Path | None = None
     events: str | None = None
@@ -133,13 +134,19 @@ class Files(NamedTuple):
                 "One table of events cannot serve several recordings. Store the events in each "
                 "file or its --session file, or detect them with --events find."
             )
-        names = [path.stem for path in self.recordings]
+        names = self.names
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise ValueError(
                 f"Two files are named {twice[0]}, and results are named after the files. Rename "
                 "one of them."
             )
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the recordings: those of their files."""
+        files = [name_of(each) if is_address(each) else each for each in self.recordings]
+        return [PurePath(each).stem for each in files]
 
     def read(self, number: int) -> tuple[Recording, tuple[tuple[str, ...], ...]]:
         """Read a recording; also return the nodes of the two tracks that are compared."""
