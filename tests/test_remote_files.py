@@ -2,7 +2,9 @@
 
 import json
 import sys
+import tomllib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,6 +15,7 @@ from commands import replay
 from analyses.recordings.readers import read_recording, remote_files
 from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.readers.nwb_files import read_nwb
+from analyses.recordings.readers.track_graphs import read_track
 
 layouts = pytest.importorskip("nwb_layouts", reason="pynwb is not installed")
 remfile = pytest.importorskip("remfile", reason="remfile is not installed")
@@ -145,3 +148,16 @@ def test_what_cannot_be_read_is_told(server, monkeypatch):
     server.without_ranges = True
     with pytest.raises(ValueError, match=r"gives no parts of a file.*download the file"):
         read_recording(url)
+
+
+def test_public_recordings_are_named_as_they_are_read():
+    text = (Path(__file__).parents[1] / "data" / "datasets.toml").read_text("utf-8")
+    known = tomllib.loads(text)["dataset"]
+    assert [each["id"] for each in known] == ["000978", "000447", "000044"]
+    for each in known:
+        for asset in each["assets"]:
+            address = f"dandi:{each['id']}@{each['version']}/{asset}"
+            assert remote_files._ASSET.fullmatch(address)
+            assert remote_files.name_of(address) == asset.split("/")[1]
+        for track in each["tracks"]:
+            assert read_track(track["graph"]).number_of_edges() == 1
