@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 from pynwb import NWBHDF5IO, NWBFile
 from pynwb.behavior import CompassDirection, Position, SpatialSeries
-from pynwb.ecephys import LFP
+from pynwb.ecephys import LFP, FeatureExtraction, SpikeEventSeries
 from pynwb.epoch import TimeIntervals
 
 TRACK = {
@@ -157,3 +157,36 @@ def plain_electrodes(path):
     with h5py.File(path, "r+") as file:
         del file["units/electrodes_index"]
     return path
+
+
+N_MARKS = 600
+
+
+def unsorted(path, kind):
+    """Spikes that were not sorted, of two tetrodes: waveforms, or their amplitudes."""
+    file = _file("beans")
+    behavior = file.create_processing_module("behavior", "x")
+    behavior.add(Position(spatial_series=_series("xy", XY[ON_TRACK], time=TIME[ON_TRACK])))
+    _electrodes(file, ["CA1"] * 8)
+    rng = np.random.default_rng(0)
+    for tetrode in range(2):
+        times = np.sort(rng.uniform(*RUN, N_MARKS))
+        peaks = rng.choice([50.0, 150.0], (N_MARKS, 4)) + rng.normal(0, 3, (N_MARKS, 4))
+        region = file.create_electrode_table_region(list(range(4 * tetrode, 4 * tetrode + 4)), "x")
+        if kind == "features":
+            table = FeatureExtraction(
+                name=f"tetrode{tetrode}", electrodes=region, description=["peak"] * 1,
+                times=times, features=peaks[:, :, None],
+            )  # fmt: skip
+            file.create_processing_module(f"ecephys{tetrode}", "x").add(table)
+        else:
+            shape = -np.hanning(8)
+            file.add_acquisition(
+                SpikeEventSeries(
+                    name=f"tetrode{tetrode}",
+                    data=peaks[:, :, None] * shape,
+                    timestamps=times,
+                    electrodes=region,
+                )
+            )
+    return _write(file, path)

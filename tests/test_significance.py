@@ -207,3 +207,34 @@ def test_the_least_order_rises_until_no_unordered_event_passes_too_often():
     assert 2.3 < least < 2.4
     assert rates["n"].tolist() == [40]
     assert order_threshold(table.assign(p=0.2), 0.05, 0.05)[0] == LEAST_ORDER
+
+
+def plain_line_fit(posterior, routes, width, n_lines):
+    """Try every line, and add up what lies within reach of it, time bin by time bin."""
+    found = [0.0]
+    for route in routes:
+        ends = np.linspace(route.distance[0], route.distance[-1], n_lines)
+        for begin in ends:
+            for end in ends:
+                line = np.linspace(begin, end, len(posterior))
+                near = np.abs(route.distance - line[:, None]) <= width + 1e-9
+                found.append((posterior[:, route.bins] * near).sum() / len(posterior))
+    return min(max(found), 1.0)
+
+
+@pytest.mark.parametrize(("n_time", "peaked"), [(2, 1.0), (9, 0.05), (15, 1.0)])
+def test_the_best_line_is_found_though_most_are_left_early(n_time, peaked):
+    track = cut_track(make_wtrack(), 10.0)
+    routes = find_routes(track)
+    posterior = np.random.default_rng(n_time).dirichlet(np.full(track.n_bins, peaked), n_time)
+    found = line_fit(posterior, routes, width=15.0, n_lines=12)
+    assert found == pytest.approx(plain_line_fit(posterior, routes, 15.0, 12), abs=1e-12)
+    times = np.arange(n_time)
+    expected = []
+    for route in routes:
+        weight = posterior[:, route.bins]
+        where, when = np.meshgrid(route.distance, times)
+        both = np.cov([where.ravel(), when.ravel()], aweights=weight.ravel())
+        correlation = abs(both[0, 1]) / np.sqrt(both[0, 0] * both[1, 1])
+        expected.append(correlation * weight.sum() / n_time)
+    assert weighted_correlation(posterior, routes) == pytest.approx(max(expected), abs=1e-12)

@@ -196,7 +196,7 @@ def test_shuffles_move_fields_within_each_track(shuffle):
     rng = np.random.default_rng(0)
     rates = rng.gamma(2.0, 3.0, (1, TRACK.n_bins))
     counts = np.ones((6, 1))
-    event = scores.TestedEvent(counts, rates, 0.02, np.empty(0), [], TRACK.component)
+    event = scores.TestedEvent(counts, rates, 0.02, np.empty(0), [], TRACK.component, np.zeros(1))
     own = log_likelihood(counts, rates, 0.02)
     shuffled = shuffled_likelihoods(shuffle, event, rng)
     assert not np.allclose(shuffled, own)

@@ -82,7 +82,8 @@ def recording(
         typer.Option(
             metavar="EXPRESSION",
             help="The units that are read from an NWB file, by the columns of their table, such as "
-            "\"location == 'CA1' and cell_type == 'pyramidal'\".",
+            "\"location == 'CA1' and cell_type == 'pyramidal'\"; or 'marks': spikes that were not "
+            "sorted.",
             show_default="all",
         ),
     ] = None,

@@ -100,7 +100,10 @@ class Recording:
     position : ndarray of float64, shape (n_samples, 2)
         The positions, in cm; NaN if unknown.
     spikes : tuple of ndarray of float64
-        The spike times of each cell, in s.
+        The spike times of each cell, in s; if spikes are not sorted, of each class of marks.
+    electrode : ndarray of int64, shape (n_classes,), or None
+        The electrode of each class of marks (see `analyses.recordings.fields.marks`); None for
+        sorted cells.
     posterior : Posterior or None
         A posterior decoded by another program.
     decoded : DataFrame or None
@@ -144,6 +147,7 @@ class Recording:
     time: NDArray[np.float64] = field(default_factory=_nothing)
     position: NDArray[np.float64] = field(default_factory=_nowhere)
     spikes: tuple[NDArray[np.float64], ...] = ()
+    electrode: NDArray[np.int64] | None = None
     posterior: Posterior | None = None
     decoded: pd.DataFrame | None = None
     events: pd.DataFrame | None = None
@@ -234,6 +238,7 @@ class Recording:
         """Compute the SHA-256 of all numbers that results may depend on."""
         found = hashlib.sha256()
         parts: list[object] = [self.time, self.position, self.on_track, *self.spikes]
+        parts += [] if self.electrode is None else [self.electrode]
         if self.graph is not None:
             nodes = {node: number for number, node in enumerate(self.graph)}
             parts += [[data["pos"] for _, data in self.graph.nodes(data=True)]]

@@ -122,6 +122,12 @@ class Session(NamedTuple):
             return posterior.outward is not None
         return self.headings is not None and self.recording.decoded is None
 
+    @property
+    def electrode(self) -> NDArray[np.int64]:
+        """The electrode of each cell, shape (n_cells,); sorted cells have one each."""
+        known = self.recording.electrode
+        return np.arange(len(self.cells)) if known is None else known[self.cells]
+
     def walk(self) -> Walk:
         """Compute the transitions of continuous movement between the states that are decoded."""
         return walk_of_states(self.track, self.variance, self.decoded_rates.shape[1])

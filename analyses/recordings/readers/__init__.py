@@ -80,6 +80,8 @@ def read_recording(
     units : str, optional
         For NWB, which units are read: an expression over the columns of their table, such as
         ``"location == 'CA1' and cell_type == 'pyramidal'"``. It is read, and never run.
+        ``"marks"`` reads spikes that were not sorted, by the amplitudes or features of their
+        waveforms (`SpikeEventSeries` or `FeatureExtraction`), which is the default without units.
     channel : int, optional
         For NWB, the channel of the field potential (from 0) in which ripples are detected; only
         this one is read. By default all are.
@@ -258,6 +260,7 @@ def _completed(found: Recording, session: Recording) -> Recording:
         time=found.time if has_position else session.time,
         position=found.position if has_position else session.position,
         spikes=found.spikes or session.spikes,
+        electrode=found.electrode if found.spikes else session.electrode,
         posterior=session.posterior if found.posterior is None else found.posterior,
         decoded=session.decoded if found.decoded is None else found.decoded,
         events=session.events if found.events is None else found.events,

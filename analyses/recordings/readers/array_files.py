@@ -4,6 +4,8 @@
 ``position_time``, ``position_xy``         s and cm; or ``position_t_ticks`` with ``clock_hz``,
                                            and ``position_xy_px``, with the scale in the graph
 ``spike_time``, ``spike_unit``             s, and the number of the cell; or ``spike_t_ticks``
+``mark_time``, ``mark_electrode``,         spikes that were not sorted, instead: s, the number of
+``mark_features``                          their electrode, and (n_spikes, n_features) of waveforms
 ``event_start``, ``event_end``             candidate events, s; optional
 ``field_potential``,                       (n_time, n_channels), for the detection of ripples;
 ``field_potential_start``,                 its start (s); and its sampling rate (Hz);
@@ -30,6 +32,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.recordings.fields.marks import MarkClasses, classes_of_marks, describe_classes
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.mat_files import load_mat
 from analyses.recordings.readers.posteriors import along_track
@@ -113,6 +116,10 @@ def read_arrays(
         contents.append(
             f"{count_text(len(spikes), 'cell')} with {count_text(len(spike_time), 'spike')}"
         )
+    electrode = None
+    if "mark_time" in arrays and not spikes:
+        spikes, electrode = _by_class(arrays, name)
+        contents.append(describe_classes(spikes, electrode))
     posterior = _posterior(arrays, name)
     if posterior is not None:
         contents.append(
@@ -140,6 +147,7 @@ def read_arrays(
         np.empty(0) if position_time is None else position_time,
         position,
         spikes=spikes,
+        electrode=electrode,
         posterior=posterior,
         events=pd.DataFrame(events, columns=["start_time", "end_time"]) if len(events) else None,
         field_potential=field_potential,
@@ -256,6 +264,26 @@ def _by_cell(
             f"{name} must have a unit for each spike; got {len(time)} times and {len(unit)} units."
         )
     return tuple(np.sort(time[unit == cell]) for cell in np.unique(unit))
+
+
+def _by_class(arrays: Mapping[str, NDArray[np.generic]], name: str) -> MarkClasses:
+    """Divide the marks of each electrode into classes."""
+    for key in ("mark_electrode", "mark_features"):
+        if key not in arrays:
+            raise ValueError(f"{name} has mark_time, but no {key} of these spikes.")
+    time = check_array(arrays["mark_time"], f"mark_time of {name}", kind="number")
+    number = check_array(arrays["mark_electrode"], f"mark_electrode of {name}", kind="whole")
+    marks = check_array(
+        arrays["mark_features"], f"mark_features of {name}", kind="number", n_dims=2
+    )
+    if not len(time) == len(number) == len(marks):
+        raise ValueError(
+            f"{name} must have an electrode and a row of features for each mark; got {len(time)} "
+            f"times, {len(number)} electrodes and {len(marks)} rows."
+        )
+    order = np.argsort(time, kind="stable")
+    own = [order[number[order] == each] for each in np.unique(number)]
+    return classes_of_marks([time[each] for each in own], [marks[each] for each in own])
 
 
 def _posterior(arrays: Mapping[str, NDArray[np.generic]], name: str) -> Posterior | None:

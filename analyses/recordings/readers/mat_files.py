@@ -34,8 +34,9 @@ _HDF5_AT = 512  # after the header of MATLAB
 _IN_PAIRS = ("position_xy", "position_xy_px", "posterior_xy")
 _NAMES = (
     "position_time", "position_t_ticks", *_IN_PAIRS, "clock_hz", "spike_time", "spike_t_ticks",
-    "spike_unit", "event_start", "event_end", "field_potential", "field_potential_start",
-    "field_potential_rate", "on_track_start", "on_track_end", "posterior", "posterior_time",
+    "spike_unit", "mark_time", "mark_electrode", "mark_features", "event_start", "event_end",
+    "field_potential", "field_potential_start", "field_potential_rate", "on_track_start",
+    "on_track_end", "posterior", "posterior_time",
 )  # fmt: skip
 _DEEPEST = 8
 

@@ -20,7 +20,9 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.fields.marks import describe_classes
 from analyses.recordings.readers.hdf5_files import check_contents, check_hdf5
+from analyses.recordings.readers.nwb_marks import MARKS, has_marks, read_marks
 from analyses.recordings.readers.nwb_positions import read_positions
 from analyses.recordings.readers.nwb_tables import (
     choose_events,
@@ -60,6 +62,7 @@ class Choices(NamedTuple):
         the plane.
     units : str or None
         An expression over the columns of units (`unit_choice`); by default all units are read.
+        ``"marks"`` reads the spikes that were not sorted instead.
     channel : int or None
         The channel of the field potential, from 0; by default all are read.
     """
@@ -116,8 +119,7 @@ def read_nwb(
 @contextmanager
 def open_nwb(path: str | Path | Remote) -> Iterator[NWBFile]:
     """Open an NWB file whose data are read as they are asked for; see `read_nwb` for errors."""
-    is_remote = isinstance(path, Remote)
-    name = path.name if is_remote else check_file(path).name
+    name = path.name if isinstance(path, Remote) else check_file(path).name
     try:
         from pynwb import NWBHDF5IO
     except ImportError:
@@ -135,7 +137,7 @@ def open_nwb(path: str | Path | Remote) -> Iterator[NWBFile]:
         raise
     except Exception as error:  # a damaged file may raise anything
         reason = " ".join(str(error).split()) or type(error).__name__
-        if is_remote:
+        if isinstance(path, Remote):
             raise OSError(
                 f"Reading {name} broke off: the network failed, the file was changed meanwhile, or "
                 f"it is damaged ({reason[:120]}). Run the same again: what has arrived is kept, "
@@ -180,7 +182,12 @@ def _of_file(
     if graph is None:
         graph = _graph_of(file)
     time, position, text = read_positions(file, name, graph, choices.position)
-    spikes, how = _spikes_of(file, name, choices.units)
+    electrode = None
+    if choices.units == MARKS or (file.units is None and has_marks(file)):
+        spikes, electrode = read_marks(file, name)
+        how = describe_classes(spikes, electrode)
+    else:
+        spikes, how = _spikes_of(file, name, choices.units)
     text += f"; {how}"
     tables = dict(tables_of(file))
     found, field_potential, chosen = None, None, None
@@ -208,6 +215,7 @@ def _of_file(
         time,
         position,
         spikes=spikes,
+        electrode=electrode,
         events=found,
         field_potential=field_potential,
         on_track=on_track,

@@ -271,7 +271,8 @@ def _passes(
         return significance(
             events, session.decoded_rates, session.track, dt=session.time_bin,
             score=judgement.score, shuffles=judgement.shuffles, n_shuffles=n_shuffles,
-            variance=session.variance, least_active=judgement.least_active, seed=seed,
+            variance=session.variance, least_active=judgement.least_active,
+            electrode=session.electrode, seed=seed,
         )  # fmt: skip
 
     n_first = min(judgement.n_shuffles, round(_FIRST / max(threshold, 1e-3)))

@@ -148,8 +148,9 @@ def recover(
     for row, each in enumerate(counts):
         likelihoods = log_likelihood(each, rates, session.time_bin)
         event = TestedEvent(
-            each.astype(float), rates, session.time_bin, walk, routes, session.track.component
-        )
+            each.astype(float), rates, session.time_bin, walk, routes, session.track.component,
+            session.electrode,
+        )  # fmt: skip
         score = rule(event, likelihoods) if len(each) else 0.0
         is_accepted = len(each) > 0 and score >= judgement.least_score
         scores.append(score)

@@ -66,7 +66,7 @@ class HeldOut(NamedTuple):
 def held_out(session: Session) -> HeldOut:
     """Predict the spikes of each fifth of the cells in events from those of the others."""
     rates, walk = session.decoded_rates, session.walk()
-    fold = np.arange(len(rates)) % _FOLDS
+    fold = session.electrode % _FOLDS
     least = session.judgement.least_active
     tested = [each for each in session.counts if np.count_nonzero(each.sum(axis=0)) >= least]
     tested = tested[:: -(-len(tested) // _MOST_EVENTS) or 1]

@@ -43,13 +43,15 @@ def significance(
     n_shuffles: int = 200,
     variance: float = 15.0,
     least_active: int = 4,
+    electrode: ArrayLike | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Test whether events are replay.
 
     Each event is (n_time, n_cells) spikes in time bins of `dt` s; `variance` is that of a step of
-    the walk in such a bin, in cm^2. Returns `event, n_active, score`, a column ``p_SHUFFLE`` for
-    each shuffle, and `p`, the largest; all NaN with fewer than `least_active` cells.
+    the walk in such a bin, in cm^2; `electrode`, shape (n_cells,), is that of each class of marks,
+    if cells are such classes. Returns `event, n_active, score`, a column ``p_SHUFFLE`` for each
+    shuffle, and `p`, the largest; all NaN with fewer than `least_active` cells.
 
     Examples
     --------
@@ -72,6 +74,7 @@ def significance(
             f"rates must have the shape (n_cells, {track.n_bins}) on this track, or twice as many "
             f"columns, one for each heading; got {hertz.shape}."
         )
+    groups = np.arange(len(hertz)) if electrode is None else np.asarray(electrode)
     walk = walk_of_states(track, variance, hertz.shape[1])
     routes = routes_for(score, track)
     children = np.random.SeedSequence(check_whole("seed", seed)).spawn(len(events))
@@ -82,7 +85,7 @@ def significance(
             raise ValueError(
                 f"Event {number} must have the shape (n_time, {len(hertz)}); got {counts.shape}."
             )
-        event = TestedEvent(counts, hertz, dt, walk, routes, track.component)
+        event = TestedEvent(counts, hertz, dt, walk, routes, track.component, groups)
         n_active = int(np.count_nonzero(counts.sum(axis=0)))
         row: dict[str, float] = {"event": number, "n_active": n_active, "score": np.nan}
         row |= dict.fromkeys([f"p_{name}" for name in chosen], np.nan)

@@ -7,6 +7,7 @@ between two ends of the track, and the best route counts; the same holds for eac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from analyses.recordings.decoding.state_space_decoder import (
 )
 from analyses.recordings.significance.routes import Route, find_routes
 from replay.checks import check_number
+from replay.jit import kernel
 
 __all__ = [
     "SCORES",
@@ -48,20 +50,11 @@ def weighted_correlation(posterior: ArrayLike, routes: Iterable[Route]) -> float
     >>> weighted_correlation(np.eye(3), [Route(np.arange(3), np.arange(3.0))])
     1.0
     """
-    all_weights = np.asarray(posterior, dtype=float)
+    weights = np.ascontiguousarray(posterior, dtype=float)
     best = 0.0
     for route in routes:
-        weights = all_weights[:, route.bins]
-        total = weights.sum()
-        if total <= 0:
-            continue
-        time = np.arange(len(weights)) - weights.sum(axis=1) @ np.arange(len(weights)) / total
-        place = route.distance - weights.sum(axis=0) @ route.distance / total
-        spread = (weights.sum(axis=1) @ time**2) * (weights.sum(axis=0) @ place**2)
-        if spread > 0:
-            correlation = abs(time @ weights @ place) / np.sqrt(spread)
-            best = max(best, float(correlation * total / all_weights.sum()))
-    return min(best, 1.0)
+        best = max(best, _correlation_on(weights, route.bins, route.distance))
+    return min(best / max(float(weights.sum()), 1e-300), 1.0)
 
 
 def line_fit(
@@ -81,22 +74,97 @@ def line_fit(
     >>> line_fit(np.eye(3), [Route(np.arange(3), 10.0 * np.arange(3))], width=5.0)
     1.0
     """
-    all_weights = np.asarray(posterior, dtype=float)
+    all_weights = np.ascontiguousarray(posterior, dtype=float)
     n_time = len(all_weights)
     reach = check_number("width", width, at_least=0.0)
-    moments = np.linspace(0.0, 1.0, n_time)[:, None] if n_time > 1 else np.zeros((n_time, 1))
     best = 0.0
     for route in routes:
-        sums = np.zeros((n_time, len(route.bins) + 1))
-        np.cumsum(all_weights[:, route.bins], axis=1, out=sums[:, 1:])
-        ends = np.linspace(route.distance[0], route.distance[-1], n_lines)
-        first, last = (each.ravel() for each in np.meshgrid(ends, ends))
-        line = first[None, :] * (1.0 - moments) + last[None, :] * moments
-        below = np.searchsorted(route.distance, line - reach - 1e-9, side="left")
-        above = np.searchsorted(route.distance, line + reach + 1e-9, side="right")
-        rows = np.arange(n_time)[:, None]
-        best = max(best, float((sums[rows, above] - sums[rows, below]).mean(axis=0).max()))
-    return min(best, 1.0)
+        near, last = _lines_on(route.distance.tobytes(), n_time, n_lines, reach)
+        best = _best_line(all_weights, route.bins, near, last, best)
+    return min(best / max(n_time, 1), 1.0)
+
+
+@lru_cache(maxsize=128)  # a track has the same routes for each shuffle of an event
+def _lines_on(
+    distances: bytes, n_time: int, n_lines: int, reach: float
+) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """List the bins within reach of each line on a route, and the last within twice of each bin.
+
+    The former, shape (n_lines ** 2, n_time, 2), are the first bin and the one after the last.
+    """
+    distance = np.frombuffer(distances)
+    moments = np.linspace(0.0, 1.0, n_time) if n_time > 1 else np.zeros(n_time)
+    ends = np.linspace(distance[0], distance[-1], n_lines)
+    begin, end = (each.ravel()[:, None] for each in np.meshgrid(ends, ends))
+    line = begin * (1.0 - moments) + end * moments
+    below = np.searchsorted(distance, line - reach - 1e-9, side="left")
+    above = np.searchsorted(distance, line + reach + 1e-9, side="right")
+    last = np.searchsorted(distance, distance + 2 * reach + 2e-9, side="right")
+    return np.stack([below, above], axis=2).astype(np.uint16), last.astype(np.uint16)
+
+
+@kernel
+def _best_line(
+    weights: NDArray[np.float64],
+    bins: NDArray[np.int64],
+    near: NDArray[np.uint16],
+    last: NDArray[np.uint16],
+    best: float,
+) -> float:
+    """Find the largest sum of weights within reach of a line, if it is larger than `best`.
+
+    Time bins with the highest peaks come first, and a line is left as soon as the peaks of the
+    others would not suffice.
+    """
+    n_time, n_bins = len(weights), len(bins)
+    sums = np.zeros((n_time, n_bins + 1))
+    peak = np.zeros(n_time)
+    for t in range(n_time):
+        for b in range(n_bins):
+            sums[t, b + 1] = sums[t, b] + weights[t, bins[b]]
+        for b in range(n_bins):
+            peak[t] = max(peak[t], sums[t, last[b]] - sums[t, b])
+    order = np.argsort(-peak)
+    rest = np.zeros(n_time + 1)
+    for k in range(n_time - 1, -1, -1):
+        rest[k] = rest[k + 1] + peak[order[k]]
+    if rest[0] <= best:
+        return best
+    for line in range(len(near)):
+        total, k = 0.0, 0
+        while k < n_time and total + rest[k] > best:
+            t = order[k]
+            total += sums[t, near[line, t, 1]] - sums[t, near[line, t, 0]]
+            k += 1
+        if k == n_time and total > best:
+            best = total
+    return best
+
+
+@kernel
+def _correlation_on(
+    weights: NDArray[np.float64], bins: NDArray[np.int64], distance: NDArray[np.float64]
+) -> float:
+    """Compute the absolute weighted correlation on a route, times the weight on it."""
+    total, time, place = 0.0, 0.0, 0.0
+    for t in range(len(weights)):
+        for b in range(len(bins)):
+            weight = weights[t, bins[b]]
+            total += weight
+            time += weight * t
+            place += weight * distance[b]
+    if total <= 0:
+        return 0.0
+    time, place = time / total, place / total
+    of_time, of_place, of_both = 0.0, 0.0, 0.0
+    for t in range(len(weights)):
+        for b in range(len(bins)):
+            weight = weights[t, bins[b]]
+            of_time += weight * (t - time) ** 2
+            of_place += weight * (distance[b] - place) ** 2
+            of_both += weight * (t - time) * (distance[b] - place)
+    spread = of_time * of_place
+    return abs(of_both) / np.sqrt(spread) * total if spread > 0 else 0.0
 
 
 class TestedEvent(NamedTuple):
@@ -116,6 +184,8 @@ class TestedEvent(NamedTuple):
         The routes of the track.
     component : ndarray of int32, shape (n_bins,)
         The component of the track of each bin.
+    electrode : ndarray of int64, shape (n_cells,)
+        The electrode of each cell, between which shuffles exchange fields.
     """
 
     counts: NDArray[np.float64]
@@ -124,6 +194,7 @@ class TestedEvent(NamedTuple):
     walk: Walk
     routes: list[Route]
     component: NDArray[np.int32]
+    electrode: NDArray[np.int64]
 
 
 def _continuous(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:

@@ -17,6 +17,7 @@ from analyses.recordings.decoding.state_space_decoder import (
     continuous_path,
     state_posterior,
 )
+from analyses.recordings.fields.marks import exchanged
 from analyses.recordings.recording import Posterior
 from analyses.recordings.session import Session
 from analyses.recordings.significance.heading import (
@@ -100,7 +101,7 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
         events = pd.concat([events, tested], axis=1)
         order, shuffles = chance.spawn(2)
         rng = np.random.default_rng(order)
-        randomised = [each[:, rng.permutation(each.shape[1])] for each in counts]
+        randomised = [_randomised(each, session.electrode, rng) for each in counts]
         found = _significance(randomised, session, shuffles)
         paths_along = ordered_paths(session.track, session.time_bin)
         events["order"] = [_order(each, session, paths_along) for each in counts]
@@ -128,6 +129,18 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
         tracks_of = [_track_of(session.track, each.path) for each in decoded]
         events["track"] = pd.array(tracks_of, dtype="Int64")
     return Scored(events, path, by_chance, unordered)
+
+
+def _randomised(
+    counts: NDArray[np.int64], electrode: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Give the spikes of each cell to another one, and of each electrode to another one."""
+    into = exchanged(electrode, rng)
+    if len(np.unique(electrode)) == len(electrode):
+        return counts[:, into]
+    found = np.zeros_like(counts)
+    np.add.at(found.T, into, counts.T)
+    return found
 
 
 def _order(counts: NDArray[np.integer], session: Session, along: OrderedPaths) -> float:
@@ -159,7 +172,7 @@ def _unordered(
             spikes = rng.poisson(expected * own.sum() / max(expected.sum(), 1e-9))
             event = TestedEvent(
                 spikes.astype(float), session.decoded_rates, session.time_bin, walk, routes,
-                session.track.component,
+                session.track.component, session.electrode,
             )  # fmt: skip
             likelihoods = log_likelihood(spikes, session.decoded_rates, session.time_bin)
             score = rule(event, likelihoods) if len(spikes) > 1 else 0.0
@@ -199,6 +212,7 @@ def _significance(
         n_shuffles=judgement.n_shuffles,
         variance=session.variance,
         least_active=judgement.least_active,
+        electrode=session.electrode,
         seed=_seed(seeds),
     )
 
