@@ -9,11 +9,11 @@ from simulated_marks import unsorted
 
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.fields.marks import classes_of_marks, exchanged
 from analyses.recordings.fields.place_fields import place_fields
 from analyses.recordings.fields.running import running, running_bins
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
+from analyses.recordings.marks import classes_of_marks, exchanged
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers import read_recording
 from analyses.recordings.session import prepare

@@ -57,8 +57,8 @@ def recording(
         typer.Option(
             metavar="EVENTS",
             help="Candidate events: a table (.csv, .parquet); the name of a table in the NWB file; "
-            "'find' to detect them from the firing rate of all cells; or 'find_ripples' to detect "
-            "them in the field potential.",
+            "'find' to detect them from the firing rate of all cells; 'find_ripples', in the field "
+            "potential; or 'find_decoded' to detect them in the decoded posterior.",
         ),
     ] = None,
     split_events: Annotated[
@@ -239,11 +239,14 @@ def recording(
         return
     study = one_animal.STUDY if len(file) == 1 else several_animals.STUDY
     Results(out).check_place(study.name, study.command)
+    is_decoded = events == "find_decoded"
+    events = "find" if is_decoded else events
     settings = Settings(
         bin_size=bin_size,
         time_bin=time_bin,
         criteria=criteria_for(events == FIND_RIPPLES, threshold=threshold, largest_speed=speed),
         split_given=split_events,
+        detected_in="posterior" if is_decoded else "activity",
     )
     judgement = partial(
         judgement_for,

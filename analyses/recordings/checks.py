@@ -16,7 +16,7 @@ from analyses.recordings.judgement import (
     Judgement,
 )
 from analyses.recordings.recording import Recording
-from analyses.recordings.settings import Settings
+from analyses.recordings.settings import DETECTED_IN, Settings
 from replay.checks import check_choice, check_flag, check_number, check_whole, shown
 
 __all__ = ["check_data", "check_judgement", "check_settings", "check_shuffles", "check_state_size"]
@@ -33,6 +33,7 @@ def check_settings(settings: Settings) -> None:
     for name in ("smoothing", "least_speed", "least_peak", "largest_mean", "lowest_rate"):
         check_number(name, getattr(settings, name), at_least=0.0, finite=False)
     check_flag("split_given", settings.split_given)
+    check_choice("detected_in", settings.detected_in, DETECTED_IN)
 
 
 def check_judgement(judgement: Judgement) -> None:

@@ -102,7 +102,7 @@ class Recording:
     spikes : tuple of ndarray of float64
         The spike times of each cell, in s; if spikes are not sorted, of each class of marks.
     electrode : ndarray of int64, shape (n_classes,), or None
-        The electrode of each class of marks (see `analyses.recordings.fields.marks`); None for
+        The electrode of each class of marks (see `analyses.recordings.marks`); None for
         sorted cells.
     posterior : Posterior or None
         A posterior decoded by another program.

@@ -20,6 +20,11 @@ from analyses.recordings.checks import (
     check_settings,
     check_state_size,
 )
+from analyses.recordings.decoded_events import (
+    decoded_events,
+    exchanged_spikes,
+    slow_stretches,
+)
 from analyses.recordings.decoding.change_points import find_change_points, split_at, split_events
 from analyses.recordings.decoding.decoding_error import decoding_error
 from analyses.recordings.decoding.spike_counts import count_spikes
@@ -74,6 +79,9 @@ class Session(NamedTuple):
         `start_time` and `end_time`, in s.
     counts : list of ndarray of int64, each of shape (n_time, n_cells)
         Spikes of these cells in each event.
+    chance_counts : list of ndarray of int64, each of shape (n_time, n_cells), or None
+        The same of events that are found in the posterior after an exchange of cells; None if
+        events are not detected in the posterior.
     split_above : float
         How much better two paths must explain an event than one for it to be split, in nats;
         infinite if nothing is split.
@@ -94,6 +102,7 @@ class Session(NamedTuple):
     variance: float
     events: pd.DataFrame
     counts: list[NDArray[np.int64]]
+    chance_counts: list[NDArray[np.int64]] | None
     split_above: float
     pauses: tuple[str, ...]
     notes: tuple[str, ...]
@@ -107,7 +116,8 @@ class Session(NamedTuple):
     def is_detected_in_spikes(self) -> bool:
         """Whether candidate events are bursts of spikes, and not given, or ripples."""
         recording = self.recording
-        return recording.events is None and recording.field_potential is None
+        is_given = recording.events is not None or recording.field_potential is not None
+        return not is_given and self.chance_counts is None
 
     @property
     def decoded_rates(self) -> NDArray[np.float64]:
@@ -212,7 +222,14 @@ def prepare(
                 f"The decoded position is on the wrong track {error.wrong_track:.0%} of the time "
                 f"({error.wrong_by_chance:.0%} by chance); the error is that of the rest."
             )
-    events, how = candidate_events(recording, moved, settings)
+    spikes = [recording.spikes[cell] for cell in cells]
+    decoded = rates if headings is None else headings.rates
+    walk = walk_of_states(track, diffusion * time_bin, decoded.shape[1])
+    by_chance = None
+    if settings.detected_in == "posterior":
+        events, by_chance, how = _in_posterior(recording, moved, cells, decoded, walk, settings)
+    else:
+        events, how = candidate_events(recording, moved, settings)
     notes.append(how)
     covered = is_covered(recording, events)
     if not covered.all():
@@ -221,12 +238,9 @@ def prepare(
     counts: list[NDArray[np.int64]] = []
     split_above = np.inf
     if len(cells):
-        spikes = [recording.spikes[cell] for cell in cells]
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
         may_split = recording.events is None or settings.split_given
         if may_split and recording.posterior is None and recording.decoded is None:
-            decoded = rates if headings is None else headings.rates
-            walk = walk_of_states(track, diffusion * time_bin, decoded.shape[1])
             shortest = _shortest(settings, time_bin)
             found = find_change_points(counts, decoded, walk, track, time_bin, shortest)
             split_above, n_split = found.least, sum(map(bool, found.at))
@@ -244,8 +258,48 @@ def prepare(
     notes += [suggested] if suggested else []
     return Session(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
-        diffusion * time_bin, events, counts, split_above, tuple(pauses), tuple(notes),
+        diffusion * time_bin, events, counts, by_chance, split_above, tuple(pauses), tuple(notes),
     )  # fmt: skip
+
+
+def _in_posterior(
+    recording: Recording,
+    moved: Running,
+    cells: NDArray[np.int64],
+    rates: NDArray[np.float64],
+    walk: Walk,
+    settings: Settings,
+) -> tuple[pd.DataFrame, list[NDArray[np.int64]], str]:
+    """Find events in the posterior; also return those that are found after an exchange of cells."""
+    if recording.events is not None or not len(cells):
+        raise ValueError(
+            f"Events of {recording.name} cannot be detected in the posterior: it "
+            + ("has a table of events, leave it out (find)." if len(cells) else "has no spikes.")
+        )
+    stretches = slow_stretches(moved, settings)
+    spikes = [recording.spikes[cell] for cell in cells]
+    known = recording.electrode
+    electrode = np.arange(len(cells)) if known is None else known[cells]
+    other = exchanged_spikes(spikes, electrode)
+    events, chance = (
+        decoded_events(each, rates, walk, stretches, settings) for each in (spikes, other)
+    )
+    if not len(events):
+        raise ValueError(
+            f"{recording.name} has no candidate event: while the animal is slow, the decoded "
+            "position never moves continuously for long enough."
+        )
+    counts = count_spikes(other, chance["start_time"], chance["end_time"], settings.time_bin)
+    return (
+        events,
+        counts,
+        (
+            f"{len(events)} candidate events were found in the decoded posterior of "
+            f"{np.diff(stretches).sum() / 60:.1f} min in which the animal was slow: continuous "
+            f"movement has a probability of more than .8 for {settings.criteria.shortest:g} to "
+            f"{settings.criteria.longest:g} s; after an exchange of cells {len(chance)} were."
+        ),
+    )
 
 
 def describe_merged(session: Session) -> list[str]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["MOST_UNKNOWN", "N_SESSIONS", "RIPPLES", "RUN", "Criteria", "Settings"]
+__all__ = ["DETECTED_IN", "MOST_UNKNOWN", "N_SESSIONS", "RIPPLES", "RUN", "Criteria", "Settings"]
 __all__ += ["criteria_for"]
 
 MOST_UNKNOWN = 0.2
 """The largest share of positions on the track that may be unknown."""
 N_SESSIONS = 10
 """Number of sessions that are simulated to correct shares."""
+DETECTED_IN = ("activity", "posterior")
+"""What candidate events are detected in: the rate of all cells (or ripples, if there is a field
+potential), or the decoded posterior of all times at which the animal is slow."""
 RUN = "run"
 """The name of the epoch of running, in which place fields are estimated."""
 
@@ -81,6 +84,8 @@ class Settings(NamedTuple):
         The criteria of candidate events, if these are detected.
     split_given : bool
         Whether events that are given are split, too, where another path begins.
+    detected_in : str
+        What candidate events are detected in, if they are; see ``DETECTED_IN``.
     """
 
     bin_size: float = 5.0
@@ -93,3 +98,4 @@ class Settings(NamedTuple):
     lowest_rate: float = 0.1
     criteria: Criteria = Criteria()
     split_given: bool = False
+    detected_in: str = "activity"

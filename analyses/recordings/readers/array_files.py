@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.fields.marks import MarkClasses, classes_of_marks, describe_classes
+from analyses.recordings.marks import MarkClasses, classes_of_marks, describe_classes
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.mat_files import load_mat
 from analyses.recordings.readers.posteriors import along_track

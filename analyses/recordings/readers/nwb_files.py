@@ -20,7 +20,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recordings.fields.marks import describe_classes
+from analyses.recordings.marks import describe_classes
 from analyses.recordings.readers.hdf5_files import check_contents, check_hdf5
 from analyses.recordings.readers.nwb_marks import MARKS, has_marks, read_marks
 from analyses.recordings.readers.nwb_positions import read_positions

@@ -17,7 +17,7 @@ from analyses.recordings.decoding.state_space_decoder import (
     continuous_path,
     state_posterior,
 )
-from analyses.recordings.fields.marks import exchanged
+from analyses.recordings.marks import exchanged
 from analyses.recordings.recording import Posterior
 from analyses.recordings.session import Session
 from analyses.recordings.significance.heading import (
@@ -102,11 +102,14 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
         order, shuffles = chance.spawn(2)
         rng = np.random.default_rng(order)
         randomised = [_randomised(each, session.electrode, rng) for each in counts]
+        if session.chance_counts is not None:
+            randomised = _found_by_chance(session, session.chance_counts, rows)
         found = _significance(randomised, session, shuffles)
         paths_along = ordered_paths(session.track, session.time_bin)
         events["order"] = [_order(each, session, paths_along) for each in counts]
         order_by_chance = [_order(each, session, paths_along) for each in randomised]
         by_chance = by_chance.assign(score=found["score"], order=order_by_chance, p=found["p"])
+        by_chance.loc[[not len(each) for each in randomised], "p"] = 1.0
         unordered = _unordered(rows, counts, session, paths_along, seed, block)
         tracks = tracks_to_compare(session.track, session.rates, judgement.tracks)
         if tracks is not None:
@@ -141,6 +144,16 @@ def _randomised(
     found = np.zeros_like(counts)
     np.add.at(found.T, into, counts.T)
     return found
+
+
+def _found_by_chance(
+    session: Session, counts: list[NDArray[np.int64]], rows: NDArray[np.integer]
+) -> list[NDArray[np.int64]]:
+    """Choose the events that were found after an exchange of cells; empty where there are fewer."""
+    n_events = len(session.events)
+    each = rows * max(len(counts), n_events) // n_events
+    nothing = np.empty((0, len(session.cells)), dtype=np.int64)
+    return [counts[row] if row < len(counts) else nothing for row in each.tolist()]
 
 
 def _order(counts: NDArray[np.integer], session: Session, along: OrderedPaths) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.fields.marks import exchanged
+from analyses.recordings.marks import exchanged
 from analyses.recordings.significance.scores import TestedEvent
 
 __all__ = ["shuffled_likelihoods"]

@@ -1,0 +1,79 @@
+"""Events that are detected in the decoded posterior, and what is found there by chance."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analyses.recordings.decoded_events import exchanged_spikes, slow_stretches
+from analyses.recordings.fields.running import running
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.session import prepare
+from analyses.recordings.settings import Settings
+from analyses.recordings.significance.scoring import score_block
+
+SETTINGS = Settings(detected_in="posterior")
+
+
+@pytest.fixture(scope="module")
+def seen():
+    recording = simulated_recording(12)
+    return recording.events, replace(recording, events=None)
+
+
+def test_replay_is_found_wherever_the_population_moves(seen):
+    events, recording = seen
+    session = prepare(recording, SETTINGS)
+    begin, end = session.events[["start_time", "end_time"]].to_numpy().T
+    middle = events[["start_time", "end_time"]].mean(axis=1).to_numpy()
+    assert all(((begin <= each) & (each <= end)).any() for each in middle)
+    assert len(session.events) <= 2 * len(events)
+    assert len(session.chance_counts) < len(session.events)
+    assert not session.is_detected_in_spikes
+    assert any("candidate events were found in the decoded posterior" in each
+               for each in session.notes)  # fmt: skip
+
+
+def test_long_rests_are_decoded_in_pieces_without_a_seam(seen, monkeypatch):
+    _, recording = seen
+    whole = prepare(recording, SETTINGS).events
+    monkeypatch.setattr("analyses.recordings.decoded_events._PIECE", 0.7)
+    pieces = prepare(recording, SETTINGS).events
+    assert len(pieces) == len(whole)
+    np.testing.assert_allclose(pieces, whole, atol=0.021)  # movement is remembered for .25 s
+
+
+def test_after_an_exchange_each_spike_belongs_to_another_cell():
+    spikes = [np.array([1.0, 5.0]), np.array([2.0]), np.array([0.5, 3.0]), np.empty(0)]
+    found = exchanged_spikes(spikes, np.arange(4))
+    assert sorted(map(tuple, found)) == sorted(map(tuple, spikes))
+    found = exchanged_spikes(spikes, np.array([0, 0, 1, 1]))
+    assert sorted(np.concatenate(found)) == [0.5, 1.0, 2.0, 3.0, 5.0]
+
+
+def test_stretches_are_those_in_which_the_animal_is_slow(seen):
+    moved = running(seen[1])
+    inside = np.zeros(len(moved.time), dtype=bool)
+    for begin, end in slow_stretches(moved, Settings()):
+        inside |= (moved.time >= begin) & (moved.time <= end)
+    assert not (moved.speed[inside] > 5.0).any()
+    assert inside.sum() > 0.9 * (moved.speed <= 5.0).sum()
+
+
+def test_what_is_found_by_chance_sets_the_threshold(seen):
+    found = find_replay(seen[1], SETTINGS, Judgement(n_shuffles=19, other_sizes=()))
+    assert found.events["is_replay"].sum() >= 6
+    session = prepare(seen[1], SETTINGS)
+    scored = score_block(session, 0)
+    assert len(scored.by_chance) == len(found.events)
+    assert (scored.by_chance["p"] == 1.0).sum() == len(found.events) - len(session.chance_counts)
+
+
+def test_events_and_the_posterior_exclude_each_other(seen):
+    events, recording = seen
+    with pytest.raises(ValueError, match=r"cannot be detected in the posterior: it has a table"):
+        prepare(replace(recording, events=events), SETTINGS)
+    with pytest.raises(ValueError, match=r"Unknown detected_in 'spikes'|detected_in"):
+        prepare(recording, Settings(detected_in="spikes"))
