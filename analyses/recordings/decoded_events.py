@@ -40,8 +40,9 @@ def slow_stretches(moved: Running, settings: Settings) -> NDArray[np.float64]:
     is_slow = np.append(moved.speed <= settings.criteria.largest_speed, False)
     change = np.diff(is_slow.astype(np.int8), prepend=0)
     begin, end = moved.time[change[:-1] == 1], moved.time[np.flatnonzero(change == -1) - 1]
-    long_enough = end - begin >= settings.criteria.shortest
-    return np.stack([begin, end], axis=1)[long_enough]
+    stretches = np.stack([begin, end], axis=1)
+    found: NDArray[np.float64] = stretches[end - begin >= settings.criteria.shortest]
+    return found
 
 
 def exchanged_spikes(
@@ -51,7 +52,11 @@ def exchanged_spikes(
     into = exchanged(electrode, np.random.default_rng(_SEED))
     nothing = np.empty(0)
     return [
-        np.sort(np.concatenate([nothing, *(spikes[own] for own in np.flatnonzero(into == cell))]))
+        np.sort(
+            np.concatenate(
+                [nothing, *(spikes[own] for own in np.flatnonzero(into == cell).tolist())]
+            )
+        )
         for cell in range(len(spikes))
     ]
 

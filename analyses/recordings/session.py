@@ -290,16 +290,13 @@ def _in_posterior(
             "position never moves continuously for long enough."
         )
     counts = count_spikes(other, chance["start_time"], chance["end_time"], settings.time_bin)
-    return (
-        events,
-        counts,
-        (
-            f"{len(events)} candidate events were found in the decoded posterior of "
-            f"{np.diff(stretches).sum() / 60:.1f} min in which the animal was slow: continuous "
-            f"movement has a probability of more than .8 for {settings.criteria.shortest:g} to "
-            f"{settings.criteria.longest:g} s; after an exchange of cells {len(chance)} were."
-        ),
+    how = (
+        f"{len(events)} candidate events were found in the decoded posterior of "
+        f"{np.diff(stretches).sum() / 60:.1f} min in which the animal was slow: continuous "
+        f"movement has a probability of more than .8 for {settings.criteria.shortest:g} to "
+        f"{settings.criteria.longest:g} s; after an exchange of cells {len(chance)} were."
     )
+    return events, counts[: len(chance)], how
 
 
 def describe_merged(session: Session) -> list[str]:

@@ -79,7 +79,9 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
     median = ndimage.median_filter(xy, (2 * int(_MEDIAN / 2 / seconds) + 1, 1), mode="nearest")
     smooth = ndimage.gaussian_filter1d(median, _SMOOTHING / seconds, axis=0, mode="nearest")
     velocity = np.gradient(smooth, seconds, axis=0) if n_time > 1 else np.zeros((n_time, 2))
-    counts = [np.histogram(spikes, edges)[0] for spikes in recording.spikes]
+    counts = np.empty((len(recording.spikes), n_time), dtype=np.int32)
+    for own, spikes in zip(counts, recording.spikes, strict=True):
+        own[:] = np.histogram(spikes, edges)[0]
     is_on_track = np.ones(n_time, dtype=bool)
     if len(recording.on_track):
         is_on_track = np.zeros(n_time, dtype=bool)
@@ -90,7 +92,7 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
         np.where(is_near[:, None], xy, np.nan),
         np.where(is_near[:, None], velocity, np.nan),
         is_on_track,
-        np.array(counts, dtype=np.int32).reshape(len(counts), n_time).T,
+        counts.T,
     )
 
 

@@ -210,7 +210,7 @@ def _track_of(track: BinnedTrack, path: pd.DataFrame) -> int | None:
 
 
 def _significance(
-    counts: Sequence[NDArray[np.int32]],
+    counts: Sequence[NDArray[np.integer]],
     session: Session,
     seeds: np.random.SeedSequence,
 ) -> pd.DataFrame:

@@ -145,7 +145,7 @@ class Files(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The names of the recordings: those of their files."""
-        files = [name_of(each) if is_address(each) else each for each in self.recordings]
+        files = [name_of(str(each)) if is_address(each) else each for each in self.recordings]
         return [PurePath(each).stem for each in files]
 
     def read(self, number: int) -> tuple[Recording, tuple[tuple[str, ...], ...]]:
