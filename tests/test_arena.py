@@ -1,6 +1,7 @@
 """Arenas: bins in two dimensions, fields and decoding in them, and replay that is known."""
 
 import json
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -95,6 +96,17 @@ def test_the_sparse_decoder_is_the_dense_one(variance):
     np.testing.assert_array_equal(
         continuous_path(likely, walk), continuous_path(likely, walk.toarray())
     )
+
+
+def test_the_posterior_is_that_of_non_local_detector():
+    """Its core and random walk (0.6.9), same fields; ours has no steps beyond 4 s.d., .0003."""
+    with np.load(Path(__file__).parent / "reference" / "nld_arena.npz") as theirs:
+        track = cut_track(arena_graph(theirs["centres"], 9.9))
+        likelihoods = log_likelihood(theirs["counts"], theirs["rates"], 0.02)
+        posterior, evidence = state_posterior(likelihoods, walk_transitions(track, 60.0))
+        assert np.corrcoef(posterior.ravel(), theirs["posterior"].ravel())[0, 1] > 0.9999
+        np.testing.assert_allclose(posterior, theirs["posterior"], atol=1e-3)
+        assert evidence == pytest.approx(float(theirs["log_evidence"]), abs=0.01)
 
 
 def test_running_is_decoded_within_10_cm_in_2_x_2_m():
