@@ -45,6 +45,13 @@ FACTS = {
         "lost": "[*lost.verdicts.iloc[0][['verdict', 'account']]]",
         "misfits": "lost.misfits['feature'].tolist()",
     },
+    "laboratory_file": {
+        "events": "[len(found.events), int(found.events['is_replay'].sum())]",
+        "cells": "len(recording.spikes)",
+        "inside": "bool(np.isin(rat.events['start_time'].round(1) + 0.2, "
+        "found.events['start_time'].round(1) + 0.2).any())",
+        "error": "found.notes[1]",
+    },
     "decoded_recording": {
         "is_replay": "found.events['is_replay'].tolist()",
         "n_active": "found.events['n_active'].min().item()",

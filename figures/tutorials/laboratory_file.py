@@ -1,0 +1,105 @@
+# %% [markdown]
+# # A file of a laboratory
+#
+# Files that laboratories publish hold more than one analysis needs: units of several regions,
+# positions with a third column, epochs without names, field potentials of gigabytes. Here is the
+# way from such a file to the picture of an event. Its layout is that of dandiset 000978 (a W-track
+# that rats learn in a day), but the animal is simulated, so that this runs anywhere in a minute.
+#
+# ## The file
+#
+# You need not write this: your file is there, or on the network, as
+# `dandi:000978/sub-JDS-SingleDay-JS14/sub-JDS-SingleDay-JS14_behavior+ecephys.nwb`. Ours has sixty
+# units of CA1 and six of prefrontal cortex, which fire at random.
+
+# %%
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from pynwb import NWBHDF5IO, NWBFile
+from pynwb.behavior import Position, SpatialSeries
+from pynwb.epoch import TimeIntervals
+
+from analyses.plots import figure_style, posterior_figure, save
+from analyses.recordings.decoding.likelihood import log_likelihood
+from analyses.recordings.decoding.state_space_decoder import continuous_path, state_posterior
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.contents import describe_file
+from analyses.recordings.session import prepare
+
+given = [] if "ipykernel" in sys.modules else sys.argv[1:]
+folder = Path(given[0] if given else ".")  # of the file and the picture
+folder.mkdir(parents=True, exist_ok=True)
+rat = simulated_recording(12)
+end, rng = float(rat.time[-1]), np.random.default_rng(0)
+
+file = NWBFile("learning a W-track", "JS14", datetime(2026, 1, 1, tzinfo=UTC))
+device = file.create_device(name="tetrodes")
+for region in ("CA1", "PFC"):
+    group = file.create_electrode_group(region, "tetrodes", region, device)
+    file.add_electrode(group=group, location=region)
+for spikes in rat.spikes:
+    file.add_unit(spike_times=spikes, electrodes=[0])
+for _ in range(6):
+    file.add_unit(spike_times=np.sort(rng.uniform(0, end, round(5 * end))), electrodes=[1])
+velocity = np.hypot(*np.gradient(rat.position, rat.time, axis=0).T)
+series = SpatialSeries(
+    name="SpatialSeries", data=np.column_stack([rat.position, velocity]), timestamps=rat.time,
+    unit="cm", reference_frame="corner",
+)  # fmt: skip
+behavior = file.create_processing_module("behavior", "behavioral data")
+behavior.add(Position(spatial_series=series))
+epochs = TimeIntervals(name="epoch intervals", description="Start and end of all epochs")
+epochs.add_interval(start_time=0.0, stop_time=end)
+file.add_time_intervals(epochs)
+path = folder / "session.nwb"
+with NWBHDF5IO(str(path), "w") as writer:
+    writer.write(file)
+
+# %% [markdown]
+# ## What does it hold?
+#
+# The last line is the command that would do all of what follows. What no file holds is the track:
+# a graph in cm, in the coordinates of the positions, which you draw once for a maze.
+
+# %%
+print(*describe_file(path), sep="\n")
+nodes = [rat.graph.nodes[node]["pos"] for node in rat.graph]
+track = {"node_positions": nodes, "edges": list(rat.graph.edges)}  # as JSON for the command
+
+# %% [markdown]
+# ## Replay in CA1
+#
+# We read the units of CA1 alone, and candidate events are detected in their firing rate, since the
+# file has no table of events.
+
+# %%
+recording = read_recording(path, track, units="location == 'CA1'")
+judgement = Judgement(n_shuffles=39)
+found = find_replay(recording, judgement=judgement)
+print(recording, *found.notes, sep="\n")
+print(found.events[["start_time", "p", "is_replay", "kind"]].round(3).to_string(index=False))
+
+# %% [markdown]
+# All twelve events are found, and nothing else. Look at one before you believe any of it: the path
+# of a replay event is where the probability lies, and does not jump.
+
+# %%
+session = prepare(recording, judgement=judgement)
+event = int(found.events.index[found.events["is_replay"]][0])
+likelihoods = log_likelihood(session.counts[event], session.decoded_rates, session.time_bin)
+posterior, _ = state_posterior(likelihoods, session.walk())
+start, stop = session.events.loc[event, ["start_time", "end_time"]]
+spikes = [recording.spikes[cell] for cell in session.cells]
+with figure_style():
+    figure = posterior_figure(
+        posterior, session.track, dt=session.time_bin, start=start, rates=session.rates,
+        spikes=[each[(each >= start) & (each <= stop)] for each in spikes],
+        path=continuous_path(likelihoods, session.walk()),
+    )  # fmt: skip
+    save(figure, folder / "event")
