@@ -48,9 +48,6 @@ FACTS = {
     "laboratory_file": {
         "events": "[len(found.events), int(found.events['is_replay'].sum())]",
         "cells": "len(recording.spikes)",
-        "inside": "bool(np.isin(rat.events['start_time'].round(1) + 0.2, "
-        "found.events['start_time'].round(1) + 0.2).any())",
-        "error": "found.notes[1]",
     },
     "decoded_recording": {
         "is_replay": "found.events['is_replay'].tolist()",
@@ -130,6 +127,13 @@ def test_a_tutorial_opens_as_a_notebook(name):
     assert all(line.startswith("#") for text in texts for line in text.strip().splitlines())
     assert 2 * len(texts) >= len(cells)
     assert 250 <= len(prose(name).split()) <= 1000  # about five minutes with the code
+
+
+def test_the_laboratory_file(told, pictures):
+    facts = told["laboratory_file"]
+    assert facts == {"events": [12, 12], "cells": 60}
+    assert "All twelve events are found, and nothing else." in prose("laboratory_file")
+    assert (pictures / "laboratory_file" / "event.png").exists()
 
 
 def test_the_paper_question(told, pictures):

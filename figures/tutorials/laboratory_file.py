@@ -65,7 +65,8 @@ with NWBHDF5IO(str(path), "w") as writer:
 # ## What does it hold?
 #
 # The last line is the command that would do all of what follows. What no file holds is the track:
-# a graph in cm, in the coordinates of the positions, which you draw once for a maze.
+# a graph in cm, in the coordinates of the positions, which you draw once for a maze: plot the
+# positions, and read off where corridors end and meet.
 
 # %%
 print(*describe_file(path), sep="\n")
@@ -75,8 +76,10 @@ track = {"node_positions": nodes, "edges": list(rat.graph.edges)}  # as JSON for
 # %% [markdown]
 # ## Replay in CA1
 #
-# We read the units of CA1 alone, and candidate events are detected in their firing rate, since the
-# file has no table of events.
+# We read the units of CA1 alone: the others know nothing of places, and would only add noise.
+# Candidate events are detected in their firing rate, since the file has no table of events. If it
+# had one, such as ripples, that would be taken; and where the rate says little, events can be
+# detected in the decoded posterior (`find_decoded`).
 
 # %%
 recording = read_recording(path, track, units="location == 'CA1'")
@@ -86,8 +89,11 @@ print(recording, *found.notes, sep="\n")
 print(found.events[["start_time", "p", "is_replay", "kind"]].round(3).to_string(index=False))
 
 # %% [markdown]
-# All twelve events are found, and nothing else. Look at one before you believe any of it: the path
-# of a replay event is where the probability lies, and does not jump.
+# All twelve events are found, and nothing else. The notes say how that was judged: against shuffles
+# of cells, against the same events with randomised cells, and against events that hold places in no
+# order. Look at one before you believe any of it. Cells are sorted by their fields, so that replay
+# is a diagonal of spikes; the path is where the probability lies, and does not jump except from
+# edge to edge of the track as it is laid out; and movement is continuous all the time.
 
 # %%
 session = prepare(recording, judgement=judgement)
