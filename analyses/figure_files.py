@@ -90,7 +90,7 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
             "call figure.savefig."
         )
     written = []
-    with mpl.rc_context(FIGURE_SETTINGS), _laid_out(found):
+    with mpl.rc_context(FIGURE_SETTINGS), _in_resolution_of_files(found), _laid_out(found):
         for suffix, write in (("pdf", _write_pdf), ("png", _write_png)):
             target = path.with_name(f"{path.name}.{suffix}")
             with replacing(target) as beside, _in_resolution_of_files(found):
@@ -110,7 +110,7 @@ def _write_png(figure: Figure, path: Path) -> None:
 
 @contextmanager
 def _in_resolution_of_files(figure: Figure) -> Iterator[None]:
-    """Draw a figure for a file, and give it back its own canvas and resolution."""
+    """Measure and draw a figure for files, and give it back its own canvas and resolution."""
     canvas, dpi = figure.canvas, figure.dpi
     figure.dpi = FIGURE_SETTINGS["savefig.dpi"]
     try:

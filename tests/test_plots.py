@@ -50,6 +50,7 @@ from analyses.plots.replay_kinds import (
 from analyses.plots.style import figure_style, kind_colour, kind_looks, label, learner_looks
 from analyses.tables import EXPERIMENT_ORDER, KINDS
 from replay import EventLog, simulate
+from replay.data import reference_table
 from replay.experiments import PAPER_LEARNERS as LEARNERS
 from replay.learners import LEARNERS as ALL_LEARNERS
 from replay.worlds.mazes import from_ascii, random_maze
@@ -821,6 +822,14 @@ def test_same_figure_same_bytes(tmp_path):
     for first, second in zip(*files, strict=True):
         assert first.read_bytes() == second.read_bytes()
     assert len(list(tmp_path.rglob("*"))) == 6  # two folders, four files, nothing left beside
+
+
+def test_a_long_label_is_not_cut_in_a_file(tmp_path):
+    """At the resolution of files letters are wider than on a screen."""
+    figure = plots.parity_experiments_figure(reference_table("parity/parity"))
+    _, written = save(figure, tmp_path / "long")
+    picture = mpl.image.imread(written)[..., :3]
+    assert (picture[:, :3] == 1).all()
 
 
 def run_script(name, folder, monkeypatch):

@@ -28,7 +28,7 @@ from replay.checks import check_table
 
 __all__ = ["parity_experiments_figure", "parity_figure", "plot_contrast", "plot_parity"]
 
-_COLOURS = {"yes": "#0072b2", "no": "#d55e00", "undecided": "#999999", "": "#ffffff"}
+_COLOURS = {"yes": "#0072b2", "no": "#d55e00", "undecided": "#6e6e6e", "": "#ffffff"}
 _MARKERS = {"yes": "o", "no": "D", "undecided": "s", "": "s"}
 _LOOKS: list[Look] = [
     {"label": name, "color": _COLOURS[key], "marker": _MARKERS[key], "linestyle": "none"}
