@@ -371,6 +371,16 @@ def test_beliefs_follow_bayes():
     assert known.counts[0, 0].tolist() == [1.0, 0.0]
 
 
+@pytest.mark.parametrize(("chance", "believed"), [(0.7, 1.0), (0.5, 1.0), (0.3, 0.0)])
+def test_without_room_for_doubt_the_more_probable_is_believed(chance, believed):
+    agent = Agent(2, 1, n_uncertain=0, horizon=2)
+    agent.memory.known.next_state[0, 0] = 1
+    agent.memory.known.counts[0, 0] = chance, 1.0 - chance
+    tree = agent.plan_from(0)
+    assert tree.chance[0, 0] == believed
+    assert set(tree.state[: tree.n[0]]) == ({0, 1} if believed else {0})
+
+
 def test_the_tree_has_no_more_than_was_asked_for():
     agent = Agent(30, 2, n_uncertain=1, n_belief_states=17, horizon=6)
     known = agent.memory.known
