@@ -111,7 +111,7 @@ def test_figure(measured, tmp_path):
     assert everything.get_ydata()[0] == curves[0].get_ydata()[-1]
     with pytest.raises(ValueError, match="one experiment on one Axes"):
         plot_bounded_memory(table, first)
-    with pytest.raises(ValueError, match="bounded_memory is empty"):
+    with pytest.raises(ValueError, match="bounded_memory has no rows"):
         bounded_memory_figure(table[:0])
     with pytest.raises(ValueError, match="lacks the columns"):
         plot_bounded_memory(pd.DataFrame(), first)

@@ -236,7 +236,7 @@ def test_the_figure_has_words_above_operations(table):
     words = {line.get_xdata()[-1] for line in figure.axes[1].lines}
     last = table[(table["world"] == "stochastic_tree_actions") & (table["n_actions"] == 4)]
     assert words == set(last["words"])
-    with pytest.raises(ValueError, match="demands is empty"):
+    with pytest.raises(ValueError, match="demands has no rows"):
         demands_figure(table[:0])
     with pytest.raises(ValueError, match="what must be one of"):
         plot_demands(table, figure.axes[0], "time")

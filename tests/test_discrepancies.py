@@ -262,5 +262,5 @@ def test_curves_are_drawn_where_they_differ(differences):
         "D4: meaning of ε\nMaze",
     ]
     assert [line.get_ydata().tolist() for line in shown[0].lines[:2]] == [[0.1, 0.1], [0.2, 0.4]]
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="no rows"):
         discrepancies_figure(differences.head(0))

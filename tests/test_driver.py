@@ -162,23 +162,12 @@ ROWS = {
             {"state": ["a", "b"]},
             "'state' of transitions must hold whole numbers .* row 0",
         ),
-        ({"state": [0, np.nan]}, "'state' of transitions must hold whole numbers .* row 1 has nan"),
-        ({"state": [0, 2**70]}, "'state' of transitions must hold whole numbers .* row 1 has 118"),
-        ({"action": [{1}, {2}]}, "'action' of transitions must hold whole numbers"),
         ({"action": [0, 3]}, "'action' of transitions must hold whole numbers from 0 to 1; row 1"),
-        ({"action": [0, 0.5]}, "'action' of transitions must hold whole numbers"),
         ({"reward": pd.to_datetime(["2020", "2021"])}, "'reward' of transitions must hold finite"),
-        ({"reward": [0.0, np.inf]}, "'reward' of transitions must hold finite numbers .* row 1"),
         ({"reward": [0.0, 1e200]}, "'reward' of transitions must hold finite numbers .* row 1"),
         ({"terminated": [0.5, 1]}, "'terminated' of transitions must hold True and False only"),
-        ({"terminated": [None, 1]}, "'terminated' of transitions must hold True and False only"),
-        ({"truncated": ["no", "no"]}, "'truncated' of transitions must hold True and False only"),
         ({"time": [1.0, 0.5]}, "'time' of transitions decreases: row 1 has 0.5, row 0 1"),
         ({"time": ["1", "2"]}, "'time' of transitions must hold finite numbers"),
-        (
-            {"start_state": [0, 3]},
-            "'start_state' of transitions must hold whole numbers",
-        ),
         ({"next_action": [0, -1]}, "'next_action' of transitions must hold whole numbers from 0"),
         ({"state": [0, 0]}, "Row 0 of transitions enters state 1, but row 1 begins in state 0"),
     ],
@@ -191,10 +180,6 @@ def test_columns_that_make_no_sense(columns, message):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"n_states": True}, ValueError, "n_states must be a whole number .* got True"),
-        ({"n_actions": 0}, ValueError, "n_actions must be a whole number from 1"),
-        ({"seed": None}, ValueError, "seed must be a whole number of at least 0, got None"),
-        ({"log": "none"}, ValueError, "log"),
         ({"mdp": 5}, TypeError, "mdp must be an MDP, got int"),
         ({"mdp": MAZE}, ValueError, "mdp has 4 states, but n_states is 3"),
         (
@@ -203,7 +188,6 @@ def test_columns_that_make_no_sense(columns, message):
             r"rest must map numbers of rows to numbers of pauses, got \[2\]",
         ),
         ({"rest": {1: 2}}, ValueError, "rest after 1 rows, within an episode"),
-        ({"rest": {2: -1}}, ValueError, "The number of pauses at rest must be a whole number"),
     ],
 )
 def test_arguments_that_make_no_sense(arguments, error, message):

@@ -84,5 +84,5 @@ def test_the_figure(table):
         assert len(ax.patches) + len(zeros) == 12
     with pytest.raises(ValueError, match="several rows: choose one task"):
         plot_gain_floor(table)
-    with pytest.raises(ValueError, match="gain_floor is empty"):
+    with pytest.raises(ValueError, match="gain_floor has no rows"):
         gain_floor_figure(table[:0])

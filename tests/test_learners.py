@@ -742,37 +742,10 @@ def test_parameters_are_a_dict_or_a_named_tuple():
     ("learner", "params", "error", "message"),
     [
         ("q_lerning", None, ValueError, "Did you mean 'q_learning'. Choose from: monte_carlo, "),
-        (None, None, TypeError, "learner must be a name or a module, got None"),
         (types, None, TypeError, "'types' lacks Params, Memory, init, learn, most_backups"),
         ("q_learning", {"alpha": 1}, ValueError, "no parameter 'alpha'. Its parameters: discount"),
-        ("q_learning", {"discount": 1.1}, ValueError, "must be between 0 and 1, got 1.1"),
-        ("q_learning", {"epsilon": -0.1}, ValueError, "must be between 0 and 1, got -0.1"),
         ("q_learning", {"discount": "high"}, TypeError, "must be a number, such as 0.99"),
-        ("q_learning", {"discount": np.nan}, TypeError, "must be a number, such as 0.99, got nan"),
-        ("q_learning", {"initial_value": -np.inf}, ValueError, "must be at least .*, got -inf"),
-        (
-            "q_learning",
-            {"initial_value": 1e308},
-            ValueError,
-            r"infinite, or no larger than 1e\+100",
-        ),
-        ("sfma", {"reward_modulation": np.inf}, ValueError, r"between 0 and 1e\+100, got inf"),
-        ("q_learning", {"discount": True}, TypeError, "must be a number, such as 0.99, got True"),
-        ("q_learning", {"discount": np.ones(2)}, TypeError, r"must be a number.*got array\(\["),
-        ("q_learning", {"act_before_update": 1}, TypeError, "must be True or False"),
-        ("q_learning", {"act_before_update": "no"}, TypeError, "must be True or False"),
-        ("q_learning", [0.9], TypeError, "must be a dict or its own Params, got list"),
         ("n_step_td", {"n": 0}, ValueError, "n of 'n_step_td' must be between 1 and"),
-        ("prioritized_sweeping", {"max_pops": 10**30}, ValueError, "between 0 and 1000000, got 1"),
-        ("n_step_td", {"n": 2.5}, TypeError, "n of 'n_step_td' must be a whole number, such as 5"),
-        ("prioritized_sweeping", {"max_pops": np.inf}, TypeError, "must be a whole number"),
-        ("prioritized_sweeping", {"min_priority": -1}, ValueError, "must be at least 0, got -1"),
-        (
-            "prioritized_sweeping",
-            LEARNERS["q_learning"][1],
-            TypeError,
-            "'prioritized_sweeping' must be a dict or its own Params",
-        ),
     ],
 )
 def test_unusable_learners_and_parameters(learner, params, error, message):
@@ -791,10 +764,7 @@ def test_a_module_without_a_discount():
     ("arguments", "message"),
     [
         ({"n_steps": 0}, "n_steps must be a whole number from 1 to .*, got 0"),
-        ({"n_steps": 1e6}, "n_steps must be a whole number from 1 to .*, got 1000000.0"),
         ({"max_episode_steps": 0}, "max_episode_steps must be a whole number of at least 1"),
-        ({"n_windows": True}, "n_windows must be a whole number"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"seed": None}, "seed must be a whole number of at least 0, got None"),
         ({"log": "some"}, "Unknown log 'some'. Choose from: replay, all, none"),
     ],
@@ -819,19 +789,9 @@ def test_worlds_that_a_learner_cannot_learn_in():
     ("changes", "message"),
     [
         ({"state": [0, 1, 4]}, "'state' of transitions must hold whole numbers from 0 to 3"),
-        ({"state": [0.0, 1.5, 2.0]}, "'state' of transitions must hold whole numbers"),
         ({"action": [0, 0, -1]}, "'action' of transitions must hold whole numbers from 0 to 1"),
-        ({"next_action": [0, 0, 2]}, "'next_action' of transitions must hold whole numbers"),
         ({"next_state": [1, 0, 3]}, "Row 1 .* enters state 0, but row 2 begins in state 2. Mark"),
-        (
-            {"reward": [0.0, np.nan, 1.0]},
-            "'reward' of transitions must hold finite numbers .* row 1 has nan",
-        ),
-        ({"reward": ["a", "b", "c"]}, "'reward' of transitions must hold finite numbers"),
         ({"time": ["a", "b", "c"]}, "'time' of transitions must hold finite numbers"),
-        ({"terminated": [False, np.nan, True]}, "'terminated' .* must hold True and False only"),
-        ({"terminated": ["no", "no", "yes"]}, "'terminated' .* must hold True and False only"),
-        ({"truncated": [False, None, False]}, "'truncated' .* must hold True and False only"),
     ],
 )
 def test_unusable_experience(changes, message):

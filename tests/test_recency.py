@@ -126,6 +126,15 @@ def test_future_arm():
     assert np.isnan(compute("future_arm_rate", few, min_length=3)[0])
 
 
+def test_an_arm_that_will_pay_has_a_part_before_the_first_lap():
+    laps = [{"end": ARM[2][-1], "goal": ARM[1][-1]}]
+    here = {"phase": "start", "place": S["home"]}
+    sequences = [sequence(*ARM[arm], **here) for arm in [2] * 12 + [3] * 4]
+    tables = replays(star(), sequences, [here], laps)
+    expected = np.log((12 + 1 / 3) / 1) - np.log((4 + 2 / 3) / 2)  # arms 3 and 4 have none
+    assert compute("S8_future_arm", tables, min_length=3)[0] == pytest.approx(expected)
+
+
 def test_rest_replays_the_places_that_awake_replay_did():
     ways = {"rest": [range(5), range(5), range(2, 8)], "episode_end": [range(5), range(3, 9)]}
     sequences = [

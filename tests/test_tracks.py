@@ -67,15 +67,6 @@ def test_edge_ids_count_as_networkx_lists_the_edges():
     assert nx.get_edge_attributes(track, "edge_id") == {(0, 1): 0, (1, 2): 1, (2, 3): 2}
 
 
-def test_track_errors():
-    with pytest.raises(ValueError, match=r"shape \(n_nodes, 2\); got \(2, 3\)"):
-        tracks.make_track_graph(np.zeros((2, 3)), [])
-    with pytest.raises(ValueError, match=r"nodes 0 to 1; got \(0, 2\)"):
-        tracks.make_track_graph(np.zeros((2, 2)), [(0, 2)])
-    with pytest.raises(ValueError, match=r"n_segments must be .* from 3 .*, got 2"):
-        tracks.make_circular_track(n_segments=2)
-
-
 # -- MDPs of tracks -------------------------------------------------------------------------
 
 
@@ -182,12 +173,7 @@ def test_the_track_may_have_a_name():
     ("arguments", "message"),
     [
         ({"rewards": {9: 1.0}}, "rewards names 9, but the graph's nodes are 0, 1"),
-        ({"terminal": [9]}, "terminal names 9"),
-        ({"terminal": "home"}, "terminal names 'home'"),
-        ({"start": 9}, "start names 9"),
-        ({"start": {9: 1.0}}, "start names 9"),
         ({"start": {0: 0.5}}, "start_probability must sum to 1; got 0.5"),
-        ({"start": 0, "terminal": 0}, "it is terminal"),
         ({"bin_size": 0}, "bin_size must be above 0 cm; got 0"),
     ],
 )

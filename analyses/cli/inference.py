@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli.options import Cluster, Jobs, Pieces, Seed, is_all, split
+from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, is_all, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say, screen
 from replay.checks import check_whole
@@ -73,9 +73,7 @@ def explain(
             "draws: what was simulated there is not simulated again.",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path(
-        "explanation"
-    ),
+    out: Out = Path("explanation"),
 ) -> None:
     """Say which account of replay explains the replay of animals, and how sure that is.
 
@@ -151,9 +149,7 @@ def identifiability(
     jobs: Jobs = None,
     cluster: Cluster = None,
     pieces: Pieces = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path(
-        "identifiability"
-    ),
+    out: Out = Path("identifiability"),
 ) -> None:
     """Say, before the experiment, which accounts of replay a maze and its laps could tell apart.
 

@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from analyses.jobs.results import Part
 
-__all__ = ["Cluster", "Jobs", "Pieces", "Seed", "check_out", "is_all", "read_learners"]
+__all__ = ["Cluster", "Jobs", "Out", "Pieces", "Seed", "check_out", "is_all", "read_learners"]
 __all__ += ["read_part", "read_steps", "split"]
 
 Jobs = Annotated[
@@ -35,6 +35,7 @@ Pieces = Annotated[
         show_default="all",
     ),
 ]
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all random numbers.")]
 
 _PART = re.compile(r"(\d{1,9})/(\d{1,9})")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli.options import Cluster, Jobs, Pieces, Seed, read_steps, split
+from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, read_steps, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say
 
@@ -69,7 +69,7 @@ def reproduce(
             "these discrepancies only.",
         ),
     ] = "published",
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path("results"),
+    out: Out = Path("results"),
 ) -> None:
     """Simulate the paper's experiments, classify the replay, and draw the figures.
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli.options import Jobs, Seed, split
+from analyses.cli.options import Jobs, Out, Seed, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import print_text, say, screen
 from analyses.recordings.judgement import ARENA, Judgement, judgement_for
@@ -215,7 +215,7 @@ def recording(
     ] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path("recording"),
+    out: Out = Path("recording"),
 ) -> None:
     """Find replay in recordings, and say which parts of the animal's experience it replays.
 

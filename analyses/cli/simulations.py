@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli.options import Cluster, Jobs, Pieces, Seed, is_all, read_learners, split
+from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, is_all, read_learners, split
 from analyses.cli.studies import do_study
 
 __all__ = ["change", "compare", "demands"]
@@ -56,9 +56,7 @@ def compare(
     jobs: Jobs = None,
     cluster: Cluster = None,
     pieces: Pieces = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path(
-        "comparison"
-    ),
+    out: Out = Path("comparison"),
 ) -> None:
     """Compute how probable each published finding would be if an account of replay were true.
 
@@ -119,7 +117,7 @@ def change(
     jobs: Jobs = None,
     cluster: Cluster = None,
     pieces: Pieces = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path("changes"),
+    out: Out = Path("changes"),
 ) -> None:
     """Run learners in a changing world: reward rate, time to recover, and replay.
 
@@ -158,7 +156,7 @@ def demands(
     jobs: Jobs = None,
     cluster: Cluster = None,
     pieces: Pieces = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Result folder.")] = Path("demands"),
+    out: Out = Path("demands"),
 ) -> None:
     """Count the words of memory and the operations per step that learners need as worlds grow.
 

@@ -210,9 +210,7 @@ def attribution_length_figure(table: pd.DataFrame, *, width_cm: float = FULL_WID
 
 def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:
     check_table(table, ["experiment", "learner", *_COLUMNS], "attribution")
-    table = table[table["over"] == over]
-    if table.empty:
-        raise ValueError("attribution is empty: there is nothing to draw.")
+    table = check_table(table[table["over"] == over], [], "attribution", empty=False)
     experiments = in_order(table["experiment"], EXPERIMENT_ORDER)
     learners = in_order(table["learner"], LEARNER_ORDER)
     learners.sort(key=lambda name: name != "episodic_control")

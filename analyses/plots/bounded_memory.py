@@ -124,10 +124,8 @@ def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
     ValueError
         If columns are missing, or the table is empty.
     """
-    check_table(table, ["experiment", *_COLUMNS], "bounded_memory")
+    check_table(table, ["experiment", *_COLUMNS], "bounded_memory", empty=False)
     experiments = in_order(table["experiment"], EXPERIMENT_ORDER)
-    if not experiments:
-        raise ValueError("bounded_memory is empty: there is nothing to draw.")
     looks = own_looks(_LOOKS)
     shown = [looks[name] for name in in_order(table["retention"], looks)]
     figure, axes = grid(

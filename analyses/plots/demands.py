@@ -133,10 +133,8 @@ def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
     ValueError
         If columns are missing, or the table is empty.
     """
-    check_table(table, ["world", "learner"], "demands")
+    check_table(table, ["world", "learner"], "demands", empty=False)
     worlds = in_order(table["world"], _WORLDS)
-    if not worlds:
-        raise ValueError("demands is empty: there is nothing to draw.")
     looks = learner_looks(table["learner"])
     is_wide = width_cm >= NAMES_CM + _LEAST_CM * len(worlds)
     if is_wide:

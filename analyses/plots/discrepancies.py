@@ -156,9 +156,8 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
     ValueError
         If columns are missing, or the table is empty.
     """
-    check_table(differences, ["discrepancy", "experiment", "learner", "period"], "differences")
-    if differences.empty:
-        raise ValueError("differences is empty: there is nothing to draw.")
+    columns = ["discrepancy", "experiment", "learner", "period"]
+    check_table(differences, columns, "differences", empty=False)
     experiments = in_order(differences["experiment"], EXPERIMENT_ORDER)
     rows = pd.DataFrame(
         [

@@ -124,10 +124,8 @@ def gain_floor_figure(gain_floor: pd.DataFrame, *, width_cm: float = FULL_WIDTH)
     ValueError
         If columns are missing, or the table is empty.
     """
-    check_table(gain_floor, _COLUMNS, "gain_floor")
+    check_table(gain_floor, _COLUMNS, "gain_floor", empty=False)
     tasks = in_order(gain_floor["task"], _TASKS)
-    if not tasks:
-        raise ValueError("gain_floor is empty: there are no segments to draw.")
     figure, axes = grid(
         [_title(gain_floor[gain_floor["task"] == task], task) for task in tasks],
         fitting_columns(len(tasks), width_cm, 7.0),

@@ -220,9 +220,7 @@ def gallery_figure(
     ValueError
         If columns are missing, or there is no learner.
     """
-    check_table(replays, _COLUMNS, "replays")
-    if replays.empty:
-        raise ValueError("replays is empty: there is nothing to draw.")
+    check_table(replays, _COLUMNS, "replays", empty=False)
     is_silent = replays.groupby("learner", sort=False)["order"].max() < 0
     every = in_order(replays["learner"], LEARNER_ORDER)
     learners = [name for name in every if not is_silent[name]]

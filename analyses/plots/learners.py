@@ -148,9 +148,7 @@ def learners_figure(
     >>> [ax.get_title(loc="left") for ax in figure.axes][2:]
     ['Stochastic tree', 'Maze']
     """
-    rows = _one_row_each(table, value, [by, "learner"])
-    if rows.empty:
-        raise ValueError("The table is empty: there is nothing to draw.")
+    rows = check_table(_one_row_each(table, value, [by, "learner"]), [], "table", empty=False)
     conditions = in_order(rows[by], EXPERIMENT_ORDER)
     learners = in_order(rows["learner"], LEARNER_ORDER)
     n_columns = fitting_columns(min(_N_COLUMNS, len(conditions)), width_cm - NAMES_CM, _PANEL_CM)

@@ -129,10 +129,8 @@ def learning_curves_figure(
     ValueError
         If columns are missing, or the table is empty.
     """
-    check_table(reward_rate, ["experiment"], "reward_rate")
+    check_table(reward_rate, ["experiment"], "reward_rate", empty=False)
     experiments = in_order(reward_rate["experiment"], EXPERIMENT_ORDER)
-    if not experiments:
-        raise ValueError("reward_rate is empty: there are no learning curves to draw.")
     looks = learner_looks(reward_rate["learner"])
     n_columns = fitting_columns(min(2, len(experiments)), width_cm, 4.0)
     figure, axes = grid(

@@ -123,10 +123,7 @@ def parity_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
     """
     check_table(parity, _COLUMNS, "parity")
     drawn = parity.dropna(subset=["value", "ours"])
-    if drawn.empty:
-        raise ValueError(
-            "parity has no published value that was simulated: there is nothing to draw."
-        )
+    check_table(drawn, [], "parity, of published values that were simulated,", empty=False)
     panels = list(drawn.groupby(["account", "panel"], sort=False))
     titles = [f"{_name(rows)}: {rows['panel'].iloc[0]}" for _, rows in panels]
     figure, axes = grid(
@@ -247,8 +244,7 @@ def parity_experiments_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WI
     """
     check_table(parity, _CONTRAST, "parity")
     effects = parity[parity["task"].notna() & parity["sign"].notna()]
-    if effects.empty:
-        raise ValueError("parity has no effect that an experiment tests: nothing to draw.")
+    check_table(effects, [], "parity, of effects that an experiment tests,", empty=False)
     lines = max(int((width_cm / INCH - _CELLS) / _LETTER), 10)
     n_lines = max(fill(name, lines).count("\n") + 1 for name in _names(effects))
     height = (0.1 + 0.1 * n_lines) * len(effects) + 0.4

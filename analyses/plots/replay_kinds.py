@@ -223,10 +223,9 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WI
     ValueError
         If columns are missing, or the table is empty.
     """
-    check_table(replay_kinds, ["experiment", "chains", "learner", "kind", "count"], "replay_kinds")
+    columns = ["experiment", "chains", "learner", "kind", "count"]
+    check_table(replay_kinds, columns, "replay_kinds", empty=False)
     experiments = in_order(replay_kinds["experiment"], EXPERIMENT_ORDER)
-    if not experiments:
-        raise ValueError("replay_kinds is empty: there are no kinds of replay to draw.")
     total = replay_kinds.groupby("learner", observed=True)["count"].sum()
     silent = [str(name) for name in in_order(total.index[total == 0], LEARNER_ORDER)]
     if len(silent) == len(total):
@@ -331,12 +330,11 @@ def replay_over_time_figure(
     ValueError
         If columns are missing, the table is empty or holds several experiments.
     """
-    check_table(replay_over_time, ["learner", "time_step", "kind", "count"], "replay_over_time")
+    columns = ["learner", "time_step", "kind", "count"]
+    check_table(replay_over_time, columns, "replay_over_time", empty=False)
     if "experiment" in replay_over_time and len(replay_over_time["experiment"].unique()) > 1:
         raise ValueError("replay_over_time holds several experiments: choose one for a figure.")
     learners = in_order(replay_over_time["learner"], LEARNER_ORDER)
-    if not learners:
-        raise ValueError("replay_over_time is empty: there is no replay to draw.")
     total = replay_over_time.groupby("learner", observed=True)["count"].sum()
     silent = [name for name in learners if total[name] == 0]
     learners = [name for name in learners if total[name] > 0] or learners

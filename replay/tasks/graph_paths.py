@@ -39,10 +39,7 @@ def shortest_path(graph: nx.Graph, start: str, end: str, rng: np.random.Generato
     >>> shortest_path(nx.path_graph(["a", "b", "c"]), "c", "a", np.random.default_rng(0))
     ['c', 'b', 'a']
     """
-    _check_ends(graph, start, end)
-    steps = _steps_to(graph, end)
-    if start not in steps:
-        raise ValueError(f"There is no path from {start!r} to {end!r}: open a move that is closed.")
+    steps = _steps_to(graph, start, end)
     beside = dict(graph.adjacency())
     path = [start]
     while path[-1] != end:
@@ -52,8 +49,11 @@ def shortest_path(graph: nx.Graph, start: str, end: str, rng: np.random.Generato
     return path
 
 
-def _steps_to(graph: nx.Graph, end: str) -> dict[str, int]:
+def _steps_to(graph: nx.Graph, start: str, end: str) -> dict[str, int]:
     """Count the steps from each node to `end`; faster than networkx, as laps need many searches."""
+    for node in (start, end):
+        if node not in graph:
+            raise ValueError(f"The maze has no node {shown(node)}; it has {shown(list(graph))}.")
     into = dict(graph.pred.items() if graph.is_directed() else graph.adjacency())
     steps, waiting = {end: 0}, [end]
     for node in waiting:  # the list grows meanwhile
@@ -61,6 +61,8 @@ def _steps_to(graph: nx.Graph, end: str) -> dict[str, int]:
             if before not in steps:
                 steps[before] = steps[node] + 1
                 waiting.append(before)
+    if start not in steps:
+        raise ValueError(f"There is no path from {start!r} to {end!r}: open a move that is closed.")
     return steps
 
 
@@ -68,32 +70,14 @@ def _steps_to(graph: nx.Graph, end: str) -> dict[str, int]:
 def random_walk(graph: nx.Graph, start: str, end: str, rng: np.random.Generator) -> list[str]:
     """Walk at random until the end is reached, turning back in dead ends only.
 
-    Parameters
-    ----------
-    graph : networkx.Graph or DiGraph
-        The maze.
-    start, end : str
-        Nodes.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    list of str
-        The nodes, both ends included.
-
-    Raises
-    ------
-    ValueError
-        If the maze lacks a node, or there is no path.
+    Parameters and errors are those of `shortest_path`.
 
     Examples
     --------
     >>> random_walk(nx.path_graph(["a", "b", "c"]), "b", "a", np.random.default_rng(0))
     ['b', 'c', 'b', 'a']
     """
-    _check_ends(graph, start, end)
-    if start not in _steps_to(graph, end):
-        raise ValueError(f"There is no path from {start!r} to {end!r}: open a move that is closed.")
+    _steps_to(graph, start, end)  # there is a path
     beside = dict(graph.adjacency())
     path = [start]
     while path[-1] != end:
@@ -157,9 +141,3 @@ def _pairs(name: str, edges: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
         if len(edge) != 2:
             raise ValueError(f"{name} must list pairs of nodes, got {shown(edge)}.")
     return pairs
-
-
-def _check_ends(graph: nx.Graph, *nodes: str) -> None:
-    for node in nodes:
-        if node not in graph:
-            raise ValueError(f"The maze has no node {shown(node)}; it has {shown(list(graph))}.")
