@@ -227,7 +227,7 @@ def test_figures_hold_the_table(table, draw):
         tops = [bar.get_y() + bar.get_height() for bar in none]
         assert tops == pytest.approx([1.0] * len(one))
     assert len(figure.axes) == 2
-    with pytest.raises(ValueError, match="empty"):
+    with pytest.raises(ValueError, match="no rows"):
         draw(table.head(0))
 
 

@@ -175,7 +175,7 @@ def test_learning_curves_figure_has_panels_in_the_papers_order():
     ]
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.texts] == [label(name) for name in LEARNERS]
-    with pytest.raises(ValueError, match="empty"):
+    with pytest.raises(ValueError, match="no rows"):
         learning_curves_figure(reward_rate().head(0))
     with pytest.raises(ValueError, match="one experiment"):
         plot_learning_curves(reward_rate(EXPERIMENT_ORDER), figure.axes[0])
@@ -572,7 +572,7 @@ def test_learners_by_conditions_of_your_own():
         learners_figure(table.assign(ci_low=0.5, ci_high=9.5), "score", by="room")
     with pytest.raises(ValueError, match="lacks the column"):
         learners_figure(table, by="room")
-    with pytest.raises(ValueError, match="empty"):
+    with pytest.raises(ValueError, match="no rows"):
         learners_figure(table[:0], "score", by="room")
 
 

@@ -22,7 +22,7 @@ from replay.log.blocks import STEPS_PER_BLOCK, LogBlock
 from replay.log.closed_moves import ClosedMoves
 from replay.log.event_log import EventLog
 from replay.log.schema import WHOLE_RUN, Excerpt
-from replay.simulation.loop import STEP_ROW, Clock, Given, World, checked_act, kernel_of
+from replay.simulation.loop import STEP_ROW, Clock, Course, Given, World, checked_act, kernel_of
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
 
@@ -279,8 +279,6 @@ class Driver:
         The learner's memory.
     clock : Clock
         Where the run is.
-    rewards : ndarray of float64, shape (n_windows + 1,)
-        Sum of rewards in each window, and after the last one.
 
     Raises
     ------
@@ -317,11 +315,11 @@ class Driver:
         self.replay_rng = replay_rng if learner.replays else None
         self.memory = _made(learner, sizes)
         learner.explore(learner.params, self.memory, known)
-        self.clock = Clock(*np.zeros((len(Clock._fields), 1), dtype=np.int64))
-        ends = _NO_WINDOWS if window_ends is None else window_ends
-        self.window_ends = np.full(len(ends) + 1, _NEVER)
-        self.window_ends[:-1] = ends
-        self.rewards = np.zeros(len(self.window_ends))
+        windows = _NO_WINDOWS if window_ends is None else window_ends
+        ends = np.full(len(windows) + 1, _NEVER)
+        ends[:-1] = windows
+        zeros = np.zeros((6, 1), dtype=np.int64)
+        self.clock = Clock._make([*zeros, ends, np.zeros(len(ends))])
         self._n_pairs = sizes.n_states * sizes.n_actions
         work = self._most_backups() * self._n_pairs
         self._pace = int(min(max(_FIRST_WORK / max(work, 1), 16), _MOST_STEPS))
@@ -405,29 +403,30 @@ class Driver:
                 if given is None:
                     n_more, to_come = min(n_more, len(rows)), _NOTHING
                 is_full = len(rows) == n_more
-            n_done = self._call(
-                n_more > 1 or self._pace == 1,
-                world, to_come, learner.params, self.memory, self.clock, self.rng,
-                self.replay_rng, n_more, max_episode_steps, n_rest,
-                learner.acts_before_learning, self.rewards, self.window_ends, rows, writer.buffer,
-            )  # fmt: skip
+            course = Course(n_more, max_episode_steps, n_rest, learner.acts_before_learning)
+            n_done = self._call(world, to_come, course, rows)
             if self.time < until and (n_done < n_more or is_full):
                 writer.hand_over(self.clock, self.memory)
                 writer.make_room(self._most_backups() * (1 + n_rest))
 
-    def _call(self, is_timed: bool, *arguments: Any) -> int:
+    def _call(
+        self, world: World, given: Given | None, course: Course, steps: NDArray[np.void] | None
+    ) -> int:
         """Call the loop for as many steps as take a moment, so that Ctrl-C works in between.
 
         Where a single step may take long, it runs in a thread that an interrupt leaves behind. The
         number of steps is adapted by processor time, so that a busy machine changes nothing; the
         time is not measured where the world changes after each step.
         """
+        is_timed = course.n_steps > 1 or self._pace == 1
         begin = process_time() if is_timed else 0.0
-        n_backups = self.learner.most_backups(self.learner.params, self.memory)
-        if n_backups * self._n_pairs < _LARGE or not self.learner.compiled:
-            n_done = self._run(*arguments)
-        else:
-            n_done = _in_thread(self._run, *arguments)
+        learner, params, memory = self.learner, self.learner.params, self.memory
+        is_long = learner.most_backups(params, memory) * self._n_pairs >= _LARGE
+        run = partial(_in_thread, self._run) if is_long and learner.compiled else self._run
+        n_done = run(
+            world, given, params, memory, self.clock, course, self.rng, self.replay_rng, steps,
+            self.writer.buffer,
+        )  # fmt: skip
         if not is_timed:
             return n_done
         seconds = process_time() - begin

@@ -125,7 +125,7 @@ def act_encoded(
     }
     return EncodedRun(
         replace(event_log, provenance={**event_log.provenance, **told}),
-        driver.memory, driver.rewards[:-1], history.codes(), history.places(), changes,
+        driver.memory, driver.clock.rewards[:-1], history.codes(), history.places(), changes,
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from replay.jit import inlined, loop_kernel, own_code, uncached_kernel
 from replay.learners.contract import Learner, Pause, Transition
 from replay.log import backups
 
-__all__ = ["STEP_ROW", "Clock", "Given", "World", "draw_start", "kernel_of"]
+__all__ = ["STEP_ROW", "Clock", "Course", "Given", "World", "draw_start", "kernel_of"]
 
 STEP_ROW = np.dtype(
     [
@@ -101,6 +101,10 @@ class Clock(NamedTuple):
         The state of the agent, its next action, the number of steps made in the run, the number of
         episodes completed, the number of steps made in this episode, and the current window of the
         reward rate.
+    window_ends : ndarray of int64, shape (n_windows + 1,)
+        The steps at which windows end; the last one never does.
+    rewards : ndarray of float64, shape (n_windows + 1,)
+        Sum of rewards in each window.
     """
 
     state: NDArray[np.int64]
@@ -109,6 +113,29 @@ class Clock(NamedTuple):
     episode: NDArray[np.int64]
     episode_steps: NDArray[np.int64]
     window: NDArray[np.int64]
+    window_ends: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+
+
+class Course(NamedTuple):
+    """What the loop is to do in one call.
+
+    Attributes
+    ----------
+    n_steps : int
+        Number of steps to make, at most: the loop ends earlier where the log is full.
+    max_episode_steps : int
+        After how many steps an episode is cut off; -1: never.
+    n_rest : int
+        Number of pauses of rest between two episodes.
+    act_first : bool
+        Whether the next action is drawn before the step is learned from.
+    """
+
+    n_steps: int
+    max_episode_steps: int
+    n_rest: int
+    act_first: bool
 
 
 @inlined
@@ -192,24 +219,21 @@ def _loop(
         params: Any,
         memory: Any,
         clock: Clock,
+        course: Course,
         rng: np.random.Generator,
         replay_rng: np.random.Generator | None,
-        n_steps: int,
-        max_episode_steps: int,
-        n_rest: int,
-        act_first: bool,
-        rewards: NDArray[np.float64],
-        window_ends: NDArray[np.int64],
         steps: NDArray[np.void] | None,
         log: backups.BackupBuffer | None,
     ) -> int:
+        n_steps, max_episode_steps, n_rest, act_first = course
+        window_ends, rewards = clock.window_ends, clock.rewards
         state = clock.state[0]
         action = clock.action[0]
         time = clock.time[0]
         episode = clock.episode[0]
         episode_steps = clock.episode_steps[0]
         window = clock.window[0]
-        last_step = time - episode_steps + max_episode_steps - 1
+        last_step = time - episode_steps + max_episode_steps - 1  # cuts it off
         is_given = False
         if given is not None:
             is_given = len(given.steps) > 0
@@ -217,7 +241,7 @@ def _loop(
         while time < until:
             stop, total = min(until, window_ends[window]), rewards[window]
             while time < stop:
-                if log is not None:
+                if log is not None:  # the caller makes room, and calls again
                     if backups.room(log) < most_backups(params, memory) * (1 + n_rest):
                         until = time
                         break
@@ -249,7 +273,7 @@ def _loop(
                 phase = backups.EPISODE_END if ended else backups.STEP
                 pause = Pause(phase, next_state, terminated)
                 replay(params, memory, pause, replay_rng, log)
-                if ended:
+                if ended:  # rest, and the start of the next episode, if there is one
                     for place in range(n_rest + (here >= 0)):
                         where, phase = next_state, backups.REST
                         if place == n_rest:

@@ -315,7 +315,9 @@ def simulate(
             world = following
     event_log = driver.finish()
     give_back(rng, replay_rng)
-    return Run(found, first, seed, event_log, driver.memory, ends, driver.rewards[:-1], protocol)
+    return Run(
+        found, first, seed, event_log, driver.memory, ends, driver.clock.rewards[:-1], protocol
+    )
 
 
 def _encoded(
