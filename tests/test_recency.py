@@ -132,7 +132,7 @@ def test_an_arm_that_will_pay_has_a_part_before_the_first_lap():
     sequences = [sequence(*ARM[arm], **here) for arm in [2] * 12 + [3] * 4]
     tables = replays(star(), sequences, [here], laps)
     expected = np.log((12 + 1 / 3) / 1) - np.log((4 + 2 / 3) / 2)  # arms 3 and 4 have none
-    assert compute("S8_future_arm", tables, min_length=3)[0] == pytest.approx(expected)
+    assert compute("future_arm_rate", tables, min_length=3)[0] == pytest.approx(expected)
 
 
 def test_rest_replays_the_places_that_awake_replay_did():
