@@ -15,7 +15,7 @@ import pytest
 from commands import replay, replay_in_a_process
 from rich.console import Console
 
-from analyses.cli import main, paper, simulations, terminal
+from analyses.cli import inference, main, paper, simulations, terminal
 from analyses.cli.terminal import broken, print_table
 from analyses.findings.accounts import ACCOUNTS
 from analyses.measures import STATISTICS
@@ -24,6 +24,8 @@ from analyses.studies.brea_2018.reproduction import plan_reproduction
 from analyses.studies.changes import plan_change
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.demands import plan_demands
+from analyses.studies.explanation.explain import plan_explanation
+from analyses.studies.explanation.identify import plan_identifiability
 from replay.learners import LEARNERS, find_learner
 from replay.simulation import simulate
 from replay.tasks.published import TASKS
@@ -325,6 +327,8 @@ class Terminal(io.StringIO):
         (simulations.compare, plan_comparison, {"n_draws": "draws"}),
         (simulations.change, plan_change, {}),
         (simulations.demands, plan_demands, {}),
+        (inference.explain, plan_explanation, {"accounts": "", "wrong_places": ""}),
+        (inference.identifiability, plan_identifiability, {"accounts": ""}),
     ],
 )
 def test_commands_have_the_defaults_of_their_plans(command, plan, others):
