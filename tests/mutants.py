@@ -4,9 +4,10 @@
 
 Each mutant is a copy of the tree with one change, drawn at random: a comparison, an operator, a
 constant, ``and`` or ``or``, or a ``not`` that is left out. The tests that import its module, or are
-named after it, run as plain Python until one fails. Mutants that survive are
-listed, and the exit status is 1, unless ``equivalent_mutants.json`` says why the change makes no
-difference. Tests that fail without any change, because they need compiled code, are left out.
+named after it, run as plain Python until one fails; files that take minutes are left out. Mutants
+that survive are listed, and the exit status is 1, unless ``equivalent_mutants.json`` says why the
+change makes no difference. Tests that fail without any change, because they need compiled code,
+are left out.
 """
 
 import argparse
@@ -27,7 +28,8 @@ ROOT = Path(__file__).parents[1]
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.json")
 MODULES = ("analyses/sequences", "analyses/measures", "analyses/findings/evidence.py")
 MODULES += ("analyses/recordings/decoding", "analyses/intervals.py", "analyses/reward_rate.py")
-MODULES += ("replay/tasks/runs.py",)
+MODULES += ("analyses/recordings/significance", "analyses/recordings/recovery", "analyses/jobs")
+MODULES += ("replay/tasks/runs.py", "replay/learners")
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -187,15 +189,16 @@ def without_change(tree: Path, file: str) -> tuple[float, list[str]]:
     return (float("inf") if status < 0 else seconds), failed
 
 
-def is_noticed(tree: Path, mutant: Mutant, known: dict[str, tuple[float, list[str]]]) -> bool:
-    """Whether a test fails in the copy of the tree once a mutant is in it."""
+def is_noticed(
+    tree: Path, mutant: Mutant, known: dict[str, tuple[float, list[str]]]
+) -> bool | None:
+    """Whether a test fails in the copy of the tree once a mutant is in it; None: none is short."""
     path = tree / mutant.module
     original = path.read_text(encoding="utf-8")
+    found: bool | None = None
     for file in tests_of(mutant.module):
         if file not in known:
             known[file] = without_change(tree, file)
-            if known[file][0] > MOST_SECONDS:
-                print(f"  {file} takes too long, and is left out", flush=True)
         seconds, failing = known[file]
         if seconds > MOST_SECONDS:
             continue
@@ -203,9 +206,10 @@ def is_noticed(tree: Path, mutant: Mutant, known: dict[str, tuple[float, list[st
         left_out = [f"--deselect={test}" for test in failing]
         status, _ = run_tests(tree, [file], 3 * seconds + 10, "-x", *left_out)
         path.write_text(original, encoding="utf-8")
-        if status not in (0, 5):  # 5: no test is left
-            return True
-    return False
+        found = status not in (0, 5)  # 5: no test is left
+        if found:
+            break
+    return found
 
 
 def main() -> int:
@@ -237,8 +241,9 @@ def main() -> int:
                 print(f"{number} no difference {mutant.key}", flush=True)
                 continue
             is_killed = is_noticed(tree, mutant, known)
-            survivors += [] if is_killed else [mutant]
-            print(f"{number} {'killed' if is_killed else 'SURVIVES'} {mutant.key}", flush=True)
+            survivors += [mutant] if is_killed is False else []
+            what = {True: "killed", False: "SURVIVES", None: "has no test that is short enough:"}
+            print(f"{number} {what[is_killed]} {mutant.key}", flush=True)
     print(f"{len(survivors)} of {len(drawn)} survive")
     for mutant in survivors:
         print(mutant.key)
