@@ -202,7 +202,7 @@ def check_flag(name: str, value: object) -> bool:
     return bool(value)
 
 
-def check_text(name: str, value: object, *, hint: str = "") -> str:
+def check_text(name: str, value: object) -> str:
     """Check that a value is text.
 
     Parameters
@@ -211,8 +211,6 @@ def check_text(name: str, value: object, *, hint: str = "") -> str:
         Name of the value in the message.
     value : object
         The user's input.
-    hint : str, optional
-        A sentence on what to do, added to the message.
 
     Returns
     -------
@@ -231,13 +229,11 @@ def check_text(name: str, value: object, *, hint: str = "") -> str:
     ValueError: name must be text, got 5.
     """
     if not isinstance(value, str):
-        raise ValueError(_message(f"{name} must be text", value, hint))
+        raise ValueError(_message(f"{name} must be text", value, ""))
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError(
-            _message(f"{name} must be text that can be written", value, hint)
-        ) from None
+        raise ValueError(_message(f"{name} must be text that can be written", value, "")) from None
     return str(value)
 
 
