@@ -10,7 +10,6 @@ import typer
 from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, is_all, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say, screen
-from replay.checks import check_whole
 
 __all__ = ["explain", "identifiability"]
 
@@ -164,6 +163,7 @@ def identifiability(
         with_more_sessions,
     )
     from analyses.studies.explanation.inputs import read_protocols
+    from replay.checks import check_whole
 
     once = read_protocols(split(task), laps, rewards, seed)
     protocols, n_sessions = with_more_sessions(once, check_whole("sessions", sessions, at_least=1))
