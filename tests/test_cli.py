@@ -328,7 +328,7 @@ class Terminal(io.StringIO):
         (simulations.change, plan_change, {}),
         (simulations.demands, plan_demands, {}),
         (inference.explain, plan_explanation, {"accounts": "", "wrong_places": ""}),
-        (inference.identifiability, plan_identifiability, {"accounts": ""}),
+        (inference.identifiability, plan_identifiability, {"accounts": "", "n_sessions": ""}),
     ],
 )
 def test_commands_have_the_defaults_of_their_plans(command, plan, others):
