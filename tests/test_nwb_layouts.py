@@ -120,6 +120,7 @@ def test_one_channel_is_read_and_no_other(written, monkeypatch):
         ("huszar", {"position": "SpatialSeries,LinearizedSpatialSeries"}, "of the same times"),
         ("jadhav", {"units": "cell_type == 'p'"}, "Unknown column of the units .* 'cell_type'"),
         ("jadhav", {"units": "location == 'CA3'"}, "No unit of .* location: CA1, PFC"),
+        ("huszar", {"units": "location == 'CA1'"}, "no column to choose by, such as a region"),
         (
             "jadhav",
             {"events": "find_ripples", "channel": 6},

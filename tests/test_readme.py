@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = ("replay", "analyses", "tests", "figures", "data")
 GUIDES = ["README.md", *(f"{room}/README.md" for room in ROOMS), ".github/CONTRIBUTING.md"]
+GUIDES += ["analyses/recordings/README.md"]
 PRINTED = {
     "README.md": ["novel_path", "reverse_episode"],
     "replay/README.md": ["novel_path", "reverse_episode", "extinction"],

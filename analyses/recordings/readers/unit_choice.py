@@ -40,6 +40,11 @@ def choose_units(
     [True, False, False]
     """
     text = check_text("units", expression)
+    if not columns:
+        raise ValueError(
+            f"The units of {name} have no column to choose by, such as a region or a type of cell: "
+            "leave units out, which takes all of them."
+        )
     try:
         tree = ast.parse(text.strip(), mode="eval").body
         chosen = np.asarray(_truth(tree, columns, name), dtype=bool)
