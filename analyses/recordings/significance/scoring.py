@@ -109,9 +109,7 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
         events["order"] = [_order(each, session, paths_along) for each in counts]
         order_by_chance = [_order(each, session, paths_along) for each in randomised]
         by_chance = by_chance.assign(score=found["score"], order=order_by_chance, p=found["p"])
-        if (
-            session.chance_counts is not None
-        ):  # what was not found, or has few cells, passes nothing
+        if session.chance_counts is not None:  # what was not found passes nothing
             by_chance["p"] = by_chance["p"].fillna(1.0)
         unordered = _unordered(rows, counts, session, paths_along, seed, block)
         tracks = tracks_to_compare(session.track, session.rates, judgement.tracks)
