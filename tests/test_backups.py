@@ -12,7 +12,7 @@ from replay.worlds.mazes import from_ascii
 
 
 def test_memory_is_used_again_when_nobody_knows_it_any_more(monkeypatch):
-    monkeypatch.setattr(arrays, "_spare", [])
+    monkeypatch.setattr(arrays, "_spare", {})
     first = arrays.uninitialised(10_000, backups.BACKUP)
     column = first["state"][10:20]
     place = first.__array_interface__["data"][0]
@@ -20,17 +20,18 @@ def test_memory_is_used_again_when_nobody_knows_it_any_more(monkeypatch):
     other = arrays.uninitialised(10_000, backups.BACKUP)
     assert not np.shares_memory(column, other)
     del column
-    again = arrays.uninitialised(20_000, np.int64)
+    again = arrays.uninitialised(70_000, np.int64)
     assert again.__array_interface__["data"][0] == place
     assert not np.shares_memory(again, other)
-    assert len(again) == 20_000
+    assert len(again) == 70_000
 
 
 def test_little_memory_is_kept_for_later(monkeypatch):
-    monkeypatch.setattr(arrays, "_spare", [])
+    monkeypatch.setattr(arrays, "_spare", {})
     for size in range(1, 40):
         arrays.uninitialised(size << 20, np.uint8)[:] = 0
-    assert 0 < sum(map(len, arrays._spare)) <= arrays._MOST_BYTES
+    kept = sum(size * len(alike) for size, alike in arrays._spare.items())
+    assert 0 < kept <= arrays._MOST_BYTES
 
 
 def test_an_array_that_grows_keeps_what_it_holds(monkeypatch):
@@ -39,7 +40,7 @@ def test_an_array_that_grows_keeps_what_it_holds(monkeypatch):
     array = arrays.GrowingArray(np.int64)
     n_rows = 0
     for more in (10, 5, 100_000, 0, 31_062, 10, 300_000):
-        array.reserve(n_rows + more)
+        array.reserve(n_rows + more, n_rows)
         array.rows[n_rows : n_rows + more] = np.arange(n_rows, n_rows + more)
         n_rows += more
         assert (array.rows[:n_rows] == np.arange(n_rows)).all()
@@ -53,9 +54,9 @@ def test_a_full_disk_is_an_error_before_anything_is_written(monkeypatch):
     monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 1 << 20)
     monkeypatch.setattr(os, "posix_fallocate", refuse)
     array = arrays.GrowingArray(np.int64)
-    array.reserve(1 << 17)
+    array.reserve(1 << 17, 0)
     with pytest.raises(OSError, match=r"no room for another 1 MB.*TMPDIR") as caught:
-        array.reserve(1 << 18)
+        array.reserve(1 << 18, 0)
     assert caught.value.errno == errno.ENOSPC
 
 

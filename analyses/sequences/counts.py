@@ -9,6 +9,7 @@ last episode backwards, none is made.
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from analyses.sequences.growing import ACROSS, WITHIN, ChainKinds, GrowingChains
 from analyses.tables import KINDS
 from replay.checks import check_whole
 from replay.jit import kernel, loop_kernel
+from replay.log.arrays import uninitialised
 from replay.log.blocks import LogBlock, window_ends
 
 __all__ = ["CHAINS", "ReplayCounts"]
@@ -27,7 +29,6 @@ CHAINS = ("within_event", "across_events")
 
 _MIN_LENGTH = 3
 _MOST_WAITING = 1 << 20  # steps
-_NO_STEPS = {name: np.empty(0, np.int64) for name in ("episode", "step", "state", "next_state")}
 
 
 class ReplayCounts:
@@ -64,9 +65,9 @@ class ReplayCounts:
         check_whole("n_windows", n_windows, at_least=1, at_most=n_steps)
         self.n_backups = 0
         self._window_ends = window_ends(n_steps, n_windows)
-        self._experience = Experience(_NO_STEPS)
         self._waiting: deque[tuple[NDArray[np.void], int]] = deque()
-        self._unfinished: NDArray[np.void] | None = None
+        self._unfinished: list[NDArray[np.void]] = []
+        self._runs_back = True
         self._chains = GrowingChains()
         self.counts = np.zeros((n_windows, len(CHAINS), len(KINDS)), dtype=np.int64)
 
@@ -76,34 +77,41 @@ class ReplayCounts:
         self._learn()
         return self._experience
 
+    @cached_property
+    def _experience(self) -> Experience:
+        return Experience()
+
     def add(self, block: LogBlock) -> None:
         """Count the chains of the next block."""
         self.n_backups += block.n_backups
         self._waiting.append((block.steps, block.first_step))
         if block.n_backups or self._chains.n_open:
             kinds = None
-            if not len(block.causes) and not self._chains.n_open:
-                before = block.steps[:0] if self._unfinished is None else self._unfinished
+            if self._runs_back and not len(block.causes):
+                pieces = (block.steps[:0], *self._unfinished)
+                before = uninitialised(sum(map(len, pieces)), block.steps.dtype)
+                np.concatenate(pieces, out=before)
                 rows = block.backups, block.first_row, block.steps, block.first_step
                 kinds = run_back(*rows, before)
             if kinds is None:
+                self._runs_back, self._unfinished = False, []
                 if block.n_backups:
                     self._learn(until=int(block.backups["step"][-1]))
                 kinds = self._chains.extend(
                     self._experience, block.backups, None, block.first_row, block.causes
                 )
             _count(kinds, self._window_ends, self.counts)
-        self._keep_unfinished(block.steps)
+        if self._runs_back:
+            self._keep_unfinished(block.steps)
         if sum(len(rows) for rows, _ in self._waiting) > _MOST_WAITING:
             self._learn()
 
     def _keep_unfinished(self, steps: NDArray[np.void]) -> None:
         """Keep the steps of the episode in progress, unless there are very many."""
         n = _count_unfinished(steps)
-        if n == len(steps) and self._unfinished is not None:  # it began in an earlier block
-            steps = np.concatenate((self._unfinished, steps))
-            n = len(steps)
-        self._unfinished = steps[len(steps) - n :] if n <= _MOST_WAITING else steps[:0]
+        if n < len(steps) or sum(map(len, self._unfinished)) + n > _MOST_WAITING:
+            self._unfinished.clear()
+        self._unfinished.append(steps[len(steps) - n :])
 
     def _learn(self, until: int | None = None) -> None:
         """Add the waiting steps to the index; those after the last replay can wait."""

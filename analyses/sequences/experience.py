@@ -81,7 +81,7 @@ class Experience:
 
     Parameters
     ----------
-    steps : DataFrame or mapping of ndarray
+    steps : DataFrame or mapping of ndarray, optional
         Steps of one run in order: `episode, step, state, next_state`, and `action` if needed.
     by : {"states", "actions"}, default "states"
         With "states", moves between the same two states are the same, whatever the action.
@@ -123,7 +123,7 @@ class Experience:
     []
     """
 
-    def __init__(self, steps: pd.DataFrame | Columns, by: str = "states") -> None:
+    def __init__(self, steps: pd.DataFrame | Columns | None = None, by: str = "states") -> None:
         self.by = check_choice("by", by, _BY)
         self.n_moves = self.n_indexed = 0
         self._moves = [GrowingArray(kind) for kind in _MOVE]
@@ -131,7 +131,9 @@ class Experience:
         self._last_step, self._n_ended = int(np.iinfo(np.int64).min), 0
         self._growing: GrowingAutomaton | None = None
         self._latest: LatestEnds | None = None
-        self.extend(steps)
+        self._has_grown(0)
+        if steps is not None:
+            self.extend(steps)
 
     def extend(self, steps: pd.DataFrame | Columns) -> None:
         """Add later steps of the run; nodes that were found before may be outdated afterwards.
@@ -149,7 +151,7 @@ class Experience:
             raise ValueError("by='actions' needs the action of each step; recordings have none.")
         n_before = self.n_moves
         for array in self._moves:
-            array.reserve(n_before + len(step))
+            array.reserve(n_before + len(step), n_before)
         when, episodes, begins, text = (array.rows for array in self._moves)
         one, other = (uninitialised(len(step), np.int32) for _ in range(2))
         n_moves = _add_moves(
@@ -173,7 +175,7 @@ class Experience:
         """
         n_before = self.n_moves
         for array in self._moves:
-            array.reserve(n_before + len(rows))
+            array.reserve(n_before + len(rows), n_before)
         n_firsts = 1 + int(rows["state"].max(initial=-1))
         pairs, n_known = _more_pairs(self.pairs, n_firsts, len(rows)), len(self.pairs.second)
         when, episodes, begins, text = (array.rows for array in self._moves)

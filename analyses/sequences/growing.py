@@ -176,11 +176,10 @@ class GrowingChains:
                 f"names row {backups['cause'][wrong]}."
             )
         _refuse(backups["cause"], wrong, first_row)
-        place = np.empty(len(causes), dtype=np.int64)
-        _refuse(causes, _find_rows(causes, first_row, self._rows, place), first_row)
-        self._rows, self._open = causes, across[place]
-        self._open["ends"] &= ACROSS
-        across["ends"][place] &= WITHIN
+        still_open = np.empty(len(causes), dtype=_CHAIN)
+        lost = _keep_open(causes, first_row, self._rows, across, still_open)
+        _refuse(causes, lost, first_row)
+        self._rows, self._open = causes, still_open
         decoded = _NO_KINDS
         if any_decoded:
             decoded = _decoded_kinds(experience, backups, event)
@@ -234,17 +233,24 @@ def _place_of(row: int, first_row: int, open_rows: NDArray[np.int64]) -> int:
 
 
 @kernel
-def _find_rows(
+def _keep_open(
     rows: NDArray[np.int64],
     first_row: int,
     open_rows: NDArray[np.int64],
-    place: NDArray[np.int64],
+    across: NDArray[np.void],
+    still_open: NDArray[np.void],
 ) -> int:
-    """Find the places of rows; return the index of one that is nowhere, or -1."""
+    """Keep the chains that end in these rows for later; return the index of a row that is nowhere.
+
+    Within an event, no later backup continues them. -1 if all are found.
+    """
     for i in range(len(rows)):
-        place[i] = _place_of(rows[i], first_row, open_rows)
-        if place[i] < 0:
+        place = _place_of(rows[i], first_row, open_rows)
+        if place < 0:
             return i
+        still_open[i] = across[place]
+        still_open[i]["ends"] &= ACROSS
+        across[place]["ends"] &= WITHIN
     return -1
 
 

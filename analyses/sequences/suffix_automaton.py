@@ -99,9 +99,9 @@ class GrowingAutomaton:
         """
         # Memory that is never written to costs nothing: these bounds are seldom reached. They hold
         # for the whole text, but a single symbol may add any number of edges.
-        self._nodes.reserve(2 * len(text) + 2)
-        self._edges.reserve(3 * len(text) + 3)
-        self._node_at.reserve(len(text))
+        self._nodes.reserve(2 * len(text) + 2, self._n_nodes)
+        self._edges.reserve(3 * len(text) + 3, self._n_edges)
+        self._node_at.reserve(len(text), self._n_read)
         unknown = np.full(n_symbols - len(self._from_root), -1, dtype=np.int32)
         self._from_root = np.append(self._from_root, unknown)
         nodes, edges, node_at = self._nodes.rows, self._edges.rows, self._node_at.rows
@@ -298,7 +298,7 @@ class LatestEnds:
         self._place = 0
         self._arrays = [GrowingArray(np.int32) for _ in range(3)]
         for array, n_rows in zip(self._arrays, (n_nodes, n_nodes, 2 * n_nodes), strict=True):
-            array.reserve(n_rows)
+            array.reserve(n_rows, 0)
         self._rank, self._stop, self._latest = (
             self._arrays[0].rows[:n_nodes],
             self._arrays[1].rows[:n_nodes],

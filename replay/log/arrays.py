@@ -18,7 +18,7 @@ _SMALLEST = 1 << 17
 _MOST_BYTES = 1 << 27
 _MOST_IN_MEMORY = 1 << 25
 _NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
-_spare: list[NDArray[np.uint8]] = []
+_spare: dict[int, list[NDArray[np.uint8]]] = {}  # by size, a power of two; the last used at the end
 _lock = threading.Lock()
 
 
@@ -44,20 +44,21 @@ def uninitialised(n_rows: int, dtype: DTypeLike) -> NDArray[Any]:
     n_bytes = n_rows * np.dtype(dtype).itemsize
     if not _SMALLEST <= n_bytes <= _MOST_BYTES // 2:
         return np.empty(n_rows, dtype=dtype)
+    size = 1 << (n_bytes - 1).bit_length()
     with _lock:
-        fitting = [
-            place
-            for place in range(len(_spare))
-            if n_bytes <= len(_spare[place]) and _references(_spare, place) == _ALONE
-        ]
-        if fitting:
-            best = min(fitting, key=lambda place: len(_spare[place]))
-            memory = _spare.pop(best)
+        alike = _spare[size] = _spare.pop(size, [])
+        for place in range(len(alike)):
+            if _references(alike, place) == _ALONE:
+                memory = alike.pop(place)
+                break
         else:
-            memory = np.empty(n_bytes, dtype=np.uint8)
-        _spare.append(memory)
-        while sum(map(len, _spare)) > _MOST_BYTES:
-            del _spare[0]
+            memory = np.empty(size, dtype=np.uint8)
+        alike.append(memory)
+        while sum(each * len(_spare[each]) for each in _spare) > _MOST_BYTES:
+            oldest = next(iter(_spare))
+            del _spare[oldest][0]
+            if not _spare[oldest]:
+                del _spare[oldest]
         return memory[:n_bytes].view(dtype)
 
 
@@ -82,9 +83,9 @@ class GrowingArray:
     Examples
     --------
     >>> array = GrowingArray(np.float64)
-    >>> array.reserve(2)
+    >>> array.reserve(2, 0)
     >>> array.rows[:2] = 1.0, 2.0
-    >>> array.reserve(10_000_000)
+    >>> array.reserve(10_000_000, 2)
     >>> array.rows[:2].tolist()
     [1.0, 2.0]
     """
@@ -94,23 +95,21 @@ class GrowingArray:
         self._file: IO[bytes] | None = None
         self._n_reserved = 0
 
-    def reserve(self, n_rows: int) -> None:
-        """Extend the array to at least this number of rows.
-
-        The rows that are filled are kept.
-        """
+    def reserve(self, n_rows: int, n_filled: int) -> None:
+        """Extend the array to at least this number of rows, and keep those that are filled."""
         most_in_memory = _MOST_IN_MEMORY // self.rows.itemsize
         if n_rows > max(len(self.rows), most_in_memory):
-            self._map(max(n_rows, 2 * len(self.rows)))
+            self._map(max(n_rows, 2 * len(self.rows)), n_filled)
         elif n_rows > len(self.rows):
             longer = uninitialised(
                 max(n_rows, min(2 * len(self.rows), most_in_memory)), self.rows.dtype
             )
-            longer[: len(self.rows)] = self.rows
+            filled = self.rows[:n_filled]
+            longer[: len(filled)] = filled
             self.rows = longer
         self._allocate(n_rows * self.rows.itemsize)
 
-    def _map(self, n_rows: int) -> None:
+    def _map(self, n_rows: int, n_filled: int) -> None:
         known = self.rows
         n_bytes = n_rows * known.itemsize
         is_new = self._file is None
@@ -121,7 +120,8 @@ class GrowingArray:
         self.rows = np.frombuffer(mmap.mmap(self._file.fileno(), n_bytes), known.dtype)
         if is_new:
             self._allocate(known.nbytes)
-            self.rows[: len(known)] = known
+            filled = known[:n_filled]
+            self.rows[: len(filled)] = filled
 
     def _allocate(self, n_bytes: int) -> None:
         """Reserve disk space: writing to a mapped file without space would end the process."""

@@ -202,8 +202,10 @@ class LogWriter:
         steps, made = self._taken(n_steps)
         pieces = [rows for rows, *_ in made if len(rows)]
         rows = pieces[0] if len(pieces) == 1 else np.concatenate([_NO_BACKUPS, *pieces])
-        causes = self.learner.causes(memory)
-        known = np.unique(causes[(causes >= 0) & (not is_last)])
+        known = _NO_CAUSES
+        if not is_last:
+            causes = self.learner.causes(memory)
+            known = np.unique(causes[causes >= 0])
         make = partial(self._made, steps, made, self.excerpt)
         self.on_block(LogBlock(steps, rows, self.excerpt.n_steps, self.first_row, known, make))
         n_events = backups.n_events(self.buffer)
@@ -211,7 +213,9 @@ class LogWriter:
         self.first_row += len(rows)
 
     def finished(self, n_steps: int, time: NDArray[np.float64] | None = None) -> EventLog:
-        """Make a log of the first steps, and of all backups that were set aside."""
+        """Make a log of the first steps with all backups; empty if `on_block` received them."""
+        if self.on_block is not None:
+            return self._made(_NO_STEPS, [(_NO_BACKUPS,)], self.excerpt, time)
         return self._made(*self._taken(n_steps), self.excerpt, time)
 
     def _taken(self, n_steps: int) -> tuple[NDArray[np.void], list[tuple[NDArray[np.void], ...]]]:
@@ -376,7 +380,7 @@ class Driver:
     def finish(self, time: NDArray[np.float64] | None = None) -> EventLog:
         """End the run, and return the log, except for what `on_block` received."""
         self.writer.hand_over(self.clock, self.memory, is_last=True)
-        return self.writer.finished(self.time if self.writer.on_block is None else 0, time)
+        return self.writer.finished(self.time, time)
 
     def _most_backups(self) -> int:
         most = int(self.learner.most_backups(self.learner.params, self.memory))
@@ -512,4 +516,5 @@ def _nowhere() -> World:
 _NO_WINDOWS = np.empty(0, dtype=np.int64)
 _NO_STEPS = np.empty(0, dtype=STEP_ROW)
 _NO_BACKUPS = np.empty(0, dtype=backups.BACKUP)
+_NO_CAUSES = np.empty(0, dtype=np.int64)
 _NOTHING = Given(_NO_STEPS, np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
