@@ -465,7 +465,7 @@ def _run_back(
     kinds: ChainKinds,
 ) -> int:
     """Compare each backup with the move before the one of the last; return -1 at a difference."""
-    n_chains, before, place, newest, fits_forward = 0, -1, 0, 0, False
+    n_chains, before, place, newest, length, fits_forward = 0, -1, 0, 0, 0, False
     step, phase = -1, -1
     for i in range(len(backups)):
         row = backups[i]
@@ -480,18 +480,17 @@ def _run_back(
             continue
         cause = row["cause"] - first_row if row["cause"] >= 0 else -1
         if before >= 0 and cause == before:
-            fits_forward &= state == backups[before]["next_state"]
-            kinds.length[n_chains - 1] += 1
-            kinds.kind[n_chains - 1] = AMBIGUOUS if fits_forward else REVERSE_EPISODE
+            length += 1
+            fits_forward = fits_forward and state == backups[before]["next_state"]
         else:
             if row["cause"] >= 0 and not (0 <= cause < i and _is_bump(backups[cause])):
                 return -1
-            fits_forward = True
+            length, fits_forward = 2, True
             kinds.step[n_chains] = step
-            kinds.length[n_chains] = 2
-            kinds.kind[n_chains] = REVERSE_EPISODE
             kinds.scope[n_chains] = WITHIN | ACROSS
             n_chains += 1
+        kinds.length[n_chains - 1] = length
+        kinds.kind[n_chains - 1] = AMBIGUOUS if fits_forward and length > 2 else REVERSE_EPISODE
         before = i
         while True:  # back to the next step that was no bump
             place -= 1
