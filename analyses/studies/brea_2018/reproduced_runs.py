@@ -44,20 +44,24 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
     mdp = experiment.mdp(index, plan.seed)
     between = baselines(mdp, discount=experiment.discount, epsilon=experiment.epsilon)
     # One table for all runs: making one per run takes longer than the run.
-    columns: dict[str, list[NDArray[Any]]] = {}
+    made_by: list[str] = []
+    seeds: list[int] = []
+    rates: list[NDArray[np.float64]] = []
+    ends = window_ends(plan.n_steps[name], N_WINDOWS)
     files: dict[str, Path] = {}
     replayed: dict[str, NDArray[np.int64]] = {}
     found = {
         learner: find_learner(plan.file_or_name(learner), experiment.parameters[learner])
         for learner in plan.learners
     }
-    for run, learner in product(range(plan.n_seeds[name]), plan.learners):
+    run_seeds = [experiment.run_seed(index, run, plan.seed) for run in range(plan.n_seeds[name])]
+    for (run, seed), learner in product(enumerate(run_seeds), plan.learners):
         learn = partial(
             simulate,
             mdp,
             found[learner],
             n_steps=plan.n_steps[name],
-            seed=experiment.run_seed(index, run, plan.seed),
+            seed=seed,
             log=plan.log,
             n_windows=N_WINDOWS,
         )
@@ -72,25 +76,21 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
             files |= {f"{place}/{file.name}": file for file in log.iterdir()}
         else:
             result = learn(on_block=counts.add)
-        described: dict[str, Any] = {
-            "learner": learner,
-            "mdp": index,
-            "seed": run,
-            **between._asdict(),
-        }
-        measured = {
-            "time_step": result.window_ends,
-            "reward_rate": result.window_rewards / np.diff(result.window_ends, prepend=0),
-            **{column: np.repeat(value, N_WINDOWS) for column, value in described.items()},
-        }
         if counts is not None:
             replayed[learner] = replayed.get(learner, 0) + counts.counts
-        for column, values in measured.items():
-            columns.setdefault(column, []).append(values)
-    table = pd.DataFrame({column: np.concatenate(values) for column, values in columns.items()})
-    made: dict[str, pd.DataFrame | Path] = {"windows": table, **files}
+        made_by.append(learner)
+        seeds.append(run)
+        rates.append(result.window_rewards)
+    columns = {
+        "time_step": np.tile(ends, len(rates)),
+        "reward_rate": (np.array(rates) / np.diff(ends, prepend=0)).ravel(),
+        "learner": np.repeat(made_by, N_WINDOWS),
+        "mdp": index,
+        "seed": np.repeat(seeds, N_WINDOWS),
+        **between._asdict(),
+    }
+    made: dict[str, pd.DataFrame | Path] = {"windows": pd.DataFrame(columns), **files}
     if replayed:
-        ends = window_ends(plan.n_steps[name], N_WINDOWS)
         made["counts"] = _counts_table(replayed, ends).assign(mdp=index)
     return made
 
