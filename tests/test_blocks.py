@@ -168,6 +168,18 @@ class Small:
         monkeypatch.setattr(driver, "_BACKUPS_PER_BUFFER", n_backups)
 
 
+@pytest.mark.parametrize("learner", ["episodic_control", "monte_carlo"])
+@pytest.mark.parametrize("n_steps", [1 << 18, 7])
+def test_an_episode_run_back_needs_no_index(learner, n_steps, monkeypatch):
+    """Wherever the log is cut, also when an episode is longer than a block."""
+    Small(monkeypatch, n_steps, 1 << 17)
+    counts = ReplayCounts(1500, 100)
+    simulate(MAZE, learner, n_steps=1500, seed=2, on_block=counts.add)
+    assert counts.n_backups > 1000
+    assert counts.counts.sum() > 0
+    assert "_experience" not in vars(counts)
+
+
 @pytest.mark.parametrize("sizes", [(1 << 18, 1 << 17), (37, 1 << 17), (1000, 300), (1, 1)])
 @pytest.mark.parametrize(("learner", "params"), LEARNERS)
 def test_counts_of_blocks_are_those_of_the_whole(learner, params, sizes, monkeypatch):
