@@ -412,7 +412,8 @@ def test_findings_and_accounts_of_ones_own(tmp_path):
     tables = compare(task, accounts, n_draws=4, findings=findings(own))
     found, sums = tables["evidence"], tables["sums"]
     assert np.isfinite(sums["evidence_of_all"]).all()
-    assert sums[["ci_low_of_all", "ahead_high_of_all"]].isna().all(axis=None)  # of one study
+    of_one_study = ["ci_low", "ci_low_of_all", "ahead_high_of_all"]
+    assert sums[of_one_study].isna().all(axis=None)
     shown = list(STUDY.show(plan, {f"{name}.csv": each for name, each in tables.items()}))
     first = shown[0]
     assert first.title.startswith("mine2026.reverse")

@@ -72,6 +72,7 @@ _EVIDENCE = ["finding", "study", "account", "is_control", "as_published", "evide
 _EVIDENCE += ["presence", "value", "evidence_se", "weight", "diagnostic"]
 _INTERVAL = (0.025, 0.975)
 _LEAST_STUDIES = 2  # for an interval
+_SUMMED = ["evidence", "evidence_se", "presence", "value", "n_studies", "n_findings"]
 
 
 def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
@@ -142,7 +143,7 @@ def sums(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     of_all = _sum(found, rng)
     diagnostic = _sum(found[found["diagnostic"].fillna(False).astype(bool)], rng)
     columns = {f"{name}_of_all": of_all[name] for name in of_all}
-    table = of_all[[]].join(diagnostic).fillna(0.0).assign(**columns)
+    table = of_all[[]].join(diagnostic).fillna(dict.fromkeys(_SUMMED, 0.0)).assign(**columns)
     each = found.drop_duplicates("account").set_index("account")
     table.insert(0, "is_control", each["is_control"].astype(bool).reindex(table.index))
     table = table.sort_values("evidence_of_all", ascending=False, kind="stable")

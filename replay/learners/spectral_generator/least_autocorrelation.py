@@ -10,7 +10,9 @@ equal, any mixture of their eigenvectors is an eigenvector too; here they share 
 that the solution does not depend on the choice. In the published code each has its own power, and
 entries and row sums violate their bounds by 0.001. There may be several minima: the smaller of two
 is taken, found from the spectrum of diffusion, as in the published code, and from that of the walk
-itself.
+itself. It need not be the least of all: in a W-track of 122 places and in the maze of Mattar & Daw
+(2018), an optimiser that added constraints one after the other came to minima that are a third and
+a quarter lower. A maze of 284 places takes 13 s.
 
 References
 ----------
