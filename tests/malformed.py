@@ -24,6 +24,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
+from replay.files import write_checksums
+
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 60
 """What an example may take, on a busy machine."""
@@ -365,6 +367,24 @@ def damage(folder, pick, outside=None):
             parent.symlink_to(outside)
     elif path.suffix == ".parquet":
         _rewrite(path, pick)
+
+
+def lie(folder, pick):
+    """Change the manifest or a table of results in a few places, and its checksum with it."""
+    tables = [*folder.glob("*.csv"), *folder.glob("*.parquet")]
+    path = _any_of([folder / "manifest.json", *sorted(tables)], pick)
+    for _ in range(1 + pick(3)):
+        if path.suffix == ".parquet":
+            _rewrite(path, pick)
+        elif path.suffix == ".csv":
+            _mutated_table(pd.read_csv(path), pick).to_csv(path, index=False)
+        else:
+            held = _mutated_dict(json.loads(path.read_text("utf-8")), pick)
+            with suppress(ValueError):  # a list that contains itself
+                path.write_text(json.dumps(held, default=repr, skipkeys=True), "utf-8")
+    for listing in folder.glob("*.sha256"):
+        names = [line.split("  ", 1)[1] for line in listing.read_text().splitlines()[1:]]
+        write_checksums(listing, [folder / name for name in names], folder)
 
 
 def _rewrite(path, pick):

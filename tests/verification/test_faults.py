@@ -19,11 +19,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import replay
-from malformed import damage, time_limit
+from malformed import damage, is_ours, lie, time_limit
 
 from analyses.jobs.results import Results
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers.track_graphs import draw_track
+from analyses.studies.comparison.rescoring import plan_rescoring
+from analyses.studies.discrepancies import plan_variants
+from analyses.studies.explanation.inputs import read_animals
+from analyses.studies.figures import draw_all
 
 pytestmark = [
     pytest.mark.slow,
@@ -131,7 +135,7 @@ def damaged(folder):
     return []
 
 
-def wait_until(condition, message, seconds=30):
+def wait_until(condition, message, seconds=120):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, message
@@ -210,3 +214,35 @@ def test_damaged_anywhere(command, inputs, tmp_path, rng):
             assert digests(folder) == expected, found.stdout
         shutil.rmtree(folder)
     assert n_again >= N_DAMAGES // 2
+
+
+READ = {
+    "reproduce": plan_variants,
+    "compare": plan_rescoring,
+    "recording": lambda folder: read_animals([folder]),
+    "study": draw_all,
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_lies_with_the_right_checksums(command, inputs, tmp_path, rng):
+    """A folder that somebody else made up is read, or refused in a sentence; no file is run."""
+    whole, folder = tmp_path / "whole", tmp_path / "lies"
+    words = [*COMMANDS[command].split(), "--jobs", 1, "--out", whole]
+    assert replay(*words, cwd=inputs).returncode == 0
+    there = {path.name for path in tmp_path.iterdir()} | {"lies", "page.html"}
+    for _ in range(N_DAMAGES):
+        shutil.copytree(whole, folder)
+        lie(folder, lambda n: int(rng.integers(n)))
+        with time_limit(300):
+            found = replay("status", folder)
+            drawn = replay("page", folder, "--out", tmp_path / "page.html")
+            try:
+                READ[command](folder)
+            except Exception as error:
+                if not is_ours(error):
+                    raise
+        for done in (found, drawn):
+            assert done.returncode == 0 or "Error:" in done.stderr or "To resume" in done.stdout
+        shutil.rmtree(folder)
+        assert {path.name for path in tmp_path.iterdir()} <= there
