@@ -31,8 +31,8 @@ from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.sequences.sequences import Lists
+from analyses.studies.explanation import answers, identify
 from analyses.studies.explanation import explain as explanation
-from analyses.studies.explanation import identify
 from analyses.studies.explanation.explain import explain, plan_explanation
 from analyses.studies.explanation.identify import STUDY as IDENTIFIABILITY
 from analyses.studies.explanation.identify import plan_identifiability, with_more_sessions
@@ -486,6 +486,17 @@ def test_groups_of_animals_are_found_more_often(choice):
     one, ten = (choice.recovered_of_groups(n) for n in (1, 10))
     assert one == pytest.approx(choice.summary()["recovered"], abs=0.04)
     assert ten > 0.99 > one
+
+
+@pytest.mark.parametrize(
+    ("probability", "misfit", "verdict"),
+    [([0.95, 0.05], [0.3], "account"), ([0.95, 0.05], [0.05], "none"),
+     ([0.6, 0.4], [0.02, 0.3], "undecided"), ([0.6, 0.4], [0.02, 0.03], "none")],
+)  # fmt: skip
+def test_nothing_is_named_if_nothing_fits(probability, misfit, verdict):
+    likely = answers._likely(np.array(probability))
+    assert len(likely) == len(misfit)
+    assert answers._verdict(np.array(probability), np.array(misfit), False) == verdict
 
 
 @pytest.mark.slow

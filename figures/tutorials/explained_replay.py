@@ -38,12 +38,11 @@ save(explanation_figure(answer.probabilities, answer.verdicts), folder / "explai
 save(explained_sequences_figure(answer.sequences, answer.verdicts), folder / "explained_sequences")
 
 # %% [markdown]
-# SFMA comes first, and its animals look like this one: the p of the test of misfit is far above
-# .05. The bits say how well each account predicts a sequence, in laps that did not choose its
-# parameters. On the way from a walk along the track, at 0, to the ceiling, at 1, SFMA comes less
-# than half as far: a model that learns from the animal's own replay, without a theory, does better
-# than the mean of an account's predictions. `shuffled_laps` has no sequence of three neighbouring
-# places often enough to be compared, and is not in the table.
+# SFMA comes first, and the p of the test of misfit is above .05: the animal is unusual for SFMA,
+# but not so unusual that SFMA would be no explanation. The bits say how well each account predicts
+# a sequence, in laps that did not choose its parameters. On the way from a walk along the track, at
+# 0, to the ceiling, at 1, SFMA comes less than half as far: a model that learns from the animal's
+# own replay, without a theory, does better than the mean of an account's predictions.
 #
 # How sure may one be? The same classifier, with simulated animals that it has not seen:
 
@@ -81,15 +80,17 @@ class Walker:
 
 lost = explain(Walker, accounts=ACCOUNTS, n_draws=N_DRAWS, wrong_places=0.0)
 print(lost)
+print(lost.probabilities[columns].round(3).to_string(index=False))
 print(lost.misfits[["feature", "value", "low", "high"]].round(2).to_string(index=False))
 
 # %% [markdown]
-# The classifier is rather sure of trajectory sampling, since its sequences also run forwards
-# through the maze. But none of its animals begins so far from itself, and hardly any crosses moves
-# that were never made: the verdict is *none of these*, and the features say why.
+# The classifier has to choose, and takes shuffled laps, a control, or else trajectory sampling. But
+# hardly any animal of these two replays like this one: the p of misfit of both is below .05, so
+# that the verdict is *none of these*. The features say why: the sequences of shuffled laps are much
+# shorter than these walks.
 #
-# This is not always so. If the list has a near relative of the true account, the relative passes:
-# of accounts that replay the last lap backwards, any one explains the replay of any other. So give
-# all accounts (the default), and ask `replay identifiability` what your maze could tell apart
-# before you record. For a recording, `found = find_replay(recording)` takes the place of `rat`, and
-# `rewards` says what each state paid.
+# An answer is not always withheld. If the list has a near relative of the true account, the
+# relative passes: of accounts that replay the last lap backwards, any one explains the replay of
+# any other. So give all accounts (the default), and ask `replay identifiability` what your maze
+# could tell apart before you record. For a recording, `found = find_replay(recording)` takes the
+# place of `rat`, and `rewards` says what each state paid.

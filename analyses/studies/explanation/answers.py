@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import networkx as nx
 import numpy as np
@@ -50,7 +50,8 @@ def answer(
         all(plan.accounts[name].is_control for name in members) for members in choice.classes
     ]
     n_silent = sum(name not in choice.accounts for name in plan.accounts)
-    verdict = _verdict(names, probability, misfit[top], controls[top])
+    likely = _likely(probability)
+    verdict = _verdict(probability, misfit[likely], controls[top])
     best = np.isin(simulations.account, choice.classes[top])
     parameters = [
         _parameters(choice, name, simulations, tables["draws"], own)
@@ -65,7 +66,7 @@ def answer(
                 {
                     "verdict": verdict, "text": VERDICTS[verdict].format(
                         name=names[top], probability=probability[top], misfit=misfit[top],
-                        others=_candidates(names, probability),
+                        others=", ".join(f"{names[k]} ({probability[k]:.2f})" for k in likely),
                     ),
                     "account": names[top], "probability": probability[top], "misfit": misfit[top],
                     "n_sequences": len(animal.replayed.lap), "n_silent": n_silent,
@@ -99,21 +100,23 @@ def _positions(animal: ReplayingAnimal) -> pd.DataFrame:
     return pd.DataFrame({"state": np.arange(len(where)), "x": where[:, 0], "y": where[:, 1]})
 
 
+def _likely(probability: NDArray[np.float64]) -> list[int]:
+    """List the classes that are not ruled out, the most probable first."""
+    order = np.argsort(-probability, kind="stable")
+    n = int(np.searchsorted(np.cumsum(probability[order]), SURE)) + 1
+    likely: list[int] = order[:n].tolist()
+    return likely
+
+
 def _verdict(
-    names: Sequence[str], probability: NDArray[np.float64], misfit: float, is_control: bool
+    probability: NDArray[np.float64], misfit: NDArray[np.float64], is_control: bool
 ) -> str:
+    """Judge by the misfit of the classes that are not ruled out: if none fits, none is named."""
+    if (misfit <= _LEVEL).all():
+        return "none"
     if probability.max() <= SURE:
         return "undecided"
-    if misfit <= _LEVEL:
-        return "none"
     return "control" if is_control else "account"
-
-
-def _candidates(names: Sequence[str], probability: NDArray[np.float64]) -> str:
-    """List the classes that are not ruled out, the most probable first."""
-    order = np.argsort(-probability)
-    n = int(np.searchsorted(np.cumsum(probability[order]), SURE)) + 1
-    return ", ".join(f"{names[k]} ({probability[k]:.2f})" for k in order[:n].tolist())
 
 
 def _bits_by_account(animal: ReplayingAnimal, bits: pd.DataFrame) -> pd.DataFrame:
