@@ -47,7 +47,7 @@ def uninitialised(n_rows: int, dtype: DTypeLike) -> NDArray[Any]:
     size = 1 << (n_bytes - 1).bit_length()
     with _lock:
         alike = _spare[size] = _spare.pop(size, [])
-        for place in range(len(alike)):
+        for place in reversed(range(len(alike))):  # the last one used may still be in the cache
             if _references(alike, place) == _ALONE:
                 memory = alike.pop(place)
                 break
