@@ -21,6 +21,7 @@ from analyses.studies.comparison.compare_accounts import compare
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.pages import page_of_folders
 from replay import MDP, EventLog, feed
+from replay.encoders import LastObservations, StateMerging
 from replay.log.event_log import LogError
 from replay.worlds.mazes import from_ascii
 from replay.worlds.protocols import Phase, Protocol
@@ -89,6 +90,8 @@ def plan(**cells):
             lambda: confusion_matrix(pd.DataFrame({"true_kind": ["novel_pa?h"], "kind": "missed"})),
             r"Unknown 'true_kind' of recovered: 'novel_pa\?h'. Did you mean 'novel_path'",
         ),
+        (lambda: LastObservations(3, of=2.0), "of must be an encoder such as .*, got 2.0"),
+        (lambda: StateMerging(of=()), r"of must be an encoder such as .*, got \(\)"),
         (lambda: world_of({}, 25.0), "graph of world_of must be a Graph, got {}"),
         (lambda: find_arena([[0, 0], [1e300, 5]]), "1e[+]300 x 5 cm.* Are they in cm"),
         (lambda: read_rollouts("\n"), "must be the path of a file or folder"),

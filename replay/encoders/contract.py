@@ -27,7 +27,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Coder", "Encoder", "Walk"]
+from replay.checks import shown
+
+__all__ = ["Coder", "Encoder", "Walk", "check_encoder"]
 
 
 class Walk(NamedTuple):
@@ -96,3 +98,16 @@ class Encoder(Protocol):
         `previous` is the one that it replaces: a code should mean what it meant, as far as that is
         possible, and there must be as many.
         """
+
+
+def check_encoder(name: str, encoder: Any) -> None:
+    """Check that an object has what the contract asks of an encoder."""
+    if not callable(getattr(encoder, "prepare", None)) or isinstance(encoder, type):
+        raise TypeError(
+            f"{name} must be an encoder such as replay.encoders.KMeans(300), got {shown(encoder)}."
+        )
+    missing = [each for each in ("n_before", "refit_at") if not hasattr(encoder, each)]
+    if missing:
+        raise TypeError(
+            f"The encoder {shown(encoder)} has no {missing[0]!r}: see replay.encoders.contract."
+        )

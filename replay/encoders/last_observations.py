@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from replay.checks import MOST_STATES, check_whole
 from replay.encoders.bins import Bins
-from replay.encoders.contract import Coder, Encoder, Walk
+from replay.encoders.contract import Coder, Encoder, Walk, check_encoder
 
 __all__ = ["LastObservations"]
 
@@ -52,7 +52,8 @@ class LastObservations:
     most_codes: int = 10_000
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Check the numbers, and the encoder of single observations."""
+        check_encoder("of", self.of)
         check_whole("n_last", self.n_last, at_least=1, at_most=1000)
         check_whole("most_codes", self.most_codes, at_least=1, at_most=MOST_STATES)
 

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from replay.checks import MOST_STATES, check_whole
 from replay.encoders.codebook import refit_steps
-from replay.encoders.contract import Coder, Encoder, Walk
+from replay.encoders.contract import Coder, Encoder, Walk, check_encoder
 from replay.encoders.k_means import KMeans
 from replay.jit import jitable, kernel
 
@@ -77,7 +77,8 @@ class StateMerging:
     n_starts: int = 10
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Check the numbers, and the encoder of single observations."""
+        check_encoder("of", self.of)
         check_whole("most_codes", self.most_codes, at_least=2, at_most=MOST_STATES)
         check_whole("n_before", self.n_before, at_least=1)
         check_whole("n_starts", self.n_starts, at_least=1, at_most=1000)

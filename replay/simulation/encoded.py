@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from replay.checks import MOST_STATES, check_array, check_fits, check_number, check_whole, shown
-from replay.encoders.contract import Coder, Encoder, Walk
+from replay.encoders.contract import Coder, Encoder, Walk, check_encoder
 from replay.learners.contract import Learner, Sizes
 from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, way_back
@@ -161,15 +161,7 @@ def _whole_number(seed: int, key: int) -> int:
 
 def _schedule(encoder: Encoder, n_steps: int) -> tuple[int, frozenset[int]]:
     """Return how long the random walk is, and the steps after which an encoder is refitted."""
-    if not callable(getattr(encoder, "prepare", None)) or isinstance(encoder, type):
-        raise TypeError(
-            f"encoder must be an encoder such as replay.encoders.KMeans(300), got {shown(encoder)}."
-        )
-    missing = [name for name in ("n_before", "refit_at") if not hasattr(encoder, name)]
-    if missing:
-        raise TypeError(
-            f"The encoder {shown(encoder)} has no {missing[0]!r}: see replay.encoders.contract."
-        )
+    check_encoder("encoder", encoder)
     n_before = check_whole("n_before of the encoder", encoder.n_before, at_least=0, at_most=10**9)
     steps = (check_whole("refit_at of the encoder", step) for step in encoder.refit_at)
     return n_before, frozenset(takewhile(lambda step: step < n_steps, steps))
