@@ -18,7 +18,7 @@ _SMALLEST = 1 << 17
 _MOST_BYTES = 1 << 27
 _MOST_IN_MEMORY = 1 << 25
 _NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
-_spare: dict[int, list[NDArray[np.uint8]]] = {}  # by size, a power of two; the last used at the end
+_spare: dict[int, list[NDArray[np.uint8]]] = {}  # by size; the last used at the end
 _lock = threading.Lock()
 
 
@@ -44,7 +44,8 @@ def uninitialised(n_rows: int, dtype: DTypeLike) -> NDArray[Any]:
     n_bytes = n_rows * np.dtype(dtype).itemsize
     if not _SMALLEST <= n_bytes <= _MOST_BYTES // 2:
         return np.empty(n_rows, dtype=dtype)
-    size = 1 << (n_bytes - 1).bit_length()
+    unit = 1 << (n_bytes.bit_length() - 3)
+    size = -(-n_bytes // unit) * unit  # of a few sizes, so that memory fits again
     with _lock:
         alike = _spare[size] = _spare.pop(size, [])
         for place in reversed(range(len(alike))):  # the last one used may still be in the cache
