@@ -5,7 +5,8 @@ Nothing is simulated; :func:`analyses.page.write_page` describes what a page sho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,13 +84,8 @@ def page_of_folders(
         if Results(folder).manifest().get("study") == "explain":
             explained = Results(folder).read("explained.parquet")
             continue
-        try:
+        with _told_if_not_read(folder):
             shown += _shown(folder, experiment, learners)
-        except (AttributeError, LookupError, TypeError) as error:
-            raise ValueError(
-                f"{folder} holds results that this version cannot show ({error!r}). Run its "
-                "command again in another folder."
-            ) from error
         has_choice = has_choice or "experiments" in Results(folder).manifest()
     chosen = [name for name, has in {"experiment": experiment, "learner": learners}.items() if has]
     if chosen and not has_choice:
@@ -98,6 +94,18 @@ def page_of_folders(
             "holds any: name only the logs that the page should show."
         )
     return write_page(shown, out, across_events=across_events, explained=explained)
+
+
+@contextmanager
+def _told_if_not_read(folder: str | Path) -> Iterator[None]:
+    """Say in a sentence that tables are not as this version writes them."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError) as error:
+        raise ValueError(
+            f"{folder} holds results that this version cannot read ({error!r}). Run its command "
+            "again in another folder."
+        ) from error
 
 
 def _shown(
@@ -127,11 +135,12 @@ def read_decoded(folder: str | Path) -> list[DecodedResults]:
     One result per animal: its tables, and its moves on its track.
     """
     results = Results(folder)
-    state_size = results.manifest()["judgement"]["state_size"]
-    world = world_of(read_track(inside(folder, "track.json")), state_size)
-    first = results.read("events.csv")
-    names = first["animal"].astype(str).unique() if "animal" in first else [""]
-    return [_decoded_animal(results, world, name) for name in names]
+    with _told_if_not_read(folder):
+        state_size = results.manifest()["judgement"]["state_size"]
+        world = world_of(read_track(inside(folder, "track.json")), state_size)
+        first = results.read("events.csv")
+        names = first["animal"].astype(str).unique() if "animal" in first else [""]
+        return [_decoded_animal(results, world, name) for name in names]
 
 
 def _decoded_animal(results: Results, world: MDP, animal: str) -> DecodedResults:
