@@ -1,6 +1,7 @@
 """How far `replay explain` can be trusted: the study, by animals and tables that are known."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,9 @@ from analyses.jobs.run import run
 from analyses.studies.explanation import goals
 from analyses.studies.explanation.goals import STUDY
 from analyses.studies.explanation.identify import laps_of_task, plan_identifiability
+from replay.data import reference_table
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(autouse=True)
@@ -95,3 +99,27 @@ def test_accounts_that_differ_are_recovered_though_a_fifth_of_places_is_wrong():
     assert covered["covered"].between(0, 1).all()
     assert set(covered["account"]) == {"episodic_control"}
     assert set(tables["goals.csv"]["goal"]) == set(goals.GOALS)
+
+
+def test_the_guide_has_the_shipped_table():
+    """A row of each task: what was recovered, and how often a wrong answer would be sure."""
+    guide = (ROOT / "analyses" / "README.md").read_text("utf-8")
+    recovered, goal = (
+        reference_table(f"explanation/{name}") for name in ("recovered_accounts", "goals")
+    )
+    reached = goal.pivot_table("reached", "task", "goal")
+    known = recovered[recovered["noise"] == "known"]
+    at_hundred = recovered[recovered["n_sequences"] == 100].set_index(["task", "noise"])
+    for task, own in known.groupby("task"):
+        by_number = own.sort_values("n_sequences")["recovered"]
+        ignored = at_hundred.loc[(task, "ignored"), "recovered"]
+        others = ["calibration_error", "left_out", "walks_and_shuffles", "parameters"]
+        cells = [
+            ", ".join(f"{share:.2f}" for share in by_number),
+            f"{ignored:.2f}",
+            f"{reached.loc[task, others[0]]:.3f}",
+            *(f"{reached.loc[task, name]:.2f}" for name in others[1:]),
+        ]
+        assert f"| `{task}` | {' | '.join(cells)} |" in guide, cells
+    in_all = goal.groupby("goal")["is_reached"].all()
+    assert in_all.index[in_all].tolist() == ["calibration_error"]

@@ -1,0 +1,13 @@
+"""How often the true account of simulated animals is found, and another taken for it.
+
+Usage: ``python figures/explanation.py [results]``
+"""
+
+import sys
+
+from analyses.jobs.results import Results
+from analyses.plots import goals_figure, save
+
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
+tables = [results.read(name) for name in ("recovered_accounts.csv", "left_out_accounts.csv")]
+save(goals_figure(*tables), results.folder / "figures" / "explanation")
