@@ -87,7 +87,7 @@ def _act(
         return simulate(maze, learner, n_steps=n_steps, seed=seed)
     of: dict[str, Encoder] = {
         "state_merging": StateMerging(),
-        "last_four": LastObservations(4, KMeans(_N_SEEN, 1, np.inf)),
+        "last_four": LastObservations(4, KMeans(_N_SEEN, 1000, np.inf)),
     }
     return simulate(aliased(maze, looks), learner, encoder=of[encoder], n_steps=n_steps, seed=seed)
 
