@@ -85,12 +85,12 @@ def describe_classes(spikes: Sequence[NDArray[np.float64]], electrode: NDArray[n
     Examples
     --------
     >>> describe_classes((np.arange(1000.0), np.arange(500.0)), np.array([0, 0]))
-    '1,500 unsorted spikes of 1 electrodes in 2 classes of marks'
+    '1,500 unsorted spikes of 1 electrode in 2 classes of marks'
     """
     n_spikes, n_electrodes = sum(map(len, spikes)), len(np.unique(electrode))
     return (
-        f"{n_spikes:,} unsorted spikes of {n_electrodes} electrodes in {len(spikes)} classes of "
-        "marks"
+        f"{n_spikes:,} unsorted spikes of {n_electrodes} electrode{'s' * (n_electrodes != 1)} in "
+        f"{len(spikes)} classes of marks"
     )
 
 
