@@ -354,12 +354,7 @@ def identifiability_figure(
     return figure
 
 
-_NOISE = {
-    "none": "none is misread",
-    "known": "a fifth, known",
-    "unknown": "a fifth, share unknown",
-    "ignored": "a fifth, ignored",
-}
+_NOISE = ("none", "known", "unknown", "ignored")
 _RECOVERED, _MOST_TAKEN, _JUDGED = 0.95, 0.05, 100
 _MARKERS = "os^Dv<>Pp*hXd"
 
@@ -407,7 +402,8 @@ def goals_figure(
         ["True class first", "What is known of misread places", "True account not in the list"],
         fitting_columns(3, width_cm, 5.0), 1.7, width_cm=width_cm, legend=looks, legend_columns=3,
         note="Simulated animals whose account is known. Dashed: the goal. Middle and right: 100 "
-        "sequences. Right: share of animals that are taken for another account with a probability "
+        "sequences. Middle: no place is misread, or a fifth, and this share is known, unknown or "
+        "ignored. Right: share of animals that are taken for another account with a probability "
         "above .9 and without misfit; small points: each class of accounts, large: their mean, and "
         "animals of walks and shuffles when no control is in the list.",
     )  # fmt: skip
@@ -438,7 +434,7 @@ def goals_figure(
     by_number.minorticks_off()
     by_number.set_ylim(min(0.5, float(recovered["recovered"].min()) - 0.03), 1.02)
     by_number.axhline(_RECOVERED, color="k", linestyle="--", linewidth=0.7)
-    by_noise.set_yticks(range(len(noises)), [fill(_NOISE[name], 12) for name in noises])
+    by_noise.set_yticks(range(len(noises)), noises)
     by_noise.set_ylim(len(noises) - 0.5, -0.5)
     by_noise.set_xlim(right=1.02)
     by_noise.axvline(_RECOVERED, color="k", linestyle="--", linewidth=0.7)
