@@ -125,7 +125,7 @@ def test_arrows_are_dark_first_and_thick_where_much_changed(experience):
 
 def test_nothing_to_draw_is_an_error(experience, replays):
     mdp, steps = experience
-    with pytest.raises(ValueError, match="empty"):
+    with pytest.raises(ValueError, match="no rows"):
         gallery_figure(replays.head(0), steps, mdp)
     with pytest.raises(ValueError, match="kind"):
         gallery_figure(replays.drop(columns="kind"), steps, mdp)

@@ -19,7 +19,8 @@ from analyses.recordings.recording import Recording
 from analyses.recordings.settings import DETECTED_IN, Settings
 from replay.checks import check_choice, check_flag, check_number, check_whole, shown
 
-__all__ = ["check_data", "check_judgement", "check_settings", "check_shuffles", "check_state_size"]
+__all__ = ["check_data", "check_judgement", "check_recording", "check_settings", "check_shuffles"]
+__all__ += ["check_state_size"]
 
 _WITHOUT_SPIKES = "continuous"
 
@@ -60,13 +61,17 @@ def check_judgement(judgement: Judgement) -> None:
         check_number("state_size", size, at_least=1.0, hint="It is a distance in cm.")
 
 
-def check_data(judgement: Judgement, recording: Recording) -> None:
-    """Check that a recording has the data that the criteria need."""
+def check_recording(recording: Recording) -> None:
+    """Check that something is a recording, not the path of one."""
     if not isinstance(recording, Recording):
         raise TypeError(
             f"recording must be a Recording, as read_recording(path) returns it; got "
             f"{shown(recording)}."
         )
+
+
+def check_data(judgement: Judgement, recording: Recording) -> None:
+    """Check that a recording has the data that the criteria need."""
     if judgement.tracks and not recording.spikes:
         raise ValueError(f"Track log odds need spikes, and {recording.name} has none.")
     if judgement.score != _WITHOUT_SPIKES and not recording.spikes:

@@ -17,6 +17,7 @@ from analyses.recordings.binned_track import BinnedTrack, bins_between, cut_trac
 from analyses.recordings.checks import (
     check_data,
     check_judgement,
+    check_recording,
     check_settings,
     check_state_size,
 )
@@ -171,6 +172,7 @@ def prepare(
         If the recording has nothing to decode, no event, no running, or fewer than two cells with a
         place field; or if a criterion does not suit it.
     """
+    check_recording(recording)
     judgement = judgement_for(recording.graph) if judgement is None else judgement
     check_settings(settings)
     check_criteria(settings.criteria)

@@ -212,14 +212,14 @@ def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
 
 
 def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
-    runs = results.read_pieces("runs")
+    runs = pd.concat([results.read_pieces("runs", group) for group in ("mazes", "carts")])
     by = ["task", "encoder", "learner"]
     table = mean_interval(runs, "value", by)
     means = runs.groupby(by, sort=False)[["purity", "agreement", "n_events"]].mean().reset_index()
     kinds = results.read_pieces("kinds", "mazes")
     n_mazes = plan.pieces["mazes"]
     shares = kinds.groupby(["encoder", "learner", "states", "kind"], sort=True)["share"].sum()
-    settings = results.read_pieces("settings")
+    settings = results.read_pieces("settings", "settings")
     varied = settings.groupby(["setting", "set_to"], sort=False)
     of_settings = varied[["purity", "agreement", "n_events"]].mean().reset_index()
     return {
