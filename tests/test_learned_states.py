@@ -72,27 +72,37 @@ def test_the_guide_tells_what_the_shipped_tables_say():
     table = reference_table("learned_states/learned_states")
     means = table.set_index(["task", "encoder", "learner"]).sort_index()
     sweeping, episodic = "prioritized_sweeping", "episodic_control"
-    best = means.loc[("maze", "k_means", sweeping)]
-    assert f"{best['mean']:.2f} ({best['ci_low']:.2f} to {best['ci_high']:.2f}) of what" in guide
+
+    def told(words, *values, digits=2):
+        assert words.format(*(f"{value:.{digits}f}" for value in values)) in guide
+
+    for learner, words in ((sweeping, "sweeping earns"), (episodic, "episodic control")):
+        row = means.loc[("maze", "predictive_states", learner)]
+        told(words + " {} ({} to {})", row["mean"], row["ci_low"], row["ci_high"])
     for encoder, words in (
-        ("k_means_once", "k-means allows {} and {}"), ("slow_features", "slow features {} and {}"),
-        ("random_projections", "nothing, {} and {}"),
+        ("true_states", "with true states {} and {}."), ("k_means", "K-means allows {} and {}"),
+        ("slow_features", "slow features {} and {}"), ("random_projections", "nothing, {} and {}"),
     ):  # fmt: skip
-        values = [
-            f"{means.loc[('maze', encoder, name), 'mean']:.2f}" for name in (sweeping, episodic)
-        ]
-        assert words.format(*values) in guide
-    cart = means.loc[("cart_pole", "k_means", sweeping)]
-    other = means.loc[("cart_pole", "k_means", episodic), "mean"]
-    assert f"{cart['mean']:.0f} steps ({cart['ci_low']:.0f} to {cart['ci_high']:.0f})" in guide
-    assert f"episodic control for {other:.0f}" in guide
+        told(words, *(means.loc[("maze", encoder, name), "mean"] for name in (sweeping, episodic)))
+    for encoder, words in (("predictive_states", "up for"), ("k_means", "with k-means it is")):
+        row = means.loc[("cart_pole", encoder, sweeping)]
+        told(words + " {} ({} to {})", row["mean"], row["ci_low"], row["ci_high"], digits=0)
+    for encoder, words in (
+        ("predictive_states", "agree for {} of the events of sweeping and {} of those"),
+        ("k_means", "for {} and {} with k-means"), ("slow_features", "for {} and {} with slow"),
+    ):  # fmt: skip
+        agree = (means.loc[("maze", encoder, name), "agreement"] for name in (sweeping, episodic))
+        told(words, *agree)
     kinds = reference_table("learned_states/kinds_in_codes")
-    shares = kinds.set_index(["learner", "states", "kind", "encoder"])["share"].sort_index()
-    learned = ["k_means", "k_means_once", "slow_features"]
-    for learner in (episodic, sweeping):
-        reverse = shares[learner, "places", "reverse_episode"][learned]
-        assert f"{reverse.min():.2f} to {reverse.max():.2f} of th" in guide
-    novel = shares[sweeping]["codes", "novel_path"][learned[1:]]
-    assert f"{novel.min():.2f} to {novel.max():.2f} of sweeping's events are novel paths" in guide
-    in_places = shares[sweeping]["places", "novel_path"][learned]
-    assert f"{in_places.max():.2f}" == "0.04"
+    shares = kinds.set_index(["learner", "states", "kind", "encoder"])["share"]
+    for kind, words in (("reverse_episode", "{} of sweeping's events are reverse in places ({}"),
+                        ("novel_path", "and {} are novel paths ({})")):  # fmt: skip
+        both = (
+            shares.get((sweeping, "places", kind, encoder), 0.0)
+            for encoder in ("predictive_states", "true_states")
+        )
+        told(words, *both)
+    settings = reference_table("learned_states/settings")
+    told("predictive states earns {} to {},", settings["mean"].min(), settings["mean"].max())
+    agree = settings["agreement"]
+    told("kinds agree for {} to {} of the events", agree.min(), agree.max())

@@ -113,6 +113,7 @@ def _steps(laps):
     }
 
 
+@pytest.mark.slow
 def test_a_low_gain_is_refused_in_a_sentence(found, own):
     """Where cells hardly fire in events, too little would be found."""
     quiet = found.events.assign(n_spikes=found.events["n_spikes"] // 20)

@@ -184,6 +184,7 @@ def test_a_worker_of_a_cluster_keeps_no_temporary_files(tmp_path):
         assert not list(scratch.glob("hippocampal-replay-*"))
 
 
+@pytest.mark.slow
 def test_pieces_of_a_killed_worker_are_run_again(cluster):
     with worker(cluster) as doomed:
         processes = set()
@@ -300,6 +301,7 @@ def test_an_address_that_nobody_answers_is_named():
         assert sentence.startswith(f"No Dask scheduler answers at {address} ")
 
 
+@pytest.mark.slow
 def test_a_folder_in_which_nothing_was_done_can_take_another_run(tmp_path):
     pytest.importorskip("distributed")
     folder = tmp_path / "results"
