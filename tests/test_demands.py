@@ -155,7 +155,10 @@ def test_counting_changes_nothing(learner, mdp):
     assert demands.run.learner.module is (LEARNERS[learner][0] if learner in LEARNERS else learner)
 
 
-@pytest.mark.parametrize("priority", ["need", "recency", "random"])
+@pytest.mark.parametrize(
+    "priority",
+    ["recency", *(pytest.param(name, marks=pytest.mark.slow) for name in ("need", "random"))],
+)
 def test_other_priorities_are_counted_too(priority):
     params = {"priority": priority, "max_pops": 1}
     demands = count_demands(MAZE, "prioritized_sweeping", params, n_steps=300)

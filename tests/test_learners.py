@@ -17,7 +17,7 @@ from strategies import examples
 from test_mdp import mdps
 
 from replay import LEARNERS, feed, simulate
-from replay.experiments import EXPERIMENTS
+from replay.experiments import EXPERIMENTS, PAPER_LEARNERS
 from replay.learners import find_learner
 from replay.log.backups import PHASES
 from replay.simulation import driver
@@ -169,20 +169,16 @@ def test_compiled_code_does_what_the_source_says(learner, mdp, request):
         pd.testing.assert_frame_equal(fed.backups, expected)
 
 
-# Each takes some ten seconds to compile once more, without a log.
-LONG_TO_COMPILE = ["prioritized_memory_access", "geodesic_representation", "bayes_adaptive"]
-
-
 @LEARNER
 def test_what_is_logged_does_not_change_what_is_learned(learner, request):
-    takes_long = find_learner(learner).module in [find_learner(n).module for n in LONG_TO_COMPILE]
-    if takes_long:
+    in_paper = learner in PAPER_LEARNERS
+    if not in_paper:  # compiling all of them once more, without a log, takes half a minute
         request.getfixturevalue("plain")
-    check_that_the_log_changes_nothing(learner, 200 if takes_long else 2000)
+    check_that_the_log_changes_nothing(learner, 2000 if in_paper else 200)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", LONG_TO_COMPILE)
+@pytest.mark.parametrize("learner", [name for name in LEARNERS if name not in PAPER_LEARNERS])
 def test_what_is_logged_does_not_change_what_is_learned_compiled(learner):
     check_that_the_log_changes_nothing(learner, 2000)
 

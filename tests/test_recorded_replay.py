@@ -129,7 +129,7 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     options = ("--track", arrays / "track.json", "--events", arrays / "events.csv")
     epochs = "run=0:300,early=300:350,late=350:900"
     done = replay(
-        "recording", arrays / "mine.npz", *options, "--shuffles", 19, "--recovery", 1,
+        "recording", arrays / "mine.npz", *options, "--shuffles", 19, "--recovery", 0,
         "--epochs", epochs, "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -140,7 +140,6 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     ):  # fmt: skip
         assert part in told
     assert "novel_path" in done.stdout
-    assert "Simulated sessions with the same cells show how much replay is missed" in done.stdout
     assert "same events with randomised cells, 0.0% pass" in " ".join(done.stdout.split())
     report = (arrays / "out" / "report.md").read_text("utf-8")
     assert "| | run | early | late |" in report
@@ -151,7 +150,7 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     assert counts["early", "candidates_per_minute"] == events["start_time"].between(300, 350).sum()
     assert (arrays / "out" / "figures" / "epochs.png").exists()
     again = replay(
-        "recording", arrays / "mine.npz", *options, "--shuffles", 20, "--recovery", 1,
+        "recording", arrays / "mine.npz", *options, "--shuffles", 20, "--recovery", 0,
         "--epochs", epochs,
         "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip

@@ -45,7 +45,7 @@ def own(recording):
 
 @pytest.fixture(scope="module")
 def shares(found, own):
-    return recorded_shares(own, found, n_sessions=2)
+    return recorded_shares(own, found, n_sessions=1)
 
 
 def test_where_all_is_found_shares_stay(shares):
@@ -72,9 +72,9 @@ def test_the_sentence_tells_what_replay_was_like(shares):
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_shares(found, own, shares):
-    again = recorded_shares(own, found, n_sessions=2)
+    again = recorded_shares(own, found, n_sessions=1)
     pd.testing.assert_frame_equal(again.table, shares.table, check_exact=True)
-    other = recorded_shares(own, found, n_sessions=2, seed=1)
+    other = recorded_shares(own, found, n_sessions=1, seed=1)
     assert not other.table.equals(shares.table)
 
 

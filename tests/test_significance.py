@@ -168,10 +168,10 @@ def test_a_threshold_lies_below_a_p_that_too_many_have():
 
 def test_thresholds_keep_the_level():
     rng = np.random.default_rng(0)
-    rates = [choose_threshold(rng.random(400) ** 2, 0.05) for _ in range(200)]
+    rates = [choose_threshold(rng.random(400) ** 2, 0.05) for _ in range(100)]
     assert np.mean([each.false_positive_rate for each in rates]) == pytest.approx(0.05, abs=0.01)
     for n_events in (10, 30, 60):  # fewer than needed for a share of .01 that is not 0
-        few = [choose_threshold(rng.random(n_events), 0.01).threshold for _ in range(500)]
+        few = [choose_threshold(rng.random(n_events), 0.01).threshold for _ in range(200)]
         assert np.mean(few) < 0.01
 
 

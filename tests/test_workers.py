@@ -56,7 +56,9 @@ def descendants(process):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds processes in /proc")
-@pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM", "SIGINT", "all at once"])
+@pytest.mark.parametrize(
+    "how", ["SIGKILL", pytest.param("SIGTERM", marks=pytest.mark.slow), "SIGINT", "all at once"]
+)
 @pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_workers_end_with_the_main_process_and_leave_nothing(tmp_path, how, jobs):
     """However it ends, within seconds, though they are at work.

@@ -145,17 +145,18 @@ def known_paths(
 def _kinds(log: EventLog, paths: list[tuple[list[int], int]], step: int) -> list[str]:
     """Return the kind of each path with a heading; empty if it is novel only at its ends."""
 
-    def named(places: list[list[int]]) -> list[str]:
-        moments = np.full(len(places), step)
-        along = [[sign] * len(path) for path, (_, sign) in zip(places, paths, strict=True)]
+    def named(rows: list[tuple[list[int], int]]) -> list[str]:
+        places, moments = [path for path, _ in rows], np.full(len(rows), step)
+        along = [[sign] * len(path) for path, sign in rows]
         found = longest_sequences(log, moments, places, along, Detection(2), when="step")
         return list(found["kind"])
 
-    middles = [path[1:-1] if len(path) > _SHORT else path for path, _ in paths]
-    return [
-        kind if kind != NOVEL or middle == NOVEL else ""
-        for kind, middle in zip(named([path for path, _ in paths]), named(middles), strict=True)
-    ]
+    kinds = named(paths)
+    long = [k for k, kind in enumerate(kinds) if kind == NOVEL and len(paths[k][0]) > _SHORT]
+    middles = [(paths[k][0][1:-1], paths[k][1]) for k in long]
+    for k, kind in zip(long, named(middles) if middles else [], strict=True):
+        kinds[k] = kind if kind == NOVEL else ""
+    return kinds
 
 
 def _stretch(

@@ -106,8 +106,10 @@ def recorded_shares(
     >>> from analyses.recordings.session import prepare
     >>> from analyses.recordings.observation.simulated_recording import simulated_recording
     >>> recording = simulated_recording(12)
-    >>> found = find_replay(recording, judgement=Judgement(n_shuffles=39))
-    >>> shares = recorded_shares(prepare(recording), found, n_sessions=1)
+    >>> judgement = Judgement(n_shuffles=19, other_sizes=())
+    >>> found = find_replay(recording, judgement=judgement)
+    >>> session = prepare(recording, judgement=judgement)
+    >>> shares = recorded_shares(session, found, n_sessions=1)
     >>> shares.table["kind"].tolist()
     ['reverse_episode', 'forward_episode', 'novel_path']
     """
