@@ -21,7 +21,7 @@ VARIANTS = [
     *((name, {}) for name in LEARNERS),
     *(("prioritized_sweeping", {"replay_at": moment}) for moment in ("episode_end", "rest")),
     ("full_backups", {"replay_at": "start_and_end"}),
-    ("sfma", {"replay_at_start": True}),
+    ("sfma", {"replay_at": "pauses"}),
     ("prioritized_memory_access", {"one_step_late": True}),
 ]
 VARIANT = pytest.mark.parametrize(

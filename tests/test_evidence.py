@@ -32,10 +32,10 @@ from replay.learners import find_learner
 from replay.log.event_log import EventLog
 
 COUNT = Count(0.0, 1.0, 7.0, 20.0)
-EXACT = Scoring(between_studies=0.0)
+EXACT = Scoring(between_studies=0.0, false_positives=None)
 SHORTCUTS = Count(0.0, 1.0, 11.0, 1719.0)
-RARE = Scoring(false_positives=0.001)
-EFFECTS = Scoring(are_effects=True)
+COMMON = Scoring(false_positives=None)
+TESTS = Scoring(are_tests=True)
 
 
 NOTHING = Studies(np.zeros(2), np.zeros(2), *(np.full(2, np.nan) for _ in range(3)), np.zeros(2))
@@ -66,8 +66,12 @@ def test_who_knows_nothing_neither_wins_nor_loses(share, n):
 @given(st.floats(-2, 2), st.floats(0.01, 2))
 def test_one_of_three_directions_is_found(mean, sd):
     made = studies([mean], sd)
-    found = [Direction(-2, 2, float(sign), 0.01, 6.0).likelihood(made)[0] for sign in (-1, 0, 1)]
-    assert sorted(found) == [0.0, 0.0, 3.0]
+    each = [Direction(-2, 2, float(sign), 0.01, 6.0, "animal") for sign in (-1, 0, 1)]
+    assert sorted(one.likelihood(made, TESTS)[0] for one in each) == [0.0, 0.0, 3.0]
+    by_chance = each[0]._by_chance()
+    assert sum(by_chance.values()) == pytest.approx(1)
+    total = sum(one.likelihood(made)[0] * by_chance[int(one.sign)] for one in each)
+    assert total == pytest.approx(1)
 
 
 def test_directions_are_t_tests():
@@ -114,8 +118,12 @@ def test_values_are_normal():
 
 
 def test_a_result_that_is_not_significant_is_a_sign():
-    foster = Direction(-2.0, 2.0, -1.0, 0.17, 4.0)
-    assert foster.likelihood(studies([-0.1, 0.1])).tolist() == [2.0, 0.0]
+    foster = Direction(-2.0, 2.0, -1.0, 0.17, 4.0, "animal")
+    assert foster.likelihood(studies([-0.1, 0.1]), TESTS).tolist() == [2.0, 0.0]
+    below, none, above = foster.likelihood(studies([-0.1, 0.0, 0.1]))
+    assert below > none > above
+    assert none == pytest.approx(1)
+    assert below + above == pytest.approx(2)
 
 
 @pytest.mark.parametrize(
@@ -123,11 +131,11 @@ def test_a_result_that_is_not_significant_is_a_sign():
     [
         COUNT,
         Value(-1.0, 1.0, 0.2, 0.05),
-        Direction(-2.0, 2.0, 1.0, 0.01, 6.0),
-        Direction(-2.0, 2.0, 1.0, 0.2, 6.0),
+        Direction(-2.0, 2.0, 1.0, 0.01, 6.0, "session"),
+        Direction(-2.0, 2.0, 1.0, 0.2, 6.0, "event"),
     ],
 )
-@pytest.mark.parametrize("scoring", [Scoring(), RARE._replace(are_effects=True)])
+@pytest.mark.parametrize("scoring", [Scoring(), COMMON._replace(are_tests=True)])
 def test_what_is_not_defined_costs_the_first_factor_alone(result, scoring):
     likelihood = result.likelihood(NOTHING, scoring)
     assert evidence(likelihood) == pytest.approx(np.log2(0.05))
@@ -154,17 +162,17 @@ def test_the_two_factors_multiply_to_the_whole():
 def test_rare_events_are_binomial_with_false_positives():
     """All counts of few events, which studies do not differ in, against scipy."""
     few = Count(0.0, 1.0, 2.0, 200.0)
-    found = few.likelihood(studies([0.0, 0.01]), RARE._replace(between_studies=0.0))
+    found = few.likelihood(studies([0.0, 0.01]), Scoring(between_studies=0.0))
     assert found == pytest.approx(201 * binom.pmf(2, 200, [0.001, 0.01 + 0.99 * 0.001]))
 
 
 def test_who_cannot_make_shortcuts_loses_bits_by_them():
     never, sometimes = studies([0.0] * 8, trials=600.0), studies([0.005] * 8, trials=600.0)
-    assert evidence(SHORTCUTS.likelihood(never)) > 3  # as if there were 67 events
-    assert evidence(SHORTCUTS.likelihood(never, RARE)) < -2
-    assert evidence(SHORTCUTS.likelihood(sometimes, RARE)) > 5
+    assert evidence(SHORTCUTS.likelihood(never, COMMON)) > 3  # as if there were 67 events
+    assert evidence(SHORTCUTS.likelihood(never)) < -2
+    assert evidence(SHORTCUTS.likelihood(sometimes)) > 5
     too_many = studies([0.06] * 8, trials=600.0)
-    assert evidence(SHORTCUTS.likelihood(too_many, RARE)) < -3
+    assert evidence(SHORTCUTS.likelihood(too_many)) < -3
 
 
 def test_effects_have_the_published_number_of_units():
@@ -172,16 +180,26 @@ def test_effects_have_the_published_number_of_units():
     weak, strong = studies([0.2], 5**0.5), studies([1.0], 5**0.5)  # in standard deviations
     found = {}
     for n in (5.0, 40.0):
-        result = Direction(-2.0, 2.0, 1.0, 0.01, n)
+        result = Direction(-2.0, 2.0, 1.0, 0.01, n, "animal")
         least, error = norm.isf(0.005) / n**0.5, (1 / n + 0.12**2) ** 0.5
         by_chance = quad(lambda d: norm.cdf((d - least) / error) / 4, -2, 2)[0]  # noqa: B023
         for name, made in (("weak", weak), ("strong", strong)):
-            told = result.likelihood(made._replace(sd=np.array([1.0])), EFFECTS)[0]
-            expected = norm.cdf((made.mean[0] - least) / error) / by_chance
+            effect = made.mean[0]
+            told = result.likelihood(made._replace(sd=np.array([1.0])))[0]
+            uncertain = np.hypot(error, (1 / 5 + effect**2 / 8) ** 0.5)  # of five animals
+            expected = norm.cdf((effect - least) / uncertain) / by_chance
             assert told == pytest.approx(expected)
             found[name, n] = told
-    assert found["strong", 5.0] < found["strong", 40.0] * 2 < 8
-    assert found["weak", 40.0] < 1 < found["strong", 40.0]
+    assert found["weak", 40.0] < found["strong", 40.0]
+    assert found["weak", 5.0] < 1 < found["strong", 5.0]
+
+
+def test_effects_of_events_are_per_event():
+    """The same z of as many events as the animals had is the same effect, whatever the unit."""
+    made = studies([0.2], 5**0.5)._replace(sd=np.array([0.1]))
+    of_events = Direction(-2.0, 2.0, 1.0, 0.01, 40.0, "event")
+    of_animals = Direction(-2.0, 2.0, 1.0, 0.01, 5.0, "animal")
+    assert of_events._effects(made)[0] == pytest.approx(of_animals._effects(made)[0] / 8**0.5)
 
 
 @pytest.mark.parametrize("result", [COUNT, Value(0.0, 1.0, 0.4, 0.05)])

@@ -64,9 +64,9 @@ REPLAYING += [own_learner, recent_sarsa]
 UNUSUAL = {
     "dyna_q": {"initial_value": np.inf, "n_replays": 3},
     "trajectory_sampling": {"initial_value": np.inf, "n_replays": 3},
-    "sfma": {"replay_at_start": True, "initial_value": np.inf},
-    "sfma_reverse": {"replay_at_start": True, "similarity_discount": 0.9},
-    "sfma_dynamic": {"replay_at_start": True, "inhibition_decay": 0.5, "min_priority": 1e-3},
+    "sfma": {"replay_at": "pauses", "initial_value": np.inf},
+    "sfma_reverse": {"replay_at": "pauses", "similarity_discount": 0.9},
+    "sfma_dynamic": {"replay_at": "pauses", "inhibition_decay": 0.5, "min_priority": 1e-3},
     "episodic_sequences": {"expected_return": 0.5, "epsilon": 0.5},
     "spectral_diffusion": {"goal_weight": 10.0, "dwell": True},
     "spectral_superdiffusion": {"stability": 1.5, "n_replays": 3},

@@ -149,6 +149,9 @@ def test_which_pauses_are_for_replay():
         "start_and_end": {EPISODE_END, START},
         "rest": {REST},
         "pauses": {EPISODE_END, START, REST},
+        "end_and_rest": {EPISODE_END, REST},
+        "step_and_rest": {STEP, EPISODE_END, REST},
+        "always": {STEP, EPISODE_END, START, REST},
     }
 
 

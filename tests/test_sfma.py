@@ -118,7 +118,7 @@ def test_a_run_to_the_goal_is_replayed_backwards(learner):
 
 def test_at_a_start_the_default_mode_runs_ahead():
     table = experienced(CHAIN).assign(start_state=0)
-    choices = {"n_replays": 3, "replay_at_start": True, "reward_modulation": 0.0}
+    choices = {"n_replays": 3, "replay_at": "pauses", "reward_modulation": 0.0}
     _, backups = taught("sfma", table, **choices, **STRICT)
     rows = reactivated(backups, "start")
     assert rows["state"].tolist() == [0, 1, 2]

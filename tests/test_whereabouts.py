@@ -39,6 +39,12 @@ ORIGINS = {
     ("pauses", True): [-1, 2, 3, -1, 0, -1],
     ("rest", False): [-1, -1, 3, -1, -1, -1],
     ("rest", True): [-1, -1, 3, -1, -1, -1],
+    ("end_and_rest", False): [-1, 3, 3, -1, -1, -1],
+    ("end_and_rest", True): [-1, 2, 3, -1, -1, -1],
+    ("step_and_rest", False): [2, 3, 3, -1, 1, 2],
+    ("step_and_rest", True): [1, 2, 3, -1, 0, 1],
+    ("always", False): [2, 3, 3, 0, 1, 2],
+    ("always", True): [1, 2, 3, -1, 0, 1],
 }
 """Where the agent is at each pause at which it replays, else -1."""
 

@@ -7,7 +7,9 @@ learner's own default.
 
 A pause ends after a number of backups. In half of all draws each, it may also end earlier, when the
 next backup is not worth its time, or at random (see `replay.parts.pauses`). Otherwise all pauses
-would be equally long, and rates of replay could not depend on reward or novelty.
+would be equally long, and rates of replay could not depend on reward or novelty. Whether there is
+replay before a run, too, has one prior in all accounts and controls, unless an account's definition
+fixes it. These and other parameters of the outer shell are listed in `SHELL`.
 
 Controls do not learn. A finding that they predict as well as an account is no evidence for it.
 """
@@ -32,7 +34,7 @@ from analyses.findings.priors import (
 )
 from replay.checks import unknown_name
 
-__all__ = ["ACCOUNTS", "Account", "draw_settings", "find_account"]
+__all__ = ["ACCOUNTS", "SHELL", "Account", "draw_settings", "find_account"]
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,10 @@ _ENDS: dict[str, Prior] = {
 _PRE_EXPLORED = OneOf(
     (False, True), "whether an animal knows a maze before its first lap is not known"
 )
+_REPLAY_AT = OneOf(
+    ("pauses", "end_and_rest"),
+    "after a run and at rest there is replay; whether there is any before a run, too, is not known",
+)
 _ENDS_OF_ACCESS: dict[str, Prior] = {
     "backup_cost": Sometimes(
         1e-4, 0.1, "from a third fewer backups to two in a pause, as measured"
@@ -99,6 +105,12 @@ _SWEEPING: dict[str, Prior] = {
     "reversible": _REVERSIBLE,
     **_ENDS,
 }
+SHELL = ("replay_at", "backup_cost", "mean_backups", "pre_explored", "preplay", "reversible")
+"""Parameters of the outer shell, which belong to no account and have one prior: when replay takes
+place, when a pause ends, and what is known of a maze besides its laps. The published definitions of
+some accounts fix when they replay: at the end of the lap that they replay (episodic control and
+episodic sequences, sweeping with a reset), or where a path from the animal can begin (trajectory
+sampling, retrieved episodes)."""
 
 ACCOUNTS: dict[str, Account] = {
     "prioritized_sweeping": Account(
@@ -108,10 +120,15 @@ ACCOUNTS: dict[str, Account] = {
             "priority": OneOf(
                 ("change", "need", "recency", "random"),
                 "change is the original; Mattar & Daw (2018) argue for need",
-            )
+            ),
+            "replay_at": _REPLAY_AT,
         },
-        fixed={"replay_at": "pauses"},
-        as_published={"discount": 0.99, "max_pops": 3, "min_priority": 1e-8},
+        as_published={
+            "discount": 0.99,
+            "max_pops": 3,
+            "min_priority": 1e-8,
+            "replay_at": "pauses",
+        },
         source="Moore & Atkeson 1993, Brea 2018",
     ),
     "prioritized_sweeping_reset": Account(
@@ -122,9 +139,13 @@ ACCOUNTS: dict[str, Account] = {
     ),
     "full_backups": Account(
         "full_backups",
-        _SWEEPING,
-        fixed={"replay_at": "pauses"},
-        as_published={"discount": 0.99, "max_pops": 3, "min_priority": 1e-8},
+        _SWEEPING | {"replay_at": _REPLAY_AT},
+        as_published={
+            "discount": 0.99,
+            "max_pops": 3,
+            "min_priority": 1e-8,
+            "replay_at": "pauses",
+        },
         source="Moore & Atkeson 1993, Peng & Williams 1993",
     ),
     "prioritized_memory_access": Account(
@@ -142,6 +163,7 @@ ACCOUNTS: dict[str, Account] = {
                 (0.0, 1e-10), "the theory as it stands, and as Mattar & Daw (2018) ran it"
             ),
             "pre_explored": _PRE_EXPLORED,
+            "replay_at": _REPLAY_AT,
             **_ENDS_OF_ACCESS,
         },
         as_published={
@@ -170,6 +192,7 @@ ACCOUNTS: dict[str, Account] = {
             "min_priority": LogUniform(1e-10, 1e-2, "from nothing to a hundredth of a reward"),
             "transition_rate": Uniform(0.1, 0.95, "up to Mattar & Daw's (2018) 0.9"),
             "pre_explored": _PRE_EXPLORED,
+            "replay_at": _REPLAY_AT,
             **_ENDS_OF_ACCESS,
         },
         fixed={"gain_floor": 0.0},  # there is always something to gain
@@ -212,6 +235,7 @@ ACCOUNTS: dict[str, Account] = {
                 1e-6, 1e-3, "from a third fewer backups to few or none in most mazes, as measured"
             ),
             "mean_backups": _ENDS["mean_backups"],
+            "replay_at": _REPLAY_AT,
         },
         as_published={
             "discount": 0.9,
@@ -244,6 +268,7 @@ ACCOUNTS: dict[str, Account] = {
             "max_backups": _REACTIVATIONS,
             "min_priority": LogUniform(1e-10, 1e-2, "from nothing to a hundredth of a reward"),
             "pre_explored": _PRE_EXPLORED,
+            "replay_at": _REPLAY_AT,
             **_ENDS_OF_ACCESS,
         },
         as_published={
@@ -266,6 +291,7 @@ ACCOUNTS: dict[str, Account] = {
             "discount": _DISCOUNT,
             "learning_rate": _LEARNING_RATE,
             "n_replays": _REACTIVATIONS,
+            "replay_at": _REPLAY_AT,
             "reversible": _REVERSIBLE,
             **_ENDS,
         },
@@ -279,6 +305,7 @@ ACCOUNTS: dict[str, Account] = {
             "learning_rate": _LEARNING_RATE,
             "reward_rate": _LEARNING_RATE,
             "n_replays": _REACTIVATIONS,
+            "replay_at": _REPLAY_AT,
             "forgetting": Uniform(0.0, 0.5, "Russek et al. (2017) draw the latest steps first"),
         },
         as_published={
@@ -297,6 +324,7 @@ ACCOUNTS: dict[str, Account] = {
             "discount": _DISCOUNT,
             "learning_rate": _LEARNING_RATE,
             "n_replays": _REACTIVATIONS,
+            "replay_at": _REPLAY_AT,
             "bias": OneOf(
                 ("proportional", "prioritized"), "Roscow et al. (2025) have both biases by error"
             ),
@@ -344,7 +372,7 @@ ACCOUNTS: dict[str, Account] = {
             ),
             "inhibition_decay": Uniform(0.5, 0.99, "around Diekmann & Cheng's (2023) 0.9"),
             "reward_modulation": LogUniform(0.1, 10.0, "around Diekmann & Cheng's (2023) 1"),
-            "replay_at_start": OneOf((False, True), "rats pause at the start of a run, too"),
+            "replay_at": _REPLAY_AT,
             "preplay": OneOf(
                 (0.0, 1.0), "whether an animal that sees a maze knows its ways is not known"
             ),
@@ -359,7 +387,7 @@ ACCOUNTS: dict[str, Account] = {
             "inverse_temperature": 9.0,
             "inhibition_decay": 0.9,
             "reward_modulation": 1.0,
-            "replay_at_start": True,
+            "replay_at": "pauses",
             "preplay": 1.0,
         },
         source="Diekmann & Cheng 2023",
@@ -401,6 +429,7 @@ ACCOUNTS: dict[str, Account] = {
                 "the other spectrum of McNamee et al. (2021), of a graph that is known",
             ),
             "n_replays": _REACTIVATIONS,
+            "replay_at": _REPLAY_AT,
         },
         as_published={
             "tempo": 5.0 / 15.0**0.5,  # tau = 5, with a jump rate of 15
@@ -423,6 +452,7 @@ ACCOUNTS: dict[str, Account] = {
             "choice_exponent": LogUniform(1.0, 20.0, "from matching to nearly the most active"),
             "stopping": Uniform(0.02, 0.2, "5 to 50 places, as many as a ripple spans"),
             "n_replays": _REACTIVATIONS,
+            "replay_at": _REPLAY_AT,
         },
         source="Zhou et al. 2025",
     ),
@@ -435,6 +465,7 @@ ACCOUNTS: dict[str, Account] = {
             "trace_decay": Uniform(0.5, 0.99, "from sequences of a few places to whole laps"),
             "replay_share": Uniform(0.0, 0.5, "replay teaches maps, but less than experience"),
             "n_replays": _REACTIVATIONS,
+            "replay_at": _REPLAY_AT,
         },
         as_published={"n_maps": 5, "n_replays": 30},
         source="Stoianov et al. 2022",
@@ -450,6 +481,7 @@ ACCOUNTS: dict[str, Account] = {
             "width": Uniform(0.8, 2.0, "wider bumps, of three places, jump from arm to arm"),
             "strength": Uniform(1.4, 4.0, "from Ji et al.'s (2025) to firmer bumps"),
             "n_replays": _REACTIVATIONS,
+            "replay_at": _REPLAY_AT,
         },
         fixed={"duration": 400.0},
         as_published={
@@ -460,7 +492,10 @@ ACCOUNTS: dict[str, Account] = {
         },
         source="Ji et al. 2025",
     ),
-    **{name: Account(name, control.priors, source="control") for name, control in CONTROLS.items()},
+    **{
+        name: Account(name, {**control.priors, "replay_at": _REPLAY_AT}, source="control")
+        for name, control in CONTROLS.items()
+    },
 }
 """Name -> account; the controls come last. Monte Carlo learning is left out, as it replays the same
 as episodic control: the last episode backwards."""

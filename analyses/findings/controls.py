@@ -1,7 +1,8 @@
 """Controls: replay without learning, with or without knowledge of the world.
 
 A control reactivates places in the pauses of an animal. An event reactivates between 1 and
-`most_places` places, and occurs in a share of all pauses. Controls are scored as accounts are.
+`most_places` places, and occurs in a share of all pauses, or of those that are not before a run.
+Controls are scored as accounts are.
 
 ====================  ==========================================================================
 ``CONTROLS``
@@ -157,6 +158,8 @@ def replay_of_control(
         graph, [], [(u, v) for u, v, closed in graph.edges(data="impossible") if closed]
     )
     open_moves = [np.array(sorted(is_open.adj[place]), dtype=np.int64) for place in range(n_places)]
+    if params.get("replay_at") == "end_and_rest":
+        pauses = pauses[pauses["phase"] != "start"]
     rows = []
     happens = rng.random(len(pauses)) < float(params["share_of_pauses"])
     n_emitted = rng.integers(1, int(params["most_places"]) + 1, size=len(pauses))

@@ -12,23 +12,24 @@ that the result is eight times as probable under the account.
 count           `successes` of `trials`: beta-binomial, given the simulated study's own counts
 value           normal around the simulated study's mean, with the published standard error and
                 the variability between studies
-direction       the probability that a simulated study finds a difference of that sign, in a t test
-                over its animals; if the published p is above 0.05, that its mean has the sign
+direction       the probability that a study with the published number of units finds an effect of
+                that sign that is at least as large; if p is above 0.05, one of that sign
 null            the probability that its difference lies in the interval that the study allows
 ==============  ===================================================================================
 
 A simulated study has as many animals as the published test had animals or sessions, but at most
-eight, and the test is over the simulated animals. A control without any effect is therefore found
-to have one at the nominal rate, and small effects in studies of more than eight animals are found
-less often than in the published study.
+eight. Its effect is the mean difference in standard deviations of a unit (an animal, session or
+event), and is known with the error of the simulated animals; the published p and number of units
+give the least effect that was found.
 
 Events of one animal resemble one another, and studies differ by more than the error of their
 counts: five studies found shares of reverse replay, all near a half, with a standard deviation of
 0.06. A share that varies this much between studies is known no better than one of 69 independent
-events, and no count is treated as more informative (`BETWEEN_STUDIES`). Under a simulated study
-without replay, the published result has a probability of zero. With the probability `SURPRISE` a
-result is unrelated to the account, because assumptions about the study, the task or the simulation
-are wrong; no single result can therefore cost more than about four bits.
+events, and no count is treated as more informative (`BETWEEN_STUDIES`). Shares below 2 % vary as
+much on the scale of the logit, and some of their events are false positives. Under a simulated
+study without replay, the published result has a probability of zero. With the probability
+`SURPRISE` a result is unrelated to the account, because assumptions about the study, the task or
+the simulation are wrong; no single result can therefore cost more than about four bits.
 
 Evidence has two factors: whether a simulated study has such replay at all (`presence_evidence`),
 and the value of the statistic in the studies that have it (`value_evidence`). A statistic that is
@@ -52,8 +53,8 @@ from scipy.stats import t as student_t
 from analyses.measures import STATISTICS
 from replay.checks import check_number, typed
 
-__all__ = ["BETWEEN_STUDIES", "SURPRISE", "USUAL", "Count", "Direction", "Null", "Published"]
-__all__ += ["Scoring", "Studies", "Value", "evidence", "joint_evidence", "outcomes"]
+__all__ = ["BETWEEN_STUDIES", "FALSE_POSITIVES", "SURPRISE", "USUAL", "Count", "Direction", "Null"]
+__all__ += ["Published", "Scoring", "Studies", "Value", "evidence", "joint_evidence", "outcomes"]
 __all__ += ["presence_evidence", "published", "statistic_range", "value_evidence"]
 
 Floats = NDArray[np.float64]
@@ -65,10 +66,14 @@ other share it is in proportion to its binomial error."""
 SURPRISE = 0.05
 """The probability that a result is unrelated to all accounts."""
 
+FALSE_POSITIVES = 0.001
+"""The share of events in which replay of a rare kind is found by mistake."""
+
 _LEVEL = 0.05
 _HALF = 0.5
 _RARE = 0.02
 _LARGEST_EFFECT = 2.0
+_EVENTS = ("event", "pause")
 
 
 class Scoring(NamedTuple):
@@ -81,18 +86,18 @@ class Scoring(NamedTuple):
     surprise : float
         The probability that a result is unrelated to all accounts.
     false_positives : float, optional
-        If given, shares below 2 % are scored by their real number of events, of which this share
-        are false positives; studies then differ on the scale of the logit, as they do at one half.
-        Usually these are shares like all others.
-    are_effects : bool
-        Whether a direction is a standardised effect, with the real number of units; usually it is
-        the outcome of a test with the simulated number of animals.
+        Shares below 2 % are scored by their real number of events, of which this share are false
+        positives; studies differ on the scale of the logit, as they do at one half. If None, these
+        are shares like all others.
+    are_tests : bool
+        Whether a direction is the outcome of a test over the simulated animals (see `outcomes`),
+        and not an effect with the real number of units.
     """
 
     between_studies: float = BETWEEN_STUDIES
     surprise: float = SURPRISE
-    false_positives: float | None = None
-    are_effects: bool = False
+    false_positives: float | None = FALSE_POSITIVES
+    are_tests: bool = False
 
 
 USUAL = Scoring()
@@ -220,7 +225,7 @@ class Count(Published):
 
     def likelihood(self, studies: Studies, scoring: Scoring = USUAL) -> Floats:
         """Compute the beta-binomial probability with the number of independent trials."""
-        if scoring.false_positives is not None and self.successes < _RARE * self.trials:
+        if scoring.false_positives is not None and self._is_rare:
             return self._as_rare(studies, scoring.between_studies, scoring.false_positives)
         n = _independent_trials(self.trials, scoring.between_studies)
         k = self.successes * n / self.trials
@@ -235,14 +240,24 @@ class Count(Published):
         Half an event more, as above, would be many times the published share. A logit that varies
         between studies as much as at one half is a share that varies less.
         """
-        share = max(self.successes, _HALF) / self.trials
-        n = _independent_trials(self.trials, between * 2 * float(np.sqrt(share * (1 - share))))
+        n = self._n_independent(between)
         k = self.successes * n / self.trials
         found = studies.successes / np.maximum(studies.trials, 1)
         expected = found + (1 - found) * false_positives
         ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
         density = np.exp(ways + xlogy(k, expected) + xlog1py(n - k, -expected)) * (n + 1)
         return np.where(studies.trials > 0, density, 0.0)
+
+    @property
+    def _is_rare(self) -> bool:
+        return self.successes < _RARE * self.trials
+
+    def _n_independent(self, between: float = BETWEEN_STUDIES) -> float:
+        """Return the number of independent events, which is larger where the share is rare."""
+        if self._is_rare:
+            share = max(self.successes, _HALF) / self.trials
+            between *= 2 * float(np.sqrt(share * (1 - share)))
+        return _independent_trials(self.trials, between)
 
     def as_found(self, studies: Studies, draw: int) -> Self:
         """Return the simulated share of the same number of trials."""
@@ -255,14 +270,14 @@ class Count(Published):
 
     def repeated(self, rng: np.random.Generator) -> Self:
         """Draw as many independent events as the likelihood assumes."""
-        n = round(_independent_trials(self.trials))
+        n = round(self._n_independent())
         share = rng.binomial(n, self.successes / self.trials) / n
         return replace(self, successes=float(round(share * self.trials)))
 
     def interval(self) -> tuple[float, float, float]:
         """Return the share, with the binomial error of the independent trials."""
         share = self.successes / self.trials
-        error = float(np.sqrt(share * (1 - share) / _independent_trials(self.trials)))
+        error = float(np.sqrt(share * (1 - share) / self._n_independent()))
         return _within(share, error, self)
 
     def predicted(self, studies: Studies) -> Floats:
@@ -310,58 +325,82 @@ class Value(Published):
 class Direction(Published):
     """A difference from the null of a `sign`, 1 or -1 (0: none was found), with its `p_value`.
 
-    The test had `n_units` units, such as animals, sessions or events.
+    The test had `n_units` units, each a `unit_of_n`: an animal, session, pause or event. A p value
+    is often a bound, so the effect that it gives with them, in standard deviations of a unit, is
+    the least one of that sign; smaller ones are none. Under a uniform prediction, effects are up to
+    two standard deviations.
     """
 
     kind = "direction"
     sign: float
     p_value: float
     n_units: float
+    unit_of_n: str
 
     def likelihood(self, studies: Studies, scoring: Scoring = USUAL) -> Floats:
+        """Compute the probability that a study with the published units finds such an effect."""
+        if scoring.are_tests:
+            return self._as_test(studies)
+        effect, error = self._effects(studies)
+        error = np.hypot(error, self._error_of_effect(scoring.between_studies))
+        above, below = (norm.cdf((sign * effect - self._least) / error) for sign in (1, -1))
+        found = {1: above, -1: below, 0: 1 - above - below}[int(self.sign)]
+        by_chance = self._by_chance(scoring.between_studies)[int(self.sign)]
+        return np.where(studies.has_replay, found / by_chance, 0.0)
+
+    def as_found(self, studies: Studies, draw: int) -> Self:
+        """Return whether the simulated effect is as large as the published one, and its sign."""
+        effect = float(self._effects(studies.take(np.array([draw])))[0][0])
+        return replace(self, sign=float(np.sign(effect) * (abs(effect) >= self._least)))
+
+    def unrelated(self, rng: np.random.Generator) -> Self:
+        """Draw an effect of the uniform prediction."""
+        by_chance = self._by_chance()
+        return replace(self, sign=float(rng.choice(list(by_chance), p=[*by_chance.values()])))
+
+    @property
+    def _least(self) -> float:
+        """The least effect; 0 if no significant one was found."""
+        is_found = self.p_value <= _LEVEL
+        return float(norm.isf(self.p_value / 2) / np.sqrt(self.n_units)) if is_found else 0.0
+
+    def _error_of_effect(self, between: float) -> float:
+        return float(1 / np.sqrt(_independent_trials(self.n_units, between)))
+
+    def _by_chance(self, between: float = BETWEEN_STUDIES) -> dict[int, float]:
+        """Return the probability of each sign under the uniform prediction."""
+        error = self._error_of_effect(between)
+        ends = (np.array([-1, 1]) * _LARGEST_EFFECT - self._least) / error
+        integral = float(np.diff(ends * norm.cdf(ends) + norm.pdf(ends))[0]) * error
+        one = integral / (2 * _LARGEST_EFFECT)
+        return {-1: one, 0: max(1 - 2 * one, 1e-9), 1: one}
+
+    def _effects(self, studies: Studies) -> tuple[Floats, Floats]:
+        """Compute the effect of each simulated study, and its error.
+
+        If units are events, the animals of a simulated study are taken to differ by these alone.
+        """
+        n = np.maximum(studies.n_animals, 2.0)
+        spread = np.nan_to_num(_error(studies, self._are_shares) * np.sqrt(n))
+        if self.unit_of_n in _EVENTS:
+            of_animal = np.maximum(np.nan_to_num(studies.trials) / n, 1.0)
+            spread, n = spread * np.sqrt(of_animal), n * of_animal
+        mean = np.nan_to_num(studies.mean)
+        without = np.sign(mean) * _LARGEST_EFFECT  # of one animal, or animals that agree
+        effect = np.divide(mean, spread, out=without, where=spread > 0)
+        effect = np.clip(effect, -_LARGEST_EFFECT, _LARGEST_EFFECT)
+        return effect, np.sqrt(1 / n + effect**2 / (2 * (n - 1)))
+
+    def _as_test(self, studies: Studies) -> Floats:
         """Compare with the outcome of each study; without significance, with the sign of its mean.
 
         There are three outcomes, or two signs, which a uniform prediction has equally often.
         """
-        if scoring.are_effects:
-            return self._as_effect(studies, scoring)
         if self.p_value > _LEVEL:
             found = (np.sign(np.nan_to_num(studies.mean)) == self.sign) / _HALF
         else:
-            found = 3.0 * (self._outcomes(studies) == self.sign)
+            found = 3.0 * (outcomes(studies, are_shares=self._are_shares) == self.sign)
         return np.asarray(found, dtype=np.float64)
-
-    def as_found(self, studies: Studies, draw: int) -> Self:
-        """Return the outcome of the simulated study."""
-        if self.p_value > _LEVEL:
-            return replace(self, sign=float(np.sign(studies.mean[draw])))
-        one = studies.take(np.array([draw]))
-        return replace(self, sign=float(self._outcomes(one)[0]))
-
-    def unrelated(self, rng: np.random.Generator) -> Self:
-        """Draw one of the outcomes."""
-        signs = (-1.0, 1.0) if self.p_value > _LEVEL else (-1.0, 0.0, 1.0)
-        return replace(self, sign=float(rng.choice(signs)))
-
-    def _as_effect(self, studies: Studies, scoring: Scoring) -> Floats:
-        """Compute the probability of an effect of this sign that is at least as large.
-
-        A p value and a number of units give the standardised effect, in standard deviations of a
-        unit; p values are often bounds, so the published effect is one, too. Under a uniform
-        prediction, effects are up to two standard deviations.
-        """
-        least = norm.isf(self.p_value / 2) / np.sqrt(self.n_units)
-        error = 1 / np.sqrt(_independent_trials(self.n_units, scoring.between_studies))
-        one = _error(studies, self._are_shares) * np.sqrt(np.maximum(studies.n_animals, 2.0))
-        mean = np.nan_to_num(studies.mean)
-        without = np.sign(mean) * _LARGEST_EFFECT  # of one animal, or animals that agree
-        spread = np.nan_to_num(one)
-        effect = np.divide(mean, spread, out=without, where=spread > 0)
-        effect = self.sign * np.clip(effect, -_LARGEST_EFFECT, _LARGEST_EFFECT)
-        ends = (np.array([-1, 1]) * _LARGEST_EFFECT - least) / error
-        integral = np.diff(ends * norm.cdf(ends) + norm.pdf(ends))[0] * error
-        found = norm.cdf((effect - least) / error) * 2 * _LARGEST_EFFECT / integral
-        return np.where(studies.has_replay, found, 0.0)
 
     @property
     def _are_shares(self) -> bool:
@@ -370,9 +409,6 @@ class Direction(Published):
     def interval(self) -> tuple[float, float, float]:
         """Return the sign alone."""
         return self.sign, np.nan, np.nan
-
-    def _outcomes(self, studies: Studies) -> NDArray[np.int64]:
-        return outcomes(studies, are_shares=self._are_shares)
 
 
 @dataclass(frozen=True)
@@ -421,8 +457,8 @@ def published(finding: Mapping[Hashable, Any]) -> Published:
     Count(low=0.0, high=1.0, successes=842.0, trials=1719.0)
     """
     record = _RECORDS[finding["likelihood"]]
-    numbers = (float(finding[each.name]) for each in fields(record)[2:])
-    return record(*statistic_range(finding["statistic"]), *numbers)
+    own = (finding[each.name] for each in fields(record)[2:])
+    return record(*statistic_range(finding["statistic"]), *own)
 
 
 def _independent_trials(trials: float, between_studies: float = BETWEEN_STUDIES) -> float:

@@ -31,6 +31,7 @@ from replay.learners import (
 )
 from replay.learners.contract import Learner, LearnerModule, own_file, resolve
 from replay.learners.from_file import learner_from_file
+from replay.parts.moments import ALWAYS, IN_PAUSES
 
 __all__ = ["LEARNERS", "Learner", "check_computes_values", "find_learner"]
 
@@ -52,11 +53,11 @@ LEARNERS |= {
     ),
     "episodic_control": (episodic_control, episodic_control.Params()),
     "dyna_q": (dyna_q, dyna_q.Params()),
-    "trajectory_sampling": (trajectory_sampling, trajectory_sampling.Params()),
+    "trajectory_sampling": (trajectory_sampling, trajectory_sampling.Params(replay_at=ALWAYS)),
     "sfma": (sfma, sfma.Params()),
     "sfma_reverse": (sfma, sfma.Params(replay_mode=sfma.REVERSE_MODE)),
     "sfma_dynamic": (sfma, sfma.Params(replay_mode=sfma.DYNAMIC_MODE)),
-    "sfma_published": (sfma, sfma.Params(replay_at_start=True, preplay=1.0)),
+    "sfma_published": (sfma, sfma.Params(replay_at=IN_PAUSES, preplay=1.0)),
     "episodic_sequences": (episodic_sequences, episodic_sequences.Params()),
     "retrieved_episodes": (retrieved_episodes, retrieved_episodes.Params()),
     "prioritized_memory_access": (prioritized_memory_access, prioritized_memory_access.Params()),

@@ -42,7 +42,8 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups
-from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
+from replay.log.backups import REST, START, BackupBuffer, reactivate
+from replay.parts.moments import IN_PAUSES, is_due, phases_of
 from replay.parts.numbering import Numbering, meet, numbering
 from replay.parts.policies import draw_weighted
 
@@ -54,6 +55,8 @@ _PRESENT, _REPLAYED, _CALLED_UP = range(3)
 
 class Params(NamedTuple):
     """Parameters of context-driven reactivation.
+
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
 
     Attributes
     ----------
@@ -80,6 +83,7 @@ class Params(NamedTuple):
     choice_exponent: Annotated[float, Between(0.0, 100.0)] = 5.0
     stopping: ranges.Share = 0.1
     n_replays: ranges.Count = 20
+    replay_at: ranges.Moment = IN_PAUSES
 
 
 class Memory(NamedTuple):
@@ -114,7 +118,7 @@ class Memory(NamedTuple):
 
 def description(params: Params) -> Description:
     """Describe what is stored, and what is replayed, when and why."""
-    phases, source = (EPISODE_END, START, REST), "Zhou et al. 2025"
+    phases, source = phases_of(params.replay_at), "Zhou et al. 2025"
     return Description("places and contexts", phases, "activation by context", source, False)
 
 
@@ -218,7 +222,7 @@ def _drawn_item(params: Params, memory: Memory, rng: Generator) -> int:
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Reactivate places one after the other, each by the context of those before."""
-    if pause.phase == STEP or memory.known.n[0] == 0:
+    if not is_due(params.replay_at, pause.phase) or memory.known.n[0] == 0:
         return
     _begin(params, memory, pause, rng)
     last = pause.state

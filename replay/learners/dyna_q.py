@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
-from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, record
+from replay.log.backups import BackupBuffer, record
 from replay.parts.forgetting import assume, unknown_way_back
+from replay.parts.moments import STEP_AND_REST, is_due, most_pauses, phases_of
 from replay.parts.outcomes import (
     Outcomes,
     draw_outcome,
@@ -63,6 +64,7 @@ class Params(NamedTuple):
     learning_rate: ranges.Share = 0.1
     initial_value: ranges.InitialValue = 0.0
     reversible: bool = False
+    replay_at: ranges.Moment = STEP_AND_REST
 
 
 class Memory(NamedTuple):
@@ -89,7 +91,7 @@ class Memory(NamedTuple):
 def description(params: Params) -> Description:
     """Describe what is stored, and what is replayed, when and why."""
     stores = "a model of all transitions"
-    return Description(stores, (STEP, EPISODE_END, REST), "at random", "Sutton 1990")
+    return Description(stores, phases_of(params.replay_at), "at random", "Sutton 1990")
 
 
 def needs_way_back(params: Params) -> bool:
@@ -112,7 +114,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 def most_backups(params: Params, memory: Memory) -> int:
     """Return an upper bound of the backups of the next step."""
-    return 1 + params.n_replays
+    return 1 + params.n_replays * most_pauses(params.replay_at)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
@@ -152,7 +154,7 @@ def back_up_edge(
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Learn from the model's outcomes of pairs drawn at random."""
-    if pause.phase == START:
+    if not is_due(params.replay_at, pause.phase):
         return
     for i in range(params.n_replays):
         if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):

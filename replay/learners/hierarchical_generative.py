@@ -53,7 +53,8 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups
-from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
+from replay.log.backups import EPISODE_END, REST, BackupBuffer, reactivate
+from replay.parts.moments import IN_PAUSES, is_due, phases_of
 from replay.parts.numbering import Numbering, join, numbering
 from replay.parts.policies import draw_weighted
 
@@ -65,6 +66,8 @@ _RUN, _REPLAYED = range(2)
 
 class Params(NamedTuple):
     """Parameters of hierarchical generative replay.
+
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
 
     Attributes
     ----------
@@ -92,6 +95,7 @@ class Params(NamedTuple):
     replay_share: ranges.Share = 0.1
     span: ranges.PositiveCount = 200
     n_replays: ranges.Count = 20
+    replay_at: ranges.Moment = IN_PAUSES
 
 
 class Memory(NamedTuple):
@@ -138,7 +142,7 @@ class Memory(NamedTuple):
 
 def description(params: Params) -> Description:
     """Describe what is stored, and what is replayed, when and why."""
-    phases, source = (EPISODE_END, START, REST), "Stoianov et al. 2022"
+    phases, source = phases_of(params.replay_at), "Stoianov et al. 2022"
     return Description("maps, and a graph of places", phases, "drawn from maps", source, False)
 
 
@@ -277,7 +281,7 @@ def _first_place(params: Params, memory: Memory, pause: Pause, rng: Generator) -
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Draw a sequence from the maps, and assign it to one of them."""
     n, places = memory.known.n[0], memory.known.met
-    if pause.phase == STEP or n == 0 or params.n_replays == 0:
+    if not is_due(params.replay_at, pause.phase) or n == 0 or params.n_replays == 0:
         return
     here = _first_place(params, memory, pause, rng)
     if here < 0:

@@ -61,7 +61,8 @@ SHARED = {
     "mean_backups": "Mean number of backups, or of pops or retrievals, after which a pause ends at "
     "random; infinite: it does not.",
     "replay_at": "The pauses in which there is replay: after each step; at ends of episodes; at "
-    "ends and the next starts; in rest; or at ends, at starts and in rest ('pauses').",
+    "ends and the next starts; in rest; at ends, at starts and in rest ('pauses'); at ends, or "
+    "after each step, and in rest; or in all of these ('always').",
     "reversible": "Whether each move, once made, is known in both directions. The reverse move is "
     "assumed to earn nothing until it is tried.",
 }

@@ -43,13 +43,14 @@ from numpy.typing import NDArray
 
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
-from replay.log.backups import EPISODE_END, ONLINE, REST, BackupBuffer, record
+from replay.log.backups import ONLINE, BackupBuffer, record
 from replay.parts.experiences import (
     Experiences,
     experience_at,
     experience_words,
     experiences_of,
 )
+from replay.parts.moments import END_AND_REST, is_due, most_pauses, phases_of
 from replay.parts.policies import draw_weighted
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
@@ -81,6 +82,7 @@ class Params(NamedTuple):
     bias: Annotated[int, Choice(_BIASES)] = _PROPORTIONAL
     renew: bool = False
     initial_value: ranges.InitialValue = 0.0
+    replay_at: ranges.Moment = END_AND_REST
 
 
 class Memory(NamedTuple):
@@ -111,7 +113,8 @@ def description(params: Params) -> Description:
         _EXPECTED_REWARD: "expected reward",
     }
     stores = "the last try of each pair, and its error"
-    return Description(stores, (EPISODE_END, REST), priorities[params.bias], "Roscow et al. 2025")
+    phases = phases_of(params.replay_at)
+    return Description(stores, phases, priorities[params.bias], "Roscow et al. 2025")
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
@@ -126,7 +129,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 def most_backups(params: Params, memory: Memory) -> int:
     """Return an upper bound of the backups of the next step."""
-    return 1 + params.n_replays
+    return 1 + params.n_replays * most_pauses(params.replay_at)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
@@ -182,7 +185,7 @@ def _chosen(params: Params, memory: Memory, rng: Generator) -> int:
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Learn again from remembered experiences, above all from surprising ones."""
-    if pause.phase != EPISODE_END and pause.phase != REST:
+    if not is_due(params.replay_at, pause.phase):
         return
     Q = memory.action_values
     _weigh(params, memory)

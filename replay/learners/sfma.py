@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
-from replay.log.backups import EPISODE_END, ONLINE, REST, START, BackupBuffer, record
+from replay.log.backups import ONLINE, REST, BackupBuffer, record
 from replay.parts.experiences import (
     Experiences,
     experience_at,
@@ -53,6 +53,7 @@ from replay.parts.experiences import (
     experiences_of,
 )
 from replay.parts.known_world import expect_moves, known_world, likeliest_outcomes
+from replay.parts.moments import END_AND_REST, is_due, most_pauses, phases_of
 from replay.parts.pauses import (
     Earnings,
     earnings,
@@ -85,8 +86,6 @@ class Params(NamedTuple):
         Number of experiences reactivated per pause.
     replay_mode : {"default", "reverse", "dynamic"}
         Whether similar experiences begin or end at the state reactivated last; or either.
-    replay_at_start : bool
-        Whether there is replay at the start of episodes too, not only at their ends and at rest.
     similarity_discount : float
         Discount of the default representation; the larger, the further similarity reaches.
     inverse_temperature : float
@@ -109,7 +108,7 @@ class Params(NamedTuple):
     backup_cost: ranges.NotNegative = 0.0
     mean_backups: ranges.Mean = np.inf
     replay_mode: Annotated[int, Choice(MODES)] = DEFAULT_MODE
-    replay_at_start: bool = False
+    replay_at: ranges.Moment = END_AND_REST
     similarity_discount: Annotated[float, Between(0.0, 0.999999)] = 0.1
     inverse_temperature: ranges.InverseTemperature = 9.0
     inhibition_decay: ranges.Share = 0.9
@@ -152,7 +151,7 @@ class Memory(NamedTuple):
 
 def description(params: Params) -> Description:
     """Describe what is stored, and what is replayed, when and why."""
-    phases = (EPISODE_END, START, REST) if params.replay_at_start else (EPISODE_END, REST)
+    phases = phases_of(params.replay_at)
     priority = (
         "strength x similarity of states",
         "strength x similarity of next states",
@@ -189,7 +188,7 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
 
 def most_backups(params: Params, memory: Memory) -> int:
     """Return an upper bound of the backups of the next step."""
-    return 1 + 2 * params.n_replays
+    return 1 + params.n_replays * most_pauses(params.replay_at)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
@@ -296,12 +295,10 @@ def _reactivate(
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Reactivate experiences one after the other, from where the agent is, or from anywhere."""
-    if memory.experiences.n_known[0] == 0:
+    if memory.experiences.n_known[0] == 0 or not is_due(params.replay_at, pause.phase):
         return
-    at_start = pause.phase == START and params.replay_at_start
-    if pause.phase == EPISODE_END or pause.phase == REST or at_start:
-        reverse = params.replay_mode == REVERSE_MODE
-        if params.replay_mode == DYNAMIC_MODE:
-            reverse = rng.random() < 1.0 / (1.0 + math.exp(2.0 - 5.0 * memory.surprise[0]))
-            memory.surprise[0] = 0.0
-        _reactivate(params, memory, pause, reverse, rng, log)
+    reverse = params.replay_mode == REVERSE_MODE
+    if params.replay_mode == DYNAMIC_MODE:
+        reverse = rng.random() < 1.0 / (1.0 + math.exp(2.0 - 5.0 * memory.surprise[0]))
+        memory.surprise[0] = 0.0
+    _reactivate(params, memory, pause, reverse, rng, log)

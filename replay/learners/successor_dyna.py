@@ -44,7 +44,8 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
-from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
+from replay.log.backups import ONLINE, BackupBuffer, record
+from replay.parts.moments import STEP_AND_REST, is_due, most_pauses, phases_of
 from replay.parts.numbering import Numbering, meet, numbering
 from replay.parts.outcomes import (
     Outcomes,
@@ -85,6 +86,7 @@ class Params(NamedTuple):
     n_replays: ranges.Count = 10
     forgetting: ranges.Share = 0.2
     on_policy: bool = False
+    replay_at: ranges.Moment = STEP_AND_REST
 
 
 class Memory(NamedTuple):
@@ -127,7 +129,7 @@ class Memory(NamedTuple):
 def description(params: Params) -> Description:
     """Describe what is stored, and what is replayed, when and why."""
     stores = "successors of each pair; a model of all transitions"
-    return Description(stores, (STEP, EPISODE_END, REST), "at random", "Russek et al. 2017")
+    return Description(stores, phases_of(params.replay_at), "at random", "Russek et al. 2017")
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
@@ -158,7 +160,7 @@ def learns_on_policy(params: Params) -> bool:
 
 def most_backups(params: Params, memory: Memory) -> int:
     """Return an upper bound of the backups of the next step."""
-    return 1 + params.n_replays
+    return 1 + params.n_replays * most_pauses(params.replay_at)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
@@ -274,7 +276,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Back up rows of H, with remembered outcomes of pairs drawn at random."""
     Q, model, outcomes = memory.action_values, memory.model, memory.outcomes
-    if pause.phase == START:
+    if not is_due(params.replay_at, pause.phase):
         return
     for pop in range(params.n_replays):
         edge = draw_outcome(outcomes, model, rng)

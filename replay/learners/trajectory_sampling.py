@@ -28,7 +28,8 @@ from replay.learners.dyna_q import (
     n_words,
     needs_way_back,
 )
-from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer
+from replay.log.backups import EPISODE_END, BackupBuffer
+from replay.parts.moments import is_due, phases_of
 from replay.parts.pauses import goes_on, latest_change
 from replay.parts.policies import epsilon_greedy
 from replay.parts.world_model import draw_edge
@@ -41,12 +42,13 @@ def description(params: Params) -> Description:
     """Describe what is stored, and what is replayed, when and why."""
     priority = "along the policy, from the agent"
     stores = "a model of all transitions"
-    return Description(stores, (STEP, START, REST), priority, "Sutton & Barto 2018")
+    phases = tuple(phase for phase in phases_of(params.replay_at) if phase != EPISODE_END)
+    return Description(stores, phases, priority, "Sutton & Barto 2018")
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Learn from steps that the model predicts from here."""
-    if pause.phase == EPISODE_END:
+    if pause.phase == EPISODE_END or not is_due(params.replay_at, pause.phase):
         return
     s, cause = pause.state, -1
     for i in range(params.n_replays):

@@ -6,14 +6,18 @@ Learners keep the index of a name in ``MOMENTS``, one of the constants below.
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST, START, STEP
 
-__all__ = ["EACH_STEP", "END", "IN_PAUSES", "IN_REST", "MOMENTS", "START_AND_END", "is_due"]
-__all__ += ["most_pauses", "phases_of"]
+__all__ = ["ALWAYS", "EACH_STEP", "END", "END_AND_REST", "IN_PAUSES", "IN_REST", "MOMENTS"]
+__all__ += ["START_AND_END", "STEP_AND_REST", "is_due", "most_pauses", "phases_of"]
 
-MOMENTS = ("step", "episode_end", "start_and_end", "rest", "pauses")
+MOMENTS = (
+    "step", "episode_end", "start_and_end", "rest", "pauses",
+    "end_and_rest", "step_and_rest", "always",
+)  # fmt: skip
 """``step``: after every step, the last one of an episode included. ``episode_end``: after the last
 step only. ``start_and_end``: then and at the next start. ``rest``: in periods of rest only.
-``pauses``: at ends, at starts and in rest."""
-EACH_STEP, END, START_AND_END, IN_REST, IN_PAUSES = range(5)
+``pauses``: at ends, at starts and in rest. ``end_and_rest``, ``step_and_rest``: the same without
+starts, or after every step and in rest. ``always``: in all of these."""
+EACH_STEP, END, START_AND_END, IN_REST, IN_PAUSES, END_AND_REST, STEP_AND_REST, ALWAYS = range(8)
 
 
 @inlined
@@ -25,13 +29,13 @@ def is_due(moment: int, phase: int) -> bool:
     >>> is_due(START_AND_END, EPISODE_END), is_due(START_AND_END, STEP)
     (True, False)
     """
-    if moment == IN_REST:
-        return phase == REST
-    if moment == IN_PAUSES:
-        return phase in (EPISODE_END, START, REST)
+    if phase == REST:
+        return moment >= IN_REST
     if phase == EPISODE_END:
-        return True
-    return (moment == EACH_STEP and phase == STEP) or (moment == START_AND_END and phase == START)
+        return moment != IN_REST
+    if phase == START:
+        return moment in (START_AND_END, IN_PAUSES, ALWAYS)
+    return moment in (EACH_STEP, STEP_AND_REST, ALWAYS)
 
 
 def phases_of(moment: int) -> tuple[int, ...]:
@@ -48,4 +52,4 @@ def phases_of(moment: int) -> tuple[int, ...]:
 @inlined
 def most_pauses(moment: int) -> int:
     """Return in how many pauses after one step, rest not counted, a learner replays at most."""
-    return 2 if moment in (START_AND_END, IN_PAUSES) else 1
+    return 2 if moment in (START_AND_END, IN_PAUSES, ALWAYS) else 1

@@ -122,7 +122,7 @@ def test_learning_is_faster_than_with_random_replay(task, random_replay):
 def shares_of_directions(task, learner, phase):
     """Return how many pairs of reactivations in succession go forwards, and how many backwards."""
     n_forward = n_reverse = n_pairs = 0
-    for log in runs(task, learner, replay_at_start=True):
+    for log in runs(task, learner, replay_at="pauses"):
         rows = log.backups[log.backups["phase"] == phase]
         state, next_state, event = rows[["state", "next_state", "event"]].to_numpy().T
         together = event[1:] == event[:-1]

@@ -296,7 +296,7 @@ def compare_tables(plan: Comparison, results: Results) -> dict[str, pd.DataFrame
             plan, known, fits, np.random.default_rng([plan.seed, 4])
         ),
         "classified.csv": classified(plan, known, np.random.default_rng([plan.seed, 5])),
-        "robustness.csv": robustness(plan, known, found),
+        "robustness.csv": robustness(plan, known, found, drawn),
         "regions.csv": regions(plan, known, drawn),
         "measurements.csv": measurements(plan, simulated, rng),
         "studies.parquet": simulated,

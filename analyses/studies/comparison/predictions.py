@@ -57,7 +57,7 @@ def predictions(plan: Comparison, simulated: pd.DataFrame) -> Predictions:
     return Predictions(records, [published(row) for row in records], studies, weights(rows))
 
 
-def weights(rows: pd.DataFrame, *, duplicates_share: bool = False) -> NDArray[np.float64]:
+def weights(rows: pd.DataFrame, *, duplicates_share: bool = True) -> NDArray[np.float64]:
     """Compute the share of each finding in the vote of its study.
 
     A study has one vote, however many statistics it reports: its findings share it equally. Studies

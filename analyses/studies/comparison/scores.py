@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from analyses.findings.evidence import (
     presence_evidence,
     value_evidence,
 )
+from analyses.findings.priors import Parameter
 from analyses.measures import STATISTICS
 from analyses.studies.comparison.mixtures import WALK, with_walks
 from analyses.studies.comparison.plan import Comparison
@@ -31,21 +32,52 @@ _N_RESAMPLED = 200
 _N_RESAMPLED_STUDIES = 2000
 
 
+Draws = Callable[[Sequence[Mapping[str, Parameter]]], NDArray[np.int64]]
+"""Chooses draws by their parameters."""
+
+_AT_REST = {
+    "cued_minus_uncued_arm",
+    "forward_minus_reverse_at_rest",
+    "paid_minus_neutral_sequenceness",
+    "paid_sequenceness_after_minus_before",
+}
+"""Statistics of replay at rest, which an account that has nothing left to replay lacks."""
+
+
 class _Setting(NamedTuple):
     """How evidence is scored and summed; the defaults are the usual way."""
 
     scoring: Scoring = USUAL
-    half: int = 0  # of the draws: the first (1), the second (2), or both (0)
+    draws: Draws = lambda drawn: np.arange(len(drawn))  # which of them are scored
     is_joint: bool = False  # whether one draw accounts for all findings of a study
     factors: tuple[str, ...] = ("whole",)  # the evidence, or the factors that are added
-    duplicates_share: bool = False
+    duplicates_share: bool = True
     leaves_agreed: bool = False  # whether findings that all predict are left out
+    leaves_rest: bool = False  # whether findings at rest are left out
     with_walks: bool = False  # whether part of all replay is walks along the track
 
 
-_RARE = Scoring(false_positives=0.001)
+def _half(number: int) -> Draws:
+    """Select one half of the draws; a single draw is in both."""
+    return lambda drawn: np.array_split(np.arange(len(drawn)), 2)[number if len(drawn) > 1 else 0]
+
+
+def _shell(**wanted: tuple[Parameter | None, ...]) -> Draws:
+    """Select draws by parameters of the outer shell; an account that lacks them keeps all."""
+
+    def chosen(drawn: Sequence[Mapping[str, Parameter]]) -> NDArray[np.int64]:
+        has = {key for each in drawn for key in each}
+        kept = [
+            all(each.get(key) in values for key, values in wanted.items() if key in has)
+            for each in drawn
+        ]
+        return np.flatnonzero(kept) if any(kept) else np.arange(len(drawn))
+
+    return chosen
+
+
 _FACTORS = ("presence", "value")
-_ALL = _Setting(_RARE._replace(are_effects=True), 0, True, _FACTORS, True, True)
+_ALL = _Setting(is_joint=True, factors=_FACTORS, leaves_agreed=True, with_walks=True)
 
 _SETTINGS = {
     "usual": _Setting(),
@@ -53,11 +85,17 @@ _SETTINGS = {
     "two factors": _Setting(factors=_FACTORS),
     "whether there is such replay": _Setting(factors=("presence",)),
     "its value, if there is such replay": _Setting(factors=("value",)),
-    "duplicate findings share their weight": _Setting(duplicates_share=True),
+    "duplicate findings count each": _Setting(duplicates_share=False),
     "without findings that all predict": _Setting(leaves_agreed=True),
-    "rare events by their number, .001 of events false": _Setting(_RARE),
-    "rare events by their number, .003 of events false": _Setting(Scoring(false_positives=0.003)),
-    "directions as effects": _Setting(Scoring(are_effects=True)),
+    "without findings at rest": _Setting(leaves_rest=True),
+    "rare events like other shares": _Setting(Scoring(false_positives=None)),
+    "rare events, .003 of events false": _Setting(Scoring(false_positives=0.003)),
+    "directions by tests of simulated animals": _Setting(Scoring(are_tests=True)),
+    "replay before a run, too": _Setting(draws=_shell(replay_at=("pauses",))),
+    "no replay before a run": _Setting(draws=_shell(replay_at=("end_and_rest",))),
+    "pauses end by a limit alone": _Setting(
+        draws=_shell(backup_cost=(None,), mean_backups=(None,))
+    ),
     "with walks along the track": _Setting(with_walks=True),
     "all of these": _ALL,
     "all of these, its value alone": _ALL._replace(factors=("value",)),
@@ -65,8 +103,8 @@ _SETTINGS = {
     "studies differ by .12": _Setting(Scoring(between_studies=0.12)),
     "surprise .01": _Setting(Scoring(surprise=0.01)),
     "surprise .2": _Setting(Scoring(surprise=0.2)),
-    "first half of the draws": _Setting(half=1),
-    "second half of the draws": _Setting(half=2),
+    "first half of the draws": _Setting(draws=_half(0)),
+    "second half of the draws": _Setting(draws=_half(1)),
 }
 _EVIDENCE = ["finding", "study", "account", "is_control", "as_published", "evidence"]
 _EVIDENCE += ["presence", "value", "evidence_se", "weight", "diagnostic"]
@@ -193,27 +231,35 @@ def _sum(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     )
 
 
-def robustness(plan: Comparison, known: Predictions, found: pd.DataFrame) -> pd.DataFrame:
-    """Compute the sums of evidence under each setting of the scoring, and for half of the draws.
+def robustness(
+    plan: Comparison,
+    known: Predictions,
+    found: pd.DataFrame,
+    drawn: Mapping[str, list[dict[str, Parameter]]],
+) -> pd.DataFrame:
+    """Compute the sums of evidence under each setting of the scoring, and for part of the draws.
 
-    `found`, from `evidence_table`, says which findings are diagnostic.
+    `found`, from `evidence_table`, says which findings are diagnostic; `drawn` has the parameters
+    of each draw by account.
     """
     each = found.drop_duplicates("finding").set_index("finding")
     names = [row["id"] for row in known.rows]
     is_diagnostic = each["diagnostic"].reindex(names).fillna(False).to_numpy(bool)
     is_agreed = agreed(found).reindex(names).fillna(False).to_numpy(bool)
-    sharing = weights(pd.DataFrame(known.rows), duplicates_share=True) if known.rows else np.ones(0)
+    is_at_rest = np.array([row["statistic"] in _AT_REST for row in known.rows], dtype=bool)
+    alone = weights(pd.DataFrame(known.rows), duplicates_share=False) if known.rows else np.ones(0)
     rows = []
     for name_of_setting, setting in _SETTINGS.items():
-        weight = sharing if setting.duplicates_share else known.weight
-        kept = ~is_agreed if setting.leaves_agreed else np.ones_like(is_agreed)
+        weight = known.weight if setting.duplicates_share else alone
+        kept = ~(setting.leaves_agreed & is_agreed) & ~(setting.leaves_rest & is_at_rest)
         for name in plan.candidates() if known.rows else ():
             mixed = setting.with_walks and WALK in plan.accounts
             of_name = with_walks(known, name) if mixed else [each[name] for each in known.studies]
-            own = [_half(studies, setting.half) for studies in of_name]
+            chosen = setting.draws(drawn[name])
+            own = [studies.take(chosen) for studies in of_name]
             totals = [
-                _total(known, own, setting, np.where(chosen, weight, 0.0))
-                for chosen in (kept & is_diagnostic, kept)
+                _total(known, own, setting, np.where(scored, weight, 0.0))
+                for scored in (kept & is_diagnostic, kept)
             ]
             rows.append((name_of_setting, name, *totals))
     table = pd.DataFrame(rows, columns=["setting", "account", "evidence", "evidence_of_all"])
@@ -270,13 +316,6 @@ def _total(
                 ]
                 total += float(weight[numbers] @ bits)
     return total
-
-
-def _half(studies: Studies, half: int) -> Studies:
-    """Select the first (1) or the second (2) half of the draws, or all of them (0)."""
-    n = len(studies.value)
-    middle = (n + 1) // 2
-    return studies.take(np.arange(middle if half == 2 and n > 1 else 0, middle if half == 1 else n))
 
 
 def regions(

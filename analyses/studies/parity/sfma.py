@@ -92,7 +92,7 @@ def _sequences(world: str, mode: str, seed: int) -> dict[str, float]:
     size = _WORLDS[world]
     params = {
         "epsilon": 0.3, "inverse_temperature": 8.0, "reward_modulation": 0.0,
-        "replay_at_start": True, "replay_mode": mode, "n_replays": size.n_replays,
+        "replay_at": "pauses", "replay_mode": mode, "n_replays": size.n_replays,
     }  # fmt: skip
     learner = find_learner("sfma", _COMMON | params)
     log = run_laps(

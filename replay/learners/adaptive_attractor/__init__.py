@@ -56,7 +56,8 @@ from replay.learners.adaptive_attractor.network import (
 )
 from replay.learners.contract import Between, Description, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups, n_words
-from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
+from replay.log.backups import REST, BackupBuffer, reactivate
+from replay.parts.moments import IN_PAUSES, is_due, phases_of
 from replay.parts.numbering import Numbering, join, numbering
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
@@ -68,6 +69,8 @@ _INHIBITION = 1.0  # k; it only sets the units of u
 
 class Params(NamedTuple):
     """Parameters of the attractor with adaptation.
+
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
 
     Attributes
     ----------
@@ -94,6 +97,7 @@ class Params(NamedTuple):
     strength: Annotated[float, Between(1.0, 100.0)] = 2.2
     duration: Annotated[float, Between(0.0, 1e4)] = 100.0
     n_replays: ranges.Count = 20
+    replay_at: ranges.Moment = IN_PAUSES
 
 
 class Memory(NamedTuple):
@@ -124,7 +128,7 @@ def description(params: Params) -> Description:
     """Describe what is stored, and what is replayed, when and why."""
     priority = "a bump that travels" if params.adaptation > 1.0 else "a bump that diffuses"
     priority = "a bump that stays" if params.adaptation == 0.0 else priority
-    phases, source = (EPISODE_END, START, REST), "Ji et al. 2025"
+    phases, source = phases_of(params.replay_at), "Ji et al. 2025"
     return Description("a graph of places", phases, priority, source, False)
 
 
@@ -154,7 +158,7 @@ def _bump_scale(params: Params) -> float:
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Set a bump, and follow it."""
     n, places, network = memory.known.n[0], memory.known.met, memory.network
-    if pause.phase == STEP or n == 0:
+    if not is_due(params.replay_at, pause.phase) or n == 0:
         return
     scale = _bump_scale(params)
     if memory.is_stale[0]:

@@ -52,7 +52,7 @@ class Params(NamedTuple):
     priority : {"change", "need", "recency", "random"}
         Which of the queued states is popped next: the one with the largest change of its value, or
         of change x need, or the latest change, or any.
-    replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
+    replay_at : str
         The pauses in which states are popped; see :data:`replay.parts.moments.MOMENTS`. With
         ``reset_model`` this is the episode's end.
     forgetting : float

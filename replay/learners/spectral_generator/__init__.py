@@ -50,8 +50,9 @@ from replay.learners.spectral_generator.propagator import (
     set_probabilities,
 )
 from replay.learners.value_free import act, most_backups, n_words
-from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
+from replay.log.backups import REST, BackupBuffer, reactivate
 from replay.parts.known_world import known_world, likeliest_outcomes
+from replay.parts.moments import IN_PAUSES, is_due, phases_of
 from replay.parts.numbering import Numbering, join, numbering
 from replay.worlds.mdp import MDP
 
@@ -61,6 +62,8 @@ __all__ += ["n_words", "replay"]
 
 class Params(NamedTuple):
     """Parameters of the spectral generator.
+
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
 
     Attributes
     ----------
@@ -84,6 +87,7 @@ class Params(NamedTuple):
     dwell: bool = False
     least_autocorrelated: bool = False
     n_replays: ranges.Count = 20
+    replay_at: ranges.Moment = IN_PAUSES
 
 
 class Memory(NamedTuple):
@@ -118,7 +122,7 @@ def description(params: Params) -> Description:
     regime = "diffusion" if params.stability == 1.0 else "turbulence"
     regime = "superdiffusion" if params.stability < 1.0 else regime
     regime = "least autocorrelated" if params.least_autocorrelated else regime
-    phases, priority = (EPISODE_END, START, REST), f"{regime} on the graph"
+    phases, priority = phases_of(params.replay_at), f"{regime} on the graph"
     return Description("a graph of places", phases, priority, "McNamee et al. 2021", False)
 
 
@@ -161,7 +165,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Draw one place after the other."""
     n, places, P = memory.known.n[0], memory.known.met, memory.propagator
-    if pause.phase == STEP or n == 0 or params.n_replays == 0:
+    if not is_due(params.replay_at, pause.phase) or n == 0 or params.n_replays == 0:
         return
     if memory.is_stale[0]:
         graph = memory.is_linked[:n, :n], memory.is_goal[:n], params.goal_weight
