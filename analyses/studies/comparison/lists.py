@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analyses.findings.accounts import ACCOUNTS, find_account
+from analyses.findings.accounts import ACCOUNTS, SHELL, find_account
 from analyses.findings.priors import LogUniform, OneOf, Prior, Sometimes, WholeNumber
 from analyses.findings.table import findings
 from analyses.measures import STATISTICS
@@ -56,12 +56,17 @@ def list_accounts() -> pd.DataFrame:
     'Diekmann & Cheng 2023'
     """
     rows = [
-        (name, each.generator, " ".join(each.priors), each.source)
+        (
+            name,
+            each.generator,
+            " ".join(key for key in each.priors if key not in SHELL),
+            " ".join(key for key in each.priors if key in SHELL),
+            each.source,
+        )
         for name, each in ACCOUNTS.items()
     ]
-    return pd.DataFrame(
-        rows, columns=["account", "learner or control", "open parameters", "source"]
-    )
+    columns = ["account", "learner or control", "open parameters", "outer shell", "source"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def list_priors(name: str) -> pd.DataFrame:

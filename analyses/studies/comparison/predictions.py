@@ -68,7 +68,7 @@ def weights(rows: pd.DataFrame, *, duplicates_share: bool = True) -> NDArray[np.
     --------
     >>> rows = pd.DataFrame({"id": ["a.1", "a.2", "b.1"], "study": ["a", "a", "b"],
     ...                      "contradicts": ["", "b.1", "a.2"]})
-    >>> weights(rows).tolist()
+    >>> weights(rows, duplicates_share=False).tolist()
     [0.5, 0.25, 0.5]
     """
     weight = 1 / rows.groupby("study")["id"].transform("size").to_numpy(float)

@@ -24,7 +24,7 @@ from analyses.studies.comparison.mixtures import WALK, with_walks
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions, weights
 
-__all__ = ["agreed", "evidence_table", "regions", "robustness", "sums"]
+__all__ = ["AT_REST", "SETTINGS", "agreed", "evidence_table", "regions", "robustness", "sums"]
 
 _DIAGNOSTIC = 1.0  # bits by which some account must surpass every control
 _AGREED = 1.0  # bits by which all surpass a uniform prediction
@@ -35,7 +35,7 @@ _N_RESAMPLED_STUDIES = 2000
 Draws = Callable[[Sequence[Mapping[str, Parameter]]], NDArray[np.int64]]
 """Chooses draws by their parameters."""
 
-_AT_REST = {
+AT_REST = {
     "cued_minus_uncued_arm",
     "forward_minus_reverse_at_rest",
     "paid_minus_neutral_sequenceness",
@@ -79,7 +79,7 @@ def _shell(**wanted: tuple[Parameter | None, ...]) -> Draws:
 _FACTORS = ("presence", "value")
 _ALL = _Setting(is_joint=True, factors=_FACTORS, leaves_agreed=True, with_walks=True)
 
-_SETTINGS = {
+SETTINGS = {
     "usual": _Setting(),
     "one draw for all findings of a study": _Setting(is_joint=True),
     "two factors": _Setting(factors=_FACTORS),
@@ -246,10 +246,10 @@ def robustness(
     names = [row["id"] for row in known.rows]
     is_diagnostic = each["diagnostic"].reindex(names).fillna(False).to_numpy(bool)
     is_agreed = agreed(found).reindex(names).fillna(False).to_numpy(bool)
-    is_at_rest = np.array([row["statistic"] in _AT_REST for row in known.rows], dtype=bool)
+    is_at_rest = np.array([row["statistic"] in AT_REST for row in known.rows], dtype=bool)
     alone = weights(pd.DataFrame(known.rows), duplicates_share=False) if known.rows else np.ones(0)
     rows = []
-    for name_of_setting, setting in _SETTINGS.items():
+    for name_of_setting, setting in SETTINGS.items():
         weight = known.weight if setting.duplicates_share else alone
         kept = ~(setting.leaves_agreed & is_agreed) & ~(setting.leaves_rest & is_at_rest)
         for name in plan.candidates() if known.rows else ():
