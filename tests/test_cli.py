@@ -146,7 +146,15 @@ def test_reproduce_then_figures(tmp_path):
     assert "Episodic control" in done.stdout
     table = pd.read_csv(tmp_path / "results" / "reward_rate.csv")
     assert len(table) == 2 * 100
-    curves = tmp_path / "results" / "figures" / "learning_curves.png"
+    figures = tmp_path / "results" / "figures"
+    drawn = {
+        f"{name}_stochastic_tree" for name in ("replay_events", "replay_over_time", "learned_graph")
+    }
+    drawn |= {"learning_curves", "mdps", "replay_kinds"}
+    assert {path.name for path in figures.iterdir()} == {
+        f"{name}.{end}" for name in drawn for end in ("pdf", "png")
+    }
+    curves = figures / "learning_curves.png"
     curves.unlink()
     assert str(curves) in replay("figures", tmp_path / "results").stdout.replace("\n", "")
     assert curves.exists()

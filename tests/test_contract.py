@@ -224,10 +224,21 @@ def learn(params, memory, transition, log):
         ("Q[10**6, a] = 1", "IndexError: index is out of bounds. With COMPILED = False"),
         ("raise ValueError('mine')", "line 21: ValueError: mine"),
         ("record(log, ONLINE, 99, a, s_next, 0.0, 0.0)", "step 0 with the state 99; .* 0 to 5"),
-        ("record(log, ONLINE, s, a, -1, 0.0, 0.0)", "with the next_state -1; .* from 0 to 5"),
-        ("record(log, ONLINE, s, 4, 0, 0.0, 0.0)", "with the action 4; it must be from -1 to 3"),
-        ("record(log, 7, s, a, 0, 0.0, 0.0)", "with the phase 7; it must be from 0 to 5"),
-        ("record(log, ONLINE, s, a, 0, 0.0, 0.0, cause=0)", "with the cause 0; .* from -1 to -1"),
+        *(
+            pytest.param(line, message, marks=pytest.mark.slow)
+            for line, message in (
+                (
+                    "record(log, ONLINE, s, a, -1, 0.0, 0.0)",
+                    "with the next_state -1; .* from 0 to 5",
+                ),
+                ("record(log, ONLINE, s, 4, 0, 0.0, 0.0)", "with the action 4; .* from -1 to 3"),
+                ("record(log, 7, s, a, 0, 0.0, 0.0)", "with the phase 7; it must be from 0 to 5"),
+                (
+                    "record(log, ONLINE, s, a, 0, 0.0, 0.0, cause=0)",
+                    "with the cause 0; .* -1 to -1",
+                ),
+            )
+        ),
         ("pass\ndef act(params, memory, state, rng):\n    return 4", "act() must return an action"),
     ],
 )

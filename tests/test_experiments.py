@@ -214,7 +214,13 @@ def test_the_texts_epsilon_is_the_probability_of_an_action_that_is_not_optimal(n
     )
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "maze" else name
+        for name in EXPERIMENTS
+    ],
+)
 def test_a_reset_forgets_rewards_without_a_table_of_them(name):
     """D5: since the last reset Q is the mean reward and U of what followed, and stays otherwise.
 

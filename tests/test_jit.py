@@ -290,6 +290,7 @@ print(*(factory(closed)() for closed in (number, kernel(number), jitable(outer(n
 """
 
 
+@pytest.mark.slow
 def test_an_edit_of_what_a_function_closes_over_is_noticed(project):
     """The file of a learner's loop does not import the learner."""
     (project.package / "closures.py").write_text(CLOSURES)
@@ -298,6 +299,7 @@ def test_an_edit_of_what_a_function_closes_over_is_noticed(project):
         assert project.run(ASK_CLOSURES) == [str(number)] * 3
 
 
+@pytest.mark.slow
 def test_bytecode_that_python_takes_for_fresh_is_not_trusted(project):
     """Python distinguishes sources by their size and the second of their last change."""
     helper = project.package / "helper.py"
@@ -362,6 +364,7 @@ print("right")
 """
 
 
+@pytest.mark.slow
 def test_processes_that_compile_several_signatures_at_once_share_a_cache(project):
     for _ in range(2):
         at_once = [project.start(SIGNATURES.format(first=first)) for first in range(3)]

@@ -278,7 +278,9 @@ def test_windows_hold_all_rewards():
     assert len(simulate(MAZE, "q_learning", n_steps=3).reward_rate) == 3
 
 
-@pytest.mark.parametrize("name", ["FrozenLake", "CliffWalking", "Taxi"])
+@pytest.mark.parametrize(
+    "name", ["FrozenLake", "CliffWalking", pytest.param("Taxi", marks=pytest.mark.slow)]
+)
 def test_gymnasium_worlds(name):
     gymnasium = pytest.importorskip("gymnasium")
     newest = [known for known in gymnasium.registry if known.startswith(f"{name}-v")][-1]
