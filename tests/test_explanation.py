@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from analyses.findings.accounts import ACCOUNTS
 from analyses.inference import model_choice
 from analyses.inference.animals import Replayed, replaying_animals
-from analyses.inference.features import MEASURES, measure, replay_features
+from analyses.inference.features import MEASURES, lost_bits, measure, replay_features
 from analyses.inference.groups import account_frequencies
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, path_bits, walk_bits
 from analyses.inference.model_choice import (
@@ -231,6 +231,28 @@ def test_misfit_is_exact_for_its_own_and_small_for_others():
     assert 0.01 < (p <= 0.05).mean() < 0.12  # the calibration animals are 40
     far = pd.DataFrame({"x": [30.0], "noise": [0.0]})
     assert choice.misfit(far, ["a"])[0] == 1 / 41
+    # `b` is three s.d. from `a`, and `c` is `b` under another name.
+    assert choice.power(["a"], 0.05) > 0.6 > 0.1 > choice.power(["b"], 0.05)
+
+
+def test_bits_that_are_lost_are_those_of_counted_decisions():
+    """By hand: of features, against the counts from which these were computed."""
+    animal, other = reverse_rat(), rat(pd.DataFrame({"step": ENDS, "states": LAPS}))
+    both = [pd.DataFrame([replay_features(each.replayed, each.places)]) for each in (animal, other)]
+    assert lost_bits(both[0], both[0])[0, 0] == pytest.approx(0.0, abs=1e-12)
+    assert lost_bits(both[0].iloc[:, :5], both[1].iloc[:, :5]).tolist() == [[0.0]]
+
+    def chance(n, of, options):
+        return (n + 1 / options) / (of + 1)
+
+    # Twelve paths 3 2 1 0 or 5 4 1 0; the other's are 0 1 2 3 and 0 1 4 5. Options: six places to
+    # begin at; each neighbour, and to stop.
+    begins = np.log2(chance(6, 12, 6) / chance(0, 12, 6))
+    ways = [np.log2(chance(6, 6, out) / chance(0, 6, out)) for out in (2, 3)]  # of 3 and 2
+    meets = np.log2(chance(12, 12, 4) / chance(0, 12, 4))
+    stops = np.log2(chance(12, 12, 2) / chance(0, 12, 2))
+    expected = begins + sum(ways) + meets + stops
+    assert lost_bits(*both)[0, 0] == pytest.approx(expected, abs=1e-9)
 
 
 def test_parameters_are_inferred():

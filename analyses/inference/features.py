@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from analyses.inference.animals import Places, Replayed
 
-__all__ = ["MEASURES", "measure", "replay_features"]
+__all__ = ["MEASURES", "lost_bits", "measure", "replay_features"]
 
 MEASURES = {
     "length": "number of places",
@@ -125,3 +125,35 @@ def replay_features(replayed: Replayed, places: Places) -> dict[str, float]:
     goes = np.bincount(move, minlength=places.n_moves) / n_here[places.ends[:, 0]]
     names = [f"goes {here} to {there}" for here, there in places.ends.tolist()]
     return found | dict(zip(names, goes.tolist(), strict=True))
+
+
+def lost_bits(rows: pd.DataFrame, others: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the bits that a sequence of each of `rows` loses if it is expected to go as `others`.
+
+    This is the divergence of where sequences begin, how they go on and where they stop; shape
+    (n_rows, n_others), and 0 if the features say nothing of these. The shares among the features
+    are smoothed by one decision, so that the numbers behind them can be had back.
+    """
+    names = [name for name in rows if str(name).startswith(("begins at ", "ends at ", "goes "))]
+    if not names:
+        return np.zeros((len(rows), len(others)))
+    words = [str(name).split() for name in names]
+    group = np.array([0 if each[0] == "begins" else 1 + int(each[-1 if each[0] == "ends" else 1])
+                      for each in words])  # fmt: skip
+    is_stop = np.array([each[0] == "ends" for each in words])
+    n_groups, even = int(group.max()) + 1, 1.0 / np.bincount(group)[group]
+
+    def decisions(table: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return how often each was taken, and log2 of its probability."""
+        shares = table[names].to_numpy(dtype=np.float64)
+        summed = np.stack([np.bincount(group, row, n_groups) for row in shares])
+        total = 1.0 / np.maximum(1.0 - summed, 1e-9)
+        total[:, 0] = 1.0 + np.rint(shares * total[:, group])[:, is_stop].sum(axis=1)
+        known = shares.copy()
+        known[:, group == 0] *= 1.0 - 1.0 / total[:, [0]]
+        return known * total[:, group], np.log2(known + even / total[:, group])
+
+    taken, own = decisions(rows)
+    _, expected = decisions(others)
+    lost = (taken * own).sum(axis=1)[:, None] - taken @ expected.T
+    return np.asarray(lost / taken[:, group == 0].sum(axis=1)[:, None])

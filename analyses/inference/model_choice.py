@@ -31,6 +31,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
+from analyses.inference.features import lost_bits
+
 __all__ = ["ModelChoice", "Simulations", "calibration_error", "class_name", "classes_of"]
 __all__ += ["forests", "parameter_intervals"]
 
@@ -161,20 +163,49 @@ class ModelChoice:
     def misfit(self, features: pd.DataFrame, members: Sequence[str]) -> NDArray[np.float64]:
         """Return the p of each row under a class: how often its own animals are as unusual.
 
-        An animal is unusual if its nearest simulated animals are far away. The p is that of a
-        conformal test, which is exact whatever the distance: if the animal came from the class, a p
-        of at most .05 has a probability of at most .05.
+        An animal is unusual if the nearest simulated animals have other features, or if its
+        sequences lose many bits when they are expected to go as theirs do; what counts is the one
+        in which it is more unusual. The p is that of a conformal test, which holds whatever the
+        measure: if the animal came from the class, a p of at most .05 has a probability of .05 or
+        less. Animals of one draw are not independent, and count as one.
         """
-        values = self._values_of(features)
         own = np.isin(self.simulations.account, list(members))
-        scale = self._scale(own)
-        mine, rows, draw = self._values[own] * scale, values * scale, self._keys()[own]
-        usual = _remoteness(mine, draw, mine, draw)
-        _, first = np.unique(draw, return_index=True)
-        usual = usual[first]  # animals of one draw are not independent
-        found = _remoteness(rows, np.full(len(rows), -1), mine, draw)
-        above = (usual[None, :] >= found[:, None]).sum(axis=1)
-        return np.asarray((1 + above) / (1 + len(usual)))
+        scale, draw = self._scale(own), self._keys()[own]
+        mine, rows = self._values[own] * scale, self._values_of(features) * scale
+        known = self.simulations.features[own]
+        same = draw[:, None] == draw
+        found, usual = [], []
+        for away, of_own in (
+            (_distance(rows, mine), _distance(mine, mine)),
+            (lost_bits(features, known), lost_bits(known, known)),
+        ):
+            one, each = _nearest(away), _nearest(np.where(same, np.inf, of_own))
+            found.append(1 + (each >= one[:, None]).sum(axis=1))
+            usual.append((each >= each[:, None]).sum(axis=1) + (one[:, None] >= each))
+        rank, ranks = np.sort(found, axis=0), np.sort(usual, axis=0)  # the lesser one first
+        as_unusual = (ranks[0] < rank[0][:, None]) | (
+            (ranks[0] == rank[0][:, None]) & (ranks[1] <= rank[1][:, None])
+        )
+        n_draws = len(np.unique(draw))
+        return np.asarray((1 + n_draws * as_unusual.mean(axis=1)) / (1 + n_draws))
+
+    def power(self, members: Sequence[str], level: float) -> float:
+        """Return how often the test of misfit tells the class from the account most like it.
+
+        The least share, among accounts outside of the class, of simulated animals whose p is at
+        most `level`.
+        """
+        out = ~np.isin(self.simulations.account, list(members))
+        unfit = self.misfit(self.simulations.features[out], members) <= level
+        return float(pd.Series(unfit).groupby(self._truth[out]).mean().min())
+
+    def margin(self, members: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+        """Return the log odds of `members` against `others` of each animal, by unseeing trees."""
+        one, two = (
+            self._unseen_votes[:, np.isin(self.accounts, list(each))].sum(axis=1) + _LEAST_VOTE
+            for each in (members, others)
+        )
+        return np.asarray(np.log(one / two))
 
     def importance(self) -> pd.DataFrame:
         """Return how much each feature serves to tell accounts apart, the most important first."""
@@ -343,20 +374,22 @@ def parameter_intervals(
         kept = ~np.isnan(known)
         if kept.sum() < 2 * _N_NEAREST or np.ptp(known[kept]) == 0:
             continue
-        n_rows = int(kept.sum()) // len(np.unique(simulations.draw[kept]))  # of a draw
+        n_draws = len(np.unique(simulations.draw[kept]))
+        n_rows = int(kept.sum()) // n_draws  # of a draw
         trees = forests().ExtraTreesRegressor(
             _N_TREES, min_samples_leaf=_N_NEAREST * n_rows, random_state=seed
         )
         trees.fit(values[kept], known[kept])
         order = np.argsort(known[kept])
         ordered = known[kept][order]
-        prior = np.quantile(ordered, [0.05, 0.95]).tolist()
+        prior = np.quantile(ordered, [0.05, 0.95], method="weibull").tolist()
         leaf = trees.apply(values[kept][order])
         for row, of_row in enumerate(trees.apply(given)):
             together = leaf == of_row
             share = np.cumsum((together / together.sum(axis=0)).mean(axis=1))
-            at = np.minimum(np.searchsorted(share, [0.5, 0.05, 0.95]), len(share) - 1)
-            rows.append((row, name, *ordered[at].tolist(), *prior))
+            share *= n_draws / (n_draws + 1)  # a part lies outside of all draws
+            found = np.interp([0.5, 0.05, 0.95], share, ordered).tolist()
+            rows.append((row, name, *found, *prior))
     names = ["row", "parameter", "median", "low", "high", "prior_low", "prior_high"]
     return pd.DataFrame(rows, columns=names)
 
@@ -392,14 +425,11 @@ def _temperature(
     return float(np.exp(minimize_scalar(surprise, bounds=(-3.0, 2.0), method="bounded").x))
 
 
-def _remoteness(
-    rows: NDArray[np.float64],
-    row_draw: NDArray[np.int64],
-    others: NDArray[np.float64],
-    other_draw: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return the mean distance to the nearest animals of other draws, shape (n_rows,)."""
+def _distance(rows: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
     square = (rows**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * rows @ others.T
-    square[row_draw[:, None] == other_draw] = np.inf
-    nearest = np.sort(np.maximum(square, 0.0), axis=1)[:, :_N_NEAREST]
-    return np.asarray(np.sqrt(nearest).mean(axis=1))
+    return np.asarray(np.sqrt(np.maximum(square, 0.0)))
+
+
+def _nearest(away: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean distance of each row to the nearest animals."""
+    return np.asarray(np.sort(away, axis=1)[:, :_N_NEAREST].mean(axis=1))

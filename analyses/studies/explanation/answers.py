@@ -24,9 +24,9 @@ from analyses.studies.explanation.plan import ExplanationPlan, known_parameters,
 from analyses.studies.explanation.predictions import beside_own_accounts
 from analyses.studies.explanation.report import VERDICTS
 
-__all__ = ["SURE", "answer", "group_of"]
+__all__ = ["LEVEL", "SURE", "answer", "group_of"]
 
-SURE, _LEVEL = 0.9, 0.05
+SURE, LEVEL = 0.9, 0.05
 _N_MISFITS = 8
 
 
@@ -78,7 +78,9 @@ def answer(
             {
                 "account": names, "is_control": controls, "probability": probability,
                 "prior": [len(members) / len(choice.accounts) for members in choice.classes],
-                "misfit": misfit, "bits": bits,
+                "misfit": misfit,
+                "power": [choice.power(members, LEVEL) for members in choice.classes],
+                "bits": bits,
                 "share_of_ceiling": (bits - walk) / (ceiling - walk) if ceiling > walk else np.nan,
             }
         ),
@@ -112,7 +114,7 @@ def _verdict(
     probability: NDArray[np.float64], misfit: NDArray[np.float64], is_control: bool
 ) -> str:
     """Judge by the misfit of the classes that are not ruled out: if none fits, none is named."""
-    if (misfit <= _LEVEL).all():
+    if (misfit <= LEVEL).all():
         return "none"
     if probability.max() <= SURE:
         return "undecided"

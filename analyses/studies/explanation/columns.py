@@ -36,7 +36,7 @@ COLUMNS = {
     ),
     "probabilities.csv": Table.of(
         "animal and class of accounts",
-        "animal account is_control probability prior misfit bits share_of_ceiling",
+        "animal account is_control probability prior misfit power bits share_of_ceiling",
         {
             "animal": Column("the name of the animal"),
             "account": _CLASS,
@@ -44,6 +44,7 @@ COLUMNS = {
             "probability": Column("the calibrated probability of the class"),
             "prior": Column("its probability before: its share of the accounts"),
             "misfit": _MISFIT,
+            "power": Column("how often this test would notice the listed account most like it"),
             "bits": Column("the best of the class, held out", "bits per sequence"),
             "share_of_ceiling": Column(
                 "how far it comes from the walk to the ceiling", "", "if there is no way"

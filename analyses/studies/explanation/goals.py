@@ -260,7 +260,7 @@ STUDY = Study(
         ),
         "left_out_accounts.csv": Table.of(
             "task and class that is left out of the list, with 100 sequences",
-            "task account sure accepted taken_for",
+            "task account sure accepted at_best taken_for",
             {
                 "account": Column(
                     "the account, or the accounts that cannot be told apart, joined by `or`; "
@@ -273,6 +273,10 @@ STUDY = Study(
                 "accepted": Column(
                     "the share for which it also passes the test of misfit", "",
                     "with fewer than two others",
+                ),
+                "at_best": Column(
+                    "the share that would pass the most powerful test of the same level, which "
+                    "knows the account that is left out", "", "with fewer than two others",
                 ),
                 "taken_for": Column("the class for which most of these are taken", "", "if none"),
             },

@@ -26,7 +26,7 @@ from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.sequences.sequences import Lists
-from analyses.studies.explanation.answers import SURE
+from analyses.studies.explanation.answers import LEVEL, SURE
 from analyses.studies.explanation.plan import (
     DRAWS_OF_PIECE,
     LEAST_DRAWS,
@@ -49,7 +49,6 @@ _SAMPLES = 3
 _GROUPS = (3, 10)  # animals
 _MOST_KEPT = 1000
 _LEAST_SHARE = 0.5
-_LEVEL = 0.05
 _SECONDS_OF_TREES = 8.0
 
 
@@ -224,7 +223,7 @@ def _summarise(plan: IdentifiabilityPlan, results: Results) -> dict[str, pd.Data
 
 def left_out(choice: ModelChoice, members: Sequence[str]) -> dict[str, Any]:
     """Classify the animals of a class with trees that know nothing of it."""
-    row: dict[str, Any] = {"sure": np.nan, "accepted": np.nan, "taken_for": ""}
+    row: dict[str, Any] = {"sure": np.nan, "accepted": np.nan, "at_best": np.nan, "taken_for": ""}
     row = {"account": class_name(members)} | row
     if len(choice.accounts) - len(members) < 2:
         return row
@@ -232,13 +231,17 @@ def left_out(choice: ModelChoice, members: Sequence[str]) -> dict[str, Any]:
     animals = choice.simulations.features[out]
     others, probability = choice.without(members)
     top, sure = probability.argmax(axis=1), probability.max(axis=1) > SURE
-    accepted = np.zeros(len(top), dtype=bool)
+    accepted, at_best = np.zeros((2, len(top)), dtype=bool)
     for k in np.unique(top[sure]).tolist():
         rows = sure & (top == k)
-        accepted[rows] = choice.misfit(animals[rows], others[k]) > _LEVEL
+        accepted[rows] = choice.misfit(animals[rows], others[k]) > LEVEL
+        margin, own = choice.margin(members, others[k]), choice.simulations.account
+        most = np.quantile(margin[np.isin(own, others[k])], 1 - LEVEL)
+        at_best[rows] = margin[out][rows] <= most
     names = [class_name(others[k]) for k in top[accepted].tolist()]
     taken_for = max(sorted(set(names)), key=names.count) if names else ""
-    return row | {"sure": sure.mean(), "accepted": accepted.mean(), "taken_for": taken_for}
+    shares = {"sure": sure.mean(), "accepted": accepted.mean(), "at_best": at_best.mean()}
+    return row | shares | {"taken_for": taken_for}
 
 
 def _show(plan: IdentifiabilityPlan, tables: Mapping[str, pd.DataFrame]) -> Iterable[Shown]:
@@ -383,7 +386,7 @@ STUDY = Study(
         ),
         "left_out.csv": Table.of(
             "class that is left out of the list",
-            "account sure accepted taken_for",
+            "account sure accepted at_best taken_for",
             {
                 "account": _CLASS,
                 "sure": Column(
@@ -393,6 +396,10 @@ STUDY = Study(
                 "accepted": Column(
                     "the share for which it also passes the test of misfit", "",
                     "with fewer than two others",
+                ),
+                "at_best": Column(
+                    "the share that would pass the most powerful test of the same level, which "
+                    "knows the account that is left out", "", "with fewer than two others",
                 ),
                 "taken_for": Column("the class for which most of these are taken", "", "if none"),
             },

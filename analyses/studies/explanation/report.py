@@ -31,19 +31,22 @@ def write_explanation(path: Path, tables: Mapping[str, pd.DataFrame], notes: Seq
         own = tables["probabilities.csv"].query("animal == @row.animal")
         best = own.sort_values("probability", ascending=False).head(8)
         lines += [
-            "| accounts | probability | p of misfit | bits per sequence | share of the ceiling |",
-            "|---|---|---|---|---|",
+            "| accounts | probability | p of misfit | power of this test | bits per sequence | "
+            "share of the ceiling |",
+            "|---|---|---|---|---|---|",
         ]
         lines += [
-            f"| {each.account} | {each.probability:.3f} | {each.misfit:.3f} | {each.bits:.2f} | "
-            f"{each.share_of_ceiling:.2f} |"
+            f"| {each.account} | {each.probability:.3f} | {each.misfit:.3f} | "
+            f"{each.power:.2f} | {each.bits:.2f} | {each.share_of_ceiling:.2f} |"
             for each in _rows(best)
         ]
         lines += [
             "",
             "Accounts joined by *or* cannot be told apart after these moves. The p of misfit is "
             "how often an animal of the class is as unusual for it as this one; at .05 or less, "
-            "the class is no explanation, however probable it is beside the others.",
+            "the class is no explanation, however probable it is beside the others. The power is "
+            "how often the test would notice that animals of the listed account most like the "
+            "class are none of it: where it is low, a relative that is in no list would pass.",
             "",
             f"How far to trust this: of simulated animals with these moves and {row.n_sequences:,} "
             f"sequences each, the true class came first in {row.recovered:.0%}; {row.sure:.0%} "
