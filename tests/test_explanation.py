@@ -541,13 +541,13 @@ def test_each_maze_has_its_own_recovery_and_figure(tmp_path):
 def test_what_was_simulated_is_not_simulated_again(tmp_path, monkeypatch):
     """One account and more draws later: what is taken over is what would be simulated."""
     monkeypatch.setattr(model_choice, "_N_TREES", 20)
-    simulated, simulate = [], explanation.simulated_draws
+    simulated, drawn = [], explanation.drawn_parameters
 
-    def watched(animal, name, account, draws, plan):
+    def watched(name, account, draws, plan):
         simulated.extend((name, draw) for draw in draws)
-        return simulate(animal, name, account, draws, plan)
+        return drawn(name, account, draws, plan)
 
-    monkeypatch.setattr(explanation, "simulated_draws", watched)
+    monkeypatch.setattr(explanation, "drawn_parameters", watched)
     rats, few = {"rat": reverse_rat()}, ["shuffled_laps", "graph_walks"]
     first = plan_explanation(rats, few, n_draws=20)
     run(replace(explanation.STUDY, figures={}), first, tmp_path / "first", tell=lambda text: None)

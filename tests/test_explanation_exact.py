@@ -78,6 +78,43 @@ def test_bits_of_every_path_are_exact_with_many_replicas(places):
     assert np.average(np.abs(bits - other), weights=2.0**expected) > 0.5
 
 
+def test_bits_of_decoded_paths_are_summed_over_all_that_were_replayed(places):
+    """Against enumeration: each path of as many places, and the chance to read it as this one."""
+    rng, wrong = np.random.default_rng(3), 0.25
+    made, paths = replayed([walk(0.8, rng) for _ in range(300)]), all_paths(5)
+    true = 2.0 ** path_bits(made, replayed(paths), places)
+    seen = [[0, 1, 2], [3, 2, 1, 2], [2, 0], [1, 1, 1, 3, 0]]
+    expected = []
+    for read in seen:
+        same = [[place == there for place, there in zip(path, read, strict=True)]
+                if len(path) == len(read) else [] for path in paths]  # fmt: skip
+        chance = [np.prod(np.where(each, 1 - wrong, 0) + wrong / 4) * bool(each) for each in same]
+        expected.append(np.log2(np.dot(chance, true)))
+    found = path_bits(made, replayed(seen), places, wrong)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_what_was_read_wrong_is_told_by_decoded_paths(places):
+    """Two walks read with a fifth of places wrong: more are told than if that is ignored."""
+    rng, n, wrong = np.random.default_rng(4), 400, 0.2
+    walks = {ahead: replayed([walk(ahead, rng) for _ in range(5000)]) for ahead in (0.9, 0.5)}
+    paths, truth = [], []
+    for ahead in walks:
+        for _ in range(n):
+            path = np.array(walk(ahead, rng))
+            misread = rng.random(len(path)) < wrong
+            path[misread] = rng.integers(4, size=misread.sum())
+            paths.append(path.tolist())
+            truth.append(ahead)
+    seen, truth = replayed(paths), np.array(truth)
+    bits = {ahead: path_bits(made, seen, places, wrong) for ahead, made in walks.items()}
+    p = 1 / (1 + 2.0 ** (bits[0.5] - bits[0.9]))
+    for low, high in ((0.0, 0.4), (0.4, 0.6), (0.6, 1.0)):  # calibrated
+        inside = (p > low) & (p <= high)
+        assert abs(np.mean(truth[inside] == 0.9) - p[inside].mean()) < 0.08
+    assert np.mean(p[truth == 0.9]) > 0.55 > 0.45 > np.mean(p[truth == 0.5])
+
+
 def test_probabilities_of_all_paths_are_one(places):
     """Whatever was simulated, and however little: nothing is lost, and nothing counted twice."""
     made = replayed([[3, 2, 1, 0], [0, 1], [2, 3, 2], [3]])

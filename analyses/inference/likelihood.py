@@ -2,16 +2,23 @@
 
 In each lap, what an account replays gives the probability of each beginning, of each move to a
 neighbour, and of stopping; few simulated sequences are smoothed by those of all laps, and these by
-the track. Decoding errors are not taken away from the path of the animal: the simulated ones have
-them, too, so that the probabilities hold them on average. The *ceiling* is a flexible model without
-a theory, which learns from the animal's own replay: how much structure there is to explain at all.
-The *walk* knows the track only.
+the track. A decoded path is not what was replayed: its probability is summed over all paths that
+may have been read as this one (the forward algorithm of hidden Markov models [1]_). The *ceiling*
+is a flexible model without a theory, which learns from the animal's own replay: how much structure
+there is to explain at all. The *walk* knows the track only. Both predict the path as it was
+decoded.
+
+References
+----------
+.. [1] Rabiner (1989), A tutorial on hidden Markov models and selected applications in speech
+   recognition. https://doi.org/10.1109/5.18626
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
@@ -39,8 +46,13 @@ class _Steps:
         self.of_move, self.move = owner[1:][is_move], places.move[here, there].astype(np.int64)
 
 
-def path_bits(simulated: Replayed, replayed: Replayed, places: Places) -> NDArray[np.float64]:
+def path_bits(
+    simulated: Replayed, replayed: Replayed, places: Places, wrong_places: float = 0.0
+) -> NDArray[np.float64]:
     """Return log2 of the probability of each sequence of the animal, shape (n_sequences,).
+
+    `simulated` is what an account replays. A share `wrong_places` of the animal's places may be any
+    place instead of the one that was replayed.
 
     Examples
     --------
@@ -71,12 +83,25 @@ def path_bits(simulated: Replayed, replayed: Replayed, places: Places) -> NDArra
 
     start = _smoothed(starts, np.zeros(n_places, dtype=np.int64), np.full(n_places, 1 / n_places))
     go = _smoothed(goes, place_of, even)
-    walk_start, walk_go = 1.0 / n_places, even
-    log_start = np.log2((1 - _LAPSE) * start + _LAPSE * walk_start)
-    log_go = np.log2((1 - _LAPSE) * go + _LAPSE * walk_go)
-    bits = log_start[seen.lap, seen.first] + log_go[seen.lap, n_moves + seen.last]
-    of_moves = log_go[seen.lap[seen.of_move], seen.move]
-    return np.asarray(bits + np.bincount(seen.of_move, of_moves, minlength=seen.n))
+    start = (1 - _LAPSE) * start + _LAPSE / n_places
+    go = (1 - _LAPSE) * go + _LAPSE * even
+    into = sparse.csr_array(
+        (np.ones(n_moves), (places.ends[:, 1], np.arange(n_moves))), (n_places, n_moves)
+    )
+    states, bits, lap = replayed.states, np.zeros(seen.n), seen.lap
+    at = start[lap]  # the probability of what was seen so far, and to be in each place
+    for step in range(int(states.length.max(initial=0))):
+        rows = np.flatnonzero(states.length > step)
+        if step:
+            moved = at[rows][:, places.ends[:, 0]] * go[lap[rows], :n_moves]
+            at[rows] = (into @ moved.T).T
+        read = np.full((len(rows), n_places), wrong_places / n_places)
+        read[np.arange(len(rows)), states.flat[states.begin[rows] + step]] += 1 - wrong_places
+        at[rows] *= read
+        total = at[rows].sum(axis=1)
+        at[rows] /= total[:, None]
+        bits[rows] += np.log2(total)
+    return np.asarray(bits + np.log2((at * go[lap, n_moves:]).sum(axis=1)))
 
 
 def _smoothed(

@@ -22,10 +22,8 @@ from analyses.findings.accounts import Account
 from analyses.inference.animals import ReplayingAnimal, replaying_animals
 from analyses.inference.features import replay_features
 from analyses.inference.likelihood import path_bits
-from analyses.inference.model_choice import (
-    forests,
-)
-from analyses.inference.simulation import as_many
+from analyses.inference.model_choice import forests
+from analyses.inference.simulation import as_many, simulate_misread
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
@@ -35,6 +33,7 @@ from analyses.studies.explanation.columns import COLUMNS
 from analyses.studies.explanation.plan import (
     LEAST_DRAWS,
     ExplanationPlan,
+    drawn_parameters,
     named_accounts,
     simulated_draws,
 )
@@ -241,7 +240,10 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     name, draws = plan.part(piece.number)
     seen, places = animal.replayed, animal.places
     features, bits, drawn, samples = [], [], [], {}
-    for draw, params, made, rng in simulated_draws(animal, name, plan.accounts[name], draws, plan):
+    account = plan.accounts[name]
+    for draw, params, seeds, rng in drawn_parameters(name, account, draws, plan):
+        wrong = float(rng.uniform(0.0, plan.wrong_places))
+        made, as_replayed = simulate_misread(animal, account, params, seeds, [wrong, 0.0])
         drawn.append((name, draw, len(made.lap), json.dumps(params)))
         if len(made.lap) < max(_LEAST_SHARE * len(seen.lap), 1):
             continue
@@ -249,7 +251,7 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
             sample = made.take(as_many(made, seen.lap, rng))
             features.append({"account": name, "draw": draw, **replay_features(sample, places)})
         samples[draw] = in_same_pauses(made, seen, rng)
-        of_draw = path_bits(made, seen, places)
+        of_draw = path_bits(as_replayed, seen, places, wrong)
         bits.append(
             pd.DataFrame(
                 {
