@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses import classify
+from analyses import classify, place_sequences
+from analyses.page import write_page
+from analyses.plots import plot_event
 from replay import feed, from_ascii, random_maze, simulate
 from replay.encoders import (
     Bins,
@@ -21,6 +23,9 @@ from replay.encoders import (
     StateMerging,
 )
 from replay.encoders.contract import Walk
+from replay.learners import episodic_control
+from replay.learners.contract import Sizes
+from replay.log.event_log import EventLog
 from replay.worlds.mdp import uniform_policy
 from replay.worlds.pixels import pixels
 from replay.worlds.place_code import place_code
@@ -434,15 +439,47 @@ def test_a_code_of_two_places_stands_for_the_one_met_most_often():
     assert set(places.loc[backups["next_state"] == shared, "next_state"]) == {most}
 
 
+def test_codes_are_drawn_where_they_were_met(tmp_path):
+    """The log's world is what was met: moves, mean rewards, and positions of codes.
+
+    One code is two places, and lies between them; pictures and the page mark it.
+    """
+    shared = replace_states(lambda state: min(state, N_STATES - 3))
+    encoder = Identity((100,), N_STATES + 2)
+    run = simulate(shared, "prioritized_sweeping", encoder=encoder, n_steps=300, seed=2)
+    world, log = run.log.mdp, run.log
+    assert log.provenance["codes_of_several_states"] == [4]
+    places = run.places.drop_duplicates("code", keep="last").set_index("code")
+    assert np.array_equal(world.position[places.index], places[["x", "y"]])
+    told = place_sequences(run)
+    assert len(told) > 3
+    assert np.flatnonzero(world.terminal).tolist() == [k for k in places.index if k > N_STATES + 1]
+    rewarded = world.expected_reward() > 0
+    for (state, action), made in log.steps.groupby(["state", "action"]):
+        assert set(made["next_state"]) <= set(world.successors(state, action).tolist())
+        assert rewarded[state, action] == world.terminal[world.successors(state, action)].any()
+    ax = plot_event(run)
+    [marks] = [line for line in ax.lines if line.get_marker() == "D"]
+    assert np.array_equal(marks.get_xydata(), world.position[[4]])
+    assert "met in several places" in write_page(run, tmp_path / "page.html").read_text()
+    assert "codes_of_several_states" not in run.in_places(MAZE).provenance
+    log.save(tmp_path / "log")
+    assert EventLog.load(tmp_path / "log").mdp == world
+
+
 def replace_states(number):
     class Told(Seen):
         def reset(self, **options):
-            state, _ = self.env.reset(**options)
-            return np.array([float(number(state))]), {"state": state}
+            return self._told(self.env.reset(**options)[0])
 
         def step(self, action):
             state, reward, *ends, _ = self.env.step(action)
-            return np.array([float(number(state))]), reward, *ends, {"state": state}
+            seen, info = self._told(state)
+            return seen, reward, *ends, info
+
+        def _told(self, state):
+            info = {"state": state, "position": MAZE.position[state]}
+            return np.array([float(number(state))]), info
 
     return Told()
 
@@ -590,3 +627,33 @@ def test_a_run_of_codes_shows_itself():
     run = simulate(Seen(), "q_learning", encoder=Identity(), n_steps=50, seed=4)
     assert repr(run).startswith("Run('q_learning' in 'Seen', 50 steps, seed 4")
     assert "Seen" in run._repr_html_()
+
+
+def test_episodic_control_averages_over_the_nearest_codes():
+    """By hand: four codes in a row at 0, 1, 3, 7; returns of action 0 in three of them."""
+    coder = KMeans(5, 1).prepare(walk_of([[0.0], [1], [3], [7]]), rng())
+    near = coder.neighbours()
+    assert near[:4].tolist() == [[0, 1, 2, 3, 4], [1, 0, 2, 3, 4], [2, 1, 0, 3, 4], [3, 2, 1, 0, 4]]
+    params = episodic_control.Params(epsilon=0.0, n_nearest=2)
+    memory = episodic_control.init(params, Sizes(10, 2, 5, 5, neighbours=near))
+    memory.best_returns[[0, 2, 3], 0] = 8, 2, 4
+    memory.action_values[[0, 2, 3], 0] = 8, 2, 4
+    for code, expected in ((0, 8), (1, 5), (2, 2), (3, 4)):
+        assert episodic_control.act(params, memory, code, rng()) == 0
+        assert memory.action_values[code].tolist() == [expected, 0]
+
+
+def test_the_nearest_codes_tell_what_to_do_where_nothing_was_tried():
+    """In a corridor with more codes than were visited often, it earns more."""
+    maze = from_ascii("S..G")
+    env = place_code(maze, width=10, noise=0.3)
+    encoder = KMeans(150, 500)
+    rates = [
+        simulate(
+            env, "episodic_control", {"n_nearest": n}, encoder=encoder, n_steps=1000, seed=2
+        ).window_rewards[:30].sum()
+        for n in (0, 11)
+    ]  # fmt: skip
+    assert rates[1] > 1.3 * rates[0]
+    with pytest.raises(ValueError, match="n_nearest needs distances"):
+        simulate(maze, "episodic_control", {"n_nearest": 3}, n_steps=9)

@@ -236,6 +236,7 @@ function lastRun(way, episode, wanted, made) {
 }
 
 function nameOfState(world, state) {
+  if (world.shared.includes(state)) return `state ${state} (met in several places)`;
   const label = world.labels ? world.labels[state] : null;
   return label === null || label === undefined || label === String(state) ? `state ${state}` :
     world.style === "maze" ? `(${label})` : label;

@@ -181,6 +181,16 @@ function drawWorld(context, view, world) {
     const radius = world.style === "track" ? 1.6 : Math.max(1.4, view.unit / 5);
     for (let s = 0; s < world.n_states; s++) dot(context, view.px[s], view.py[s], radius);
   }
+  context.fillStyle = theme.floor;
+  context.strokeStyle = theme.ink;
+  context.lineWidth = 1.2;
+  for (const s of world.shared) {
+    context.beginPath();
+    for (const [x, y] of [[0, -5], [5, 0], [0, 5], [-5, 0]]) context.lineTo(view.px[s] + x, view.py[s] + y);
+    context.closePath();
+    context.fill();
+    context.stroke();
+  }
   context.strokeStyle = START;
   context.lineWidth = 2;
   for (const s of world.start) {

@@ -13,7 +13,7 @@ from analyses.page.worlds import world_of_moves
 from analyses.sequences.chains import REVERSE, UNKNOWN, Chains, chains, link_backups
 from analyses.sequences.classification import classified
 from analyses.sequences.experience import Experience
-from analyses.sequences.runs import Columns, of_run
+from analyses.sequences.runs import SHARED, Columns, of_run
 from analyses.sequences.sequences import Lists
 from replay.log.event_log import EventLog
 
@@ -71,6 +71,7 @@ def model_run(log: EventLog, run: int, *, min_length: int, across_events: bool) 
         about={name: str(about.get(name, "")) for name in ("seed", "parameters", "mdp")},
         world=world,
         world_is_known=log.mdp is not None,
+        shared=None if log.mdp is None else log.provenance.get(SHARED),
         steps=steps,
         forgets=bool(about.get("forgets_at_end", False)),
         events=events,

@@ -245,6 +245,7 @@ function setViews(run, beside) {
   byId("summary").textContent = summary(shown, one);
   byId("decoded-key").hidden = !shown.some((each) => each.decoded);
   byId("closed-key").hidden = !shown.some((each) => worldOf(each).closed_from);
+  byId("shared-key").hidden = !shown.some((each) => worldOf(each).shared.length);
   byId("start-key").hidden = !shown.some((each) => worldOf(each).start.length);
   refilter();
 }

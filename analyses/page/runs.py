@@ -70,6 +70,8 @@ class ShownRun:
     values : dict of ndarray
         `made` and `value`, of shape (n_snapshots, n_states): the largest action value, NaN where
         none was learned. Empty unless the log holds all backups.
+    shared : list of int, optional
+        The codes that were met in several places, if an encoder made the states.
     closed : dict
         Step -> the moves of the world that are closed from then on.
     decoded : bool
@@ -91,6 +93,7 @@ class ShownRun:
     sequences: Columns
     detail: Callable[[NDArray[np.bool_]], dict[str, NDArray[Any]]]
     values: Columns = field(default_factory=dict)
+    shared: list[int] | None = None
     closed: ClosedMoves = field(default_factory=dict)
     decoded: bool = False
     evidence: Evidence | None = None

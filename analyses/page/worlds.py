@@ -22,7 +22,9 @@ _MOST_IN_CORRIDORS = 4
 _OVERLAP = 1.1
 
 
-def describe_world(mdp: MDP, closed: ClosedMoves | None = None) -> dict[str, Any]:
+def describe_world(
+    mdp: MDP, closed: ClosedMoves | None = None, shared: list[int] | None = None
+) -> dict[str, Any]:
     """Describe how a world is drawn.
 
     ``style`` is ``maze`` (walls, to scale), ``track`` (corridors, to scale) or ``graph`` (not to
@@ -32,7 +34,7 @@ def describe_world(mdp: MDP, closed: ClosedMoves | None = None) -> dict[str, Any
     ``wall_x, wall_y`` of walls. If moves are closed for some time (`closed`: step -> moves):
     ``closed_from`` (steps), for each of these the numbers ``closed_states, closed_lines``, and
     their concatenated lists ``closed_state`` (which cannot be entered) and ``closed_line``
-    (others).
+    (others). If states are codes of an encoder, `shared` are those met in several places.
     """
     place = state_positions(mdp)
     closed = closed or {}
@@ -46,6 +48,7 @@ def describe_world(mdp: MDP, closed: ClosedMoves | None = None) -> dict[str, Any
         "other": pairs[:, 1],
         "start": starts if len(starts) < 0.5 * mdp.n_states else starts[:0],
         "terminal": np.flatnonzero(mdp.terminal),
+        "shared": np.array(shared or [], dtype=np.int64),
         **_closures(moves, pairs, closed),
     }
     cell = maze_cell_size(mdp)
@@ -57,7 +60,8 @@ def describe_world(mdp: MDP, closed: ClosedMoves | None = None) -> dict[str, Any
         shut = shut[~np.isin(shut @ size, pairs @ size)]
         columns["barrier_one"], columns["barrier_other"] = shut.T
     else:
-        is_track = mdp.position is not None and (mdp.labels is not None or _leads_back(mdp))
+        is_scaled = mdp.position is not None and shared is None
+        is_track = is_scaled and (mdp.labels is not None or _leads_back(mdp))
         style, unit = ("track", 2 * HALF_WIDTH) if is_track else ("graph", 0.0)
     described: dict[str, Any] = {
         "name": mdp.name, "n_states": mdp.n_states, "style": style, "unit": unit,

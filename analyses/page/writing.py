@@ -182,7 +182,7 @@ def _data(
         "phases": list(PHASES),
         "palette": _palette(),
         "end_colour": END_COLOUR,
-        "worlds": [describe_world(run.world, run.closed) | {"known": run.world_is_known}
+        "worlds": [describe_world(run.world, run.closed, run.shared) | {"known": run.world_is_known}
                    for run in _firsts(runs, worlds)],
         "experiences": [_experience(run) for run in _firsts(runs, ways)],
     }  # fmt: skip

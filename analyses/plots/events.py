@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ from analyses.plots.style import (
     styled,
 )
 from analyses.sequences.pauses import longest_event, replayed_moves
-from analyses.sequences.runs import Logged, log_of
+from analyses.sequences.runs import SHARED, Logged, log_of
 from analyses.tables import KINDS, in_order
 from replay.checks import check_number
 from replay.log.event_log import EventLog
@@ -68,6 +68,10 @@ _GAP = 0.06
 _SINGLE = "single_move"
 _SINGLE_COLOUR = "0.45"
 _TITLE, _KEY, _SIDE = 0.4, 0.16, 0.1  # inches
+_SHARED: dict[str, Any] = {
+    "marker": "D", "markersize": 4, "markerfacecolor": "white", "markeredgecolor": "black",
+    "markeredgewidth": 0.6, "linestyle": "none", "zorder": 6,
+}  # fmt: skip
 
 
 @styled
@@ -83,9 +87,11 @@ def plot_event(
     """Draw one replay event on its world.
 
     The agent is a square, and the path by which it came is a pale line; stars mark where episodes
-    end and where the agent last received reward. Arrows point in the direction of replay, in the
-    colour of the kind of their sequence, dark for early moves and light for late ones. A move that
-    was replayed several times is drawn once, as at its first time.
+    end and where the agent last received reward. If an encoder made the states, they lie at the
+    mean position at which they were met, and a diamond marks those met in several places. Arrows point
+    in the direction of replay, in the colour of the kind of their sequence, dark for early moves
+    and light for late ones. A move that was replayed several times is drawn once, as at its first
+    time.
 
     Parameters
     ----------
@@ -138,6 +144,8 @@ def plot_event(
     if ax is None:
         ax = _new_axes(width, height + _KEY * (len(kinds) + 1))
     plot_mdp(world, ax, rewards=False)
+    shared = log.provenance.get(SHARED, []) if world is log.mdp else []
+    ax.plot(*position[shared].T, **_SHARED)
     draw_walk(steps, first, path, position, world, ax)
     ax.set(xlim=limits[0], ylim=limits[1], aspect="equal" if to_scale else "auto")
     dashes = []
@@ -167,7 +175,8 @@ def plot_event(
             cast(Figure, ax.figure),
             "Arrows: moves as replayed, dark first, light last. Square: the agent. Pale line: its "
             "path. Star: an end, or the last reward."
-            + (" Dashed edge: the maze continues." if dashes else ""),
+            + (" Dashed edge: the maze continues." if dashes else "")
+            + (" Diamond: a code that was met in several places." if shared else ""),
         )
     return ax
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
+from scipy.spatial.distance import cdist
 
-from replay.checks import check_number
+from replay.checks import check_fits, check_number
 from replay.jit import kernel
 
 __all__ = ["FEW", "Codebook", "codebook", "means", "refit_steps", "sample"]
@@ -43,6 +44,12 @@ class Codebook:
     def begin(self, observation: NDArray[np.float64]) -> int:
         """Return the code of an observation."""
         return int(_nearest(self.offset, self.weight, self.centres, observation))
+
+    def neighbours(self) -> NDArray[np.int32]:
+        """List all codes from the nearest to the farthest, for each; shape (n_codes, n_codes)."""
+        check_fits(20 * self.n_codes**2, f"the distances between {self.n_codes} codes")
+        away = np.nan_to_num(cdist(self.centres, self.centres), nan=np.inf)
+        return np.argsort(away, axis=1, kind="stable").astype(np.int32)
 
     def encode(self, observation: NDArray[np.float64], action: int) -> int:
         """Return the code of an observation; the action does not matter."""

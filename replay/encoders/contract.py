@@ -60,6 +60,9 @@ class Coder(Protocol):
     ----------
     n_codes : int
         Number of codes; they are numbered from 0.
+    neighbours : callable, optional
+        ``neighbours()`` lists all codes from the nearest to the farthest, for each; shape (n_codes,
+        n_codes). It is called if the learner has a parameter `n_nearest` above 0.
     """
 
     @property

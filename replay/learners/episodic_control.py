@@ -2,7 +2,8 @@
 
 At the end of an episode its transitions are replayed backwards, and each action value is raised to
 the return that followed, if that is larger. A truncated episode has no return, so nothing is
-learned from it.
+learned from it. Where states are codes of an encoder with distances, an action without a return may
+have the mean value of the nearest codes that have one [2]_.
 
 References
 ----------
@@ -24,8 +25,9 @@ from replay.learners.contract import Description, Known, Pause, Sizes, Transitio
 from replay.learners.monte_carlo import acts_before_learning, most_backups, needs_episodes
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
+from replay.parts.policies import epsilon_greedy
 
-__all__ = ["Memory", "Params", "acts_before_learning", "description", "init", "learn"]
+__all__ = ["Memory", "Params", "act", "acts_before_learning", "description", "init", "learn"]
 __all__ += ["most_backups", "n_words", "needs_episodes", "replay"]
 
 
@@ -39,6 +41,8 @@ class Params(NamedTuple):
     initial_value : float
         Action value of a pair without return; infinite: untried actions are preferred, and a pair
         tried in the unfinished episode is avoided.
+    n_nearest : int
+        How many codes are averaged (Blundell et al.: 11) where a pair has no return; 0: none.
     """
 
     # Two learners whose Params have the same types in the same order are slow to call in numba.
@@ -46,6 +50,7 @@ class Params(NamedTuple):
     epsilon: ranges.Share = 0.1
     act_before_update: bool = False
     initial_value: ranges.InitialValue = 0.0
+    n_nearest: ranges.Count = 0
 
 
 class Memory(NamedTuple):
@@ -59,11 +64,14 @@ class Memory(NamedTuple):
         The best return of each pair so far; minus infinity if there was none.
     episode : Episode
         The transitions of this episode.
+    neighbours : ndarray of int32, shape (n_codes, n_codes)
+        The codes, from the nearest to the farthest from each; none if none are averaged.
     """
 
     action_values: NDArray[np.float64]
     best_returns: NDArray[np.float64]
     episode: Episode
+    neighbours: NDArray[np.int32]
 
 
 def description(params: Params) -> Description:
@@ -75,11 +83,34 @@ def description(params: Params) -> Description:
 def init(params: Params, sizes: Sizes) -> Memory:
     """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
+    near = sizes.neighbours if params.n_nearest > 0 else np.empty((0, 0), np.int32)
+    if near is None:
+        raise ValueError(
+            "n_nearest needs distances between states: give simulate an encoder with centres, such "
+            "as replay.encoders.KMeans(300), or n_nearest=0."
+        )
     return Memory(
         np.full(shape, params.initial_value),
         np.full(shape, -np.inf),
         episode(sizes.n_steps),
+        near,
     )
+
+
+def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
+    """Draw an action epsilon-greedily; one without a return has the mean of its neighbours."""
+    Q, G = memory.action_values, memory.best_returns
+    if params.n_nearest > 0:
+        for a in range(Q.shape[1]):
+            total, n = 0.0, 0
+            if G[state, a] == -np.inf:
+                for code in memory.neighbours[state]:
+                    if n < params.n_nearest and G[code, a] > -np.inf:
+                        total += G[code, a]
+                        n += 1
+            if n > 0:
+                Q[state, a] = total / n
+    return epsilon_greedy(Q, state, params.epsilon, rng)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:

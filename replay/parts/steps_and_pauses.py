@@ -25,6 +25,9 @@ class Sizes(NamedTuple):
     way_back : ndarray of int32, shape (n_states, n_actions), optional
         The action that undoes each pair, -1 if there is none; only for learners that
         need it.
+    neighbours : ndarray of int32, shape (n_codes, n_codes), optional
+        If an encoder with distances made the states, and the learner has a parameter `n_nearest`
+        above 0: all codes, from the nearest to the farthest from each.
     """
 
     n_states: int
@@ -33,6 +36,7 @@ class Sizes(NamedTuple):
     n_steps: int
     n_links: int = 0
     way_back: NDArray[np.int32] | None = None
+    neighbours: NDArray[np.int32] | None = None
 
 
 class Transition(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from gymnasium import Env
 
 __all__ = ["EncodedRun", "act_encoded", "in_places"]
+
+_SHARED = "codes_of_several_states"
+_PURE = 0.95  # of the observations of a code are of one state
 
 
 class EncodedRun(NamedTuple):
@@ -69,7 +72,9 @@ def act_encoded(
 
     def begin(keep: str) -> Driver:
         writer = LogWriter(keep, learner, name=observed.name, seed=seed, n_steps=n_steps)
-        return Driver(learner, sizes, writer, rng=rng, replay_rng=pauses, window_ends=window_ends)
+        has_distances = getattr(learner.params, "n_nearest", 0) > 0 and hasattr(coder, "neighbours")
+        fits = sizes._replace(neighbours=coder.neighbours()) if has_distances else sizes
+        return Driver(learner, fits, writer, rng=rng, replay_rng=pauses, window_ends=window_ends)
 
     driver = begin(log)
     writer = driver.writer
@@ -118,14 +123,20 @@ def act_encoded(
             f"{learner.name!r} learns at an episode's end, but no episode of {observed.name!r} "
             f"ended in {n_steps} steps: run more steps, or choose another learner."
         )
-    event_log, changes = driver.finish(), history.changes()
+    event_log, changes, places = driver.finish(), history.changes(), history.places()
+    last = places.drop_duplicates("code", keep="last")
     told = {
         "encoder": type(encoder).__name__,
         "learned_again_after": changes["step"].unique().tolist(),
+        _SHARED: last.loc[last["share"] < _PURE, "code"].tolist(),
     }
+    world = None
+    if writer.keeps_any:
+        name = f"codes of {observed.name}"
+        world = history.world(rows["reward"], last, n_codes, observed.n_actions, name)
     return EncodedRun(
-        replace(event_log, provenance={**event_log.provenance, **told}),
-        driver.memory, driver.clock.rewards[:-1], history.codes(), history.places(), changes,
+        replace(event_log, provenance={**event_log.provenance, **told}, mdp=world),
+        driver.memory, driver.clock.rewards[:-1], history.codes(), places, changes,
     )  # fmt: skip
 
 
@@ -335,6 +346,56 @@ class _History:
         self._code[self._n - 1] = codes[-1]
         return codes
 
+    def _encodings(self) -> Iterator[NDArray[np.int32]]:
+        """Give, for each number of refits, the codes of all moments until the next refit."""
+        ends = [*(len(codes) for codes in self._refitted), self._n]
+        for codes, end in zip([self._code[:0], *self._refitted], ends, strict=True):
+            yield np.append(codes, self._code[len(codes) : end])
+
+    def world(
+        self,
+        reward: NDArray[np.float64],
+        places: pd.DataFrame,
+        n_codes: int,
+        n_actions: int,
+        name: str,
+    ) -> MDP:
+        """Return the world as it was met: the frequency and mean reward of moves between codes.
+
+        What was not tried leaves a code as it is. `places` has one row for each code.
+        """
+        moves = []
+        for codes in self._encodings():
+            entered = np.flatnonzero(~self.is_first[: len(codes)])
+            action, ends = self._action[entered], codes[entered]
+            moves.append([codes[entered - 1], action, ends, reward[: len(entered)]])
+        *pairs, rewards = np.concatenate(moves, axis=1)
+        n_states = int(places["code"].max()) + 1
+        is_end = np.isin(np.arange(n_states), places["code"][places["code"] >= n_codes])
+        untried = np.repeat(~is_end, n_actions)
+        untried[(pairs[0] * n_actions + pairs[1]).astype(np.int64)] = False
+        state, action = np.divmod(np.flatnonzero(untried), n_actions)
+        pairs = np.append(pairs, [state, action, state], axis=1).astype(np.int64)
+        [state, action, entered], move, n_made = np.unique(
+            pairs, axis=1, return_inverse=True, return_counts=True
+        )
+        n_tried = np.bincount(state * n_actions + action, n_made)
+        begun = np.bincount(self._code[: self._n][self.is_first], minlength=n_states)
+        at = np.zeros((n_states, 2)) + places[["x", "y"]].to_numpy()[0]  # codes that were not met
+        at[places["code"]] = places[["x", "y"]]
+        return MDP.from_transitions(
+            state,
+            action,
+            entered,
+            n_made / n_tried[state * n_actions + action],
+            np.bincount(move.ravel()[: len(rewards)], rewards, len(n_made)) / n_made,
+            start_probability=begun / begun.sum(),
+            terminal=is_end,
+            action_names=map(str, range(n_actions)),
+            position=at if np.isfinite(at).all() else None,
+            name=name,
+        )
+
     def codes(self) -> pd.DataFrame:
         """Return the table that `Run.codes` describes."""
         entered = np.flatnonzero(~self.is_first)
@@ -362,22 +423,18 @@ class _History:
 
     def places(self) -> pd.DataFrame:
         """Return the table that `Run.places` describes."""
-        ends = [*(len(codes) for codes in self._refitted), self._n]
-        parts = []
-        for n_refits, codes in enumerate([np.empty(0, np.int32), *self._refitted]):
-            met = slice(ends[n_refits])
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "n_refits": n_refits,
-                        "code": np.append(codes, self._code[len(codes) : ends[n_refits]]),
-                        "state": self._state[met],
-                        "x": self._position[met, 0],
-                        "y": self._position[met, 1],
-                    }
-                )
+        met_at = pd.concat(
+            pd.DataFrame(
+                {
+                    "n_refits": n_refits,
+                    "code": codes,
+                    "state": self._state[: len(codes)],
+                    "x": self._position[: len(codes), 0],
+                    "y": self._position[: len(codes), 1],
+                }
             )
-        met_at = pd.concat(parts)
+            for n_refits, codes in enumerate(self._encodings())
+        )
         by = ["n_refits", "code"]
         table = met_at.groupby(by).agg(x=("x", "mean"), y=("y", "mean"), n_met=("state", "size"))
         most = met_at.value_counts([*by, "state"]).reset_index()
@@ -422,4 +479,6 @@ def in_places(
         "steps": steps.assign(**told),
         "backups": backups.assign(**{key: place[n_refits, backups[key]] for key in columns}),
     }
-    return EventLog(tables, log.provenance, mdp)
+    provenance = dict(log.provenance)
+    del provenance[_SHARED]
+    return EventLog(tables, provenance, mdp)

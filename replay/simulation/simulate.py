@@ -60,7 +60,9 @@ class Run:
     seed : int
         Together with learner, parameters and world it determines the run.
     log : EventLog
-        Steps and backups; empty tables with ``log="none"``.
+        Steps and backups; empty tables with ``log="none"``. If an encoder made the states, its
+        world is what was met of it, in codes: how often and with what mean reward each followed
+        another, and the mean position at which each was met, where the environment tells it.
     memory : NamedTuple
         The learner's memory at the end.
     window_ends : ndarray of int64, shape (n_windows,)
@@ -84,7 +86,8 @@ class Run:
         `step`), what was met until then (`n_met` observations) by its code `before` and `after`. A
         code was split if several came after it, merged if several were before, and moved if it has
         another number. The learner then learned all again; the log's provenance has these steps,
-        too (`learned_again_after`).
+        too (`learned_again_after`), and the `codes_of_several_states`: those of which a twentieth
+        or more was met elsewhere than in the state in which they were met most often.
 
     Examples
     --------
