@@ -657,3 +657,18 @@ def test_the_nearest_codes_tell_what_to_do_where_nothing_was_tried():
     assert rates[1] > 1.3 * rates[0]
     with pytest.raises(ValueError, match="n_nearest needs distances"):
         simulate(maze, "episodic_control", {"n_nearest": 3}, n_steps=9)
+
+
+def test_what_an_environment_raises_ends_the_run():
+    """Also a key that interrupts: the loop, which is compiled, stops at once."""
+    for error in (KeyboardInterrupt, ZeroDivisionError("at 7")):
+        states = iter(range(60))
+
+        def see(state, states=states, error=error):
+            if next(states) == 50:
+                raise error
+            return np.array([float(state)])
+
+        with pytest.raises(error if isinstance(error, type) else type(error)):
+            simulate(Seen(see=see), "q_learning", encoder=Identity(), n_steps=300)
+        assert next(states) == 51

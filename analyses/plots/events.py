@@ -88,10 +88,10 @@ def plot_event(
 
     The agent is a square, and the path by which it came is a pale line; stars mark where episodes
     end and where the agent last received reward. If an encoder made the states, they lie at the
-    mean position at which they were met, and a diamond marks those met in several places. Arrows point
-    in the direction of replay, in the colour of the kind of their sequence, dark for early moves
-    and light for late ones. A move that was replayed several times is drawn once, as at its first
-    time.
+    mean position at which they were met, and a diamond marks those met in several places.
+    Arrows point in the direction of replay, in the colour of the kind of their sequence, dark for
+    early moves and light for late ones. A move that was replayed several times is drawn once, as
+    at its first time.
 
     Parameters
     ----------

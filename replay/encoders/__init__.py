@@ -2,6 +2,7 @@
 
 from replay.encoders.belief_states import BeliefStates
 from replay.encoders.bins import Bins
+from replay.encoders.clones import Clones
 from replay.encoders.contract import Coder, Encoder, Walk
 from replay.encoders.k_means import KMeans
 from replay.encoders.last_observations import LastObservations
@@ -10,5 +11,5 @@ from replay.encoders.random_projections import RandomProjections
 from replay.encoders.slow_features import SlowFeatures
 from replay.encoders.state_merging import StateMerging
 
-__all__ = ["BeliefStates", "Bins", "Coder", "Encoder", "KMeans", "LastObservations"]
+__all__ = ["BeliefStates", "Bins", "Clones", "Coder", "Encoder", "KMeans", "LastObservations"]
 __all__ += ["PredictiveStates", "RandomProjections", "SlowFeatures", "StateMerging", "Walk"]

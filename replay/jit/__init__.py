@@ -12,6 +12,7 @@ where nobody else can write: code that others put there would be run.
 ``NUMBA_DISABLE_JIT=1`` runs everything as plain Python, ``NUMBA_BOUNDSCHECK=1`` checks all indices.
 """
 
+from replay.jit.callbacks import address_of, call
 from replay.jit.functions import (
     as_int,
     inlined,
@@ -24,7 +25,9 @@ from replay.jit.functions import (
 from replay.jit.stopwatch import compiling_seconds
 
 __all__ = [
+    "address_of",
     "as_int",
+    "call",
     "compiling_seconds",
     "inlined",
     "jitable",

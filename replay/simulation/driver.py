@@ -283,6 +283,8 @@ class Driver:
         The learner's memory.
     clock : Clock
         Where the run is.
+    error : BaseException or None
+        What was raised by the function that the loop asks for steps, to be raised when it stops.
 
     Raises
     ------
@@ -312,6 +314,7 @@ class Driver:
                         "simulate with log='none' is possible."
                     )
         log.sizes = sizes
+        self.error: BaseException | None = None
         self._run = kernel_of(learner)
         if learner.file is not None:
             learner = _located(learner, learner.file)
@@ -431,6 +434,8 @@ class Driver:
             world, given, params, memory, self.clock, course, self.rng, self.replay_rng, steps,
             self.writer.buffer,
         )  # fmt: skip
+        if self.error is not None:
+            raise self.error
         if not is_timed:
             return n_done
         seconds = process_time() - begin

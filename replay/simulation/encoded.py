@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import takewhile
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from replay.checks import MOST_STATES, check_array, check_fits, check_number, check_whole, shown
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder
+from replay.jit import address_of
 from replay.learners.contract import Learner, Sizes
 from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, way_back
@@ -72,52 +74,38 @@ def act_encoded(
 
     def begin(keep: str) -> Driver:
         writer = LogWriter(keep, learner, name=observed.name, seed=seed, n_steps=n_steps)
-        has_distances = getattr(learner.params, "n_nearest", 0) > 0 and hasattr(coder, "neighbours")
-        fits = sizes._replace(neighbours=coder.neighbours()) if has_distances else sizes
+        near = getattr(coder, "neighbours", None)
+        fits = sizes
+        if near is not None and getattr(learner.params, "n_nearest", 0) > 0:
+            fits = sizes._replace(neighbours=near())
         return Driver(learner, fits, writer, rng=rng, replay_rng=pauses, window_ends=window_ends)
 
     driver = begin(log)
     writer = driver.writer
-    rows = writer.steps if writer.keeps_any else np.zeros(n_steps if refit_at else 1, STEP_ROW)
+    rows = writer.steps if writer.keeps_any else np.zeros(n_steps, STEP_ROW)
     history = _History(walk, n_steps, refit_at)
-    seen = observed.reset()
-    code = _code_of(coder, coder.begin(seen))
-    history.add(seen, -1, code, observed.info)
-    driver.begin(code)
-    in_episode = 0
-    for step in range(n_steps):
-        action, in_episode = driver.action, in_episode + 1
-        seen, reward, terminated, truncated = observed.step(action)
-        truncated = not terminated and (truncated or in_episode == longest)
-        entered = start = _code_of(coder, coder.encode(seen, action)) + terminated * n_codes
-        history.add(seen, action, entered, observed.info, terminated)
-        if terminated or truncated:
-            seen, in_episode = observed.reset(), 0
-            start = _code_of(coder, coder.begin(seen))
-            history.add(seen, -1, start, observed.info)
-        place = step if len(rows) > 1 else 0
-        row = rows[place : place + 1]
-        row[0] = (reward, code, action, entered, terminated, truncated)
-        if learner.acts_before_learning:
-            following = driver.choose(start)
-            driver.feed(_given(row, following, start))
-            driver.clock.state[0], driver.clock.action[0] = start, following
-        else:
-            driver.feed(_given(row, -1, start))
-            driver.begin(start)
-        code = start
-        if step + 1 in refit_at:
-            coder = encoder.prepare(history.walk(), coder_rng, coder)
-            if _n_codes(coder) != n_codes:
-                raise ValueError(
-                    f"An encoder must keep its number of codes: it had {n_codes}, and has "
-                    f"{coder.n_codes} after {step + 1} steps."
-                )
-            new = history.encode_again(coder)
-            if new is not None:
-                again = begin("none")
-                _learn_again(again, rows[: step + 1], new, history.is_first, driver.action)
-                again.writer, driver, code = writer, again, int(new[-1])
+    acting = _Acting(driver, observed, history, coder, rows, min(longest, n_steps))
+    driver.begin(acting.code)
+    address, kept = address_of(acting.step)
+    until = 0
+    for step in sorted({*refit_at, n_steps}):
+        made, until = slice(until, step), step
+        driver.feed(Given(rows[made], acting.unknown[made], acting.start[made], address))
+        if step not in refit_at:
+            break
+        acting.coder = coder = encoder.prepare(history.walk(), coder_rng, coder)
+        if _n_codes(coder) != n_codes:
+            raise ValueError(
+                f"An encoder must keep its number of codes: it had {n_codes}, and has "
+                f"{coder.n_codes} after {step} steps."
+            )
+        new = history.encode_again(coder)
+        if new is not None:
+            again = begin("none")
+            _learn_again(again, rows[:step], new, history.is_first, driver.action)
+            again.writer, driver = writer, again
+            acting.driver, acting.code = again, int(new[-1])
+    del kept
     if learner.needs_episodes and not observed.has_ended:
         raise ValueError(
             f"{learner.name!r} learns at an episode's end, but no episode of {observed.name!r} "
@@ -158,8 +146,51 @@ def _learn_again(
     driver.clock.state[0], driver.clock.action[0] = codes[-1], action
 
 
-def _given(row: NDArray[np.void], following: int, start: int) -> Given:
-    return Given(row, np.full(1, following, dtype=np.int32), np.full(1, start, dtype=np.int32))
+class _Acting:
+    """Steps in an environment, which the compiled loop asks for one by one."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        observed: _Observed,
+        history: _History,
+        coder: Coder,
+        rows: NDArray[np.void],
+        longest: int,
+    ) -> None:
+        self._observed, self._history, self._longest = observed, history, longest
+        self.coder, self._n_codes, self._rows = coder, coder.n_codes, rows
+        self.driver, self._n, self._in_episode = driver, 0, 0
+        self.start = np.zeros(len(rows), np.int32)
+        self.unknown = np.full(len(rows), -1, np.int32)
+        self.code = self._begin()
+
+    def step(self, action: int) -> int:
+        """Take an action, and write what came of it; 1 if that failed."""
+        try:
+            self._step(action)
+        except BaseException as error:  # it cannot pass through compiled code
+            self.driver.error = error
+            return 1
+        return 0
+
+    def _begin(self) -> int:
+        seen = self._observed.reset()
+        code = _code_of(self._n_codes, self.coder.begin(seen))
+        self._history.add(seen, -1, code, self._observed.info)
+        self._in_episode = 0
+        return code
+
+    def _step(self, action: int) -> None:
+        n, n_codes = self._n, self._n_codes
+        seen, reward, terminated, truncated = self._observed.step(action)
+        self._in_episode += 1
+        truncated = not terminated and (truncated or self._in_episode == self._longest)
+        entered = _code_of(n_codes, self.coder.encode(seen, action)) + terminated * n_codes
+        self._history.add(seen, action, entered, self._observed.info, terminated)
+        self._rows[n] = (reward, self.code, action, entered, terminated, truncated)
+        self.code = self._begin() if terminated or truncated else entered
+        self.start[n], self._n = self.code, n + 1
 
 
 def _stream(seed: int, key: int) -> np.random.SeedSequence:
@@ -184,8 +215,10 @@ def _n_codes(coder: Coder) -> int:
     )
 
 
-def _code_of(coder: Coder, code: object) -> int:
-    return check_whole("A code of the encoder", code, at_least=0, at_most=coder.n_codes - 1)
+def _code_of(n_codes: int, code: object) -> int:
+    if type(code) is int and 0 <= code < n_codes:
+        return code
+    return check_whole("A code of the encoder", code, at_most=n_codes - 1)
 
 
 class _Observed:
@@ -235,7 +268,9 @@ class _Observed:
         observation, reward, terminated, truncated, info = found
         self.info = info if isinstance(info, Mapping) else {}
         self.has_ended |= bool(terminated)
-        amount = check_number("A reward of the environment", reward)
+        amount = reward
+        if type(reward) is not float or not math.isfinite(reward):
+            amount = check_number("A reward of the environment", reward)
         return self._checked(observation), amount, bool(terminated), bool(truncated)
 
     def walk(self, n_observations: int, rng: np.random.Generator) -> Walk:
@@ -259,6 +294,10 @@ class _Observed:
         return Walk(np.array(seen), np.array(is_first), np.array(actions), self.n_actions)
 
     def _checked(self, observation: object) -> NDArray[np.float64]:
+        if type(observation) is np.ndarray and observation.dtype.kind in "fiu":
+            seen: NDArray[np.float64] = observation.astype(np.float64).ravel()
+            if observation.shape == self._shape and math.isfinite(seen.sum()):
+                return seen  # what is not finite is told below
         if isinstance(observation, Mapping | str | bytes):
             raise ValueError(
                 f"Observations must be numbers or arrays of numbers, got {shown(observation)}: "
@@ -334,7 +373,7 @@ class _History:
         for k in range(self._n):
             seen, action = self._observations[k], int(self._action[k])
             code = coder.begin(seen) if action < 0 else coder.encode(seen, action)
-            codes[k] = _code_of(coder, code) + self._is_end[k] * coder.n_codes
+            codes[k] = _code_of(coder.n_codes, code) + self._is_end[k] * coder.n_codes
         before = self._refitted[-1] if self._refitted else codes[:0]
         before = np.append(before, self._code[len(before) : self._n])
         if np.array_equal(codes, before):
@@ -364,31 +403,30 @@ class _History:
 
         What was not tried leaves a code as it is. `places` has one row for each code.
         """
-        moves = []
-        for codes in self._encodings():
-            entered = np.flatnonzero(~self.is_first[: len(codes)])
-            action, ends = self._action[entered], codes[entered]
-            moves.append([codes[entered - 1], action, ends, reward[: len(entered)]])
-        *pairs, rewards = np.concatenate(moves, axis=1)
         n_states = int(places["code"].max()) + 1
         is_end = np.isin(np.arange(n_states), places["code"][places["code"] >= n_codes])
+        moves, rewards = [], []
+        for codes in self._encodings():
+            entered = np.flatnonzero(~self.is_first[: len(codes)])
+            pair = codes[entered - 1] * n_actions + self._action[entered]
+            moves.append(pair * n_states + codes[entered])
+            rewards.append(reward[: len(entered)])
         untried = np.repeat(~is_end, n_actions)
-        untried[(pairs[0] * n_actions + pairs[1]).astype(np.int64)] = False
-        state, action = np.divmod(np.flatnonzero(untried), n_actions)
-        pairs = np.append(pairs, [state, action, state], axis=1).astype(np.int64)
-        [state, action, entered], move, n_made = np.unique(
-            pairs, axis=1, return_inverse=True, return_counts=True
-        )
-        n_tried = np.bincount(state * n_actions + action, n_made)
+        untried[np.concatenate(moves) // n_states] = False
+        pair = np.flatnonzero(untried)
+        every = np.concatenate([*moves, pair * n_states + pair // n_actions])
+        earned = np.concatenate([*rewards, np.zeros(len(pair))])
+        move, number, n_made = np.unique(every, return_inverse=True, return_counts=True)
+        pair, end = np.divmod(move, n_states)
         begun = np.bincount(self._code[: self._n][self.is_first], minlength=n_states)
         at = np.zeros((n_states, 2)) + places[["x", "y"]].to_numpy()[0]  # codes that were not met
         at[places["code"]] = places[["x", "y"]]
         return MDP.from_transitions(
-            state,
-            action,
-            entered,
-            n_made / n_tried[state * n_actions + action],
-            np.bincount(move.ravel()[: len(rewards)], rewards, len(n_made)) / n_made,
+            pair // n_actions,
+            pair % n_actions,
+            end,
+            n_made / np.bincount(pair, n_made)[pair],
+            np.bincount(number, earned) / n_made,
             start_probability=begun / begun.sum(),
             terminal=is_end,
             action_names=map(str, range(n_actions)),

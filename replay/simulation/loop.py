@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.checks import located
-from replay.jit import inlined, loop_kernel, own_code, uncached_kernel
+from replay.jit import call, inlined, loop_kernel, own_code, uncached_kernel
 from replay.learners.contract import Learner, Pause, Transition
 from replay.log import backups
 
@@ -81,15 +81,21 @@ class Given(NamedTuple):
     next_action, start : ndarray of int32, shape (n_steps,)
         The action after each step, and, if an episode ends with this step, the first state of the
         next one; -1 where it is not known.
+    ask : int
+        0, or the address of a function that takes the next action and writes the next row, when the
+        loop has come to it; the learner then chooses the next action. If it returns no 0, the loop
+        stops.
     """
 
     steps: NDArray[np.void]
     next_action: NDArray[np.int32]
     start: NDArray[np.int32]
+    ask: int = 0
 
     def rows(self, begin: int, end: int) -> "Given":
         """Return the rows from `begin` to `end`."""
-        return Given(self.steps[begin:end], self.next_action[begin:end], self.start[begin:end])
+        made = slice(begin, end)
+        return Given(self.steps[made], self.next_action[made], self.start[made], self.ask)
 
 
 class Clock(NamedTuple):
@@ -234,9 +240,10 @@ def _loop(
         episode_steps = clock.episode_steps[0]
         window = clock.window[0]
         last_step = time - episode_steps + max_episode_steps - 1  # cuts it off
-        is_given = False
+        is_given, is_asked = False, False
         if given is not None:
-            is_given = len(given.steps) > 0
+            is_given, is_asked = len(given.steps) > 0, given.ask != 0
+        acts = is_asked or not is_given
         begin, until = time, time + n_steps
         while time < until:
             stop, total = min(until, window_ends[window]), rewards[window]
@@ -247,6 +254,9 @@ def _loop(
                         break
                     backups.set_step(log, time)
                 if given is not None and is_given:
+                    if is_asked and call(given.ask, action) != 0:
+                        until = time
+                        break
                     made = given.steps[time - begin]
                     state, action = made["state"], made["action"]
                     reward, next_state = made["reward"], made["next_state"] & _NOT_NEGATIVE
@@ -263,8 +273,8 @@ def _loop(
                     truncated = ended != terminated
                     here = draw_start(world, rng) if ended else next_state
                     next_action = -1
-                    if act_first and here >= 0:
-                        next_action = act(params, memory, here, rng)
+                if acts and act_first and here >= 0:
+                    next_action = act(params, memory, here, rng)
                 state, action = state & _NOT_NEGATIVE, action & _NOT_NEGATIVE
                 transition = Transition(
                     state, action, reward, next_state, next_action, terminated, truncated
@@ -281,7 +291,7 @@ def _loop(
                         replay(params, memory, Pause(phase, where, False), replay_rng, log)
                     episode += 1
                     last_step = time + max_episode_steps
-                if not (is_given or act_first) and here >= 0:
+                if acts and not act_first and here >= 0:
                     next_action = act(params, memory, here, rng)
                 if steps is not None and not is_given:
                     step = steps[time - begin]
