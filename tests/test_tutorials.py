@@ -45,6 +45,13 @@ FACTS = {
         "lost": "[*lost.verdicts.iloc[0][['verdict', 'account']]]",
         "misfits": "lost.misfits['feature'].tolist()",
     },
+    "learned_and_hidden_states": {
+        "pauses": "pauses",
+        "earned": "earned",
+        "shared": "shared",
+        "kinds": "[kinds[name].T.to_dict('list') for name in ENCODERS]",
+        "food": "food",
+    },
     "laboratory_file": {
         "events": "[len(found.events), int(found.events['is_replay'].sum())]",
         "cells": "len(recording.spikes)",
@@ -134,6 +141,22 @@ def test_the_laboratory_file(told, pictures):
     assert facts == {"events": [12, 12], "cells": 60}
     assert "All twelve events are found, and nothing else." in prose("laboratory_file")
     assert (pictures / "laboratory_file" / "event.png").exists()
+
+
+def test_learned_and_hidden_states(told, pictures):
+    facts, text = told["learned_and_hidden_states"], prose("learned_and_hidden_states")
+    pauses = facts["pauses"]
+    assert f"replays in {pauses['true states']} pauses" in text
+    assert f"with predictive states in {pauses['predictive states']};" in text
+    assert 2000 < pauses["k-means"] < 4000
+    assert min(facts["earned"].values()) > 0.9 * max(facts["earned"].values())
+    assert facts["shared"]["k-means"] > facts["shared"]["predictive states"] == 0
+    codes, places = facts["kinds"][0]["novel_path"]
+    assert places < 0.1 < 0.2 < codes < 0.3
+    assert all(codes == places for codes, places in facts["kinds"][1].values())
+    assert facts["food"]["merged histories"] > 0.94
+    assert facts["food"]["last four"] < 0.6
+    assert (pictures / "learned_and_hidden_states" / "k-means.png").exists()
 
 
 def test_the_paper_question(told, pictures):
