@@ -25,6 +25,7 @@ from replay.learners.contract import Description, Known, Pause, Sizes, Transitio
 from replay.learners.monte_carlo import acts_before_learning, most_backups, needs_episodes
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
+from replay.parts.neighbours import average_neighbours, neighbours_of
 from replay.parts.policies import epsilon_greedy
 
 __all__ = ["Memory", "Params", "act", "acts_before_learning", "description", "init", "learn"]
@@ -83,33 +84,14 @@ def description(params: Params) -> Description:
 def init(params: Params, sizes: Sizes) -> Memory:
     """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
-    near = sizes.neighbours if params.n_nearest > 0 else np.empty((0, 0), np.int32)
-    if near is None:
-        raise ValueError(
-            "n_nearest needs distances between states: give simulate an encoder with centres, such "
-            "as replay.encoders.KMeans(300), or n_nearest=0."
-        )
-    return Memory(
-        np.full(shape, params.initial_value),
-        np.full(shape, -np.inf),
-        episode(sizes.n_steps),
-        near,
-    )
+    steps, near = episode(sizes.n_steps), neighbours_of(params.n_nearest, sizes)
+    return Memory(np.full(shape, params.initial_value), np.full(shape, -np.inf), steps, near)
 
 
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     """Draw an action epsilon-greedily; one without a return has the mean of its neighbours."""
-    Q, G = memory.action_values, memory.best_returns
-    if params.n_nearest > 0:
-        for a in range(Q.shape[1]):
-            total, n = 0.0, 0
-            if G[state, a] == -np.inf:
-                for code in memory.neighbours[state]:
-                    if n < params.n_nearest and G[code, a] > -np.inf:
-                        total += G[code, a]
-                        n += 1
-            if n > 0:
-                Q[state, a] = total / n
+    Q, near = memory.action_values, memory.neighbours
+    average_neighbours(Q, memory.best_returns, near, params.n_nearest, state)
     return epsilon_greedy(Q, state, params.epsilon, rng)
 
 
