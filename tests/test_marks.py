@@ -93,7 +93,7 @@ def test_the_running_animal_is_decoded_as_well_as_with_kernels(seen):
     edges = np.append(moved.time - dt / 2, moved.time[-1] + dt / 2)
     kernels = with_kernels(recording, track, known, times, marks, tested, edges)
     errors = {}
-    counts = {"sorted": moved.counts, "classes": running(classes).counts}
+    counts = {"sorted": moved.counts.toarray(), "classes": running(classes).counts.toarray()}
     likely = {
         name: log_likelihood(each, place_fields(track, known, each, dt, lowest_rate=0.1), dt)
         for name, each in counts.items()

@@ -52,7 +52,7 @@ def test_fields_peak_where_cells_fire(recording):
     assert len(session.cells) > 40
     moved = running(recording)
     for rates, cell in list(zip(session.rates, session.cells, strict=True))[:10]:
-        ran = moved.counts[:, cell] > 0
+        ran = moved.counts[:, [cell]].toarray()[:, 0] > 0
         ran &= moved.speed > 5
         if ran.sum() >= 8:
             mean = moved.position[ran].mean(axis=0)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import BinnedTrack
 from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.fields.place_fields import place_fields
+from analyses.recordings.fields.place_fields import place_fields, sums_by
 from analyses.recordings.fields.recorded_fields import recorded_fields
 from analyses.recordings.fields.running import Running, running_bins
 from analyses.recordings.recording import Recording
@@ -57,7 +57,8 @@ def decoding_error(
     fine = float(moved.time[1] - moved.time[0])
     n_fine = max(round(_DECODED_AT_ONCE / fine), 1)
     n_coarse = len(place) // n_fine
-    counts = moved.counts[: n_coarse * n_fine, cells].reshape(n_coarse, n_fine, -1).sum(axis=1)
+    group = np.arange(len(place)) // n_fine
+    counts = sums_by(np.where(group < n_coarse, group, -1), moved.counts[:, cells], n_coarse)
     own = place[n_fine // 2 : n_coarse * n_fine : n_fine]
     part = np.arange(n_coarse) * _N_PARTS // max(n_coarse, 1)
     errors = [np.empty(0)]

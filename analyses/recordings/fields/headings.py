@@ -20,9 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from analyses.recordings.binned_track import BinnedTrack
-from analyses.recordings.fields.place_fields import place_fields
+from analyses.recordings.fields.place_fields import place_fields, sums_by
 from analyses.recordings.settings import Settings
 
 __all__ = ["LEAST_DIFFERENT", "HeadedFields", "headed_fields", "heading_between"]
@@ -101,7 +102,7 @@ def headed_fields(
     track: BinnedTrack,
     place: NDArray[np.integer],
     ahead: NDArray[np.integer],
-    counts: NDArray[np.integer],
+    counts: NDArray[np.integer] | csr_array,
     seconds: float,
     settings: Settings,
 ) -> HeadedFields:
@@ -117,10 +118,7 @@ def headed_fields(
     cell = part * 2 * n_bins + state
     shape = _N_PARTS, 2 * n_bins
     time = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape) * seconds
-    at, which = np.nonzero(counts[runs])
-    flat = np.zeros((n_cells, shape[0] * shape[1]))
-    np.add.at(flat, (which, cell[at]), counts[runs][at, which])
-    spikes = flat.reshape(n_cells, *shape)
+    spikes = sums_by(cell, counts[runs], shape[0] * shape[1]).T.reshape(n_cells, *shape)
     gain = np.zeros(n_cells)
     for held in range(_N_PARTS):
         others = np.arange(_N_PARTS) != held

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from analyses.recordings.binned_track import BinnedTrack
 from replay.checks import check_array, check_number, typed
 
-__all__ = ["place_fields"]
+__all__ = ["place_fields", "sums_by"]
 
 
 @typed
 def place_fields(
     track: BinnedTrack,
     position_bins: ArrayLike,
-    counts: ArrayLike,
+    counts: ArrayLike | csr_array,
     dt: float,
     *,
     smoothing: float = 6.0,
@@ -33,7 +34,7 @@ def place_fields(
     position_bins : array_like of int, shape (n_time,)
         The animal's place bin in each time bin; -1 for time bins to leave out (position unknown, or
         too slow).
-    counts : array_like of int, shape (n_time, n_cells)
+    counts : array_like or csr_array of int, shape (n_time, n_cells)
         Number of spikes of each cell in each time bin.
     dt : float
         Length of a time bin, in s.
@@ -67,8 +68,10 @@ def place_fields(
     width = check_number("smoothing", smoothing, at_least=0.0)
     lowest = check_number("lowest_rate", lowest_rate, at_least=0.0)
     bins = check_array(position_bins, "position_bins", kind="whole", n_dims=None)
-    n_spikes = check_array(counts, "counts", kind="whole", n_dims=None)
-    if bins.ndim != 1 or n_spikes.ndim != 2 or len(bins) != len(n_spikes):
+    n_spikes = counts
+    if not isinstance(counts, csr_array):
+        n_spikes = check_array(counts, "counts", kind="whole", n_dims=None)
+    if bins.ndim != 1 or n_spikes.ndim != 2 or len(bins) != n_spikes.shape[0]:
         raise ValueError(
             "place_fields needs one bin and one row of counts for each time bin; got shapes "
             f"{bins.shape} and {n_spikes.shape}."
@@ -80,11 +83,7 @@ def place_fields(
         )
     counted = bins >= 0
     time = np.bincount(bins[counted], minlength=track.n_bins) * seconds
-    row, cell = np.nonzero(n_spikes)  # most counts are 0
-    row, cell = row[counted[row]], cell[counted[row]]
-    shape = n_spikes.shape[1], track.n_bins
-    place, n_places = np.ravel_multi_index((cell, bins[row]), shape), shape[0] * shape[1]
-    spikes = np.bincount(place, n_spikes[row, cell], n_places).reshape(shape)
+    spikes = sums_by(bins, n_spikes, track.n_bins).T
     if width > 0:
         weights = np.exp(-0.5 * (track.distance / width) ** 2)
         time, spikes = weights @ time, spikes @ weights.T
@@ -96,3 +95,19 @@ def place_fields(
             "rates are unknown there: leave that corridor out of the graph, or smooth more."
         )
     return np.maximum(spikes / time, lowest)
+
+
+def sums_by(
+    group: NDArray[np.integer], counts: NDArray[np.integer] | csr_array, n_groups: int
+) -> NDArray[np.float64]:
+    """Sum the rows of counts in each group, shape (n_groups, n_cells); -1 is in none.
+
+    Examples
+    --------
+    >>> sums_by(np.array([1, -1, 1]), np.array([[1, 0], [5, 5], [2, 3]]), 2).tolist()
+    [[0.0, 0.0], [3.0, 3.0]]
+    """
+    rows = np.flatnonzero(group >= 0)
+    own = csr_array((np.ones(len(rows)), (group[rows], rows)), shape=(n_groups, len(group)))
+    sums: NDArray[np.float64] = (own @ csr_array(counts)).toarray()
+    return sums

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
+from scipy.sparse import csr_array
 
 from analyses.recordings.binned_track import BinnedTrack, project
 from analyses.recordings.recording import Recording
@@ -32,15 +33,15 @@ class Running(NamedTuple):
         Velocities in cm/s, of smoothed positions; NaN if unknown.
     is_on_track : ndarray of bool, shape (n_time,)
         Whether the animal was on the track.
-    counts : ndarray of int32, shape (n_time, n_cells)
-        Number of spikes of each cell.
+    counts : csr_array of int64, shape (n_time, n_cells)
+        Number of spikes of each cell; sparse, because most are 0.
     """
 
     time: NDArray[np.float64]
     position: NDArray[np.float64]
     velocity: NDArray[np.float64]
     is_on_track: NDArray[np.bool_]
-    counts: NDArray[np.int32]
+    counts: csr_array
 
     @property
     def speed(self) -> NDArray[np.float64]:
@@ -79,9 +80,12 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
     median = ndimage.median_filter(xy, (2 * int(_MEDIAN / 2 / seconds) + 1, 1), mode="nearest")
     smooth = ndimage.gaussian_filter1d(median, _SMOOTHING / seconds, axis=0, mode="nearest")
     velocity = np.gradient(smooth, seconds, axis=0) if n_time > 1 else np.zeros((n_time, 2))
-    counts = np.empty((len(recording.spikes), n_time), dtype=np.int32)
-    for own, spikes in zip(counts, recording.spikes, strict=True):
-        own[:] = np.histogram(spikes, edges)[0]
+    spikes = np.concatenate([np.empty(0), *recording.spikes])
+    cell = np.repeat(np.arange(len(recording.spikes)), [len(each) for each in recording.spikes])
+    at = np.searchsorted(edges, spikes, side="right") - 1
+    own = (at >= 0) & (at < n_time)
+    shape = n_time, len(recording.spikes)
+    counts = csr_array((np.ones(own.sum(), dtype=np.int64), (at[own], cell[own])), shape=shape)
     is_on_track = np.ones(n_time, dtype=bool)
     if len(recording.on_track):
         is_on_track = np.zeros(n_time, dtype=bool)
@@ -92,7 +96,7 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
         np.where(is_near[:, None], xy, np.nan),
         np.where(is_near[:, None], velocity, np.nan),
         is_on_track,
-        counts.T,
+        counts,
     )
 
 
