@@ -119,7 +119,7 @@ def test_running_is_decoded_within_10_cm_in_2_x_2_m():
     rates = place_fields(track, known, moved.counts, 0.02, smoothing=8.0, lowest_rate=0.1)
     n_time = 300
     tested = slice(half, half + n_time * width)
-    counts = moved.counts[tested].reshape(n_time, width, -1).sum(axis=1)
+    counts = moved.counts[tested].toarray().reshape(n_time, width, -1).sum(axis=1)
     posterior, _ = state_posterior(log_likelihood(counts, rates, 0.1), walk_transitions(track, 30))
     found = track.position[posterior.sum(axis=1).argmax(axis=1)]
     true = moved.position[tested][width // 2 :: width]
@@ -144,6 +144,16 @@ def test_a_straight_run_visits_states_in_order_without_flicker():
     visited = world.position[visits["state"]]
     assert (np.diff(visited, axis=0) >= 0).all()
     assert len(visited) == 5
+
+
+def test_a_run_along_a_border_visits_the_states_of_one_side():
+    graph, x = find_arena(positions()), np.linspace(5, 95, 200)
+    world = world_of(graph, 25.0)
+    y = 50.0 + 1.5 * np.random.default_rng(0).standard_normal(200)  # a border, 12 cm from centres
+    visited = world.position[find_visits(x, np.column_stack([x, y]), graph, world)["state"]]
+    assert len(visited) == 4
+    assert (np.diff(visited[:, 0]) > 0).all()
+    assert len(np.unique(visited[:, 1])) == 1
 
 
 def test_an_arena_is_read_as_it_was_drawn():

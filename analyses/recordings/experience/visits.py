@@ -2,7 +2,8 @@
 
 The states are those of a world made from the track graph, with `MDP.from_networkx(track,
 bin_size=...)`, so that learners can act in it and be fed with the same moves. An animal enters a
-state when it comes near the state's centre, and stays in it until it comes near another one.
+state when it comes near the state's centre, and stays in it until it comes near another one. The
+states of an arena cover it: an animal stays in one until it is half as far from another one.
 Without this hysteresis, fluctuations at the border of two states would count as moves back and
 forth, and almost every move would be experienced in both directions.
 """
@@ -32,6 +33,7 @@ from replay.worlds.mdp import MDP
 __all__ = ["experience", "find_visits"]
 
 _NEAR = 0.4
+_NEARER = 0.5  # in an arena
 _MOST_UNKNOWN = 0.2
 
 
@@ -62,8 +64,8 @@ def find_visits(
     radius : float, optional
         Distance from the centre of a state within which the animal enters it, in cm along the
         track; by default .4 times the smallest distance between two states. Above half of that
-        distance there would be no hysteresis. In an arena the ratio of the distances to the nearest
-        and the next state decides, which is the same on the line between them.
+        distance there would be no hysteresis. In an arena, which states cover, it is not used: the
+        animal stays in a state until it is half as far from another one.
     reach : mapping of int to float, optional
         States that are entered farther from their centre, whatever other state is nearer, and this
         distance in cm: the ends of a track, at which an animal turns before it comes there.
@@ -174,10 +176,9 @@ def _entered(
     distance = track.distance[centres]
     nearest = distance.argmin(axis=0)
     least = distance[nearest, np.arange(distance.shape[1])]
-    inside = least <= radius
     if track.is_arena and len(centres) > 1:
-        between = _least_between(track, centres)
-        inside = least <= np.partition(distance, 1, axis=0)[1] * radius / (between - radius)
+        return _in_squares(distance, bins)
+    inside = least <= radius
     for state, near in reach.items():
         is_reached = distance[state] <= near
         nearest[is_reached], inside[is_reached] = state, True
@@ -186,6 +187,20 @@ def _entered(
     states = nearest[bins[at]]
     is_new = np.diff(states, prepend=-1) != 0
     found[at[is_new]] = states[is_new]
+    return found
+
+
+def _in_squares(distance: NDArray[np.float64], bins: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the state that is entered with each sample of an arena, which states cover."""
+    nearest = distance.argmin(axis=0).tolist()
+    found, here = np.full(len(bins), -1, dtype=np.int32), -1
+    known = np.flatnonzero(bins >= 0)
+    moved = known[np.diff(bins[known], prepend=-1) != 0]
+    for sample, place in zip(moved.tolist(), bins[moved].tolist(), strict=True):
+        there = nearest[place]
+        is_near = here < 0 or distance[there, place] <= _NEARER * distance[here, place]
+        if is_near and there != here:
+            found[sample] = here = there
     return found
 
 

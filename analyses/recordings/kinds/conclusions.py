@@ -321,8 +321,6 @@ def path_radius(world: MDP, track: BinnedTrack) -> float:
     """
     lengths = graph_of_log(EventLog({}, mdp=world)).edges(data="distance")
     least = min(length for _, _, length in lengths)
-    if track.is_arena:  # paths need not pass through centres
-        return 0.4 * float(least)
     return float(min(max(0.2 * least, 0.55 * track.width.max()), 0.4 * least))
 
 

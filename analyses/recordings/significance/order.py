@@ -49,7 +49,7 @@ _LEAST_PATH, _LEAST_EXTENT = 45.0, 50.0  # cm
 _MOST_LOOPS = 4
 _N_ENDS = 30  # of lines on each route
 _BETWEEN_ENDS = 20.0  # cm, of lines through an arena
-_WANDERS = 60.0 / 0.005  # cm^2/s: the variance of the random walk
+_WANDERS = 60.0 / 0.005  # cm^2/s: the mean squared displacement of the random walk
 _SWEEP, _PERIOD = 30.0, 0.1  # cm, s
 
 
@@ -95,7 +95,7 @@ def ordered_paths(track: BinnedTrack, time_bin: float) -> OrderedPaths:
         [each.bins for each in routes],
         [each.distance for each in routes],
         min(_LEAST_PATH, longest / 2),
-        walk_transitions(track, _WANDERS * time_bin),
+        walk_transitions(track, _WANDERS * time_bin / (2 if track.is_arena else 1)),
         track.distance,
         time_bin,
         *_lines_through(track),
