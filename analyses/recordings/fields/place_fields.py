@@ -68,9 +68,11 @@ def place_fields(
     width = check_number("smoothing", smoothing, at_least=0.0)
     lowest = check_number("lowest_rate", lowest_rate, at_least=0.0)
     bins = check_array(position_bins, "position_bins", kind="whole", n_dims=None)
-    n_spikes = counts
-    if not isinstance(counts, csr_array):
-        n_spikes = check_array(counts, "counts", kind="whole", n_dims=None)
+    n_spikes = (
+        counts
+        if isinstance(counts, csr_array)
+        else check_array(counts, "counts", kind="whole", n_dims=None)
+    )
     if bins.ndim != 1 or n_spikes.ndim != 2 or len(bins) != n_spikes.shape[0]:
         raise ValueError(
             "place_fields needs one bin and one row of counts for each time bin; got shapes "
