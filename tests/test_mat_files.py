@@ -18,6 +18,13 @@ ARRAYS = {
     "position_time": TIME, "position_xy": XY, "spike_time": np.concatenate(SPIKES),
     "spike_unit": np.repeat(np.arange(3), [3, 1, 2]), "event_start": [2.0], "event_end": [2.2],
 }  # fmt: skip
+NESTED = {
+    "rat": {
+        name: {key: ARRAYS[f"{name}_{key}"] for key in keys}
+        for name, keys in {"position": ["time", "xy"], "spike": ["time", "unit"],
+                           "event": ["start", "end"]}.items()
+    }
+}  # fmt: skip
 EXPLORER = {
     "spikes": {"times": np.array(SPIKES, dtype=object), "numcells": 3},
     "behavior": {"timestamps": TIME, "position": {"x": XY[:, 0], "y": XY[:, 1], "units": "cm"}},
@@ -53,8 +60,8 @@ def write_73(path, tree):
 
 
 @pytest.mark.parametrize("save", [io.savemat, write_73], ids=["v5", "v7.3"])
-@pytest.mark.parametrize("tree", [ARRAYS, {"session": ARRAYS | {"name": "r1"}}, EXPLORER],
-                         ids=["variables", "fields", "CellExplorer"])  # fmt: skip
+@pytest.mark.parametrize("tree", [ARRAYS, {"session": ARRAYS | {"name": "r1"}}, NESTED, EXPLORER],
+                         ids=["variables", "fields", "structures", "CellExplorer"])  # fmt: skip
 def test_a_file_of_matlab_is_the_recording_that_was_written(tree, save, tmp_path):
     save(tmp_path / "mine.mat", tree)
     found = read_recording(tmp_path / "mine.mat", TRACK)
@@ -65,6 +72,14 @@ def test_a_file_of_matlab_is_the_recording_that_was_written(tree, save, tmp_path
     assert found.notes[0].startswith("mine.mat: arrays; 201 positions")
     assert "Array spike_time: 6 numbers." in describe_file(tmp_path / "mine.mat")
     assert replace(found, name=expected.name).events.equals(expected.events)
+
+
+def test_arrays_that_are_not_read_are_named(tmp_path):
+    io.savemat(tmp_path / "mine.mat", {"rat": ARRAYS | {"head_direction": TIME, "age": 3}})
+    found = read_recording(tmp_path / "mine.mat", TRACK)
+    assert found.notes[0].endswith("1 event; not read: 'head_direction'.")
+    assert "Array head_direction: 201 numbers." in describe_file(tmp_path / "mine.mat")
+    assert found.digest() == read_recording(ARRAYS, TRACK).digest()
 
 
 def test_positions_in_other_units(tmp_path):

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.marks import MarkClasses, classes_of_marks, describe_classes
 from analyses.recordings.readers.claims import ClaimError, check_claim
-from analyses.recordings.readers.mat_files import load_mat
+from analyses.recordings.readers.mat_files import ARRAYS, load_mat
 from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.track_graphs import epochs_of
 from analyses.recordings.readers.units import count_text, to_cm
@@ -141,6 +141,9 @@ def read_arrays(
     on_track = on_track if len(on_track) else epochs_of(graph)
     if hertz is not None:
         contents.append(f"ticks of {hertz:g} Hz")
+    others = sorted(set(arrays) - set(ARRAYS))
+    if others:
+        contents.append(f"not read: {', '.join(map(repr, others))}")
     return Recording(
         name,
         graph,

@@ -130,7 +130,7 @@ def _of_units(file: NWBFile) -> Iterator[str]:
 def _of_table(name: str, table: Any) -> str:
     times = intervals_of(table)
     text = f"Intervals {name}: {count_text(len(times), 'row')}"
-    labels = list(dict.fromkeys(labels_of(table) or ()))
+    labels = [each for each in dict.fromkeys(labels_of(table) or ()) if each]
     if len(times):
         text += f", {times['start_time'].min():g} to {times['end_time'].max():g} s"
     if labels:

@@ -1,9 +1,9 @@
 """Recordings in files of MATLAB, as arrays with the names that `array_files` lists.
 
-A variable, or a field of a structure at any depth, is read by its name, such as `position_time` or
-`session.position_time`. Structures of CellExplorer [1]_ are read as they are: ``spikes.times`` (a
-cell array), ``behavior.timestamps`` with ``behavior.position.x`` and ``.y``, and
-``ripples.timestamps``. Files of version 7.3 are HDF5; older ones are read by scipy.
+A variable, or a field of a structure at any depth, is read by its name, such as `position_time`,
+`session.position_time` or `session.position.time`. Structures of CellExplorer [1]_ are read as they
+are: ``spikes.times`` (a cell array), ``behavior.timestamps`` with ``behavior.position.x`` and
+``.y``, and ``ripples.timestamps``. Files of version 7.3 are HDF5; older ones are read by scipy.
 
 References
 ----------
@@ -27,22 +27,24 @@ from analyses.recordings.readers.units import to_cm
 from replay.checks import shown
 from replay.files import check_file, opened
 
-__all__ = ["load_mat"]
+__all__ = ["ARRAYS", "load_mat"]
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_AT = 512  # after the header of MATLAB
 _IN_PAIRS = ("position_xy", "position_xy_px", "posterior_xy")
-_NAMES = (
+ARRAYS = (
     "position_time", "position_t_ticks", *_IN_PAIRS, "clock_hz", "spike_time", "spike_t_ticks",
     "spike_unit", "mark_time", "mark_electrode", "mark_features", "event_start", "event_end",
     "field_potential", "field_potential_start", "field_potential_rate", "on_track_start",
     "on_track_end", "posterior", "posterior_time",
 )  # fmt: skip
+"""The names of arrays that are read."""
+_OF_CELLEXPLORER = ("times", "timestamps", "x", "y")
 _DEEPEST = 8
 
 
 def load_mat(path: Path) -> dict[str, NDArray[Any]]:
-    """Read the arrays of a recording from a file of MATLAB, by the names of `array_files`."""
+    """Read a file of MATLAB: arrays by the names of `array_files`, and others that it has."""
     check_file(path)
     try:
         with opened(path) as file:
@@ -58,29 +60,35 @@ def load_mat(path: Path) -> dict[str, NDArray[Any]]:
             f"another format ({reason[:120]}). Copy it again, or save it again (save -v7)."
         ) from error
     found: dict[str, NDArray[Any]] = {}
-    for name, value in _leaves(tree):
-        if name in _NAMES and _is_numeric(value):
+    others: dict[str, NDArray[Any]] = {}
+    for within, name, value in _leaves(tree):
+        known = next((each for each in (name, f"{within}_{name}") if each in ARRAYS), None)
+        if known and _is_numeric(value):
             array = np.atleast_1d(np.asarray(value, dtype=float))
-            found.setdefault(name, array.reshape(-1, 2) if name in _IN_PAIRS else array)
+            found.setdefault(known, array.reshape(-1, 2) if known in _IN_PAIRS else array)
+        elif _is_numeric(value) and np.size(value) > 1 and name not in _OF_CELLEXPLORER:
+            others.setdefault(name, np.asarray(value))
     found = {**_of_cellexplorer(tree, path.name), **found}
     if not found:
-        listed = [name for name, _ in _leaves(tree)]
+        listed = [name for _, name, _ in _leaves(tree)]
         raise ValueError(
-            f"{path.name} has no variable or field named {', '.join(_NAMES[:2])}, spike_time and "
+            f"{path.name} has no variable or field named {', '.join(ARRAYS[:2])}, spike_time and "
             f"the like, and no structure spikes or behavior of CellExplorer; it has "
             f"{shown(listed)}. Rename them, as help(analyses.recordings.readers.array_files) lists."
         )
-    return found
+    return {**found, **others}
 
 
-def _leaves(tree: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Iterate over what is no structure, by the last part of its name; the outermost first."""
+def _leaves(
+    tree: Any, within: str = "", name: str = "", depth: int = 0
+) -> Iterator[tuple[str, str, Any]]:
+    """Iterate over what is no structure: its structure, its own name, and it; outermost first."""
     if not isinstance(tree, Mapping):
-        yield name, tree
+        yield within, name, tree
     elif depth < _DEEPEST:
         for key, value in sorted(tree.items(), key=lambda item: isinstance(item[1], Mapping)):
             if not str(key).startswith(("_", "#")):
-                yield from _leaves(value, str(key), depth + 1)
+                yield from _leaves(value, name, str(key), depth + 1)
 
 
 def _is_numeric(value: Any) -> bool:

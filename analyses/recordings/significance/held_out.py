@@ -69,7 +69,9 @@ def held_out(session: Session) -> HeldOut:
     fold = session.electrode % _FOLDS
     least = session.judgement.least_active
     tested = [each for each in session.counts if np.count_nonzero(each.sum(axis=0)) >= least]
-    tested = tested[:: -(-len(tested) // _MOST_EVENTS) or 1]
+    if not tested:
+        return HeldOut(0, np.empty(0, dtype=bool), 0.0)
+    tested = tested[:: -(-len(tested) // _MOST_EVENTS)]
     expected_rates = []
     for counts in tested:
         found = np.empty(counts.shape)
