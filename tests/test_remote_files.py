@@ -164,7 +164,7 @@ def test_what_cannot_be_read_is_told(server, monkeypatch):
 def test_public_recordings_are_named_as_they_are_read():
     text = (Path(__file__).parents[1] / "data" / "datasets.toml").read_text("utf-8")
     known = tomllib.loads(text)["dataset"]
-    assert [each["id"] for each in known] == ["000978", "000447", "000044"]
+    assert [each["id"] for each in known] == ["000978", "000447", "000044", "000552"]
     for each in known:
         for asset in each["assets"]:
             address = f"dandi:{each['id']}@{each['version']}/{asset}"
