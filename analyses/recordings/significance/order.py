@@ -235,10 +235,12 @@ def order_threshold(
 
 
 def _least(order: NDArray[np.float64], level: float) -> float:
-    """Return the least order of at least `LEAST_ORDER` that at most the share `level` reach."""
-    if np.mean(order >= LEAST_ORDER) <= level:
+    """Return the least order of at least `LEAST_ORDER` that at most the share `level` reach.
+
+    One may always do: of fewer than 20, one is no evidence for a rate of more than .05.
+    """
+    most = max(level * len(order), 1)
+    if np.count_nonzero(order >= LEAST_ORDER) <= most:
         return LEAST_ORDER
-    tried = np.unique(order[order >= LEAST_ORDER])
-    return float(
-        next(each for each in np.nextafter(tried, np.inf) if np.mean(order >= each) <= level)
-    )
+    tried = np.nextafter(np.unique(order[order >= LEAST_ORDER]), np.inf)
+    return float(next(each for each in tried if np.count_nonzero(order >= each) <= most))
