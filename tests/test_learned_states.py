@@ -7,6 +7,7 @@ import pytest
 
 from analyses.plots.learned_states import learned_states_figure
 from analyses.sequences.classification import classify
+from analyses.sequences.kinds_in_places import kinds_in_places
 from analyses.studies import learned_states
 from analyses.studies.learned_states import STUDY, act_in_maze
 from replay.data import reference_table
@@ -26,12 +27,17 @@ def test_kinds_are_those_of_the_longest_sequence_of_each_event():
     run = act_in_maze(
         random_maze(6, seed=1), "prioritized_sweeping", "k_means", n_steps=900, seed=1
     )
-    kinds = learned_states.event_kinds(run.log)
-    chains = classify(run.log)
-    assert set(kinds.index.get_level_values("event")) == set(chains["event"])
-    for (_, event), kind in kinds.items():
-        own = chains[chains["event"] == event]
-        assert kind in set(own.loc[own["length"] == own["length"].max(), "kind"])
+    kinds = kinds_in_places(run)
+    chains = {name: classify(log) for name, log in (("codes", run), ("places", run.in_places()))}
+    events = {event for own in chains.values() for event in own["event"]}
+    assert set(kinds.index.get_level_values("event")) == events
+    for name, found in chains.items():
+        for (_, event), kind in kinds[name].items():
+            own = found[found["event"] == event]
+            longest = own.loc[own["length"] == own["length"].max(), "kind"]
+            assert kind in (set(longest) or {"no_sequence"})
+    assert 0 < kinds["agrees"].mean() < 1
+    assert kinds["agrees"].tolist() == (kinds["codes"] == kinds["places"]).tolist()
 
 
 def test_purity_counts_each_observation_once():

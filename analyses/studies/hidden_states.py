@@ -35,7 +35,7 @@ from analyses.intervals import mean_interval
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
-from analyses.studies.learned_states import event_kinds
+from analyses.sequences.kinds_in_places import kinds_in_places
 from replay.encoders import Encoder, KMeans, LastObservations, StateMerging
 from replay.simulation import Run, simulate
 from replay.worlds.aliased import aliased, cued_t_maze, looks_of_walls
@@ -115,15 +115,11 @@ def _in_world(name: str, seed: int) -> dict[str, pd.DataFrame]:
             if name.startswith("t_maze"):
                 row["rewarded"] = last.loc[last["terminated"], "reward"].mean()
             row["recovered"] = 1.0 if run.codes is None else float(_is_recovered(run.codes))
-            in_places = run.log if run.codes is None else run.in_places()
-            both = pd.concat(
-                [event_kinds(run.log), event_kinds(in_places)], axis=1, keys=["codes", "places"]
-            )
-            both = both.astype(object).fillna("no_sequence")
-            row["agreement"] = (both["codes"] == both["places"]).mean()
+            both = kinds_in_places(run)
+            row["agreement"] = both["agrees"].mean()
             row["n_events"] = run.log.backups["event"].nunique()
             runs.append(row)
-            for where in both:
+            for where in ("codes", "places"):
                 shares = both[where].value_counts(normalize=True)
                 kinds += [
                     what | {"states": where, "kind": kind, "share": share}

@@ -24,10 +24,9 @@ from analyses.intervals import mean_interval
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
-from analyses.sequences.classification import classify
+from analyses.sequences.kinds_in_places import kinds_in_places
 from replay.checks import check_choice
 from replay.encoders import Encoder, KMeans, PredictiveStates, RandomProjections, SlowFeatures
-from replay.log.event_log import EventLog
 from replay.simulation import Run, simulate
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP, uniform_policy
@@ -36,7 +35,7 @@ from replay.worlds.place_code import place_code
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ENCODERS", "LEARNERS", "SETTINGS", "STUDY", "act_in_maze", "event_kinds"]
+__all__ = ["ENCODERS", "LEARNERS", "SETTINGS", "STUDY", "act_in_maze"]
 
 LEARNERS = ("prioritized_sweeping", "episodic_control", "q_learning")
 
@@ -114,9 +113,9 @@ def _in_maze(seed: int) -> dict[str, pd.DataFrame]:
         for learner in LEARNERS:
             run = act_in_maze(maze, learner, encoder, n_steps=_MAZE_STEPS, seed=seed)
             what = {"task": "maze", "encoder": encoder, "learner": learner}
-            both = _kinds(run)
+            both = kinds_in_places(run)
             rows.append(what | _measured(run, maze, both))
-            for where in both:
+            for where in ("codes", "places"):
                 shares = both[where].value_counts(normalize=True)
                 kinds += [
                     what | {"states": where, "kind": kind, "share": share}
@@ -135,7 +134,7 @@ def _with_settings(seed: int) -> dict[str, pd.DataFrame]:
                 maze, LEARNERS[0], "predictive_states",
                 n_steps=_MAZE_STEPS, seed=seed, **{setting: value},
             )  # fmt: skip
-            row = _measured(run, maze, _kinds(run))
+            row = _measured(run, maze, kinds_in_places(run))
             rows.append({"setting": setting, **row, "set_to": value})
     return {"settings": pd.DataFrame(rows)}
 
@@ -148,25 +147,10 @@ def _measured(run: Run, maze: MDP, kinds: pd.DataFrame) -> dict[str, float]:
     rate = rates.iloc[-round(_LAST * len(rates)) :].mean()
     return {
         "value": (rate - blind) / (optimal - blind),
-        "agreement": (kinds["codes"] == kinds["places"]).mean(),
+        "agreement": kinds["agrees"].mean(),
         "n_events": run.log.backups["event"].nunique(),
         "purity": 1.0 if run.places is None else _purity(run.places),
     }
-
-
-def _kinds(run: Run) -> pd.DataFrame:
-    """Return the kind of each event with a sequence, in codes and in places."""
-    in_places = run.log if run.codes is None else run.in_places()
-    found = [event_kinds(log) for log in (run.log, in_places)]
-    return pd.concat(found, axis=1, keys=["codes", "places"]).astype(object).fillna("no_sequence")
-
-
-def event_kinds(log: EventLog) -> pd.Series:
-    """Return the kind of the longest sequence of each event that has any."""
-    chains = classify(log)
-    longest = chains.sort_values("length", ascending=False, kind="stable")
-    kinds = longest.drop_duplicates(["run", "event"]).set_index(["run", "event"])["kind"]
-    return pd.Series(kinds)
 
 
 def _purity(places: pd.DataFrame) -> float:
