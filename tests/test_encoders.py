@@ -672,3 +672,15 @@ def test_what_an_environment_raises_ends_the_run():
         with pytest.raises(error if isinstance(error, type) else type(error)):
             simulate(Seen(see=see), "q_learning", encoder=Identity(), n_steps=300)
         assert next(states) == 51
+
+
+def test_neighbours_of_an_own_encoder_are_checked():
+    class Near(Identity):
+        def prepare(self, walk, rng, previous=None):
+            return self
+
+        def neighbours(self):
+            return np.zeros((2, 2))
+
+    with pytest.raises(ValueError, match=r"neighbours\(\) of the encoder must"):
+        simulate(Seen(), "episodic_control", {"n_nearest": 3}, encoder=Near(), n_steps=9)
