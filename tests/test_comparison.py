@@ -473,7 +473,7 @@ def test_mistakes_are_explained(change, error, message):
 
 def test_figures_have_a_row_a_finding(tables, tmp_path):
     found = tables["evidence"]
-    page = page_figure(found, tables["sums"], tables["confusion"])
+    page = page_figure(found, tables["sums"], tables["confusion"], tables["fit"])
     assert len(page.axes[0].get_yticklabels()) == found["finding"].nunique()
     assert len(page.axes[0].get_xticklabels()) == len(ACCOUNTS)
     save(page, tmp_path / "page")

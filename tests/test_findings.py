@@ -33,7 +33,7 @@ NULL = {"likelihood": "null", "successes": None, "trials": None}
 NULL |= {"excluded_low": -0.2, "excluded_high": 0.1}
 NONE = {"likelihood": "none", "successes": None, "trials": None}
 FACTS = {"definition": 144, "value": 211, "n": 133, "p": 119, "error": 38}
-FACTS |= {"direction": 278, "note": 73, "doi": 318}
+FACTS |= {"direction": 282, "note": 73, "doi": 322}
 NUMBERS = {name for columns in LIKELIHOODS.values() for name in columns}
 
 

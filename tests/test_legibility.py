@@ -281,7 +281,8 @@ ON_A_PAGE = {  # for a page
         reference_table("comparison/confusion")
     ),
     "page_figure": lambda: plots.page_figure(
-        evidence(), reference_table("comparison/sums"), reference_table("comparison/confusion")
+        evidence(),
+        *(reference_table(f"comparison/{name}") for name in ("sums", "confusion", "fit")),
     ),
     "study_figures": lambda: dict(
         plots.study_figures(evidence().assign(study="one", source="Somebody 2024"))
@@ -330,7 +331,7 @@ def test_the_page_of_all_findings_fits_a_page():
     """Its height is proportional to its rows, so half of the studies suffice."""
     rows = reference_table("comparison/evidence")
     few = ["dyna_q", *rows.loc[rows["is_control"], "account"].unique()]
-    sums, confusion = (reference_table(f"comparison/{name}") for name in ("sums", "confusion"))
+    sums, *others = (reference_table(f"comparison/{name}") for name in ("sums", "confusion", "fit"))
     own = sums[sums["account"].isin(few)]
-    figure = plots.page_figure(rows[rows["account"].isin(few)], own, confusion)
+    figure = plots.page_figure(rows[rows["account"].isin(few)], own, *others)
     assert figure.get_size_inches()[1] < 22 / 2.54

@@ -29,7 +29,7 @@ _LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
 _ROW, _MORE_LINE = 0.102, 0.083  # the height of a row, and of each further line of its name
 _FEWEST_ROWS = 8  # of a study's panels: their texts need space
 _SOURCES, _LABELS = 1.42, 2.6
-_TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.2, 1.22, 0.57, 0.2, 0.06
+_TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.2, 1.22, 0.7, 0.2, 0.06
 _LETTER = 0.047  # of 6 pt, on average
 _COLUMNS = 5  # of a study's figure
 _WIDEST = 0.3
@@ -181,10 +181,13 @@ def _name_rows(ax: Axes, findings: pd.DataFrame, edges: NDArray[np.float64]) -> 
         before = source, task
 
 
-def _draw_sums(sums: pd.DataFrame, accounts: list[str], ax: Axes) -> None:
-    """Draw the sums at the foot of the columns, with intervals over studies."""
+def _draw_sums(sums: pd.DataFrame, fit: pd.DataFrame, accounts: list[str], ax: Axes) -> None:
+    """Draw the sums at the foot of the columns, beside those that an account would have if true."""
     rows = sums.set_index("account").loc[accounts]
+    true = fit.set_index("account").loc[accounts]
     ax.axhline(0, color="0.5", linewidth=0.5)
+    high = true["expected_high"] - true["expected_low"]
+    ax.bar(np.arange(len(accounts)), high, 0.7, true["expected_low"], color="0.8")
     for part, shift, face in (("_of_all", -0.15, "black"), ("", 0.15, "white")):
         x = np.arange(len(accounts)) + shift
         ends = rows[f"ci_low{part}"], rows[f"ci_high{part}"]
@@ -222,6 +225,7 @@ does not depend on learning, predicts them equally well.
 Columns are ordered by their sums over all findings."""
 
 _SUMS = """Sum over studies (bits, one vote each), 95 % over studies
+Grey bars: what the sum would be if the account were true (90 %)
 ●  all findings
 ○  diagnostic findings only, which favour accounts"""
 
@@ -229,21 +233,24 @@ _FOUND = "Share of its own simulated findings that identify the account"
 
 
 @styled
-def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFrame) -> Figure:
+def page_figure(
+    evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFrame, fit: pd.DataFrame
+) -> Figure:
     """Draw a comparison on one page of a journal.
 
     Parameters
     ----------
-    evidence, sums, confusion : DataFrame
+    evidence, sums, confusion, fit : DataFrame
         The tables of a comparison.
 
     Returns
     -------
     matplotlib.figure.Figure
         Findings by accounts as drawn by `draw_evidence`; at the foot, the sums over all and over
-        the diagnostic findings, with 95 % intervals over studies, and how often each account would
-        be identified if it were true. It is 17.5 cm wide and, with all findings, 22 cm tall. The
-        published parameters of accounts have a row in `study_figures`, but no column here.
+        the diagnostic findings, with 95 % intervals over studies, beside the sums that it would
+        have if it were true, and how often it would then be identified. It is 17.5 cm wide and,
+        with all findings, 22 cm tall. The published parameters of accounts have a row in
+        `study_figures`, but no column here.
 
     Raises
     ------
@@ -253,6 +260,7 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     check_table(evidence, _NEEDED, "evidence")
     ends = [f"{name}{part}" for name in ("evidence", "ci_low", "ci_high") for part in _PARTS]
     check_table(sums, ["account", *ends], "sums")
+    check_table(fit, ["account", "expected_low", "expected_high"], "fit")
     over_priors = evidence[~evidence["as_published"].astype(bool)]
     table = _ordered(over_priors, list(sums["account"]))
     accounts = [str(name) for name in dict.fromkeys(table["account"])]
@@ -273,7 +281,7 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     draw_evidence(table, main)
     below = _TITLE + _TOP + rows + _GAP
     foot = panel(left, below, wide, _FOOT)
-    _draw_sums(sums, accounts, foot)
+    _draw_sums(sums, fit, accounts, foot)
     last = panel(left, below + _FOOT + _GAP, wide, _SHARES)
     _write_shares(confusion, accounts, last)
     first_control = accounts.index(_first_control(table))
@@ -283,11 +291,11 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     write(0.05, _TITLE + 0.04, _HOW_TO_READ, fontsize=SMALL, linespacing=1.15)
     write(0.05, below, _SUMS, fontsize=SMALL)
     write(0.05, below + _FOOT + _GAP + 0.02, _FOUND, fontsize=SMALL)
-    bar = panel(0.1, below + 0.4, 1.6, 0.06)
+    bar = panel(0.1, below + 0.5, 1.6, 0.06)
     colours = ScalarMappable(TwoSlopeNorm(0.0, _LEAST, _MOST), _COLOURS)
     figure.colorbar(colours, cax=bar, orientation="horizontal", ticks=[-4, 0, 4])
     bar.tick_params(labelsize=SMALL, length=2, pad=1)
-    write(1.8, below + 0.38, "evidence (bits)", fontsize=SMALL)
+    write(1.8, below + 0.48, "evidence (bits)", fontsize=SMALL)
     return figure
 
 

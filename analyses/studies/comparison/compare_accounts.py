@@ -310,7 +310,10 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
     if not len(found):
         return
     confusion = results.read("confusion.csv")
-    yield "findings", page_figure(found, results.read("sums.csv"), confusion)
+    yield (
+        "findings",
+        page_figure(found, results.read("sums.csv"), confusion, results.read("fit.csv")),
+    )
     yield "found_accounts", found_accounts_figure(confusion)
     for study, figure in study_figures(found):
         yield f"study_{study}", figure
