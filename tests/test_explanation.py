@@ -45,6 +45,7 @@ from analyses.studies.explanation.predictions import (
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
+from replay.tasks import run_task
 
 LAPS = [[0, 1, 2, 3], [0, 1, 4, 5]] * 6
 STEPS = pd.DataFrame(
@@ -432,7 +433,13 @@ def test_what_is_odd_about_events_is_told():
     paths = pd.DataFrame({"step": [-1, 5], "states": [[3, 2, 1, 0], [3, 2, 1, 99]]})
     notes = " ".join(rat(paths).notes)
     assert "1 of 2 replay events of animal visit places that are not on its track" in notes
-    assert "1 sequences come before its first move" in notes
+    assert "1 of 2 sequences come before its first move" in notes
+    assert "so few sequences (fewer than 10) hardly tell accounts apart" in notes
+    timed = EventLog({"steps": STEPS.assign(time=np.arange(36.0))})
+    [late] = replaying_animals(
+        timed, pd.DataFrame({"time": [9.0, 99.0], "states": [[3, 2, 1, 0]] * 2})
+    )
+    assert "1 of 2 replay events come after its last move, at 35 s" in " ".join(late.notes)
     assert "never paid" not in notes
     [unpaid] = replaying_animals(EventLog({"steps": STEPS.assign(reward=0.0)}), paths)
     assert "never paid" in " ".join(unpaid.notes)
@@ -482,6 +489,9 @@ def test_several_mazes_are_compared(tmp_path):
         read_protocols([], [moves, moves], paid, seed=0)
     with pytest.raises(ValueError, match="Give laps: those of a task"):
         read_protocols([], [], None, seed=0)
+    run_task("w_track", "q_learning", seed=0).log.save(tmp_path / "rat")
+    [(name, rat)] = read_protocols([], [tmp_path / "rat"], None, seed=0).items()
+    assert (name, rat.log.mdp.name) == ("rat", "w_track")
 
 
 def test_a_further_session_runs_the_same_laps_again():

@@ -112,8 +112,10 @@ def identifiability(
         list[Path],
         typer.Option(
             metavar="FILE",
-            help="Moves: a table (.csv, .parquet) of state, next_state and terminated, and of "
-            "reward unless --rewards gives it. May be repeated, to compare mazes or sessions.",
+            help="Moves: a folder of replay recording, which knows the whole track, the folder of "
+            "an event log, or a table (.csv, .parquet) of state, next_state and terminated, and of "
+            "reward unless --rewards gives it, which knows only moves that were made. May be "
+            "repeated, to compare mazes or sessions.",
         ),
     ] = [],  # noqa: B006
     rewards: Annotated[

@@ -30,7 +30,7 @@ from replay.worlds.mdp import MDP
 __all__ = ["Places", "Replayed", "ReplayingAnimal", "experienced_animal", "replaying_animals"]
 
 _MOST_PLACES = 2000
-_MOST_SEQUENCES = 1000
+_MOST_SEQUENCES, _FEW_SEQUENCES = 1000, 10
 
 
 class Replayed(NamedTuple):
@@ -232,6 +232,8 @@ def experienced_animal(
     detection: Detection = RECORDED,
 ) -> ReplayingAnimal:
     """Prepare the laps of an animal that has not replayed anything yet."""
+    if len(runs_of(log)) > 1:
+        raise ValueError(f"{name} has several runs: give the laps of one.")
     nothing = pd.DataFrame({"step": [0], "states": [[]]}).iloc[:0]
     [(run, reactivated)] = reactivations_by_run(log, nothing)
     return _experienced(name, of_run(log, "steps", run), log.mdp, reactivated, rewards, detection)
@@ -271,8 +273,21 @@ def _animal(
     n_before = int(np.count_nonzero(replayed.step < 0))
     if n_before:
         notes.append(
-            f"{name}: {n_before:,} sequences come before its first move, when accounts have "
-            "nothing to replay; they are compared with what accounts replay in the first lap."
+            f"{name}: {n_before:,} of {n_found:,} sequences come before its first move, when "
+            "accounts have nothing to replay; they are compared with what accounts replay in the "
+            "first lap."
+        )
+    n_after = len(np.unique(reactivated["event"][reactivated["time"] > steps["time"][-1]]))
+    if n_after:
+        notes.append(
+            f"{name}: {n_after:,} of {n_events:,} replay events come after its last move, at "
+            f"{steps['time'][-1]:,.0f} s; they are compared with what accounts replay in its last "
+            "lap. If it did not rest then, check that both times are on one clock."
+        )
+    if n_found < _FEW_SEQUENCES:
+        notes.append(
+            f"{name}: so few sequences (fewer than {_FEW_SEQUENCES}) hardly tell accounts apart; "
+            "record more, or pool sessions of the same maze."
         )
     if not (animal.log.columns("steps")["reward"] != 0).any():
         notes.append(f"{name} is never paid: accounts that learn from rewards replay little.")

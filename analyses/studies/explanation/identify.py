@@ -49,7 +49,7 @@ _SAMPLES = 3
 _GROUPS = (3, 10)  # animals
 _MOST_KEPT = 1000
 _LEAST_SHARE = 0.5
-_SECONDS_OF_TREES = 8.0
+_SECONDS_OF_ANIMALS = 0.006  # of one account in the trees
 
 
 class IdentifiabilityPlan(NamedTuple):
@@ -286,7 +286,7 @@ def estimate_identifiability(
     seconds = sum(len(draws) * timed[account] for account, draws in parts)
     n = sum(len(draws) for _, draws in parts)
     fits = len(plan.n_sequences) + len(plan.accounts)
-    after = _SECONDS_OF_TREES * fits * len(plan.protocols)
+    after = _SECONDS_OF_ANIMALS * len(plan.accounts) * plan.n_draws * fits * len(plan.protocols)
     return WorkCost({"simulated animals": n}, seconds, BYTES_OF_FIGURES, seconds_after=after)
 
 

@@ -39,15 +39,11 @@ def read_animals(
         path = check_path("result", place)
         paths: list[tuple[str, EventLog, pd.DataFrame | None]]
         landmarks: Mapping[str, Sequence[str]] = {}
-        if path.is_dir() and not (path / "runs.parquet").is_file():
-            found = read_decoded(path)
-            decoded = True
-            landmarks = read_track(inside(path, "track.json")).graph.get("landmarks", {})
-            paths = [
-                (each.name or path.stem, each.experience, _whole(each.sequences)) for each in found
-            ]
-        elif path.is_dir():
-            paths = [(path.stem, read_log(path), None)]
+        if path.is_dir():
+            paths = _read_folder(path)
+            if not _is_log(path):
+                decoded = True
+                landmarks = read_track(inside(path, "track.json")).graph.get("landmarks", {})
         else:
             if not tables:
                 raise ValueError(
@@ -79,18 +75,37 @@ def read_animals(
 def read_protocols(
     tasks: Sequence[str], laps: Sequence[str | Path], rewards: str | Path | None, seed: int
 ) -> dict[str, ReplayingAnimal]:
-    """Take the laps of tasks and of tables, for animals that have not replayed yet."""
+    """Take the laps of tasks, tables, logs and recordings, of which replay does not count."""
     if not tasks and not laps:
         raise ValueError("Give laps: those of a task (--task NAME), or a table (--laps FILE).")
     found = {name: laps_of_task(name, seed) for name in tasks}
     paid = None if rewards is None else read_rewards(rewards)
-    for path in laps:
-        name = Path(str(path)).stem
-        if name in found:
-            raise ValueError(f"Two mazes are named {name!r}, after their files: rename one.")
-        own = _of_animal(paid, name)
-        found[name] = experienced_animal(read_laps(path), name=name, rewards=own)
+    for place in laps:
+        path = check_path("laps", place)
+        if path.is_dir():
+            logs = [(name, log) for name, log, _ in _read_folder(path)]
+        else:
+            logs = [(path.stem, read_laps(path))]
+        for name, log in logs:
+            if name in found:
+                raise ValueError(f"Two mazes are named {name!r}, after their files: rename one.")
+            own = _of_animal(paid, name)
+            found[name] = experienced_animal(log, name=name, rewards=own)
     return found
+
+
+def _is_log(folder: Path) -> bool:
+    return (folder / "runs.parquet").is_file()
+
+
+def _read_folder(folder: Path) -> list[tuple[str, EventLog, pd.DataFrame | None]]:
+    """Read the animals of a log or of ``replay recording``: name, moves, and decoded sequences."""
+    if _is_log(folder):
+        return [(folder.stem, read_log(folder), None)]
+    return [
+        (each.name or folder.stem, each.experience, _whole(each.sequences))
+        for each in read_decoded(folder)
+    ]
 
 
 def read_laps(path: str | Path) -> EventLog:
