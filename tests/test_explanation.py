@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.integrate import quad
+from scipy.stats import norm
 
 from analyses.findings.accounts import ACCOUNTS
 from analyses.inference import model_choice
@@ -254,6 +255,22 @@ def test_bits_that_are_lost_are_those_of_counted_decisions():
     stops = np.log2(chance(12, 12, 2) / chance(0, 12, 2))
     expected = begins + sum(ways) + meets + stops
     assert lost_bits(*both)[0, 0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_what_the_best_test_of_an_account_left_out_could_do():
+    """By normal distributions 2.5 s.d. apart: 5 % of the one lie beyond 1.645 s.d."""
+    rng = np.random.default_rng(7)
+    names = np.repeat(np.array(["near", "same", "far"], dtype=object), 150)
+    x = rng.normal(np.repeat([0.0, 2.5, 12.0], 150))
+    known = pd.DataFrame({"x": x, "noise": rng.normal(size=len(x))})
+    choice = ModelChoice(Simulations(names, np.tile(np.arange(150), 3), known))
+    assert choice.classes == [["near"], ["same"], ["far"]]
+    near, far = (identify.left_out(choice, [name]) for name in ("near", "far"))
+    assert near["sure"] == far["sure"] == 1.0
+    exact = norm.cdf(1.645, 2.5)
+    assert near["at_best"] == pytest.approx(exact, abs=0.15)
+    assert near["accepted"] >= near["at_best"]
+    assert far["at_best"] == far["accepted"] == 0.0
 
 
 def test_parameters_are_inferred():
