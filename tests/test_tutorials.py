@@ -72,6 +72,8 @@ SMALL = {
         "N_DRAWS = 4": "N_DRAWS = 2",
     },
 }
+LONG = ("explained_replay", "learned_and_hidden_states")
+"""These run every night."""
 DRIVER = """
 import json, sys
 told = {}
@@ -110,7 +112,7 @@ def pictures(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def told(pictures):
-    return run([name for name in FACTS if name != "explained_replay"], pictures, SMALL)
+    return run([name for name in FACTS if name not in LONG], pictures, SMALL)
 
 
 def prose(name):
@@ -143,8 +145,10 @@ def test_the_laboratory_file(told, pictures):
     assert (pictures / "laboratory_file" / "event.png").exists()
 
 
-def test_learned_and_hidden_states(told, pictures):
-    facts, text = told["learned_and_hidden_states"], prose("learned_and_hidden_states")
+@pytest.mark.slow
+def test_learned_and_hidden_states(tmp_path):
+    name = "learned_and_hidden_states"
+    facts, text = run([name], tmp_path, {})[name], prose(name)
     pauses = facts["pauses"]
     assert f"replays in {pauses['true states']} pauses" in text
     assert f"with predictive states in {pauses['predictive states']};" in text
@@ -156,7 +160,7 @@ def test_learned_and_hidden_states(told, pictures):
     assert all(codes == places for codes, places in facts["kinds"][1].values())
     assert facts["food"]["merged histories"] > 0.94
     assert facts["food"]["last four"] < 0.6
-    assert (pictures / "learned_and_hidden_states" / "k-means.png").exists()
+    assert (tmp_path / name / "k-means.png").exists()
 
 
 def test_the_paper_question(told, pictures):
