@@ -11,7 +11,7 @@ from commands import replay
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.readers.unit_choice import choose_units
-from analyses.studies.recorded_replay.plan import Files
+from analyses.studies.recorded_replay.files import Files
 
 layouts = pytest.importorskip("nwb_layouts", reason="pynwb is not installed")
 TRACK, RUN = layouts.TRACK, layouts.RUN

@@ -18,7 +18,7 @@ from analyses.recordings.settings import (
     RIPPLES,
     Criteria,
     Settings,
-    criteria_for,
+    settings_for,
 )
 
 __all__ = ["recording"]
@@ -224,69 +224,31 @@ def recording(
     and statistics get intervals over animals. Run the same command again to resume after an
     interruption.
     """
-    from analyses.jobs.results import Results
-    from analyses.recordings.checks import check_judgement
     from analyses.recordings.readers.contents import describe_file
-    from analyses.recordings.readers.nwb_files import FIND_RIPPLES
-    from analyses.studies.recorded_replay import one_animal, several_animals
-    from analyses.studies.recorded_replay.plan import Files, plan_recording
-    from analyses.studies.recorded_replay.predictions import read_predictions
-    from replay.files import safe_name
+    from analyses.studies.recorded_replay.files import Files, plan_files
 
     if inspect:
         for path in file:
             print_text("\n".join([f"{path}:", *describe_file(path)]))
         return
-    study = one_animal.STUDY if len(file) == 1 else several_animals.STUDY
-    Results(out).check_place(study.name, study.command)
-    is_decoded = events == "find_decoded"
-    events = "find" if is_decoded else events
-    settings = Settings(
-        bin_size=bin_size,
-        time_bin=time_bin,
-        criteria=criteria_for(events == FIND_RIPPLES, threshold=threshold, largest_speed=speed),
-        split_given=split_events,
-        detected_in="posterior" if is_decoded else "activity",
-    )
-    judgement = partial(
-        judgement_for,
-        score=score,
-        least_score=least_score,
-        shuffles=tuple(split([shuffle])),
-        n_shuffles=shuffles,
-        state_size=state_size,
-        lap_ends=tuple(split(lap_end)),
-    )
-    check_judgement(judgement(None))
-    files = Files(
-        file,
-        session,
-        track,
-        bins,
-        events,
-        split(tracks),
-        unknown,
-        position,
-        units,
-        channel,
-        epochs,
-        bin_size,
-    )
-    files.check()
-    predictions = read_predictions(comparison)
-    plans = {}
-    for number, path in enumerate(file):
-        with screen.status(f"Reading {path}"):
-            found, compared = files.read(number)
-            plan = plan_recording(
-                found, settings, judgement(found.graph, tracks=compared), seed,
-                n_sessions=recovery, predictions=predictions,
-                epochs=found.epochs if epochs is not None else None,
-            )  # fmt: skip
-        for sentence in (*found.notes, *plan.session.notes):
-            say(sentence)
-        plans[safe_name(files.names[number])] = plan
-    if len(file) == 1:
-        do_study(one_animal.STUDY, plan, out, jobs)
-    else:
-        do_study(several_animals.STUDY, several_animals.plan_animals(plans), out, jobs)
+    with screen.status("Reading"):
+        study, plan = plan_files(
+            Files(
+                file, session, track, bins, events, split(tracks), unknown, position, units,
+                channel, epochs, bin_size,
+            ),
+            out,
+            settings_for(
+                events, threshold=threshold, largest_speed=speed, bin_size=bin_size,
+                time_bin=time_bin, split_given=split_events,
+            ),
+            partial(
+                judgement_for, score=score, least_score=least_score,
+                shuffles=tuple(split([shuffle])), n_shuffles=shuffles, state_size=state_size,
+                lap_ends=tuple(split(lap_end)),
+            ),
+            seed, n_sessions=recovery, comparison=comparison,
+        )  # fmt: skip
+    for sentence in plan.notes:
+        say(sentence)
+    do_study(study, plan, out, jobs)

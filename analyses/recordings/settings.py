@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 __all__ = ["DETECTED_IN", "MOST_UNKNOWN", "N_SESSIONS", "RIPPLES", "RUN", "Criteria", "Settings"]
-__all__ += ["criteria_for"]
+__all__ += ["FIND", "FIND_DECODED", "FIND_RIPPLES", "settings_for"]
 
 MOST_UNKNOWN = 0.2
 """The largest share of positions on the track that may be unknown."""
@@ -14,6 +14,9 @@ N_SESSIONS = 10
 DETECTED_IN = ("activity", "posterior")
 """What candidate events are detected in: the rate of all cells (or ripples, if there is a field
 potential), or the decoded posterior of all times at which the animal is slow."""
+FIND, FIND_RIPPLES, FIND_DECODED = "find", "find_ripples", "find_decoded"
+"""The words, in the place of a table, for events that are detected: in the rate of all cells, in
+the ripple band of the field potential, or in the decoded posterior."""
 RUN = "run"
 """The name of the epoch of running, in which place fields are estimated."""
 
@@ -42,19 +45,6 @@ class Criteria(NamedTuple):
 
 RIPPLES = Criteria(2.0, 0.015, 1.0, 0.0, 4.0)
 """The criteria for ripples of Kay et al., except for the longest duration."""
-
-
-def criteria_for(ripples: bool, **given: float | None) -> Criteria:
-    """Return the default criteria of bursts or of ripples, but for those that are given.
-
-    Examples
-    --------
-    >>> criteria_for(True, threshold=4.0, largest_speed=None) == (4.0, *RIPPLES[1:])
-    True
-    """
-    usual = RIPPLES if ripples else Criteria()
-    own: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return usual._replace(**own)
 
 
 class Settings(NamedTuple):
@@ -99,3 +89,20 @@ class Settings(NamedTuple):
     criteria: Criteria = Criteria()
     split_given: bool = False
     detected_in: str = "activity"
+
+
+def settings_for(
+    events: str | None, *, threshold: float | None, largest_speed: float | None, **given: Any
+) -> Settings:
+    """Return the default settings for how events are found, but for those that are given.
+
+    Examples
+    --------
+    >>> chosen = settings_for(FIND_RIPPLES, threshold=4.0, largest_speed=None, bin_size=4.0)
+    >>> chosen.criteria == (4.0, *RIPPLES[1:]), chosen.bin_size, chosen.detected_in
+    (True, 4.0, 'activity')
+    """
+    criteria = RIPPLES if events == FIND_RIPPLES else Criteria()
+    own = {"threshold": threshold, "largest_speed": largest_speed}
+    criteria = criteria._replace(**{name: each for name, each in own.items() if each is not None})
+    return Settings(criteria=criteria, detected_in=DETECTED_IN[events == FIND_DECODED], **given)

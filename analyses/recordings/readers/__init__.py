@@ -17,7 +17,7 @@ import pandas as pd
 from analyses.recordings.arena import describe_arena, find_arena, is_open
 from analyses.recordings.readers.array_files import read_arrays
 from analyses.recordings.readers.epochs import with_epochs
-from analyses.recordings.readers.nwb_files import FIND_RIPPLES, Choices, read_nwb
+from analyses.recordings.readers.nwb_files import Choices, read_nwb
 from analyses.recordings.readers.posteriors import (
     is_posterior,
     is_pynapple,
@@ -28,12 +28,12 @@ from analyses.recordings.readers.remote_files import find_remote, is_address, na
 from analyses.recordings.readers.table_files import read_events, read_table
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.recordings.recording import Recording
+from analyses.recordings.settings import FIND, FIND_RIPPLES, MOST_UNKNOWN, Settings
 from replay.checks import check_number, check_text, check_whole, known_arguments, shown
 from replay.files import opened
 
 __all__ = ["read_recording"]
 
-_FIND = "find"
 _PICKLES = (".pkl", ".pickle", ".joblib")
 
 
@@ -49,8 +49,8 @@ def read_recording(
     units: str | None = None,
     channel: int | None = None,
     epochs: str | None = None,
-    most_unknown: float = 0.2,
-    bin_size: float = 5.0,
+    most_unknown: float = MOST_UNKNOWN,
+    bin_size: float = Settings().bin_size,
 ) -> Recording:
     """Read a recording from a file or an object.
 
@@ -119,7 +119,7 @@ def read_recording(
     """
     graph = None if track is None else read_track(track)
     check_number("bin_size", bin_size, at_least=0.1, hint="It is a length in cm.")
-    is_name = isinstance(events, str) and events != _FIND and Path(events).suffix == ""
+    is_name = isinstance(events, str) and events != FIND and Path(events).suffix == ""
     wanted = str(events) if is_name else None
     for key, value in (("position", position), ("units", units)):
         if value is not None:
@@ -141,7 +141,7 @@ def read_recording(
         )
     if session is not None:
         found = _completed(found, _read(session, found.graph, wanted, None, choices, allowed))
-    if isinstance(events, str) and events == _FIND:
+    if isinstance(events, str) and events == FIND:
         found = replace(found, events=None, field_potential=None)
     elif isinstance(events, str) and events == FIND_RIPPLES:
         if found.field_potential is None:

@@ -37,16 +37,15 @@ from analyses.recordings.readers.track_graphs import epochs_of, read_track
 from analyses.recordings.readers.unit_choice import choose_units
 from analyses.recordings.readers.units import count_text
 from analyses.recordings.recording import FieldPotential, Recording
+from analyses.recordings.settings import FIND_RIPPLES
 from replay.checks import check_fits, check_whole, shown
 from replay.files import check_file
 
 if TYPE_CHECKING:
     from pynwb import NWBHDF5IO, NWBFile
 
-__all__ = ["FIND_RIPPLES", "Choices", "field_potentials_of", "open_nwb", "read_nwb"]
+__all__ = ["Choices", "field_potentials_of", "open_nwb", "read_nwb"]
 
-FIND_RIPPLES = "find_ripples"
-"""Instead of the name of a table of events: detect events in the field potential."""
 _LOWEST_RATE, _HIGHEST_RATE = 500.0, 5000.0
 _MOST_REGIONS = 6
 _COPIES = 5  # of the field potential, while ripples are detected

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePath
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -15,17 +14,14 @@ from numpy.typing import NDArray
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.recordings.decoding.state_space_decoder import state_posterior
 from analyses.recordings.judgement import Judgement
-from analyses.recordings.readers import read_recording
-from analyses.recordings.readers.remote_files import is_address, name_of
-from analyses.recordings.readers.track_graphs import find_tracks
 from analyses.recordings.recording import Recording
 from analyses.recordings.session import Session, prepare
-from analyses.recordings.settings import MOST_UNKNOWN, N_SESSIONS, Settings
+from analyses.recordings.settings import N_SESSIONS, Settings
 from analyses.recordings.significance.scoring import n_blocks
 from analyses.studies.recorded_replay.predictions import read_predictions
 from replay.checks import check_whole
 
-__all__ = ["EVENTS", "Files", "RecordingPlan", "cost_of", "describe_choices", "describe_data"]
+__all__ = ["EVENTS", "RecordingPlan", "cost_of", "describe_choices", "describe_data"]
 __all__ += ["plan_recording"]
 
 _SECONDS_OF_SESSION = 0.3
@@ -62,6 +58,11 @@ class RecordingPlan(NamedTuple):
         """Return the entries of the manifest."""
         return {**describe_data(self), **describe_choices(self)}
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was read and prepared, one sentence each."""
+        return (*self.session.recording.notes, *self.session.notes)
+
     def n_pieces(self) -> dict[str, int]:
         """Return the number of blocks of events."""
         return {EVENTS: n_blocks(self.session)}
@@ -83,80 +84,6 @@ def plan_recording(
     session = prepare(recording, settings, judgement)
     known = read_predictions() if predictions is None else predictions
     return RecordingPlan(session, n_sessions, seed, known, epochs or {})
-
-
-class Files(NamedTuple):
-    """The files of an experiment: a recording of each animal, and what they share.
-
-    Attributes
-    ----------
-    recordings, complements : sequence of path or address
-        Each recording, and a file with what it lacks; none, or one for each.
-    track, bins : Path or None
-        The track graph, and the bins of a posterior, unless the recordings have them.
-    events : str or None
-        Candidate events; see `analyses.recordings.readers.read_recording`.
-    tracks : sequence of str
-        Two landmarks whose tracks are compared by log odds; or none.
-    most_unknown : float
-        The largest share of positions that may be missing.
-    position, units, channel : str, str, int or None
-        What is read of NWB files; see `analyses.recordings.readers.read_recording`.
-    epochs : str or None
-        The epochs that are compared, if any; see the same.
-    bin_size : float
-        The side of the bins of an arena, in cm; see the same.
-    """
-
-    recordings: Sequence[str | Path]
-    complements: Sequence[str | Path] = ()
-    track: Path | None = None
-    bins: Path | None = None
-    events: str | None = None
-    tracks: Sequence[str] = ()
-    most_unknown: float = MOST_UNKNOWN
-    position: str | None = None
-    units: str | None = None
-    channel: int | None = None
-    epochs: str | None = None
-    bin_size: float = Settings().bin_size
-
-    def check(self) -> None:
-        """Check that files match, before any of them is read."""
-        n_files = len(self.recordings)
-        if self.complements and len(self.complements) != n_files:
-            raise ValueError(
-                f"--session must be given once for each of the {n_files} recordings, in the same "
-                f"order, got {len(self.complements)}."
-            )
-        if n_files > 1 and self.events is not None and Path(self.events).suffix:
-            raise ValueError(
-                "One table of events cannot serve several recordings. Store the events in each "
-                "file or its --session file, or detect them with --events find."
-            )
-        names = self.names
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise ValueError(
-                f"Two files are named {twice[0]}, and results are named after the files. Rename "
-                "one of them."
-            )
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the recordings: those of their files."""
-        files = [name_of(str(each)) if is_address(each) else each for each in self.recordings]
-        return [PurePath(each).stem for each in files]
-
-    def read(self, number: int) -> tuple[Recording, tuple[tuple[str, ...], ...]]:
-        """Read a recording; also return the nodes of the two tracks that are compared."""
-        found = read_recording(
-            self.recordings[number], self.track, events=self.events, bins=self.bins,
-            session=self.complements[number] if self.complements else None,
-            position=self.position, units=self.units, channel=self.channel,
-            epochs=self.epochs, most_unknown=self.most_unknown, bin_size=self.bin_size,
-        )  # fmt: skip
-        return found, find_tracks(found.graph, self.tracks)
 
 
 def describe_data(plan: RecordingPlan) -> dict[str, Any]:

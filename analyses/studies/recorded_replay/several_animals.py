@@ -93,6 +93,11 @@ class AnimalsPlan(NamedTuple):
         data = {name: describe_data(each) for name, each in self.animals.items()}
         return {"animals": data, **describe_choices(first)}
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was read and prepared, one sentence each, animal by animal."""
+        return tuple(note for plan in self.animals.values() for note in plan.notes)
+
     def n_pieces(self) -> dict[str, int]:
         """Return the number of blocks of events of each animal."""
         return {name: n_blocks(each.session) for name, each in self.animals.items()}
