@@ -122,10 +122,9 @@ def exchanged(electrode: NDArray[np.integer], rng: np.random.Generator) -> NDArr
     >>> exchanged(np.array([0, 0, 0, 1]), np.random.default_rng(3)).tolist()
     [3, 3, 3, 0]
     """
-    _, first, number = np.unique(electrode, return_index=True, return_counts=True)
-    donor = rng.permutation(len(first))
-    found = [
-        first[other] + np.arange(own) * number[other] // own
-        for own, other in zip(number, donor, strict=True)
-    ]
-    return np.concatenate(found).astype(np.int64)
+    _, first, own, number = np.unique(
+        electrode, return_index=True, return_inverse=True, return_counts=True
+    )
+    donor = rng.permutation(len(first))[own]
+    place = np.arange(len(own)) - first[own]
+    return np.asarray(first[donor] + place * number[donor] // number[own], dtype=np.int64)

@@ -40,12 +40,12 @@ __all__ = ["N_EACH", "inject_similar"]
 N_EACH = 15
 """Number of paths of each kind in a simulated session."""
 
-_N_FIT = 4  # sessions of each round that chooses paths and gain
+_N_FIRST, _N_FIT = 4, 12  # sessions of both rounds that choose paths and gain
 _N_PARTS = 5  # of lengths
 _FEW = 5  # events of a kind, which say little about its paths
-_N_SIMILAR = 15  # paths from which it is estimated how often, and as what, one of them is found
+_N_SIMILAR = 30  # paths from which it is estimated how often, and as what, one of them is found
 _ALIKE = 0.1  # standard deviation of the logarithms of what is found, beyond that of these paths
-_N_STEPS = 16  # of expectation-maximisation
+_N_STEPS = 8  # of expectation-maximisation: more fit the chance of these paths
 _FIRST_SPREAD, _JITTER = 0.4, 0.05  # standard deviations of the logarithm of speed, and of length
 _SHORTER = 0.8
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
@@ -84,22 +84,23 @@ def inject_similar(
     if not kinds:
         return None
     rest, seen = quiet_rest(session), _seen(session, found)
-    n_fit = min(_N_FIT, n_sessions)
     speed = np.exp(np.median(_pace(seen)) + _FIRST_SPREAD * rng.standard_normal(len(seen)))
     lasts, each = seen["lasts"].to_numpy(), np.eye(len(seen))
     replay = Replay(lasts * speed, speed, each, _gain(seen))
-    table = _injected(session, found, seen, replay, rest, kinds, n_fit, rng)
-    own = table[table["distance"] > 0]
+    n_fit = min(_N_FIRST, n_sessions)
+    first = _injected(session, found, seen, replay, rest, kinds, n_fit, rng)
+    own = first[first["distance"] > 0]
     if len(own) >= _FEW:  # otherwise nothing tells how much faster replay was
         speed = speed * np.exp(np.median(_pace(seen)) - np.median(_pace(own)))
-        gain = replay.gain * _gain(seen) / _gain(own)
-        replay = Replay(lasts * speed, speed, each, gain)
-    table = _injected(session, found, seen, replay, rest, kinds, n_fit, rng)
+        replay = Replay(lasts * speed, speed, each, _gain(seen) / _gain(own))
+    n_fit = min(_N_FIT, n_sessions)
+    second = _injected(session, found, seen, replay, rest, kinds, n_fit, rng)
+    table = pd.concat([first, second], ignore_index=True)
     own = table[table["distance"] > 0]
     if len(own) >= _FEW:
         length, speed = table[["true_length", "true_speed"]].to_numpy(dtype=float).T
         weight = _paths_for_each(seen, table)
-        gain = replay.gain * _gain(seen) / _gain(own, weight.sum(axis=0)[own.index])
+        gain = _gain(seen) / _gain(own, weight.sum(axis=0)[own.index])
         replay = Replay(length, speed, weight, gain)
     table = _injected(session, found, seen, replay, rest, kinds, n_sessions, rng)
     return table, replay.gain
@@ -111,8 +112,9 @@ def _pace(table: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def _gain(table: pd.DataFrame, weight: float | NDArray[np.float64] = 1.0) -> float:
-    """Measure spikes in events, relative to running along their decoded paths."""
-    return float((weight * table["n_spikes"]).sum() / (weight * table["expected"]).sum())
+    """Measure spikes in events, relative to running with their gain along their decoded paths."""
+    expected = table["gain"] * table["expected"]
+    return float((weight * table["n_spikes"]).sum() / (weight * expected).sum())
 
 
 def _paths_for_each(seen: pd.DataFrame, table: pd.DataFrame) -> NDArray[np.float64]:
@@ -167,6 +169,7 @@ def _seen(session: Session, found: Conclusions) -> pd.DataFrame:
             "lasts": own["end_time"] - own["start_time"],
             "n_spikes": own["n_spikes"],
             "expected": spikes.groupby(found.paths["event"].to_numpy()).sum().reindex(own.index),
+            "gain": 1.0,
         }
     ).reset_index(drop=True)
 
@@ -214,7 +217,7 @@ def _injected(
             int(rng.integers(2**31)),
         )  # fmt: skip
         path = {"true_length": own["length"].to_numpy(), "true_speed": own["speed"].to_numpy()}
-        tables.append(table.assign(seed=number, **path))
+        tables.append(table.assign(seed=number, gain=replay.gain, **path))
     return pd.concat(tables, ignore_index=True)
 
 
