@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,10 +14,11 @@ from analyses.recordings.observation.simulated_recording import simulated_record
 from analyses.recordings.recovery.injection import _before_smoothing as before_smoothing
 from analyses.recordings.recovery.injection import inject, quiet_rest
 from analyses.recordings.recovery.known_paths import known_paths
-from analyses.recordings.recovery.similar_replay import _paths_for_each as paths_for_each
+from analyses.recordings.recovery.similar_replay import _number_of_each as number_of_each
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Criteria, Settings
 from analyses.recordings.significance.calibration import Calibration
+from analyses.sequences.track import graph_of_log
 
 JUDGEMENT = Judgement(n_shuffles=39, other_sizes=())
 CALIBRATION = Calibration(0.05, 0.05, 0.05, 100)
@@ -70,6 +72,12 @@ def test_clear_replay_is_found_and_without_spikes_none_is(session, paths):
     clear = found(session, paths)
     assert (clear["kind"] == clear["true_kind"]).mean() > 0.85
     assert (clear["lasts"] - clear["true_lasts"]).median() == pytest.approx(0.03, abs=0.03)
+    joined = graph_of_log(experience_of(session.recording, 15.0)[1])
+    cut = [nx.path_weight(joined, way, "distance") for way in paths["states"]]
+    cut -= 400.0 * clear["true_lasts"]
+    step = max(length for *_, length in joined.edges.data("distance"))
+    assert cut.between(-1e-6, 2 * step).all()
+    assert cut.mean() == pytest.approx(0.7 * step, abs=0.3 * step)  # they begin and end anywhere
     silent = found(session, paths, gain=0.01)
     assert (silent["kind"] == "missed").all()
     assert silent["lasts"].isna().all()
@@ -103,21 +111,30 @@ def test_the_scale_of_a_signal_may_be_that_of_another():
 
 
 def test_the_lengths_and_speeds_are_found_under_which_events_are_most_likely():
-    """Paths shorter than 1 m are found once in four; what is found of them is blurred."""
+    """Paths shorter than 1 m are found once in four; what is found of them is blurred.
+
+    Of two kinds, the second is found as the first one time in five, and is four times as frequent.
+    """
     rng = np.random.default_rng(0)
 
-    def some(number, spread):
+    def some(number, spread, share):
         length = np.exp(rng.normal(np.log(120), 0.4, number))
         speed = np.exp(rng.normal(np.log(600), spread, number))
         is_found = rng.random(number) < np.where(length < 100, 0.25, 1.0)
         blurred = np.exp(rng.normal(0, 0.1, (2, number)))
-        return pd.DataFrame({"true_length": length, "true_speed": speed,
+        kind = np.where(rng.random(number) < share, "novel_path", "forward_episode")
+        is_right = (kind == "forward_episode") | (rng.random(number) > 0.2)
+        return pd.DataFrame({"true_length": length, "true_speed": speed, "true_kind": kind,
+            "kind": np.where(is_found, np.where(is_right, kind, "forward_episode"), "missed"),
             "true_lasts": length / speed,
             "distance": np.where(is_found, length * blurred[0], np.nan),
             "lasts": length / speed * blurred[1]})  # fmt: skip
 
-    simulated, own = some(400, 0.4), some(400, 0.1)
-    weight = paths_for_each(own[own["distance"] > 0], simulated).sum(axis=0)
+    simulated, own = some(600, 0.4, 0.5), some(400, 0.1, 0.8)
+    weight = number_of_each(own[own["distance"] > 0], simulated)
+    assert weight.sum() == pytest.approx(400, rel=0.15)
+    novel = np.average(simulated["true_kind"] == "novel_path", weights=weight)
+    assert novel == pytest.approx(0.8, abs=0.06)
     pace = np.log(simulated["true_speed"])
     mean = np.average(pace, weights=weight)
     assert np.sqrt(np.average((pace - mean) ** 2, weights=weight)) < 0.2

@@ -8,6 +8,7 @@ is what the recording misses.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from analyses.recordings.events.detection import find_events, multiunit_rate
 from analyses.recordings.fields.headings import travel
 from analyses.recordings.fields.running import running
 from analyses.recordings.observation.poisson_spikes import poisson_spikes
-from analyses.recordings.observation.sweeps import TrackPaths, bins_of_states
+from analyses.recordings.observation.sweeps import Sweep, TrackPaths, bins_of_states
 from analyses.recordings.recovery.recover import candidates_of, found_sequences, told_headings
 from analyses.recordings.session import Session
 from analyses.recordings.significance.calibration import Calibration
@@ -108,17 +109,18 @@ def inject(
 ) -> pd.DataFrame:
     """Put paths into quiet rest, and find them as the recording's own events are found.
 
-    `paths` are `states, along, kind, speed`. Returns `true_kind, true_lasts` (s) of each; and, of
-    the candidate event with which it has most time in common, `kind` and `distance` (cm) of the
-    longest sequence, `lasts`, `n_spikes`, and how many are `expected` along the decoded path during
-    running.
+    `paths` are `states, along, kind, speed`; they begin and end anywhere in their first and last
+    moves, as replay is not tied to the centres of states. Returns `true_kind, true_lasts` (s) of
+    each; and, of the candidate event with which it has most time in common, `kind` and `distance`
+    (cm) of the longest sequence, `lasts`, `n_spikes`, and how many are `expected` along the decoded
+    path during running.
     """
     rng = np.random.default_rng([seed, 0])
     track, rates = session.track, _before_smoothing(session)
     bins = TrackPaths(track, bins_of_states(log, track))
     joined = graph_of_log(log)
     sweeps = [
-        bins.sweep_along(states, joined, along)
+        _from_anywhere(bins, states, bins.sweep_along(states, joined, along), rng)
         for states, along in zip(paths["states"], paths["along"], strict=True)
     ]
     dwell = [sweep.dwell(speed) for sweep, speed in zip(sweeps, paths["speed"], strict=True)]
@@ -165,6 +167,22 @@ def inject(
             "expected": [session.time_bin * total[each].sum() for each in decoded],
         }
     )
+
+
+def _from_anywhere(
+    bins: TrackPaths, states: Sequence[int], sweep: Sweep, rng: np.random.Generator
+) -> Sweep:
+    """Cut a random part from the first and from the last move of a sweep along states."""
+    if len(states) < 3:
+        return sweep
+    first, last = (
+        int(rng.integers(max(len(bins.between(here, there).bins), 1)))
+        for here, there in (states[:2], states[-2:])
+    )
+    kept = slice(first, len(sweep.bins) - last)
+    ahead = sweep.ahead[kept].copy()
+    ahead[0] = 0.0
+    return Sweep(sweep.bins[kept], ahead, sweep.along[kept])
 
 
 def _before_smoothing(session: Session) -> NDArray[np.float64]:

@@ -44,6 +44,7 @@ _N_FIRST, _N_FIT = 4, 12  # sessions of both rounds that choose paths and gain
 _N_PARTS = 5  # of lengths
 _FEW = 5  # events of a kind, which say little about its paths
 _N_SIMILAR = 30  # paths from which it is estimated how often, and as what, one of them is found
+_FAR = 1e3  # between paths of different kinds
 _ALIKE = 0.1  # standard deviation of the logarithms of what is found, beyond that of these paths
 _N_STEPS = 8  # of expectation-maximisation: more fit the chance of these paths
 _FIRST_SPREAD, _JITTER = 0.4, 0.05  # standard deviations of the logarithm of speed, and of length
@@ -58,14 +59,17 @@ class Replay(NamedTuple):
 
     Attributes
     ----------
+    kind : ndarray of object, shape (n_paths,)
+        The kind of each path.
     length, speed : ndarray of float64, shape (n_paths,)
         Lengths (cm) and speeds (cm/s) of paths.
-    weight : ndarray of float64, shape (n_events, n_paths)
-        How many such paths there are for each event with a sequence.
+    weight : ndarray of float64, shape (n_paths,)
+        How many such paths there are.
     gain : float
         Firing rates relative to running.
     """
 
+    kind: NDArray[np.object_]
     length: NDArray[np.float64]
     speed: NDArray[np.float64]
     weight: NDArray[np.float64]
@@ -84,25 +88,28 @@ def inject_similar(
     if not kinds:
         return None
     rest, seen = quiet_rest(session), _seen(session, found)
+    if seen["kind"].isin(kinds).any():  # others are made of none of these paths
+        seen = seen[seen["kind"].isin(kinds)]
     speed = np.exp(np.median(_pace(seen)) + _FIRST_SPREAD * rng.standard_normal(len(seen)))
-    lasts, each = seen["lasts"].to_numpy(), np.eye(len(seen))
-    replay = Replay(lasts * speed, speed, each, _gain(seen))
+    kind, lasts = seen["kind"].to_numpy(dtype=object), seen["lasts"].to_numpy()
+    each = np.ones(len(seen))
+    replay = Replay(kind, lasts * speed, speed, each, _gain(seen))
     n_fit = min(_N_FIRST, n_sessions)
-    first = _injected(session, found, seen, replay, rest, kinds, n_fit, rng)
+    first = _injected(session, found, replay, rest, kinds, n_fit, rng)
     own = first[first["distance"] > 0]
     if len(own) >= _FEW:  # otherwise nothing tells how much faster replay was
         speed = speed * np.exp(np.median(_pace(seen)) - np.median(_pace(own)))
-        replay = Replay(lasts * speed, speed, each, _gain(seen) / _gain(own))
+        replay = Replay(kind, lasts * speed, speed, each, _gain(seen) / _gain(own))
     n_fit = min(_N_FIT, n_sessions)
-    second = _injected(session, found, seen, replay, rest, kinds, n_fit, rng)
+    second = _injected(session, found, replay, rest, kinds, n_fit, rng)
     table = pd.concat([first, second], ignore_index=True)
     own = table[table["distance"] > 0]
     if len(own) >= _FEW:
+        kind = table["true_kind"].to_numpy(dtype=object)
         length, speed = table[["true_length", "true_speed"]].to_numpy(dtype=float).T
-        weight = _paths_for_each(seen, table)
-        gain = _gain(seen) / _gain(own, weight.sum(axis=0)[own.index])
-        replay = Replay(length, speed, weight, gain)
-    table = _injected(session, found, seen, replay, rest, kinds, n_sessions, rng)
+        weight = _number_of_each(seen, table)
+        replay = Replay(kind, length, speed, weight, _gain(seen) / _gain(own, weight[own.index]))
+    table = _injected(session, found, replay, rest, kinds, n_sessions, rng)
     return table, replay.gain
 
 
@@ -117,27 +124,29 @@ def _gain(table: pd.DataFrame, weight: float | NDArray[np.float64] = 1.0) -> flo
     return float((weight * table["n_spikes"]).sum() / (weight * expected).sum())
 
 
-def _paths_for_each(seen: pd.DataFrame, table: pd.DataFrame) -> NDArray[np.float64]:
-    """Estimate how many of each simulated path there are for each event that was found.
+def _number_of_each(seen: pd.DataFrame, table: pd.DataFrame) -> NDArray[np.float64]:
+    """Estimate how many of each simulated path there are, given the events that were found.
 
-    What would be found of a path is what was found of those most similar to it, moved by the
-    difference of their lengths and durations.
+    What would be found of a path, and as which kind, is what was found of those of its kind that
+    are most similar to it, moved by the difference of their lengths and durations.
     """
     looked, look = (_logs(each, "distance", "lasts") for each in (seen, table))
     path = _logs(table, "true_length", "true_lasts")
-    spread = np.maximum(path.std(axis=0), _JITTER)
-    similar = _nearest(path / spread, path / spread, _N_SIMILAR)
+    codes, _ = pd.factorize(table["true_kind"])
+    placed = np.column_stack([path / np.maximum(path.std(axis=0), _JITTER), _FAR * codes])
+    similar = _nearest(placed, placed, _N_SIMILAR)
     is_found = (table["distance"] > 0).to_numpy()
     recall = (is_found[similar].sum(axis=1) + is_found.mean()) / (similar.shape[1] + 1)
     found_as = path[:, None] + np.where(is_found[:, None], look - path, np.inf)[similar]
     away = ((looked[:, None, None] - found_as) ** 2).sum(axis=3)
-    alike = np.exp(-0.5 * away / _ALIKE**2).mean(axis=2) + np.finfo(float).tiny
+    is_same = table["kind"].to_numpy()[similar] == seen["kind"].to_numpy()[:, None, None]
+    alike = (np.exp(-0.5 * away / _ALIKE**2) * is_same).mean(axis=2) + np.finfo(float).tiny
     share = recall / recall.sum()  # of each path among those that are found
     for _ in range(_N_STEPS):
         of_each = share * alike / recall
         of_each /= of_each.sum(axis=1, keepdims=True)
         share = of_each.mean(axis=0)
-    number: NDArray[np.float64] = of_each / recall
+    number: NDArray[np.float64] = of_each.sum(axis=0) / recall
     return number
 
 
@@ -193,7 +202,6 @@ def _possible_kinds(
 def _injected(
     session: Session,
     found: Conclusions,
-    seen: pd.DataFrame,
     replay: Replay,
     rest: Rest,
     kinds: tuple[str, ...],
@@ -205,7 +213,7 @@ def _injected(
     if calibration is None:
         raise ValueError("Only events that were tested can be simulated.")
     drawn = pd.concat(
-        [_draw(session, found, seen, replay, kind, n_sessions, rng) for kind in kinds],
+        [_draw(session, found, replay, kind, n_sessions, rng) for kind in kinds],
         ignore_index=True,
     )
     of_session = np.tile(np.arange(len(drawn) // len(kinds)) % n_sessions, len(kinds))
@@ -216,7 +224,8 @@ def _injected(
             session, found.experience, calibration, own, replay.gain, rest,
             int(rng.integers(2**31)),
         )  # fmt: skip
-        path = {"true_length": own["length"].to_numpy(), "true_speed": own["speed"].to_numpy()}
+        speed = own["speed"].to_numpy()
+        path = {"true_length": speed * table["true_lasts"], "true_speed": speed}
         tables.append(table.assign(seed=number, gain=replay.gain, **path))
     return pd.concat(tables, ignore_index=True)
 
@@ -224,19 +233,18 @@ def _injected(
 def _draw(
     session: Session,
     found: Conclusions,
-    seen: pd.DataFrame,
     replay: Replay,
     kind: str,
     n_sessions: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Draw paths of a kind, each of which lasts as long as an event of this kind."""
+    """Draw paths of a kind, or like those of all kinds if there are few of it."""
     log, number = found.experience, n_sessions * N_EACH
     joined = graph_of_log(log)
-    own = np.flatnonzero(seen["kind"] == kind)
-    if len(own) < _FEW:
-        own = np.arange(len(seen))
-    share = replay.weight[own].sum(axis=0)
+    own = replay.kind == kind
+    share = replay.weight * own
+    if own.sum() < _FEW or share.sum() < _FEW:
+        share = replay.weight
     path = rng.choice(len(share), number, p=share / share.sum())
     longest = np.inf if kind == "novel_path" else _lap(found, joined) - session.judgement.state_size
     jitter = np.exp(_JITTER * rng.standard_normal((2, number)))
@@ -244,11 +252,10 @@ def _draw(
     speed = replay.speed[path] * jitter[1]
     drawn = []
     for part in np.array_split(np.argsort(length, kind="stable"), _N_PARTS):
-        # Paths are half a state longer, on average.
-        wanted = float(np.median(length[part])) - session.judgement.state_size / 2
+        # Paths are half a state longer, on average, and lose half a state at both ends.
+        wanted = float(np.median(length[part])) + session.judgement.state_size / 2
         paths = _paths(session, found, kind, len(part), wanted, int(rng.integers(2**31)))
-        way = [nx.path_weight(joined, path, "distance") for path in paths["states"]]
-        drawn.append(paths.assign(length=way, speed=speed[part]))
+        drawn.append(paths.assign(speed=speed[part]))
     return pd.concat(drawn, ignore_index=True)
 
 
