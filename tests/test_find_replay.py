@@ -343,7 +343,7 @@ class TestRealRecordings:
         tested = found.events["p"].notna()
         assert found.events.loc[tested, "is_replay"].mean() < 0.15
         assert found.calibration.false_positive_rate <= 0.05
-        assert any("16 of 16 cells differ between the two headings" in note for note in found.notes)
+        assert any("17 of 17 cells differ between the two headings" in note for note in found.notes)
         kinds = found.events.loc[~found.events["is_heading_told"], "kind"]
         assert set(kinds.dropna()) <= {"ambiguous", "no_sequence"}
         error = next(
