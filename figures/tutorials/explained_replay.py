@@ -38,8 +38,10 @@ save(explanation_figure(answer.probabilities, answer.verdicts), folder / "explai
 save(explained_sequences_figure(answer.sequences, answer.verdicts), folder / "explained_sequences")
 
 # %% [markdown]
-# SFMA comes first, and the p of the test of misfit is above .05: the animal is unusual for SFMA,
-# but not so unusual that SFMA would be no explanation. The bits say how well each account predicts
+# SFMA comes first, with certainty, and yet the verdict is *none of these*: the p of the test of
+# misfit is below .05. The test refuses one in twenty of an account's own animals, and this is one
+# of them: a low p of the true account is no contradiction, but a reason to look at what does not
+# fit (`answer.misfits`) and to give more draws. The bits say how well each account predicts
 # a sequence, in laps that did not choose its parameters. On the way from a walk along the track, at
 # 0, to the ceiling, at 1, SFMA comes less than half as far: a model that learns from the animal's
 # own replay, without a theory, does better than the mean of an account's predictions.
@@ -84,9 +86,8 @@ print(lost.probabilities[columns].round(3).to_string(index=False))
 print(lost.misfits[["feature", "value", "low", "high"]].round(2).to_string(index=False))
 
 # %% [markdown]
-# The classifier has to choose, and takes shuffled laps, a control, or else trajectory sampling. But
-# hardly any animal of these two replays like this one: the p of misfit of both is below .05, so
-# that the verdict is *none of these*. The features say why: the sequences of shuffled laps are much
+# The classifier has to choose, and takes shuffled laps, a control. But hardly any of its animals
+# replays like this one: the p of misfit is below .05, so that the verdict is *none of these*. The features say why: the sequences of shuffled laps are much
 # shorter than these walks.
 #
 # An answer is not always withheld. If the list has a near relative of the true account, the
