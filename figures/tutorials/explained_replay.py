@@ -87,8 +87,8 @@ print(lost.misfits[["feature", "value", "low", "high"]].round(2).to_string(index
 
 # %% [markdown]
 # The classifier has to choose, and takes shuffled laps, a control. But hardly any of its animals
-# replays like this one: the p of misfit is below .05, so that the verdict is *none of these*. The features say why: the sequences of shuffled laps are much
-# shorter than these walks.
+# replays like this one: the p of misfit is below .05, so that the verdict is *none of these*. The
+# features say why: the sequences of shuffled laps are much shorter than these walks.
 #
 # An answer is not always withheld. If the list has a near relative of the true account, the
 # relative passes: of accounts that replay the last lap backwards, any one explains the replay of
