@@ -1,24 +1,30 @@
 """Every public function and class of the toolkit, found by itself, called with mistaken arguments.
 
-Public is what has a docstring with parameters and an example: the first call in the example is the
-valid input, in which `malformed.mutated_options` changes one or two arguments. Where the call is
-not refused, nothing is known of its result; `test_malformed.py` looks at the results of those
-entry points that most users meet.
+Public is what has a docstring with parameters, or with attributes if it is a class; a named tuple
+is checked by what takes it. The valid input, in which `malformed.mutated_options` changes one or
+two arguments, is the first call in its own example, or in that of the package that offers it, or
+what `test_legibility.py` draws. Where the call is not refused, `nonsense` says whether it should
+have been; `test_malformed.py` looks at the results of those entry points that most users meet.
 """
 
 import doctest
 import importlib
 import inspect
+import math
 import pkgutil
 import random
+import sys
 import warnings
 from contextlib import AbstractContextManager, redirect_stderr, redirect_stdout
 from functools import cache
 from io import StringIO
-from numbers import Real
+from numbers import Integral, Real
 
 import matplotlib.pyplot as plt
-from malformed import OwnError, TooSlow, is_ours, mutated_options, time_limit
+import numpy as np
+import pandas as pd
+from malformed import Liar, OwnError, TooSlow, Unfriendly, is_ours, mutated_options, time_limit
+from test_legibility import FIGURES
 
 import analyses
 import replay
@@ -26,11 +32,19 @@ import replay
 INTERNAL = (
     *("replay.checks", "replay.parts", "replay.log.arrays", "replay.log.parquet"),
     *("replay.worlds.gymnasium_bridge", "analyses.cli", "analyses.jobs", "analyses.plots.layers"),
+    "analyses.sequences.sequences",
 )
 """Rooms without a way in for users: their callers have checked what they are given."""
 
+TAKEN = {
+    "linear_to_plane name": "a name that messages use",
+    "place_fields smoothing": "any width, even one wider than every track",
+    "read_track source": "entries that a track graph of another program has besides",
+}
+"""Arguments in which odd input is taken, and why."""
+
 _LONG = 1000.0  # a larger number asks for much work, which is no mistake
-_SECONDS = 120  # on a busy machine; what hangs takes longer
+_SECONDS = 60  # of a processor; what hangs takes longer
 
 
 class _SeenError(Exception):
@@ -54,14 +68,33 @@ def entry_points():
                 for key, member in vars(thing).items() if inspect.isclass(thing) else ():
                     if callable(getattr(thing, key)) and not key.startswith("_"):
                         found[f"{info.name}.{name}.{key}"] = (thing, member)
-    return {name: owner for name, (owner, thing) in found.items() if _is_public(thing)}
+    return {
+        name: owner
+        for name, (owner, thing) in found.items()
+        if _is_public(thing) and (name.rpartition(".")[2] in FIGURES or _example(name, thing))
+    }
 
 
 def _is_public(thing):
     words = inspect.getdoc(thing) or ""
-    return (
-        callable(getattr(thing, "__func__", thing)) and "Parameters\n--" in words and ">>>" in words
+    checks_itself = inspect.isclass(thing) and not issubclass(thing, tuple)
+    return callable(getattr(thing, "__func__", thing)) and (
+        "Parameters\n--" in words or (checks_itself and "Attributes\n--" in words)
     )
+
+
+def _example(name, thing):
+    """Return a text with an example, and the module whose names it uses; None if there is none."""
+    texts = [(inspect.getdoc(thing) or "", inspect.getmodule(thing))]
+    packages = name.split(".")[:-1]
+    for n in range(len(packages), 0, -1):
+        package = sys.modules.get(".".join(packages[:n]))
+        texts += [(package.__doc__ or "", package)] if package is not None else []
+    key = name.rpartition(".")[2]
+    for text, module in texts:
+        if ">>>" in text and f"{key}(" in text:
+            return text, module
+    return None
 
 
 def valid_call(name):
@@ -76,14 +109,15 @@ def valid_call(name):
     kind = type(thing) if isinstance(thing, classmethod | staticmethod) else None
     function = thing.__func__ if kind else thing
     names = inspect.signature(function)
-    seen = []
+    seen = [names.bind(*FIGURES[key]())] if key in FIGURES else []
 
     def watch(*args, **kwargs):
         seen.append(names.bind(*args, **kwargs))
         raise _SeenError
 
+    text, module = ("", module) if seen else _example(name, thing)
     namespace = dict(vars(module))
-    examples = doctest.DocTestParser().get_examples(inspect.getdoc(thing))
+    examples = doctest.DocTestParser().get_examples(text)
     if inspect.isclass(owner):
         setattr(owner, key, kind(watch) if kind else watch)
     else:
@@ -159,12 +193,75 @@ def calls(name, n_inputs, seed=0):
 
 
 def failures(name, n_inputs, seed=0):
-    """Call an entry point with mistaken arguments; yield what is neither taken nor told."""
+    """Call an entry point with mistaken arguments; yield what is not told, or wrongly taken."""
+    _, options, _ = valid_call(name) or (None, {}, None)
     for changed, outcome in calls(name, n_inputs, seed):
         if isinstance(outcome, TooSlow):
             yield name, "too slow", changed
-        elif isinstance(outcome, Exception) and not is_ours(outcome):
-            yield name, f"{type(outcome).__name__}: {outcome}", changed
+        elif isinstance(outcome, Exception):
+            if not is_ours(outcome):
+                yield name, f"{type(outcome).__name__}: {outcome}", changed
+        else:
+            key = name.rpartition(".")[2]
+            odd = {
+                argument: nonsense(options[argument], value)
+                for argument, value in changed.items()
+                if f"{key} {argument}" not in TAKEN
+            }
+            if any(odd.values()):
+                found = [f"{argument} {sorted(kinds)}" for argument, kinds in odd.items() if kinds]
+                yield name, f"took {', '.join(found)}", changed
+
+
+def nonsense(before, after):
+    """List what in a changed argument is certainly no input: odd objects, and odd numbers.
+
+    Odd numbers are looked for in plain numbers only: in a table, NaN may be a missing value.
+    """
+    if after is before:
+        return set()
+    if isinstance(after, Real | np.bool_) and _is_number(before):
+        return _odd_number(before, after)
+    return {type(each).__name__ for each in _parts(after, 0) if _is_odd(each)}
+
+
+def _is_number(value):
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def _odd_number(before, after):
+    if not _is_number(after):
+        return {"flag"}
+    if isinstance(after, Integral) and abs(after) > 2**63:
+        return {"huge"}
+    odd = {
+        "NaN": math.isnan(after) and not math.isnan(before),
+        "infinite": math.isinf(after) and not math.isinf(before),
+        "negative": after < 0 <= before,
+        "fraction": isinstance(before, Integral) and after % 1 != 0,
+    }
+    return {name for name, is_so in odd.items() if is_so}
+
+
+def _parts(value, depth):
+    """Iterate over a value and what it holds."""
+    yield value
+    if isinstance(value, pd.DataFrame):
+        value = value.select_dtypes("object").to_numpy()
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        value = value.ravel().tolist()
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list | tuple) and depth < 4:
+        for each in value:
+            yield from _parts(each, depth + 1)
+
+
+def _is_odd(value):
+    if isinstance(value, str):
+        return not value.isascii() and value.encode(errors="replace").decode() != value
+    odd = (Liar, Unfriendly, complex, bytes)
+    return isinstance(value, odd) or type(value) is object or value is len or value is pd.NaT
 
 
 def _fits(changed, kinds):

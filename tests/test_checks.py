@@ -68,6 +68,13 @@ def test_the_first_wrong_value_is_named(values, kind, place):
         check_array(values, "values", kind=kind, n_dims=dims)
 
 
+@pytest.mark.parametrize("values", [[9, 9, True], [[1, 2], [np.True_, 0]], (True, 2.0)])
+def test_true_is_no_whole_number_among_others_either(values):
+    """Numpy makes 1 of it before anything can be checked."""
+    with pytest.raises(ValueError, match="has True"):
+        check_array(values, "step", kind="whole", n_dims=None)
+
+
 def test_an_empty_column_of_any_numbers_is_empty():
     for dtype in (complex, float, bool, object, np.uint64):
         assert check_array(np.array([], dtype=dtype), "values", kind="whole").dtype == np.int64

@@ -18,7 +18,8 @@ SLOW = (
     *("find_replay", "plot_event", "compare", "observe", "replays_of", "recorded_shares"),
     *("recovery", "recorded_statistics", "run_task", "known_paths"),
 )
-"""Entry points whose examples take seconds; they are called every night."""
+"""Entry points whose examples take seconds; they are called every night, and less often."""
+SLOWNESS = 6
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,7 @@ def _elsewhere(tmp_path, monkeypatch):
 
 
 def told(names, n_inputs, seed):
-    """Call entry points; list what was neither taken nor refused in a sentence."""
+    """Call entry points; list what was not refused in a sentence, and should have been."""
     return [
         f"{name}({', '.join(f'{key}={shown(value)}' for key, value in options.items())}): {why}"
         for name in names
@@ -42,7 +43,7 @@ def told(names, n_inputs, seed):
 def test_the_faces_are_among_the_entry_points():
     names = {name.rpartition(".")[2] for name in entry_points()}
     assert {"simulate", "feed", "sweep", "EventLog", "classify", "place_sequences"} <= names
-    assert len(names) > 120
+    assert len(names) > 170
 
 
 def test_nonsense_for_any_entry_point_is_told():
@@ -55,9 +56,13 @@ def test_nonsense_for_any_entry_point_is_told():
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_nonsense_for_every_entry_point_is_told(part):
-    """Nothing hangs; Python's own words are left in less than one of two hundred cases."""
+    """Nothing hangs, nothing ends in Python's own words, and nothing odd is taken."""
     names = sorted(entry_points())
+    n_slow = sum(name.endswith(SLOW) for name in names)
+    n_inputs = N_INPUTS // (len(names) - n_slow + n_slow // SLOWNESS)
     seed = random.SystemRandom().getrandbits(32)
-    untold = told(names[part::10], N_INPUTS // len(names), seed)
-    assert not [each for each in untold if each.endswith("too slow")]
-    assert len(untold) < 0.005 * N_INPUTS / 10, untold
+    untold = []
+    for name in names[part::10]:
+        n = n_inputs // SLOWNESS if name.endswith(SLOW) else n_inputs
+        untold += told([name], n, seed)
+    assert untold == []

@@ -5,6 +5,7 @@ from dataclasses import replace
 import h5py
 import numpy as np
 import pytest
+from malformed import time_limit
 from scipy import io
 
 from analyses.recordings.readers import read_recording
@@ -98,6 +99,38 @@ def test_one_cell_and_one_event_keep_their_shape(tmp_path):
     found = read_recording(tmp_path / "mine.mat", TRACK)
     assert [each.tolist() for each in found.spikes] == [SPIKES[0].tolist()]
     assert found.events.to_numpy().tolist() == [[2.0, 2.2]]
+
+
+def _cells_of_cells(file):
+    held = file.create_dataset("spikes/times", (100,), dtype=h5py.ref_dtype)
+    held[:] = held.ref
+
+
+def _groups_of_groups(file):
+    group = file.create_group("spikes")
+    for number in range(25):
+        group[f"times_{number}"] = group
+
+
+def _the_same_cell_again_and_again(file):
+    cell = file.create_dataset("cell", data=np.zeros(10**6), compression="gzip")
+    held = file.create_dataset("spikes/times", (1000,), dtype=h5py.ref_dtype)
+    held[:] = cell.ref
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (_cells_of_cells, "spike_time of mine.mat must hold finite numbers"),
+        (_groups_of_groups, "has no variable or field"),
+        (_the_same_cell_again_and_again, r"MB claim to be .* GB: the variables of mine\.mat"),
+    ],
+)
+def test_cells_that_lead_in_circles_are_read_once(write, message, tmp_path):
+    with h5py.File(tmp_path / "mine.mat", "w", userblock_size=512) as file:
+        write(file)
+    with time_limit(20), pytest.raises(ValueError, match=message):
+        read_recording(tmp_path / "mine.mat", TRACK)
 
 
 def test_what_cannot_be_read_is_told(tmp_path):

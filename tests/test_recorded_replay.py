@@ -1,5 +1,6 @@
 """The command ``replay recording``: its files, its messages, and the input that it refuses."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from analyses.recordings.significance.calibration import Calibration
 from analyses.studies.recorded_replay.one_animal import STUDY
 from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.report import enough_sequences, replay_by_chance
+from replay.files import write_checksums
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
 JUDGEMENT = Judgement(n_shuffles=19, other_sizes=(30.0,))
@@ -71,6 +73,23 @@ def test_the_manifest_names_the_data_and_everything_it_depends_on(folder, record
     assert manifest["seed"] == 0
     assert manifest["n_sessions"] == 1
     assert len(manifest["sources"]) == 12
+
+
+def test_a_page_of_damaged_tables_or_of_other_ones_is_refused(folder, tmp_path):
+    other, page = tmp_path / "other", tmp_path / "page.html"
+    shutil.copytree(folder, other)
+    shutil.copy(other / "traces.parquet", other / "sequences.parquet")
+    done = replay("page", other, "--out", page)
+    assert done.returncode == 1
+    assert "sequences.parquet is damaged or missing. Run the command" in " ".join(
+        done.stderr.split()
+    )
+    listing = other / "tables.sha256"
+    listed = [line.split("  ")[1] for line in listing.read_text().splitlines()[1:]]
+    write_checksums(listing, [other / name for name in listed], other)
+    done = replay("page", other, "--out", page)
+    assert "holds results that this version cannot read" in " ".join(done.stderr.split())
+    assert not page.exists()
 
 
 def test_the_report_says_what_a_reader_must_know(folder):

@@ -106,6 +106,10 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
             {"posterior": posterior(position=np.array([[0.0, 0], [50, 90], [100, 0]]))},
             "Bins of the posterior of mine do not fit the track",
         ),
+        ({"electrode": np.arange(7)}, "an electrode for each class of marks: it has 7 for"),
+        ({"on_track": np.array([[20.0, 10.0]])}, "on_track of mine must be pairs"),
+        ({"epochs": {"sleep": np.arange(3.0)}}, "sleep of mine must be 2 dimensions"),
+        ({"decoded": pd.DataFrame({"x": [1.0]})}, "decoded places of mine lacks the columns"),
         ({"most_unknown": 1.5}, "most_unknown must be a number between 0 and 1, got 1.5"),
     ],
 )
@@ -113,6 +117,22 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(changes, message):
     with pytest.raises(ValueError, match=message) as refusal:
         make(**changes)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"position": [[0, 0], ""]},
+        {"spikes": 0.5},
+        {"field_potential": b"a"},
+        {"origin": {"file": 5}},
+        {"epochs": "sleep"},
+        {"graph": [0, 1]},
+    ],
+)
+def test_parts_of_another_type_are_named(changes):
+    with pytest.raises(TypeError, match=f"{next(iter(changes))} of Recording must be"):
+        make(**changes)
 
 
 def test_graphs_that_are_none():

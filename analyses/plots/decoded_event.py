@@ -274,6 +274,7 @@ def plot_spikes(
         raise ValueError(
             f"rates must have the shape {(len(spikes), track.n_bins)}, got {fields.shape}."
         )
+    check_number("end", end, at_least=check_number("start", start))
     ax = new_axes(width_cm) if ax is None else ax
     centre = track.position[:, 0] if track.is_arena else linearise(track).centre
     peak = centre[fields.argmax(axis=1)]
@@ -335,6 +336,7 @@ def plot_movements(
             f"The posterior must have the shape (n_time, {len(_MOVEMENT_LOOKS)}, n_bins), got "
             f"{values.shape}."
         )
+    check_number("dt", dt, at_least=0)
     ax = new_axes(width_cm) if ax is None else ax
     share = values.sum(axis=2)
     time = 1000 * dt * np.arange(len(share) + 1)
@@ -473,7 +475,7 @@ def posterior_figure(
     Raises
     ------
     ValueError
-        If shapes disagree, or `spikes` are given without `rates`.
+        If shapes disagree, or only one of `spikes` and `rates` is given.
 
     Examples
     --------
@@ -485,9 +487,9 @@ def posterior_figure(
     """
     n_time = len(_places(posterior, track))
     parts = {"places": 1.1, "places_y": 1.1} if track.is_arena else {"places": 2.2}
+    if (spikes is None) != (rates is None):
+        raise ValueError("Spikes are sorted by place field: give both spikes and rates, or none.")
     if spikes is not None:
-        if rates is None:
-            raise ValueError("Spikes are sorted by place field: give rates too.")
         parts = {"spikes": 1.1, **parts}
     if np.ndim(posterior) == 3:
         parts["movements"] = 0.55

@@ -11,6 +11,7 @@ from matplotlib.patches import Circle, Patch, Polygon
 from numpy.typing import NDArray
 
 from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, new_axes, styled
+from replay.checks import unknown_name
 from replay.tasks import Task
 
 __all__ = ["HALF_WIDTH", "draw_reward", "plot_task"]
@@ -69,7 +70,10 @@ def plot_task(
     ax.add_collection(PatchCollection(shapes, color=_CORRIDOR, linewidths=0, zorder=0))
     x, y = task.position.T
     ax.scatter(x, y, s=2, color=_PLACE, linewidths=0, zorder=1)
-    closed = next((each.closed for each in task.blocks if each.name == block), ())
+    barriers_of = {each.name: each.closed for each in reversed(task.blocks)}
+    if block is not None and block not in barriers_of:
+        raise unknown_name("block", block, barriers_of)
+    closed = barriers_of.get(block, ()) if block is not None else ()
     both = {frozenset(pair) for pair in closed if pair[::-1] in closed} & edges
     barriers = [_barrier(*(place[node] for node in sorted(edge))) for edge in both]
     ax.add_collection(LineCollection(barriers, colors=_BARRIER, linewidths=2, zorder=2))

@@ -17,7 +17,14 @@ from analyses.recordings.judgement import (
 )
 from analyses.recordings.recording import Recording
 from analyses.recordings.settings import DETECTED_IN, Settings
-from replay.checks import check_choice, check_flag, check_number, check_whole, shown
+from replay.checks import (
+    check_choice,
+    check_flag,
+    check_list,
+    check_number,
+    check_whole,
+    shown,
+)
 
 __all__ = ["check_data", "check_judgement", "check_recording", "check_settings", "check_shuffles"]
 __all__ += ["check_state_size"]
@@ -53,11 +60,10 @@ def check_judgement(judgement: Judgement) -> None:
         )
     check_whole("least_active", judgement.least_active)
     check_shuffles(judgement.shuffles)
-    if len(judgement.tracks) not in (0, 2):
-        raise ValueError(
-            f"Track log odds compare two tracks; got {len(judgement.tracks)}. Name nodes of two."
-        )
-    for size in (judgement.state_size, *judgement.other_sizes):
+    n_tracks = len(check_list("tracks", judgement.tracks))
+    if n_tracks not in (0, 2):
+        raise ValueError(f"Track log odds compare two tracks; got {n_tracks}. Name nodes of two.")
+    for size in (judgement.state_size, *check_list("other_sizes", judgement.other_sizes)):
         check_number("state_size", size, at_least=1.0, hint="It is a distance in cm.")
 
 
@@ -118,7 +124,7 @@ def check_state_size(size: float, track: BinnedTrack) -> None:
 
 def check_shuffles(shuffles: Sequence[str]) -> list[str]:
     """Check the names of shuffles."""
-    chosen = [check_choice("shuffle", name, SHUFFLES) for name in shuffles]
+    chosen = [check_choice("shuffle", name, SHUFFLES) for name in check_list("shuffles", shuffles)]
     if not set(chosen) & set(CELL_SHUFFLES):
         raise ValueError(
             f"Under shuffles of {' and '.join(BIN_SHUFFLES)} alone, about half of all events with "

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import cut_track, project
 from analyses.recordings.settings import MOST_UNKNOWN
-from replay.checks import check_array, check_column, check_number, check_table
+from replay.checks import check_array, check_column, check_number, check_table, typed
 
 __all__ = ["FieldPotential", "Posterior", "Recording"]
 
@@ -171,8 +171,20 @@ class Recording:
         check_array(self.position, what, kind="number", missing=True, n_dims=2)
         for number, spikes in enumerate(self.spikes):
             _check_clock(spikes, f"The spike times of cell {number} of {self.name}")
+        if self.electrode is not None and len(self.electrode) != len(self.spikes):
+            raise ValueError(
+                f"{self.name} must have an electrode for each class of marks: it has "
+                f"{len(self.electrode)} for {len(self.spikes)} classes."
+            )
+        for what, intervals in (("on_track", self.on_track), *self.epochs.items()):
+            _check_intervals(intervals, f"{what} of {self.name}")
         if self.events is not None:
             _check_events(self.events, self.name)
+        if self.decoded is not None:
+            what = f"the decoded places of {self.name}"
+            check_table(self.decoded, ["event", "time", "x", "y"], what)
+            for column in ("time", "x", "y"):
+                check_column(self.decoded, column, what, kind="number", missing=True)
         if self.posterior is not None:
             _check_posterior(self.posterior, self.name)
         if self.field_potential is not None:
@@ -362,6 +374,13 @@ def _check_clock(times: NDArray[np.float64], what: str) -> None:
         )
 
 
+def _check_intervals(intervals: NDArray[np.float64], what: str) -> None:
+    if len(intervals):
+        pairs = check_array(intervals, what, kind="number", n_dims=2)
+        if pairs.shape[1] != 2 or (pairs[:, 0] > pairs[:, 1]).any():
+            raise ValueError(f"{what} must be pairs of a begin and a later end, in s.")
+
+
 def _check_events(events: pd.DataFrame, name: str) -> None:
     what = f"the events of {name}"
     check_table(events, ["start_time", "end_time"], what)
@@ -436,3 +455,6 @@ def _guess(
     if 500 < ratio < 5000:
         return f"Are {name} in milliseconds? "
     return ""
+
+
+Recording.__init__ = typed(Recording.__init__)  # type: ignore[method-assign]

@@ -82,6 +82,7 @@ def page_of_folders(
                 "recording wrote."
             )
         if Results(folder).manifest().get("study") == "explain":
+            Results(folder).check_tables()
             explained = Results(folder).read("explained.parquet")
             continue
         with _told_if_not_read(folder):
@@ -93,7 +94,8 @@ def page_of_folders(
             f"--{chosen[0]} chooses among the results of replay reproduce, but none of the folders "
             "holds any: name only the logs that the page should show."
         )
-    return write_page(shown, out, across_events=across_events, explained=explained)
+    with _told_if_not_read(", ".join(map(str, folders))):
+        return write_page(shown, out, across_events=across_events, explained=explained)
 
 
 @contextmanager
@@ -135,6 +137,7 @@ def read_decoded(folder: str | Path) -> list[DecodedResults]:
     One result per animal: its tables, and its moves on its track.
     """
     results = Results(folder)
+    results.check_tables()
     with _told_if_not_read(folder):
         state_size = results.manifest()["judgement"]["state_size"]
         world = world_of(read_track(inside(folder, "track.json")), state_size)

@@ -284,8 +284,11 @@ def _array(values: object) -> NDArray[Any] | None:
     """Make an array of the user's input; None if that fails, as with rows of different lengths."""
     try:
         given = np.asarray(values)
-        if isinstance(values, list | tuple) and given.dtype.kind in "US":
-            given = np.asarray(values, dtype=object)  # numpy turns [1, "a"] into ["1", "a"]
+        if isinstance(values, list | tuple) and given.dtype.kind in "USiuf":
+            # numpy turns [1, "a"] into ["1", "a"], and [2, True] into [2, 1].
+            as_given = np.asarray(values, dtype=object)
+            if given.dtype.kind in "US" or _are_flags(as_given.ravel()).any():
+                given = as_given
         if isinstance(values, np.ma.MaskedArray):
             given = given.astype(object)
             given[np.ma.getmaskarray(values)] = None

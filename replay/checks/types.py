@@ -51,6 +51,7 @@ def typed(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Re
 Index: [], 5].
     """
     names = inspect.signature(function)
+    called = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
     @wraps(function)
     def wrapper(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
@@ -61,9 +62,7 @@ Index: [], 5].
         for name, value in given.items():
             hint = _hints(function).get(name, Any)
             if not _fits(value, hint):
-                raise TypeError(
-                    f"{name} of {function.__name__} must be {_words(hint)}, got {shown(value)}."
-                )
+                raise TypeError(f"{name} of {called} must be {_words(hint)}, got {shown(value)}.")
         return function(*args, **kwargs)
 
     return wrapper

@@ -142,6 +142,8 @@ class EventLog:
             raise TypeError(f"'log' of provenance must be text, got {shown(kept)}.")
         if self.mdp is not None and not isinstance(self.mdp, MDP):
             raise TypeError(f"mdp must be an MDP, got {shown(self.mdp)}.")
+        if not isinstance(self.excerpt, Excerpt):
+            raise TypeError(f"excerpt must be an Excerpt, got {shown(self.excerpt)}.")
         unknown = [name for name in self.tables if name not in SCHEMA]
         if unknown:
             raise unknown_name("table", unknown[0], SCHEMA)

@@ -108,6 +108,11 @@ def run_task(
     ----------
     .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
        https://doi.org/10.1038/s41593-018-0232-z
+
+    Examples
+    --------
+    >>> run_task("linear_track", "episodic_control", seed=1)
+    TaskRun(60 laps, EventLog(1 run, 540 steps, 540 backups))
     """
     task = _task_of(task)
     if behaviour not in BEHAVIOURS:
@@ -237,9 +242,18 @@ def replay_laps(
 
     Raises
     ------
+    TypeError
+        If the laps are not from `give_laps`.
     ValueError
         If a parameter is out of range.
+
+    Examples
+    --------
+    >>> replay_laps(give_laps("linear_track", seed=1), "episodic_control")
+    EventLog(1 run, 540 steps, 540 backups)
     """
+    if not isinstance(given, GivenLaps):
+        raise TypeError(f"given must be laps from give_laps, got {shown(given)}.")
     seed = given.seed if seed is None else check_whole("seed", seed)
     found, task = find_learner(learner, params), given.task
     writer = LogWriter("all", found, task.model.whole, name=task.name, seed=seed)

@@ -172,19 +172,38 @@ def _of_hdf5(path: Path) -> dict[str, Any]:
         ) from None
     check_hdf5(path)
     with h5py.File(path, "r") as file:
-        return {str(key): _plain(file, item, 0) for key, item in file.items()}
+        tree: dict[str, Any] = _Reading(file, path).plain(file, 0)
+        return tree
 
 
-def _plain(file: Any, item: Any, depth: int) -> Any:
-    """Convert a group to a dictionary, and a data set to an array, a text or a list of cells."""
-    if depth > _DEEPEST:
-        return None
-    if hasattr(item, "items"):
-        return {str(key): _plain(file, each, depth + 1) for key, each in item.items()}
-    is_empty = bool(item.attrs.get("MATLAB_empty", 0))
-    values = np.empty(0) if is_empty else np.squeeze(np.asarray(item[()]).T)
-    if values.dtype.kind == "O":
-        return [_plain(file, file[each], depth + 1) for each in np.ravel(values)]
-    if item.attrs.get("MATLAB_class", b"") == b"char":
-        return "".join(map(chr, np.ravel(values).astype(int)))
-    return values
+class _Reading:
+    """The reading of a file of version 7.3, whose cells may lead to one another in circles."""
+
+    def __init__(self, file: Any, path: Path) -> None:
+        self.file, self.name, self.stored = file, path.name, path.stat().st_size
+        self.claimed, self.met = 0, set[Any]()
+
+    def plain(self, item: Any, depth: int) -> Any:
+        """Convert a group to a dictionary, and a data set to an array, a text or a list.
+
+        What holds others is converted once; MATLAB refers to it once.
+        """
+        from h5py import h5o
+
+        is_group = hasattr(item, "items")
+        if is_group or item.dtype.kind == "O":
+            address = h5o.get_info(item.id).addr
+            if depth > _DEEPEST or address in self.met:
+                return None
+            self.met.add(address)
+        if is_group:
+            return {key: self.plain(each, depth + 1) for key, each in item.items() if key[0] != "#"}
+        self.claimed += item.size * item.dtype.itemsize
+        check_claim(self.claimed, self.stored, f"the variables of {self.name}")
+        is_empty = bool(item.attrs.get("MATLAB_empty", 0))
+        values = np.empty(0) if is_empty else np.squeeze(np.asarray(item[()]).T)
+        if values.dtype.kind == "O":
+            return [self.plain(self.file[each], depth + 1) for each in np.ravel(values)]
+        if item.attrs.get("MATLAB_class", b"") == b"char":
+            return "".join(map(chr, np.ravel(values).astype(int)))
+        return values

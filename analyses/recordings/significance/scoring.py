@@ -82,7 +82,7 @@ def n_blocks(session: Session) -> int:
 
 def score_block(session: Session, block: int, seed: int = 0) -> Scored:
     """Decode and test a block of events; results do not depend on the process that runs it."""
-    judgement = session.judgement
+    seed, judgement = check_whole("seed", seed), session.judgement
     rows = np.arange(len(session.events))[block * _BLOCK : (block + 1) * _BLOCK]
     events = session.events.iloc[rows].reset_index(drop=True)
     events.insert(0, "event", rows)
@@ -90,7 +90,7 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
     paths = [each.path.assign(event=row) for row, each in zip(rows.tolist(), decoded, strict=True)]
     columns = ["event", "time", "x", "y", *(["along"] if session.has_headings else [])]
     path = pd.concat(paths, ignore_index=True)[columns] if paths else pd.DataFrame(columns=columns)
-    own, chance = np.random.SeedSequence([check_whole("seed", seed), block]).spawn(2)
+    own, chance = np.random.SeedSequence([seed, block]).spawn(2)
     by_chance = pd.DataFrame({"event": rows, "score": np.nan, "order": np.nan, "p": np.nan})
     unordered = pd.DataFrame({name: [] for name in ("event", "null", "score", "order", "p")})
     if session.counts:
