@@ -156,7 +156,7 @@ def test_the_figure_of_an_event_has_the_panels_that_it_can_have(width, assert_le
     assert full.axes[0].get_title(loc="left") == "T"
     assert len(posterior_figure(posterior.sum(axis=1), track, width_cm=width).axes) == 2
     assert full.get_size_inches()[0] == pytest.approx(width / 2.54)
-    with pytest.raises(ValueError, match="give rates"):
+    with pytest.raises(ValueError, match="give both spikes and rates"):
         posterior_figure(posterior, track, spikes=spikes)
     with pytest.raises(ValueError, match="must have the shape"):
         posterior_figure(posterior[:, :, 1:], track)

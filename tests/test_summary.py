@@ -54,3 +54,9 @@ def test_sign_test_of_animals(name, null, n, n_above, chance):
     assert row["chance_above"] == pytest.approx(chance, rel=1e-3)
     assert row["value"] == pytest.approx(np.nanmean(table["value"]))
     assert row["ci_low"] < row["value"] < row["ci_high"]
+
+
+def test_lists_among_the_names_of_statistics_are_told():
+    table = pd.DataFrame({"statistic": ["a", [1]], "value": 0.5, "null": 0.2, "n": 10})
+    with pytest.raises(ValueError, match="must hold numbers only, texts only; row 1 has"):
+        over_animals(table)

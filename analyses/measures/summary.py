@@ -18,7 +18,7 @@ from scipy.stats import binom
 
 from analyses.intervals import mean_interval
 from analyses.measures import STATISTICS
-from replay.checks import check_column, check_list, check_table, typed
+from replay.checks import check_cells, check_column, check_list, check_table, typed
 
 __all__ = ["chance_above", "over_animals"]
 
@@ -84,6 +84,7 @@ def over_animals(
     if not by:
         raise ValueError("by must name at least one column, such as 'statistic'.")
     table = check_table(per_animal, [*by, "statistic", "value", "null", "n"], "per_animal")
+    check_cells(table[[*dict.fromkeys([*by, "statistic"])]], "per_animal", lists=False)
     rows = table.assign(
         **{
             column: check_column(table, column, "per_animal", kind="number", missing=True)

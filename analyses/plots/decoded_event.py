@@ -486,6 +486,7 @@ def posterior_figure(
     3
     """
     n_time = len(_places(posterior, track))
+    check_number("start", start)
     parts = {"places": 1.1, "places_y": 1.1} if track.is_arena else {"places": 2.2}
     if (spikes is None) != (rates is None):
         raise ValueError("Spikes are sorted by place field: give both spikes and rates, or none.")

@@ -76,8 +76,8 @@ def check_table(
 _PLAIN = {"string", "integer", "floating", "mixed-integer-float", "boolean", "empty", "categorical"}
 
 
-def check_cells(table: pd.DataFrame, name: str) -> None:
-    """Check that each column of a table holds numbers only, texts only, or lists only.
+def check_cells(table: pd.DataFrame, name: str, *, lists: bool = True) -> None:
+    """Check that each column of a table holds numbers only, texts only, or, if allowed, lists only.
 
     Examples
     --------
@@ -91,14 +91,14 @@ has {}.
         kind = pd.api.types.infer_dtype(cells, skipna=True)
         if kind in _PLAIN or kind.startswith("datetime"):
             continue
-        known = cells[[isinstance(each, list | tuple | np.ndarray) for each in cells]]
+        known = cells[[lists and isinstance(each, list | tuple | np.ndarray) for each in cells]]
         if kind == "mixed" and len(known) + cells.isna().sum() == len(cells):
             continue
         kinds = (*_NUMBER, str) if len(known) == 0 else ()
         odd = [row for row, each in enumerate(cells) if not isinstance(each, kinds)] or [0]
         raise ValueError(
-            f"The column {column!r} of {name} must hold numbers only, texts only or lists only; "
-            f"row {odd[0]} has {shown(cells.iloc[odd[0]])}."
+            f"The column {column!r} of {name} must hold numbers only, texts only"
+            f"{' or lists only' * lists}; row {odd[0]} has {shown(cells.iloc[odd[0]])}."
         )
 
 

@@ -107,7 +107,7 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.checks import LARGEST_NUMBER, shown
+from replay.checks import LARGEST_NUMBER, check_text, shown
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer
 from replay.parts.policies import epsilon_greedy
 from replay.parts.steps_and_pauses import Pause, Sizes, Transition
@@ -529,7 +529,7 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
     own_name = getattr(module, "__name__", None)
     if not isinstance(own_name, str):
         raise TypeError(f"learner must be a name or a module, got {shown(module)}.")
-    name = name or own_name.rpartition(".")[2]
+    name = check_text("name", name) or own_name.rpartition(".")[2]
     functions: dict[str, Any] = {key: getattr(module, key, None) for key in _NEEDED}
     missing = [key for key, function in functions.items() if not callable(function)]
     if missing:
