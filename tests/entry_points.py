@@ -38,6 +38,10 @@ INTERNAL = (
 
 TAKEN = {
     "seed": "whole numbers of any size are seeds, as in numpy",
+    "EventLog tables": "columns are checked on first use",
+    "Experience steps": "columns that it does not read",
+    "both_directions edges": "nodes of a graph may be anything",
+    "decoded_backups steps": "columns that it does not read",
     "linear_to_plane name": "a name that messages use",
     "questions table": "columns that it does not read",
     "read_track source": "entries that a track graph of another program has besides",

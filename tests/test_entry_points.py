@@ -16,7 +16,7 @@ from replay.checks import shown
 N_INPUTS = int(os.environ.get("MALFORMED_INPUTS", 30_000))
 SLOW = (
     *("find_replay", "plot_event", "compare", "observe", "replays_of", "recorded_shares"),
-    *("recovery", "recorded_statistics", "run_task", "known_paths"),
+    *("recovery", "recorded_statistics", "run_task", "known_paths", ".explain"),
 )
 """Entry points whose examples take seconds; they are called every night, and less often."""
 SLOWNESS = 6

@@ -327,6 +327,13 @@ def test_a_figure_for_a_page_is_legible(name, assert_legible):
     assert_legible(figure)
 
 
+def test_a_state_of_a_large_number_takes_no_memory():
+    sequences, places, *more = explained_maze()
+    places = places.replace({"state": {places["state"].iloc[-1]: 2_000_000_000}})
+    with pytest.raises(ValueError, match="must hold whole numbers from 0 to 10000000; row"):
+        plots.explained_maze_figure(sequences, places, *more)
+
+
 def test_the_page_of_all_findings_fits_a_page():
     """Its height is proportional to its rows, so half of the studies suffice."""
     rows = reference_table("comparison/evidence")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from analyses.plots.grids import add_note, fitting_columns, grid
 from analyses.plots.style import FULL_WIDTH, INCH, SMALL, label, new_figure, styled
-from replay.checks import check_table
+from replay.checks import MOST_STATES, check_column, check_table
 
 __all__ = ["explained_maze_figure", "group_figure"]
 
@@ -59,6 +59,7 @@ def explained_maze_figure(
     """
     check_table(sequences, ["account", "sequence", "states", "lap", "bits"], "sequences")
     check_table(places, ["state", "x", "y"], "places", empty=False)
+    check_column(places, "state", "places", kind="whole", at_least=0, at_most=MOST_STATES)
     bits = sequences.pivot_table("bits", "sequence", "account", sort=False)
     means = bits.drop(columns=["walk", "ceiling"]).mean().sort_values(ascending=False)
     members = [name for name in means.index if name in account.split(" or ")]

@@ -197,7 +197,8 @@ class Places:
         check_text("memory", memory)
         if len(nodes) < 2:
             raise ValueError(f"A lap has at least two nodes, got {shown(nodes)}.")
-        _check_node(self.graph, nodes[0], "A lap")
+        odd = [node for node in nodes if not isinstance(node, str)]
+        _check_node(self.graph, (odd or nodes)[0], "A lap")
         states = [self._known(self.start(nodes[0], memory))]
         last = len(nodes) - 1
         for place, node in enumerate(nodes[1:], start=1):

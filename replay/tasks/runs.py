@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_whole, known_arguments, no_attribute, shown, unknown_name
+from replay.checks import check_choice, check_whole, known_arguments, no_attribute, shown
 from replay.learners import find_learner
 from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
@@ -115,8 +115,7 @@ def run_task(
     TaskRun(60 laps, EventLog(1 run, 540 steps, 540 backups))
     """
     task = _task_of(task)
-    if behaviour not in BEHAVIOURS:
-        raise unknown_name("behaviour", behaviour, BEHAVIOURS)
+    check_choice("behaviour", behaviour, BEHAVIOURS)
     if behaviour == "given":
         given = give_laps(task, seed=seed)
         return TaskRun(replay_laps(given, learner, params), given.laps)
