@@ -40,10 +40,12 @@ TAKEN = {
     "seed": "whole numbers of any size are seeds, as in numpy",
     "EventLog tables": "columns are checked on first use",
     "Experience steps": "columns that it does not read",
+    "along_track name": "a name that messages use",
     "both_directions edges": "nodes of a graph may be anything",
     "decoded_backups steps": "columns that it does not read",
     "linear_to_plane name": "a name that messages use",
     "questions table": "columns that it does not read",
+    "replay_events_figure learner": "a label",
     "read_track source": "entries that a track graph of another program has besides",
 }
 """Arguments in which odd input is taken, and why."""

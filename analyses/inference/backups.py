@@ -63,6 +63,8 @@ def explain_backups(
     """
     made = check_array(chosen, "chosen", kind="whole", at_least=0)
     names, rows, n_candidates = list(priorities), [], None
+    if not names:
+        raise ValueError("priorities must have those of at least one account, got none.")
     for name in names:
         each = [
             check_array(values, f"priorities[{name!r}][{k}]", kind="number", at_least=0)

@@ -99,11 +99,11 @@ def page_of_folders(
 
 
 @contextmanager
-def _told_if_not_read(folder: str | Path) -> Iterator[None]:
+def _told_if_not_read(folder: str | Path, *more: type[Exception]) -> Iterator[None]:
     """Say in a sentence that tables are not as this version writes them."""
     try:
         yield
-    except (AttributeError, LookupError, TypeError) as error:
+    except (AttributeError, LookupError, TypeError, *more) as error:
         raise ValueError(
             f"{folder} holds results that this version cannot read ({error!r}). Run its command "
             "again in another folder."
@@ -138,7 +138,7 @@ def read_decoded(folder: str | Path) -> list[DecodedResults]:
     """
     results = Results(folder)
     results.check_tables()
-    with _told_if_not_read(folder):
+    with _told_if_not_read(folder, ValueError):
         state_size = results.manifest()["judgement"]["state_size"]
         world = world_of(read_track(inside(folder, "track.json")), state_size)
         first = results.read("events.csv")
