@@ -255,7 +255,7 @@ def _parts(value, depth):
     """Iterate over a value and what it holds."""
     yield value
     if isinstance(value, pd.DataFrame):
-        value = value.select_dtypes("object").to_numpy()
+        value = value.loc[:, [kind.kind == "O" for kind in value.dtypes]].to_numpy()
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
         value = value.ravel().tolist()
     if isinstance(value, dict):

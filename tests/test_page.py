@@ -25,6 +25,7 @@ from analyses.recordings.readers.track_graphs import draw_track
 from analyses.sequences.pauses import replayed_moves
 from analyses.studies.pages import DecodedResults, page_of_folders
 from analyses.tables import KINDS
+from replay.files import write_checksums
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 from replay.simulation import feed, simulate
@@ -525,6 +526,7 @@ def keep_decoded(folder, study, tables):
     tables.pop("events").to_csv(folder / "events.csv", index=False)
     for name, table in tables.items():
         table.to_parquet(folder / f"{name}.parquet")
+    write_checksums(folder / "tables.sha256", [folder / "events.csv"], folder)
 
 
 def tables_of(decoded):
