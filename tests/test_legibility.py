@@ -204,7 +204,7 @@ def evidence():
 
 def typical(name):
     task = TASKS[name].build()
-    run = {"block": "training", "place": 0, "goal": 3, "min_length": 5}
+    run = {"block": task.blocks[0].name, "place": 0, "goal": 3, "min_length": 5}
     rows = table(learner=LONG_NAMES, kind=["forward_episode", "novel_path"], orientation="forward",
                  phase="episode_end", n_path=40, n_kind=50, n_all=1200, **run)  # fmt: skip
     return rows.assign(states=[(0, 1, 2, 3)] * len(rows)), task

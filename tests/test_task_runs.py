@@ -86,7 +86,7 @@ def test_a_run_by_hand():
 
 
 def test_rest_comes_after_its_block():
-    result = run(short_track(), "dyna_q")
+    result = run(short_track(), "dyna_q", params={"replay_at": "step_and_rest"})
     rest = result.log.backups.query("phase == 'rest'")
     assert set(rest["step"]) == {17}
     assert set(rest["episode"]) == {5}

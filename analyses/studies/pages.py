@@ -101,9 +101,10 @@ def page_of_folders(
 @contextmanager
 def _told_if_not_read(folder: str | Path, *more: type[Exception]) -> Iterator[None]:
     """Say in a sentence that tables are not as this version writes them."""
+    refused: tuple[type[Exception], ...] = (*more, AttributeError, LookupError, TypeError)
     try:
         yield
-    except (AttributeError, LookupError, TypeError, *more) as error:
+    except refused as error:
         raise ValueError(
             f"{folder} holds results that this version cannot read ({error!r}). Run its command "
             "again in another folder."

@@ -48,7 +48,7 @@ def parameters(learner: str | ModuleType, given: Mapping[str, Any] | None = None
     Examples
     --------
     >>> parameters("dyna_q", {"n_replays": 5})
-    {'learning_rate': 1.0, 'discount': 0.9, 'n_replays': 5}
+    {'learning_rate': 1.0, 'discount': 0.9, 'n_replays': 5, 'replay_at': 'pauses'}
     """
     known = find_learner(learner, given).parameters
     return {key: value for key, value in SAME_PARAMETERS.items() if key in known} | dict(
