@@ -751,3 +751,20 @@ def test_the_tables_that_ship_have_the_frozen_priors():
     assert made["accounts"] == frozen["accounts"]
     told = f"The frozen file names another seed, {frozen['seed']}, by a slip"
     assert made["seed"] == frozen["seed"] or told in " ".join(GUIDE.read_text().split())
+
+
+def test_places_may_be_read_wrongly(tmp_path):
+    def made(share, out=None):
+        accounts = ["episodic_control"]
+        return compare({"long_track": TASKS["long_track"]}, accounts, n_draws=2, seed=3,
+                       wrong_places=share, out=out)["studies"]  # fmt: skip
+
+    right, some, all_wrong = made(0.0), made(0.2), made(1.0, tmp_path / "out")
+    told = [
+        studies.query("statistic == 'reverse_share'")["trials"].sum()
+        for studies in (right, some, all_wrong)
+    ]
+    assert told[1] > told[0] > 0 == told[2]  # a sequence is cut in two where a place is wrong
+    assert Results(tmp_path / "out").manifest()["wrong_places"] == 1
+    with pytest.raises(ValueError, match=r"wrong_places must be .* got 1\.5"):
+        made(1.5)

@@ -52,6 +52,13 @@ def compare(
             "tasks, accounts, draws and seed are used.",
         ),
     ] = None,
+    wrong_places: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="The share of replayed places that are read wrongly, as if they were decoded.",
+        ),
+    ] = 0.0,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -77,11 +84,12 @@ def compare(
             n_draws=draws,
             seed=seed,
             findings=findings,
+            wrong_places=wrong_places,
         )
-    elif (draws, seed, is_all(task), is_all(account)) != (128, 0, True, True):
+    elif (draws, wrong_places, seed, is_all(task), is_all(account)) != (128, 0, 0, True, True):
         raise ValueError(
-            "--simulated takes tasks, accounts, draws and seed from its folder: leave out --task, "
-            "--account, --draws and --seed."
+            "--simulated takes tasks, accounts, draws, wrong places and seed from its folder: "
+            "leave out --task, --account, --draws, --wrong-places and --seed."
         )
     else:
         plan = plan_rescoring(simulated, findings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -107,10 +107,12 @@ def replays_by_jump(
     runs: Iterable[AnimalRun],
     largest_jumps: Iterable[int],
     counts: str = "place sequences",
+    read: Callable[[int, Columns], Columns] = lambda animal, reactivated: reactivated,
 ) -> dict[int, Replays]:
     """Make the tables of some animals for several largest jumps.
 
-    As `replays_of`; the keys are the largest jumps.
+    As `replays_of`; the keys are the largest jumps. `read` returns what is seen of the places that
+    an animal reactivated.
 
     Examples
     --------
@@ -143,7 +145,7 @@ def replays_by_jump(
             alike.append(_Alike(steps, Experience(steps), []))
         second.append(second_places(steps, laps[-1].whole["episode"]))
         if not of_chains:
-            alike[-1].reactivated.append(reactivated_in_pauses(log, paths))
+            alike[-1].reactivated.append(read(animal, reactivated_in_pauses(log, paths)))
             continue
         if paths is not None:
             raise ValueError("Paths have no causes: count their 'place sequences'.")

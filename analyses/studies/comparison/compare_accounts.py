@@ -47,6 +47,7 @@ def compare(
     jobs: int = 1,
     findings: pd.DataFrame | None = None,
     simulated: str | Path | None = None,
+    wrong_places: float = 0.0,
     out: str | Path | None = None,
     on_cost: Callable[[WorkCost], None] | None = None,
     on_piece: Callable[[Piece], None] = lambda piece: None,
@@ -72,7 +73,10 @@ def compare(
         As :func:`analyses.findings.table.findings` returns them, possibly with your own.
     simulated : path, optional
         The folder of a finished comparison, whose simulated studies are scored again; `tasks`,
-        `accounts`, `n_draws` and `seed` are then those of the folder.
+        `accounts`, `n_draws`, `wrong_places` and `seed` are then those of the folder.
+    wrong_places : float, default 0
+        The share of replayed places, from 0 to 1, that are read as any place of the task, as if
+        replay were decoded from spikes.
     out : path, optional
         A folder for tables and figures. Finished pieces of the same comparison in it are used.
     on_cost : callable, optional
@@ -129,7 +133,10 @@ def compare(
     True
     """
     if simulated is None:
-        plan = plan_comparison(tasks, accounts, n_draws=n_draws, seed=seed, findings=findings)
+        plan = plan_comparison(
+            tasks, accounts, n_draws=n_draws, seed=seed, findings=findings,
+            wrong_places=wrong_places,
+        )  # fmt: skip
     else:
         plan = plan_rescoring(simulated, findings)
     tables = run(STUDY, plan, out, jobs=jobs, on_cost=on_cost, on_piece=on_piece, tell=tell)

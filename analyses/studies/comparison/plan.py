@@ -19,7 +19,14 @@ from analyses.findings.table import findings as read_findings
 from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
 from analyses.tables import published_label
-from replay.checks import check_table, check_whole, errors_located, shown, unknown_name
+from replay.checks import (
+    check_number,
+    check_table,
+    check_whole,
+    errors_located,
+    shown,
+    unknown_name,
+)
 from replay.learners import find_learner
 from replay.tasks import Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
@@ -89,6 +96,8 @@ class Comparison(NamedTuple):
         The user's Python files that define tasks, by the name of the task.
     simulated : str
         The folder whose simulated studies are scored again; empty: studies are simulated.
+    wrong_places : float
+        The share of replayed places that are read wrongly.
     """
 
     tasks: dict[str, TaskEntry]
@@ -98,6 +107,7 @@ class Comparison(NamedTuple):
     findings: pd.DataFrame
     files: dict[str, str]
     simulated: str = ""
+    wrong_places: float = 0.0
 
     @contextmanager
     def locating_errors(self, task: str) -> Iterator[None]:
@@ -158,6 +168,7 @@ class Comparison(NamedTuple):
             "files": digests(self.files),
             "n_draws": self.n_draws,
             "seed": self.seed,
+            **({"wrong_places": self.wrong_places} if self.wrong_places else {}),
             **(digests(stored) if self.simulated else {}),
         }
 
@@ -194,6 +205,7 @@ def plan_comparison(
     n_draws: int = N_DRAWS,
     seed: int = 0,
     findings: pd.DataFrame | Path | None = None,
+    wrong_places: float = 0.0,
 ) -> Comparison:
     """Plan a comparison: check its parts, and add the statistics by which findings are tested.
 
@@ -207,6 +219,7 @@ def plan_comparison(
     check_table(table, FINDING_COLUMNS, "findings")
     check_whole("The number of draws", n_draws, at_least=2, at_most=MOST)
     check_whole("The seed", seed)
+    check_number("wrong_places", wrong_places, at_least=0, at_most=1)
     tasks = [tasks] if isinstance(tasks, str) else tasks
     found, files = (dict(tasks), {}) if isinstance(tasks, Mapping) else _find_tasks(tasks)
     chosen = _find_accounts(accounts)
@@ -235,7 +248,7 @@ def plan_comparison(
         complete[name] = entry._replace(
             statistics=tuple(name for name in STATISTICS if name in wanted)
         )
-    plan = Comparison(complete, chosen, n_draws, seed, table, files)
+    plan = Comparison(complete, chosen, n_draws, seed, table, files, wrong_places=wrong_places)
     for name, entry in found.items():
         if TASKS.get(name) is not entry:  # the user's own
             with plan.locating_errors(name):

@@ -11,7 +11,7 @@ import pandas as pd
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece
 from analyses.studies.comparison.plan import Comparison, plan_comparison, tested_findings
-from replay.checks import check_table, check_whole, unknown_name
+from replay.checks import check_number, check_table, check_whole, unknown_name
 from replay.tasks.published import find_task
 
 __all__ = ["plan_rescoring", "stored_studies"]
@@ -22,8 +22,8 @@ _STUDIES = "studies.parquet"
 def plan_rescoring(folder: str | Path, findings: pd.DataFrame | Path | None = None) -> Comparison:
     """Plan to score the simulated studies of a finished comparison again.
 
-    Tasks, accounts, number of draws and seed are those of the folder. The parameters of its draws
-    are drawn again, so accounts must have the priors that they had.
+    Tasks, accounts, number of draws, wrong places and seed are those of the folder. The parameters
+    of its draws are drawn again, so accounts must have the priors that they had.
     """
     results = Results(folder)
     held = results.manifest()
@@ -47,6 +47,9 @@ def plan_rescoring(folder: str | Path, findings: pd.DataFrame | Path | None = No
         n_draws=check_whole(f"The number of draws of {folder}", held.get("n_draws")),
         seed=check_whole(f"The seed of {folder}", held.get("seed")),
         findings=findings,
+        wrong_places=check_number(
+            f"The share of wrong places of {folder}", held.get("wrong_places", 0.0)
+        ),
     )
     described = json.loads(json.dumps(plan.describe()["accounts"]))  # lists, as in the manifest
     for name, account in described.items():

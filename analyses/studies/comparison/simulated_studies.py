@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Hashable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import lru_cache, partial
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -16,11 +16,13 @@ from analyses.findings.accounts import Account, draw_settings
 from analyses.findings.controls import CONTROLS, replay_of_control
 from analyses.findings.detections import detection_of
 from analyses.findings.priors import Parameter
+from analyses.inference.simulation import misread
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.study import Piece, Runner
 from analyses.measures import STATISTICS
 from analyses.measures.animals import replays_by_jump
 from analyses.sequences.place_sequences import Detection
+from analyses.sequences.runs import Columns
 from analyses.sequences.track import graph_of_task
 from analyses.studies.comparison.plan import DRAWS_OF_PIECE, Comparison, n_simulated
 from analyses.studies.comparison.rescoring import stored_studies
@@ -160,13 +162,15 @@ def _animals(
     entry, tested = plan.tasks[task], plan.tested(task).to_dict("records")
     for number in sorted(wanted.keys() & set(worlds)):
         world = _world(entry, task, plan.seed, number)
-        runs = []
+        runs, noise = [], dict[int, np.random.Generator]()
         for draw, animal in wanted[number]:
             seeds = _seeds(plan.seed, task, name, draw, animal)
             replayed = _replay(account, of_draw[draw], world, seeds)
             runs.append((draw * n_animals + animal, *replayed))
+            noise[draw * n_animals + animal] = np.random.default_rng(seeds.spawn(1)[0])
         detections = _detections(entry, tested, world.graph)
-        yield _measure(world.task, runs, detections, n_animals)
+        read = partial(_read, plan.wrong_places, len(world.task.places), noise)
+        yield _measure(world.task, runs, detections, n_animals, read)
 
 
 @lru_cache(maxsize=2 * _N_WORLDS)
@@ -242,16 +246,30 @@ def _steps(given: GivenLaps) -> EventLog:
     return EventLog({"steps": log.columns("steps")}, mdp=given.task.world)
 
 
+def _read(
+    wrong_places: float,
+    n_places: int,
+    noise: dict[int, np.random.Generator],
+    animal: int,
+    reactivated: Columns,
+) -> Columns:
+    """Return the places that are read of those that an animal reactivated."""
+    if not wrong_places:
+        return reactivated
+    return misread(reactivated, wrong_places, n_places, noise[animal])
+
+
 def _measure(
     task: Task,
     runs: list[tuple[Any, ...]],
     detections: dict[tuple[str, str], Detection],
     n_animals: int,
+    read: Callable[[int, Columns], Columns],
 ) -> pd.DataFrame:
     """Compute all statistics of the animals in one world, each under its criteria."""
     wanted = dict.fromkeys(detections.values())
     jumps = sorted({detection.largest_jump for detection in wanted})
-    made = replays_by_jump(task, runs, jumps)
+    made = replays_by_jump(task, runs, jumps, read=read)
     seen = {each: made[each.largest_jump].detected(each) for each in wanted}
     done = {
         key: STATISTICS[key[0]].compute(seen[key[1]])
