@@ -1,5 +1,6 @@
 """Compiled code is cached, found again, and never older than its sources."""
 
+import gc
 import os
 import pickle
 import shutil
@@ -391,3 +392,17 @@ def test_the_learner_that_is_compiled_is_named_once(capsys, monkeypatch):
         "Compiling the learner dyna_q: some seconds, the first time only.",
         "Compiling the learner sfma: some seconds, the first time only.",
     ]
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_is_collected_after_compiling_as_before(collects):
+    seen = []
+    (gc.enable if collects else gc.disable)()
+    try:
+        with numba.core.compiler_lock.global_compiler_lock:
+            seen.append(gc.isenabled())
+            numba.njit(lambda: 1)()
+            seen.append(gc.isenabled())
+        assert (seen, gc.isenabled()) == ([False, False], collects)
+    finally:
+        gc.enable()
