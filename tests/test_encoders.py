@@ -605,6 +605,17 @@ def test_places_must_be_told():
         simulate(MAZE, "q_learning", n_steps=50).in_places()
 
 
+@pytest.mark.parametrize("place", [(1.0, 2.0, 3.0), 1.0, np.zeros((2, 1))])
+def test_a_position_is_x_and_y(place):
+    class Elsewhere(Seen):
+        def step(self, action):
+            *made, info = super().step(action)
+            return *made, info | {"position": place}
+
+    with pytest.raises(ValueError, match=r"info\['position'\] must be x and y, got "):
+        simulate(Elsewhere(), "q_learning", encoder=Identity(), n_steps=10)
+
+
 @pytest.mark.parametrize(
     "make",
     [

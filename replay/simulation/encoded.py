@@ -358,7 +358,12 @@ class _History:
             else -1
         )
         if "position" in info:
-            self._position[n] = check_array(info["position"], "info['position']", kind="number")
+            place = check_array(info["position"], "info['position']", kind="number", n_dims=None)
+            if place.shape != (2,):
+                raise ValueError(
+                    f"info['position'] must be x and y, got {shown(info['position'])}."
+                )
+            self._position[n] = place
 
     @property
     def is_first(self) -> NDArray[np.bool_]:
