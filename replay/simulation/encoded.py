@@ -274,12 +274,14 @@ class _Observed:
                 f"truncated, info), as Gymnasium 1 does; got {shown(found)}."
             )
         observation, reward, terminated, truncated, info = found
-        self.info = info if isinstance(info, Mapping) else {}
-        self.has_ended |= bool(terminated)
+        self.info = info if type(info) is dict or isinstance(info, Mapping) else {}
+        terminated, truncated = bool(terminated), bool(truncated)
+        if terminated:
+            self.has_ended = True
         amount = reward
         if type(reward) is not float or not math.isfinite(reward):
             amount = check_number("A reward of the environment", reward)
-        return self._checked(observation), amount, bool(terminated), bool(truncated)
+        return self._checked(observation), amount, terminated, truncated
 
     def walk(self, n_observations: int, rng: np.random.Generator) -> Walk:
         """Walk at random; episodes that end begin again."""
@@ -304,8 +306,8 @@ class _Observed:
     def _checked(self, observation: object) -> NDArray[np.float64]:
         if type(observation) is np.ndarray and observation.dtype.kind in "fiu":
             seen: NDArray[np.float64] = observation.astype(np.float64).ravel()
-            if observation.shape == self._shape and math.isfinite(seen.sum()):
-                return seen  # what is not finite is told below
+            if observation.shape == self._shape and math.isfinite(seen.dot(seen)):
+                return seen  # what is not finite, or very large, is looked at below
         if isinstance(observation, Mapping | str | bytes):
             raise ValueError(
                 f"Observations must be numbers or arrays of numbers, got {shown(observation)}: "
@@ -334,7 +336,7 @@ class _History:
         self._action = np.zeros(n, dtype=np.int64)
         self._code = np.zeros(n, dtype=np.int32)
         self._is_end = np.zeros(n, dtype=np.bool_)
-        self._state = np.zeros(n, dtype=np.int32)
+        self._state = np.full(n, -1, dtype=np.int32)
         self._position = np.full((n, 2), np.nan)
         self._refitted: list[NDArray[np.int32]] = []  # the moments until each refit, in its codes
         self._changes: list[pd.DataFrame] = []
@@ -352,11 +354,9 @@ class _History:
         if self._observations.size:
             self._observations[n] = seen
         self._action[n], self._code[n], self._is_end[n], self._n = action, code, is_end, n + 1
-        self._state[n] = (
-            check_whole("info['state']", info["state"], at_least=0, at_most=MOST_STATES)
-            if "state" in info
-            else -1
-        )
+        if "state" in info:
+            state = check_whole("info['state']", info["state"], at_least=0, at_most=MOST_STATES)
+            self._state[n] = state
         if "position" in info:
             place = check_array(info["position"], "info['position']", kind="number", n_dims=None)
             if place.shape != (2,):
