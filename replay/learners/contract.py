@@ -544,8 +544,8 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
         raise TypeError(f"{odd[0]} of the learner {name!r} must be a function.")
     if defaults is None:
         defaults = functions["Params"]()
-    needs_discount = hooks["description"](defaults).computes_values
-    expected = ("discount",) * needs_discount + ("epsilon",) * (hooks["act"] is act)
+    described = hooks["description"](defaults)
+    expected = ("discount",) * described.computes_values + ("epsilon",) * (hooks["act"] is act)
     if not set(expected) <= set(getattr(defaults, "_fields", ())):
         raise TypeError(
             f"Params of the learner {name!r} must be a NamedTuple with {' and '.join(expected)}."
@@ -553,7 +553,10 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
     ranges: dict[str, Between | Choice] = dict.fromkeys(expected, Between(0.0, 1.0))
     kind: type = type(defaults)
     ranges |= _ranges(kind)
-    checked = _checked(name, defaults, params, ranges)
+    checked = defaults
+    if params is not None or not own_name.startswith("replay.learners."):
+        checked = _checked(name, defaults, params, ranges)
+        described = hooks["description"](checked)
     on_policy = bool(hooks["learns_on_policy"](checked))
     return Learner(
         name=name,
@@ -568,7 +571,7 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
         explore=hooks["explore"],
         causes=hooks["causes"],
         n_words=hooks["n_words"],
-        description=hooks["description"](checked),
+        description=described,
         evaluates=bool(hooks["evaluates"](checked)),
         learns_on_policy=on_policy,
         acts_before_learning=on_policy or bool(hooks["acts_before_learning"](checked)),
