@@ -1,5 +1,6 @@
 """The command ``replay recording``: its files, its messages, and the input that it refuses."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -45,6 +46,8 @@ def test_the_tables_are_those_of_python(folder, recording):
         results.read("events.csv"), found.events, check_dtype=False, atol=1e-9
     )
     pd.testing.assert_frame_equal(results.read("kinds.csv"), found.kinds, check_dtype=False)
+    report = (folder / "report.md").read_text("utf-8")
+    assert all(f"- {note}\n" in report for note in found.notes)
     read = results.read("sequences.parquet")
     assert [list(each) for each in read["states"]] == [list(s) for s in found.sequences["states"]]
     assert len(results.read("experience.parquet")) == len(found.experience.steps)
@@ -175,6 +178,13 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     )  # fmt: skip
     assert again.returncode == 1
     assert "n_shuffles is 19 there and 20 here" in " ".join(again.stderr.split())
+
+
+def test_the_help_groups_what_can_be_chosen():
+    """Only what all commands share is in no group."""
+    _, _, rest, *groups = replay("recording", "--help").stdout.split("\u256d\u2500 ")
+    assert len(groups) == 5
+    assert re.findall(r"--[\w-]+", rest) == ["--seed", "--jobs", "--out", "--help"]
 
 
 def test_an_error_is_a_sentence_and_nothing_is_written(arrays):

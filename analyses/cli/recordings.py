@@ -24,6 +24,8 @@ from analyses.recordings.settings import (
 __all__ = ["recording"]
 
 _JUDGEMENT = Judgement()
+_DATA, _EVENTS, _TESTS = "What is read", "Candidate events", "Decoding and significance"
+_KINDS, _COMPARED = "States, laps and shares", "Comparisons"
 
 
 def recording(
@@ -42,6 +44,7 @@ def recording(
             metavar="FILE",
             help="The track graph (JSON), unless the file holds it. Without one, the animal is "
             "taken to move in an arena.",
+            rich_help_panel=_DATA,
         ),
     ] = None,
     session: Annotated[
@@ -50,24 +53,17 @@ def recording(
             metavar="FILE",
             help="A file with what the recording lacks: spikes, positions or events. For several "
             "recordings: one file for each, in the same order.",
+            rich_help_panel=_DATA,
         ),
     ] = [],  # noqa: B006
-    events: Annotated[
-        str | None,
+    bins: Annotated[
+        Path | None,
         typer.Option(
-            metavar="EVENTS",
-            help="Candidate events: a table (.csv, .parquet); the name of a table in the NWB file; "
-            "'find' to detect them from the firing rate of all cells; 'find_ripples', in the field "
-            "potential; or 'find_decoded' to detect them in the decoded posterior.",
+            metavar="FILE",
+            help="The positions of the bins of a posterior (.csv).",
+            rich_help_panel=_DATA,
         ),
     ] = None,
-    split_events: Annotated[
-        bool,
-        typer.Option(
-            "--split-events",
-            help="Split given events, too, where the path of another event begins.",
-        ),
-    ] = Settings().split_given,
     position: Annotated[
         str | None,
         typer.Option(
@@ -75,6 +71,7 @@ def recording(
             help="The series of positions in an NWB file; several that follow one another are "
             "joined by commas.",
             show_default="the first with x and y",
+            rich_help_panel=_DATA,
         ),
     ] = None,
     units: Annotated[
@@ -85,29 +82,51 @@ def recording(
             "\"location == 'CA1' and cell_type == 'pyramidal'\"; or 'marks': spikes that were not "
             "sorted.",
             show_default="all",
+            rich_help_panel=_DATA,
         ),
     ] = None,
+    unknown: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="The largest share of positions that may be missing.",
+            rich_help_panel=_DATA,
+        ),
+    ] = MOST_UNKNOWN,
+    inspect: Annotated[
+        bool,
+        typer.Option(
+            "--inspect",
+            help="Only say what the files hold, what could be chosen, and the command to use.",
+            rich_help_panel=_DATA,
+        ),
+    ] = False,
+    events: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EVENTS",
+            help="Candidate events: a table (.csv, .parquet); the name of a table in the NWB file; "
+            "'find' to detect them from the firing rate of all cells; 'find_ripples', in the field "
+            "potential; or 'find_decoded' to detect them in the decoded posterior.",
+            rich_help_panel=_EVENTS,
+        ),
+    ] = None,
+    split_events: Annotated[
+        bool,
+        typer.Option(
+            "--split-events",
+            help="Split given events, too, where the path of another event begins.",
+            rich_help_panel=_EVENTS,
+        ),
+    ] = Settings().split_given,
     channel: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             help="The channel of the field potential, from 0, in which ripples are detected.",
             show_default="all",
+            rich_help_panel=_EVENTS,
         ),
-    ] = None,
-    epochs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME=BEGIN:END,...",
-            help="Epochs in which replay is compared, such as "
-            "before=0:600,run=600:1500,after=1500:2400, in s; instead of times, a label of the "
-            "file. Place fields are estimated in the epoch named run.",
-            show_default="none",
-        ),
-    ] = None,
-    bins: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The positions of the bins of a posterior (.csv)."),
     ] = None,
     threshold: Annotated[
         float | None,
@@ -115,6 +134,7 @@ def recording(
             metavar="SD",
             help="Detection threshold for candidate events, in standard deviations.",
             show_default=f"{Criteria().threshold:g}; for ripples {RIPPLES.threshold:g}",
+            rich_help_panel=_EVENTS,
         ),
     ] = None,
     speed: Annotated[
@@ -123,14 +143,32 @@ def recording(
             metavar="CM/S",
             help="Largest running speed during a detected event, in cm/s.",
             show_default=f"{Criteria().largest_speed:g}; for ripples {RIPPLES.largest_speed:g}",
+            rich_help_panel=_EVENTS,
         ),
     ] = None,
+    time_bin: Annotated[
+        float,
+        typer.Option(
+            metavar="S",
+            help="Length of the time bins for decoding events, in s.",
+            rich_help_panel=_TESTS,
+        ),
+    ] = Settings().time_bin,
+    bin_size: Annotated[
+        float,
+        typer.Option(
+            metavar="CM",
+            help="Length of the bins of the track or the arena, in cm.",
+            rich_help_panel=_TESTS,
+        ),
+    ] = Settings().bin_size,
     score: Annotated[
         str,
         typer.Option(
             metavar="NAME",
             help="The score of an event that is tested: continuous (the mean probability of "
             "continuous movement), weighted_correlation or line_fit.",
+            rich_help_panel=_TESTS,
         ),
     ] = _JUDGEMENT.score,
     least_score: Annotated[
@@ -139,6 +177,7 @@ def recording(
             metavar="SCORE",
             help="The smallest score that counts as replay.",
             show_default=f"{_JUDGEMENT.least_score:g} if continuous, else 0",
+            rich_help_panel=_TESTS,
         ),
     ] = None,
     shuffle: Annotated[
@@ -147,47 +186,35 @@ def recording(
             metavar="NAMES",
             help="The shuffles, each of which an event must pass: cell_identity, circular_fields, "
             "time_bins, circular_posterior; at least one of the first two.",
+            rich_help_panel=_TESTS,
         ),
     ] = ",".join(_JUDGEMENT.shuffles),
     shuffles: Annotated[
-        int, typer.Option(metavar="N", help="Number of repetitions of each shuffle.")
-    ] = _JUDGEMENT.n_shuffles,
-    tracks: Annotated[
-        list[str],
+        int,
         typer.Option(
-            metavar="NAMES",
-            help="Two landmarks, one on each of the two tracks that the log odds of each event "
-            "compare.",
-            show_default="the two parts of a graph that are not connected",
+            metavar="N",
+            help="Number of repetitions of each shuffle.",
+            rich_help_panel=_TESTS,
         ),
-    ] = [],  # noqa: B006
+    ] = _JUDGEMENT.n_shuffles,
     state_size: Annotated[
         float | None,
         typer.Option(
             metavar="CM",
             help="Distance between neighbouring states, in cm.",
             show_default=f"{_JUDGEMENT.state_size:g}; in an arena {ARENA.state_size:g}",
+            rich_help_panel=_KINDS,
         ),
     ] = None,
-    bin_size: Annotated[
-        float,
-        typer.Option(metavar="CM", help="Length of the bins of the track or the arena, in cm."),
-    ] = Settings().bin_size,
     lap_end: Annotated[
         list[str],
         typer.Option(
             metavar="NODES",
             help="A node where laps end; several separated by commas.",
             show_default="the dead ends",
+            rich_help_panel=_KINDS,
         ),
     ] = [],  # noqa: B006
-    time_bin: Annotated[
-        float, typer.Option(metavar="S", help="Length of the time bins for decoding events, in s.")
-    ] = Settings().time_bin,
-    unknown: Annotated[
-        float,
-        typer.Option(metavar="SHARE", help="The largest share of positions that may be missing."),
-    ] = MOST_UNKNOWN,
     recovery: Annotated[
         int,
         typer.Option(
@@ -195,8 +222,30 @@ def recording(
             help="Number of simulated sessions from which the shares of kinds are corrected for "
             "missed and misclassified replay; each takes a second or less for 100 laps. 0: no "
             "correction.",
+            rich_help_panel=_KINDS,
         ),
     ] = N_SESSIONS,
+    epochs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=BEGIN:END,...",
+            help="Epochs in which replay is compared, such as "
+            "before=0:600,run=600:1500,after=1500:2400, in s; instead of times, a label of the "
+            "file. Place fields are estimated in the epoch named run.",
+            show_default="none",
+            rich_help_panel=_COMPARED,
+        ),
+    ] = None,
+    tracks: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAMES",
+            help="Two landmarks, one on each of the two tracks that the log odds of each event "
+            "compare.",
+            show_default="the two parts of a graph that are not connected",
+            rich_help_panel=_COMPARED,
+        ),
+    ] = [],  # noqa: B006
     comparison: Annotated[
         Path | None,
         typer.Option(
@@ -204,15 +253,9 @@ def recording(
             help="A folder that replay compare wrote, whose predictions are shown beside the "
             "statistics.",
             show_default="the predictions that ship with the toolkit",
+            rich_help_panel=_COMPARED,
         ),
     ] = None,
-    inspect: Annotated[
-        bool,
-        typer.Option(
-            "--inspect",
-            help="Only say what the files hold, what could be chosen, and the command to use.",
-        ),
-    ] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Out = Path("recording"),

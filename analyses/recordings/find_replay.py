@@ -13,13 +13,13 @@ import pandas as pd
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.kinds.conclusions import Conclusions, conclude
 from analyses.recordings.recording import Recording
-from analyses.recordings.session import describe_merged, prepare
+from analyses.recordings.session import Session, describe_merged, prepare
 from analyses.recordings.settings import Settings
 from analyses.recordings.significance.held_out import describe_held_out
 from analyses.recordings.significance.scoring import Scored, n_blocks, score_block
 from replay.checks import known_arguments
 
-__all__ = ["find_replay"]
+__all__ = ["conclude_session", "find_replay"]
 
 
 @known_arguments
@@ -71,6 +71,11 @@ def find_replay(
     session = prepare(recording, settings, judgement)
     blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
     scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
+    return conclude_session(session, scored)
+
+
+def conclude_session(session: Session, scored: Scored) -> Conclusions:
+    """Conclude what was replayed, and say whether events are merged and fields hold in them."""
     found = conclude(session, scored)
     return found._replace(
         notes=(*found.notes, *describe_merged(session), *describe_held_out(session))

@@ -13,13 +13,13 @@ from analyses.jobs.columns import STEP_COLUMNS, Column, Table
 from analyses.jobs.results import Results
 from analyses.recordings.events.detection import multiunit_rate
 from analyses.recordings.fields.running import running
+from analyses.recordings.find_replay import conclude_session
 from analyses.recordings.kinds.choices import shares_by_choice
-from analyses.recordings.kinds.conclusions import Conclusions, conclude
+from analyses.recordings.kinds.conclusions import Conclusions
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recovery.shares import recorded_shares
-from analyses.recordings.session import Session, describe_merged
+from analyses.recordings.session import Session
 from analyses.recordings.significance.calibration import Calibration
-from analyses.recordings.significance.held_out import describe_held_out
 from analyses.recordings.significance.scoring import Scored
 from analyses.studies.recorded_replay.epochs import describe_epochs, epoch_tables
 from analyses.studies.recorded_replay.plan import RecordingPlan
@@ -280,9 +280,7 @@ class Analysed(NamedTuple):
 def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "") -> Analysed:
     """Make the tables of an animal, and write its report and NWB file."""
     scored = Scored(*(results.read_pieces(name, group) for name in _SCORED))
-    found = conclude(plan.session, scored)
-    described = *describe_merged(plan.session), *describe_held_out(plan.session)
-    found = found._replace(notes=(*found.notes, *described))
+    found = conclude_session(plan.session, scored)
     choices = shares_by_choice(plan.session, scored, found)
     shares = recorded_shares(plan.session, found, n_sessions=plan.n_sessions, seed=plan.seed)
     nwb_note = _write_nwb(plan, results.folder / f"replay{ending}.nwb", found)
