@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import ndimage
 
 from analyses.recordings.binned_track import cut_track
+from analyses.recordings.settings import Settings
 from replay.checks import check_array, check_number, typed
 from replay.worlds.mdp import MDP
 
@@ -28,7 +29,7 @@ _OPEN = 0.25  # the least share of bins with eight neighbours; tracks have fewer
 _AROUND = np.ones((3, 3), dtype=np.int64)
 
 
-def find_arena(position: ArrayLike, bin_size: float = 5.0) -> nx.Graph:
+def find_arena(position: ArrayLike, bin_size: float = Settings().bin_size) -> nx.Graph:
     """Find the arena in which an animal moved.
 
     Parameters

@@ -26,6 +26,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra, shortest_path
 from scipy.spatial import KDTree
 
+from analyses.recordings.settings import Settings
 from replay.checks import (
     check_array,
     check_bin_size,
@@ -133,7 +134,7 @@ class Projection(NamedTuple):
     bin: NDArray[np.int32]
 
 
-def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
+def cut_track(graph: nx.Graph, bin_size: float = Settings().bin_size) -> BinnedTrack:
     """Divide a track graph into bins; those of an arena are its nodes, whatever the `bin_size`.
 
     Examples

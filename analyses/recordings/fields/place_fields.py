@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.settings import Settings
 from replay.checks import check_array, check_number, typed
 
 __all__ = ["place_fields", "sums_by"]
@@ -19,7 +20,7 @@ def place_fields(
     counts: ArrayLike | csr_array,
     dt: float,
     *,
-    smoothing: float = 6.0,
+    smoothing: float = Settings().smoothing,
     lowest_rate: float = 0.0,
 ) -> NDArray[np.float64]:
     """Estimate the rate of each cell in each bin of a track.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from analyses.recordings.arena import find_arena
 from analyses.recordings.observation.poisson_spikes import poisson_spikes
 from analyses.recordings.recording import Recording
+from analyses.recordings.settings import Settings
 from replay.checks import check_number, check_whole
 
 __all__ = ["SimulatedArena", "simulated_arena"]
@@ -49,7 +50,7 @@ def simulated_arena(
     n_cells: int = 60,
     size: float = 200.0,
     minutes: float = 20.0,
-    bin_size: float = 5.0,
+    bin_size: float = Settings().bin_size,
     seed: int = 0,
 ) -> SimulatedArena:
     """Simulate an animal that forages in a square arena, and then replays at rest.

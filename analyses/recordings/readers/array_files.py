@@ -39,6 +39,7 @@ from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.track_graphs import epochs_of
 from analyses.recordings.readers.units import count_text, to_cm
 from analyses.recordings.recording import FieldPotential, Posterior, Recording
+from analyses.recordings.settings import MOST_UNKNOWN
 from replay.checks import check_array, check_number, shown, typed
 from replay.files import check_file, opened
 
@@ -53,7 +54,7 @@ def read_arrays(
     source: str | Path | Mapping[str, object],
     graph: nx.Graph | None = None,
     *,
-    most_unknown: float = 0.2,
+    most_unknown: float = MOST_UNKNOWN,
 ) -> Recording:
     """Read spikes and positions from arrays.
 

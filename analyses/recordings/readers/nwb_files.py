@@ -37,7 +37,7 @@ from analyses.recordings.readers.track_graphs import epochs_of, read_track
 from analyses.recordings.readers.unit_choice import choose_units
 from analyses.recordings.readers.units import count_text
 from analyses.recordings.recording import FieldPotential, Recording
-from analyses.recordings.settings import FIND_RIPPLES
+from analyses.recordings.settings import FIND_RIPPLES, MOST_UNKNOWN
 from replay.checks import check_fits, check_whole, shown
 from replay.files import check_file
 
@@ -77,7 +77,7 @@ def read_nwb(
     *,
     events: str | None = None,
     choices: Choices = Choices(),  # noqa: B008 (immutable)
-    most_unknown: float = 0.2,
+    most_unknown: float = MOST_UNKNOWN,
 ) -> Recording:
     """Read an NWB file.
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from analyses.recordings.readers.track_graphs import epochs_of, linear_to_plane
 from analyses.recordings.recording import Recording
+from analyses.recordings.settings import MOST_UNKNOWN
 from replay import files
 from replay.checks import check_column, check_table, shown, typed
 
@@ -53,7 +54,7 @@ def open_table(path: str | Path) -> pd.DataFrame:
 
 @typed
 def read_table(
-    source: str | Path | pd.DataFrame, graph: nx.Graph | None, *, most_unknown: float = 0.2
+    source: str | Path | pd.DataFrame, graph: nx.Graph | None, *, most_unknown: float = MOST_UNKNOWN
 ) -> Recording:
     """Read decoded places, or the positions of an animal.
 

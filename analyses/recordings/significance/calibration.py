@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.judgement import Judgement
 from analyses.recordings.significance.order import LEAST_ORDER
 from analyses.recordings.significance.p_values import significance
 from replay.checks import check_number, check_whole
@@ -55,7 +56,7 @@ def calibrate(
     track: BinnedTrack,
     *,
     dt: float,
-    level: float = 0.05,
+    level: float = Judgement().level,
     n_repeats: int = 1,
     seed: int = 0,
     **options: object,
@@ -84,7 +85,7 @@ def calibrate(
     return choose_threshold(tested["p"], nominal)
 
 
-def choose_threshold(p_by_chance: ArrayLike, level: float = 0.05) -> Calibration:
+def choose_threshold(p_by_chance: ArrayLike, level: float = Judgement().level) -> Calibration:
     """Choose the threshold of p that at most the share `level` of events pass by chance.
 
     If the smallest p has already a larger share, the threshold lies just below it.
@@ -110,7 +111,7 @@ def choose_threshold(p_by_chance: ArrayLike, level: float = 0.05) -> Calibration
     )
 
 
-def passes_by_chance(p_by_chance: ArrayLike, level: float = 0.05) -> NDArray[np.bool_]:
+def passes_by_chance(p_by_chance: ArrayLike, level: float = Judgement().level) -> NDArray[np.bool_]:
     """Find the events with randomised cells that pass the threshold chosen from the others.
 
     Each tenth of them is compared with the threshold of the rest, shape (n_events,).

@@ -21,6 +21,8 @@ from analyses.recordings.binned_track import BinnedTrack
 from analyses.recordings.checks import check_shuffles
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import walk_of_states
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.settings import Settings
 from analyses.recordings.significance.scores import (
     SCORES,
     TestedEvent,
@@ -31,6 +33,8 @@ from replay.checks import check_choice, check_whole
 
 __all__ = ["significance"]
 
+_USUAL = Judgement()
+
 
 def significance(
     events: Sequence[ArrayLike],
@@ -38,11 +42,11 @@ def significance(
     track: BinnedTrack,
     *,
     dt: float,
-    score: str = "continuous",
-    shuffles: Sequence[str] = ("cell_identity", "circular_fields"),
-    n_shuffles: int = 200,
-    variance: float = 15.0,
-    least_active: int = 4,
+    score: str = _USUAL.score,
+    shuffles: Sequence[str] = _USUAL.shuffles,
+    n_shuffles: int = _USUAL.n_shuffles,
+    variance: float = Settings().diffusion * Settings().time_bin,
+    least_active: int = _USUAL.least_active,
     electrode: ArrayLike | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:

@@ -21,6 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.recordings.binned_track import BinnedTrack, bins_between
 from analyses.recordings.decoding.bayesian_decoder import bayesian_posterior
 from analyses.recordings.decoding.likelihood import log_likelihood
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.settings import Settings
 from replay.checks import check_number, check_whole, typed
 
 __all__ = ["common_cells", "log_odds", "track_log_odds", "tracks_to_compare"]
@@ -99,7 +101,7 @@ def tracks_to_compare(
 
 
 def common_cells(
-    rates: ArrayLike, first: ArrayLike, second: ArrayLike, least_peak: float = 0.5
+    rates: ArrayLike, first: ArrayLike, second: ArrayLike, least_peak: float = Settings().least_peak
 ) -> NDArray[np.bool_]:
     """Find the cells with a field on each of two tracks.
 
@@ -121,8 +123,8 @@ def track_log_odds(
     second: ArrayLike,
     *,
     dt: float,
-    least_peak: float = 0.5,
-    n_shuffles: int = 200,
+    least_peak: float = Settings().least_peak,
+    n_shuffles: int = Judgement().n_shuffles,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Compute the track log odds of each event, and compare them with chance.
