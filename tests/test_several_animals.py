@@ -12,6 +12,7 @@ from analyses.recordings.observation.simulated_recording import simulated_record
 from analyses.studies.recorded_replay import one_animal, several_animals
 from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.report import BESIDE_ACCOUNTS
+from analyses.studies.recorded_replay.report_of_animals import write_report_of_animals
 from analyses.studies.recorded_replay.several_animals import plan_animals
 
 JUDGEMENT = Judgement(n_shuffles=9, level=0.2, other_sizes=())
@@ -97,6 +98,19 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "| reverse_share |",
     ):
         assert part in text
+
+
+def test_whose_shares_depend_on_choices_is_said_first(folder, tmp_path):
+    names = ("choices", "kinds_of_all", "shares_of_all", "statistics_of_all", "accounts")
+    choices, *others = (Results(folder).read(f"{name}.csv") for name in names)
+    choices[["share", "ci_low", "ci_high"]] = 0.5, 0.4, 0.6
+    changed = (choices["animal"] == "other") & (choices["choice"] == "jumps")
+    choices.loc[changed, ["share", "ci_low", "ci_high"]] = 0.1, 0.0, 0.2
+    path = tmp_path / "report.md"
+    write_report_of_animals(path, {}, choices, *others, JUDGEMENT)
+    title, first, *_ = path.read_text("utf-8").split("\n\n")
+    assert title.startswith("# ")
+    assert first.startswith("Shares of other depend on choices by more than their intervals")
 
 
 def test_figures_are_drawn_of_each(folder):

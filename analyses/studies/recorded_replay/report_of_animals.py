@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.choices import describe_dependence
 from analyses.recordings.kinds.conclusions import Conclusions
 from analyses.studies.recorded_replay.report import (
     BESIDE_ACCOUNTS,
@@ -19,12 +20,13 @@ from analyses.studies.recorded_replay.report import (
     with_interval,
 )
 
-__all__ = ["write_report_of_animals"]
+__all__ = ["describe_dependence_of_animals", "write_report_of_animals"]
 
 
 def write_report_of_animals(
     path: str | Path,
     animals: Mapping[str, Conclusions],
+    choices: pd.DataFrame,
     kinds: pd.DataFrame,
     shares: pd.DataFrame,
     statistics: pd.DataFrame,
@@ -36,6 +38,7 @@ def write_report_of_animals(
     n = len(animals)
     text = [
         f"# Replay in {n} animals",
+        describe_dependence_of_animals(choices),
         "Each animal also has its own report. Animals are the unit of all intervals (Student's t, "
         f"95 %): they are over {n} animals, however many events each has.",
         "## Each animal",
@@ -55,7 +58,20 @@ def write_report_of_animals(
         BESIDE_ACCOUNTS,
         accounts_table(accounts),
     ]
-    Path(path).write_text("\n\n".join(text) + "\n", "utf-8")
+    Path(path).write_text("\n\n".join(filter(None, text)) + "\n", "utf-8")
+
+
+def describe_dependence_of_animals(choices: pd.DataFrame) -> str:
+    """Say in a sentence whose shares depend on choices by more than their intervals; or nothing."""
+    names = [
+        str(name) for name, own in choices.groupby("animal", sort=False) if describe_dependence(own)
+    ]
+    if not names:
+        return ""
+    return (
+        f"Shares of {', '.join(names)} depend on choices by more than their intervals; the report "
+        "of each says on which."
+    )
 
 
 def _animals_table(animals: Mapping[str, Conclusions]) -> str:

@@ -30,7 +30,6 @@ from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
-from analyses.recordings.kinds.choices import describe_dependence
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.significance.scoring import n_blocks, score_block
 from analyses.studies.recorded_replay.animal_figures import (
@@ -60,7 +59,10 @@ from analyses.studies.recorded_replay.plan import (
 )
 from analyses.studies.recorded_replay.predictions import beside_predictions
 from analyses.studies.recorded_replay.report import enough_sequences
-from analyses.studies.recorded_replay.report_of_animals import write_report_of_animals
+from analyses.studies.recorded_replay.report_of_animals import (
+    describe_dependence_of_animals,
+    write_report_of_animals,
+)
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.studies.simulated_animals import animal_seed
 from replay.checks import shown
@@ -197,6 +199,7 @@ def _summarise(plan: AnimalsPlan, results: Results) -> dict[str, pd.DataFrame]:
         write_report_of_animals(
             beside,
             {name: each.found for name, each in analysed.items()},
+            tables["choices.csv"],
             tables["kinds_of_all.csv"],
             tables["shares_of_all.csv"],
             statistics,
@@ -243,21 +246,17 @@ def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
             counts.reset_index(),
             "The false-positive rate is that of the same events with randomised cells.",
         ),
-        Shown("Shares of kinds, over animals:", own.round(3), _depending(tables)),
+        Shown(
+            "Shares of kinds, over animals:",
+            own.round(3),
+            describe_dependence_of_animals(tables["choices.csv"]),
+        ),
         Shown(
             "Statistics of replay, over animals:",
-            statistics[columns].round(3),
+            enough_sequences(statistics)[columns].round(3),
             "See report.md and the report of each animal for details.",
         ),
     ]
-
-
-def _depending(tables: Mapping[str, pd.DataFrame]) -> str:
-    choices = tables["choices.csv"].groupby(_ANIMAL, sort=False)
-    names = [str(name) for name, own in choices if describe_dependence(own)]
-    if not names:
-        return ""
-    return f"Shares of {', '.join(names)} depend on choices by more than their intervals."
 
 
 def _of_animals(draw: _Draw, results: Results) -> Iterator[tuple[str, Figure]]:
