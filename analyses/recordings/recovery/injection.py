@@ -32,7 +32,7 @@ from analyses.recordings.significance.p_values import significance
 from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 
-__all__ = ["Rest", "inject", "quiet_rest"]
+__all__ = ["Rest", "inject", "is_split", "quiet_rest"]
 
 _PIECE = 0.25  # s
 _AWAY = 0.1  # s, from the next burst
@@ -104,16 +104,18 @@ def inject(
     calibration: Calibration,
     paths: pd.DataFrame,
     gain: float,
+    merged: float,
     rest: Rest,
     seed: int,
 ) -> pd.DataFrame:
     """Put paths into quiet rest, and find them as the recording's own events are found.
 
     `paths` are `states, along, kind, speed`; they begin and end anywhere in their first and last
-    moves, as replay is not tied to the centres of states. Returns `true_kind, true_lasts` (s) of
-    each; and, of the candidate event with which it has most time in common, `kind` and `distance`
-    (cm) of the longest sequence, `lasts`, `n_spikes`, and how many are `expected` along the decoded
-    path during running.
+    moves, as replay is not tied to the centres of states. The share `merged` of them follows
+    another at once. Returns `true_kind, true_lasts` (s) of each; and, of the candidate event with
+    which it has most time in common, `kind` and `distance` (cm) of the longest sequence, `lasts`,
+    `n_spikes`, how many are `expected` along the decoded path during running, and whether it was
+    split from another (`is_split`).
     """
     rng = np.random.default_rng([seed, 0])
     track, rates = session.track, _before_smoothing(session)
@@ -125,9 +127,9 @@ def inject(
     ]
     dwell = [sweep.dwell(speed) for sweep, speed in zip(sweeps, paths["speed"], strict=True)]
     lasts = np.array([each.sum() for each in dwell])
-    end = np.cumsum(lasts + 2 * _BETWEEN) - _BETWEEN
+    end = _ends(lasts, merged, rng)
     true = pd.DataFrame({"start_time": end - lasts, "end_time": end})
-    spikes = _background(session, rest, float(end[-1] + _BETWEEN), rng)
+    spikes = _background(session, rest, float(end.max() + _BETWEEN), rng)
     headed = rates
     if session.headings is not None:
         headed = np.hstack([rates, (rates[:, : track.n_bins] + rates[:, track.n_bins :]) / 2])
@@ -156,6 +158,7 @@ def inject(
     longest = found_sequences(session, log, decoded, headings)
     total = session.rates.sum(axis=0)
     seconds = np.append(events["end_time"] - events["start_time"], np.nan)
+    of_split = np.append(is_split(events), False)
     return pd.DataFrame(
         {
             "true_kind": paths["kind"].to_numpy(),
@@ -165,8 +168,30 @@ def inject(
             "lasts": seconds[at],  # the last one for those without a candidate
             "n_spikes": [int(each.sum()) for each in counts],
             "expected": [session.time_bin * total[each].sum() for each in decoded],
+            "is_split": of_split[at],
         }
     )
+
+
+def _ends(
+    lasts: NDArray[np.float64], merged: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Draw when events end, in s, of which a share follows another, in pairs in random order."""
+    order, drawn = rng.permutation(len(lasts)), rng.random(len(lasts))
+    follows = np.zeros(len(lasts), dtype=bool)
+    for row in range(1, len(lasts)):
+        follows[row] = not follows[row - 1] and drawn[row] < merged / (1 - merged)
+    between = np.where(follows, 0.0, 2 * _BETWEEN)
+    between[0] = _BETWEEN
+    end = np.empty(len(lasts))
+    end[order] = np.cumsum(lasts[order] + between)
+    return end
+
+
+def is_split(events: pd.DataFrame) -> NDArray[np.bool_]:
+    """Find the events that begin where the one before ends, from which they were split."""
+    begin, end = (events[name].to_numpy(dtype=float) for name in ("start_time", "end_time"))
+    return np.isclose(begin, np.append(np.nan, end[:-1])[: len(begin)], rtol=0.0, atol=1e-9)
 
 
 def _from_anywhere(
@@ -240,7 +265,7 @@ def _detect(
     """Detect and split candidate events; where the recording's were given, all are candidates."""
     events = true
     if session.is_detected_in_spikes:
-        time, height = multiunit_rate(spikes, 0.0, float(true["end_time"].iloc[-1] + _BETWEEN))
+        time, height = multiunit_rate(spikes, 0.0, float(true["end_time"].max() + _BETWEEN))
         events = find_events(time, height, None, session.settings.criteria, scale=rest.scale)
     if not len(events) or np.isinf(session.split_above):
         return events

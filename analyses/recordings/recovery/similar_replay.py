@@ -6,7 +6,7 @@ path of some length and speed is found, and what is found of it. The lengths and
 explain the events of the recording are those under which they are most likely, by
 expectation-maximisation [1]_; each stands for as many paths as there are for one that is found
 [2]_. Paths like these are put into the recording in turn, with a gain at which those that are found
-have as many spikes as its own events.
+have as many spikes as its own events, and as many of them one after the other as are split there.
 
 References
 ----------
@@ -29,7 +29,7 @@ from scipy.spatial import cKDTree
 
 from analyses.recordings.binned_track import project
 from analyses.recordings.kinds.conclusions import Conclusions
-from analyses.recordings.recovery.injection import Rest, inject, quiet_rest
+from analyses.recordings.recovery.injection import Rest, inject, is_split, quiet_rest
 from analyses.recordings.recovery.known_paths import known_paths
 from analyses.recordings.session import Session
 from analyses.sequences.track import graph_of_log
@@ -49,6 +49,7 @@ _ALIKE = 0.1  # standard deviation of the logarithms of what is found, beyond th
 _N_STEPS = 8  # of expectation-maximisation: more fit the chance of these paths
 _FIRST_SPREAD, _JITTER = 0.4, 0.05  # standard deviations of the logarithm of speed, and of length
 _SHORTER = 0.8
+_MOST_MERGED = 0.5
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
 _BOTH_WAYS = ("ambiguous", "novel_path")
 _NEVER_NOVEL = ("reverse_episode", "forward_episode")
@@ -67,6 +68,8 @@ class Replay(NamedTuple):
         How many such paths there are.
     gain : float
         Firing rates relative to running.
+    merged : float
+        The share of paths that follow another at once.
     """
 
     kind: NDArray[np.object_]
@@ -74,6 +77,7 @@ class Replay(NamedTuple):
     speed: NDArray[np.float64]
     weight: NDArray[np.float64]
     gain: float
+    merged: float
 
 
 def inject_similar(
@@ -93,13 +97,17 @@ def inject_similar(
     speed = np.exp(np.median(_pace(seen)) + _FIRST_SPREAD * rng.standard_normal(len(seen)))
     kind, lasts = seen["kind"].to_numpy(dtype=object), seen["lasts"].to_numpy()
     each = np.ones(len(seen))
-    replay = Replay(kind, lasts * speed, speed, each, _gain(seen))
+    merged = float(seen["is_split"].mean())
+    replay = Replay(kind, lasts * speed, speed, each, _gain(seen), merged)
     n_fit = min(_N_FIRST, n_sessions)
     first = _injected(session, found, replay, rest, kinds, n_fit, rng)
     own = first[first["distance"] > 0]
-    if len(own) >= _FEW:  # otherwise nothing tells how much faster replay was
+    if len(own) >= _FEW:  # otherwise nothing tells how much faster and shorter replay was
         speed = speed * np.exp(np.median(_pace(seen)) - np.median(_pace(own)))
-        replay = Replay(kind, lasts * speed, speed, each, _gain(seen) / _gain(own))
+        lasts = lasts * float((own["true_lasts"] / own["lasts"]).median())
+        if own["is_split"].any():  # only some of those that are merged are split
+            merged = min(merged**2 / float(own["is_split"].mean()), _MOST_MERGED)
+        replay = Replay(kind, lasts * speed, speed, each, _gain(seen) / _gain(own), merged)
     n_fit = min(_N_FIT, n_sessions)
     second = _injected(session, found, replay, rest, kinds, n_fit, rng)
     table = pd.concat([first, second], ignore_index=True)
@@ -108,7 +116,8 @@ def inject_similar(
         kind = table["true_kind"].to_numpy(dtype=object)
         length, speed = table[["true_length", "true_speed"]].to_numpy(dtype=float).T
         weight = _number_of_each(seen, table)
-        replay = Replay(kind, length, speed, weight, _gain(seen) / _gain(own, weight[own.index]))
+        gain = _gain(seen) / _gain(own, weight[own.index])
+        replay = Replay(kind, length, speed, weight, gain, merged)
     table = _injected(session, found, replay, rest, kinds, n_sessions, rng)
     return table, replay.gain
 
@@ -179,6 +188,7 @@ def _seen(session: Session, found: Conclusions) -> pd.DataFrame:
             "n_spikes": own["n_spikes"],
             "expected": spikes.groupby(found.paths["event"].to_numpy()).sum().reindex(own.index),
             "gain": 1.0,
+            "is_split": is_split(found.events)[found.events["kind"].isin(KINDS)],
         }
     ).reset_index(drop=True)
 
@@ -221,7 +231,7 @@ def _injected(
     for number in range(n_sessions):
         own = drawn[of_session == number]
         table = inject(
-            session, found.experience, calibration, own, replay.gain, rest,
+            session, found.experience, calibration, own, replay.gain, replay.merged, rest,
             int(rng.integers(2**31)),
         )  # fmt: skip
         speed = own["speed"].to_numpy()
