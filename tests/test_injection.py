@@ -12,7 +12,8 @@ from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.recovery.injection import _before_smoothing as before_smoothing
-from analyses.recordings.recovery.injection import inject, quiet_rest
+from analyses.recordings.recovery.injection import _ends as ends_of
+from analyses.recordings.recovery.injection import inject, is_split, quiet_rest
 from analyses.recordings.recovery.known_paths import known_paths
 from analyses.recordings.recovery.similar_replay import _number_of_each as number_of_each
 from analyses.recordings.session import prepare
@@ -35,9 +36,9 @@ def paths(session):
     return known_paths(log, n_each=5, length=120.0, seed=3).assign(speed=400.0)
 
 
-def found(session, paths, gain=2.9):
+def found(session, paths, gain=2.9, merged=0.0):
     _, log = experience_of(session.recording, 15.0)
-    return inject(session, log, CALIBRATION, paths, gain, quiet_rest(session), 0)
+    return inject(session, log, CALIBRATION, paths, gain, merged, quiet_rest(session), 0)
 
 
 def test_rest_is_quiet_and_still(session):
@@ -81,6 +82,30 @@ def test_clear_replay_is_found_and_without_spikes_none_is(session, paths):
     silent = found(session, paths, gain=0.01)
     assert (silent["kind"] == "missed").all()
     assert silent["lasts"].isna().all()
+
+
+def test_events_follow_others_in_pairs_as_often_as_asked_for():
+    rng = np.random.default_rng(0)
+    lasts = rng.uniform(0.1, 0.3, 2000)
+    end = ends_of(lasts, 0.2, rng)
+    assert (np.diff(end) < 0).any()  # in random order
+    order = np.argsort(end)
+    between = np.diff(end[order]) - lasts[order][1:]
+    follows = np.abs(between) < 1e-9
+    assert np.abs(between[~follows] - 1.0).max() < 1e-9
+    assert follows.mean() == pytest.approx(0.2, abs=0.03)
+    assert not (follows[1:] & follows[:-1]).any()
+    events = pd.DataFrame({"start_time": (end - lasts)[order], "end_time": end[order]})
+    assert (is_split(events)[1:] == follows).all()
+
+
+def test_merged_replay_is_split_and_missed_more_often(session, paths):
+    alone, merged = found(session, paths), found(session, paths, merged=0.4)
+    assert not alone["is_split"].any()
+    assert merged["is_split"].mean() > 0.1
+    assert (merged["kind"] == merged["true_kind"]).mean() < (
+        alone["kind"] == alone["true_kind"]
+    ).mean()
 
 
 def test_simulated_events_have_the_fields_before_smoothing(session):

@@ -13,6 +13,7 @@ from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.observe import observe
 from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.recovery import similar_replay
 from analyses.recordings.recovery.shares import recorded_shares
 from analyses.recordings.session import prepare
 from replay import MDP
@@ -68,6 +69,33 @@ def test_the_sentence_tells_what_replay_was_like(shares):
     assert speed == pytest.approx(4, abs=0.8)
     assert gain == pytest.approx(2.9, abs=0.4)
     assert "at known times" in shares.note
+
+
+def test_replay_is_shorter_than_its_bursts_and_merged_as_often_as_is_split(found, own, monkeypatch):
+    """Bursts last twice as long as replay, and half of what is merged is split."""
+    asked = []
+
+    def injected(session, found, replay, *others):
+        asked.append(replay)
+        lasts = replay.length / replay.speed
+        return pd.DataFrame(
+            {
+                "true_kind": replay.kind, "kind": replay.kind, "distance": replay.length,
+                "true_length": replay.length, "true_speed": replay.speed, "true_lasts": lasts,
+                "lasts": 2 * lasts, "n_spikes": 30, "expected": 10.0, "gain": replay.gain,
+                "is_split": np.arange(len(lasts)) < replay.merged / 2 * len(lasts),
+            }
+        )  # fmt: skip
+
+    monkeypatch.setattr(similar_replay, "_injected", injected)
+    events = found.events.copy()
+    events.loc[events.index % 4 == 1, "start_time"] = events["end_time"].shift(1)
+    seen = found._replace(events=events)
+    similar_replay.inject_similar(own, seen, 3, np.random.default_rng(0))
+    first, second, third = asked
+    lasts = [np.median(each.length / each.speed) for each in asked]
+    assert lasts[1] == pytest.approx(lasts[0] / 2)
+    assert (first.merged, second.merged, third.merged) == pytest.approx((0.25, 0.5, 0.5), abs=0.05)
 
 
 @pytest.mark.slow
