@@ -191,7 +191,9 @@ def _ends(
 def is_split(events: pd.DataFrame) -> NDArray[np.bool_]:
     """Find the events that begin where the one before ends, from which they were split."""
     begin, end = (events[name].to_numpy(dtype=float) for name in ("start_time", "end_time"))
-    return np.isclose(begin, np.append(np.nan, end[:-1])[: len(begin)], rtol=0.0, atol=1e-9)
+    before = np.append(np.nan, end[:-1])[: len(begin)]
+    found: NDArray[np.bool_] = np.isclose(begin, before, rtol=0.0, atol=1e-9)
+    return found
 
 
 def _from_anywhere(
