@@ -79,6 +79,17 @@ def test_events_are_counted_in_bins(recording):
     assert session.variance == pytest.approx(30.0)
 
 
+def test_given_events_that_overlap_are_told(recording):
+    events = recording.events[["start_time", "end_time"]].iloc[:8].reset_index(drop=True)
+    apart = prepare(replace(recording, events=events)).notes
+    assert "8 candidate events were given." in apart
+    events.loc[1, "start_time"] = events.loc[0, "end_time"] - 0.01
+    events.loc[4, "start_time"] = events.loc[3, "end_time"]  # this one follows at once
+    events.loc[[1, 4], "end_time"] = events.loc[[1, 4], "start_time"] + 0.2
+    (told,) = (n for n in prepare(replace(recording, events=events)).notes if "were given" in n)
+    assert "8 candidate events were given. 1 of them overlaps an earlier one" in told
+
+
 def test_events_are_found_by_the_rate_of_all_cells(recording):
     """Events of a simulated animal are dense in spikes, and the animal is still in them."""
     found = prepare(

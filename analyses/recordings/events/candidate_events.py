@@ -33,7 +33,16 @@ def candidate_events(
                 "lasts a fraction of a second: are these epochs of rest, or times in ms? Give "
                 "events in s, or detect them (find)."
             )
-        return events, f"{len(events)} candidate events were given."
+        begin, end = events.to_numpy(dtype=float).T
+        n_overlap = int((begin[1:] < np.maximum.accumulate(end)[:-1]).sum())
+        how = f"{len(events)} candidate events were given."
+        if n_overlap:
+            how += (
+                f" {n_overlap} of them overlap{'s' * (n_overlap == 1)} an earlier one, so that "
+                "what they share is counted twice: intervals are too narrow. Join such events, or "
+                "leave one out."
+            )
+        return events, how
     if recording.field_potential is not None:
         what = "the power in the ripple band"
         start, hertz, signal = recording.field_potential
