@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from analyses.recordings.decoding.spike_counts import count_spikes
+from analyses.recordings.events.candidate_events import candidate_events
 from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.fields.running import running
 from analyses.recordings.observation.simulated_recording import simulated_recording
@@ -100,6 +101,23 @@ def test_events_are_found_by_the_rate_of_all_cells(recording):
         ((found["start_time"] <= each) & (found["end_time"] >= each)).any() for each in middle
     ]
     assert np.mean(inside) >= 0.75
+
+
+def test_bursts_of_other_durations_are_told(recording):
+    """Those that are refused are found if they may last as long."""
+    moved, own = running(recording), replace(recording, events=None)
+
+    def found(shortest, longest):
+        criteria = Criteria(2.0, shortest, longest)
+        return candidate_events(own, moved, Settings(criteria=criteria))
+
+    lasts = np.diff(found(0.0, 2.0)[0].to_numpy()[:, :2])
+    n_short, n_long = (lasts < 0.515).sum(), (lasts > 0.56).sum()
+    assert n_short
+    assert n_long
+    _, told = found(0.515, 0.56)
+    assert f"{n_short} more were shorter, and {n_long} longer, of up to 2 s. Replay that" in told
+    assert "Replay that lasts so long" not in found(0.0, 2.0)[1]
 
 
 def test_events_are_found_in_the_ripple_band(recording):

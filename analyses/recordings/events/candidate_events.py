@@ -14,6 +14,8 @@ from analyses.recordings.settings import Settings
 __all__ = ["candidate_events", "is_covered"]
 
 _LONGEST = 10.0  # s
+_LONG = 2.0  # s: of bursts that may be replay; those of running along the track last longer
+_MANY_LONG = 0.2  # of the number of candidate events
 
 
 def candidate_events(
@@ -64,12 +66,20 @@ def candidate_events(
     events = find_events(time, height, speed, criteria)
     n_bursts = len(find_events(time, height, None, criteria))
     n_refused = n_bursts - len(events)
+    most = max(_LONG, criteria.longest)
+    others = find_events(time, height, speed, criteria._replace(shortest=0.0, longest=most))
+    lasts = (others["end_time"] - others["start_time"]).to_numpy()
+    n_short, n_long = (lasts < criteria.shortest).sum(), (lasts > criteria.longest).sum()
+    told = (
+        f"While it was slow, {n_short} more were shorter, and {n_long} longer, of up to {most:g} s."
+    )
     if not len(events):
         raise ValueError(
             f"{recording.name} has no candidate event: {what} never exceeds "
             f"{criteria.threshold:g} standard deviations for {criteria.shortest:g} to "
             f"{criteria.longest:g} s while the animal is slow; {n_refused} of {n_bursts} bursts "
-            "were refused for its speed. Lower the threshold, allow more speed, or give events."
+            f"were refused for its speed. {told} Lower the threshold, allow more speed or other "
+            "durations, or give events."
         )
     how = (
         f"{len(events)} candidate events were found in which {what} reaches "
@@ -77,8 +87,13 @@ def candidate_events(
         f"{criteria.shortest:g} to {criteria.longest:g} s, and the animal is slower than "
         f"{criteria.largest_speed:g} cm/s. Of {n_bursts} such bursts, {n_refused} "
         f"({n_refused / n_bursts:.0%}) were refused because the animal was faster as they began or "
-        "ended."
+        f"ended. {told}"
     )
+    if n_long > _MANY_LONG * len(events):
+        how += (
+            " Replay that lasts so long is missed: allow it (in Python, "
+            f"Settings(criteria=Criteria(longest={most:g})))."
+        )
     return events, how
 
 
