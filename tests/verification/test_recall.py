@@ -16,6 +16,7 @@ RATS = {
     "50 cells": Rat(),
     "20 cells": Rat(cells=20),
     "ten times as fast": Rat(cells=30, speed=10.0),
+    "forty times as fast": Rat(speed=40.0),
     "two merge": Rat(merged=0.3),
     "bursts, drift, noise": Rat(cells=40, n_fields=2, bursts=0.2, drift=0.3, noise=1.5),
 }
