@@ -97,11 +97,12 @@ def recorded_shares(
     and of 240 other replays of the same rat, known to .02), recall was printed as .87 of .85 (50
     cells), .36 of .36 (20 cells), .81 of .86 (30 cells, ten times running speed), .42 of .39 (forty
     times), .78 of .82 (three of ten events followed by another at once), .86 of .87 and .89 of .91
-    (2 and 3 cm of noise), and .72 of .83 (40 cells with two fields, bursts, drift and noise). Other
-    seeds change it by .03 to .06, so it can be wrong by more than .05. At four times running speed
-    most events last longer than candidates may, and are left out: .38 was printed, and .19 of all
-    events and 13 of the 22 that are short enough were found. The intervals held 27 of 27 true
-    shares, and were 1.0 to 1.9, once 2.6, times as wide as counting alone would make them.
+    (2 and 3 cm of noise), .76 of .77 (three of ten spikes followed by another at once), .89 of .91
+    (drift), and .72 of .83 (40 cells with two fields, bursts, drift and noise). Other seeds change
+    it by .03 to .06, so it can be wrong by more than .05. At four times running speed most events
+    last longer than candidates may, and are left out: .38 was printed, and .19 of all events and 13
+    of the 22 that are short enough were found. The intervals held 33 of 33 true shares, and were
+    1.0 to 1.9, once 2.6, times as wide as counting alone would make them.
 
     Examples
     --------
