@@ -64,8 +64,4 @@ def find_routes(track: BinnedTrack) -> list[Route]:
                 begin += float(track.length[number])
             route = Route(np.concatenate(bins), np.concatenate(distances))
             found.setdefault(frozenset(route.bins.tolist()), route)
-    return [
-        route
-        for route in found.values()
-        if not any(set(route.bins.tolist()) < set(other.bins.tolist()) for other in found.values())
-    ]
+    return [route for own, route in found.items() if not any(own < other for other in found)]
