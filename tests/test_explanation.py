@@ -31,6 +31,7 @@ from analyses.measures import QUESTIONS
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.sequences.detection import Detection
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation import answers, identify
 from analyses.studies.explanation import explain as explanation
@@ -76,6 +77,14 @@ def test_another_phase_is_another_animal():
     phases = ("episode_end", "rest", "start")
     assert len({rat(paths.assign(phase=phase)).digest() for phase in phases}) == 3
     assert rat(paths).digest() == rat(paths).digest() != rat(paths[:1]).digest()
+
+
+def test_pauses_of_rest_are_as_many_as_its_sequences():
+    """A model's log has all pauses of one rest in one event: accounts must not replay less there."""
+    paths = pd.DataFrame({"step": [4], "phase": "rest", "states": [[3, 2, 1, 0, 5, 4, 1, 0]]})
+    animal = rat(paths, detection=Detection(3))
+    assert len(animal.replayed.lap) == 2
+    assert animal.pauses["phase"].value_counts()["rest"] == 2
 
 
 def test_what_is_measured_of_a_sequence():

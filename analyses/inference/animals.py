@@ -320,16 +320,19 @@ def _experienced(
     moves = EventLog(
         {"steps": {key: own[key] for key in _KEPT} | {"time": steps["time"]}}, mdp=world
     )
-    n_rest = _rests(moves.columns("steps"), reactivated)
-    experience = RecordedExperience.of(
-        table, n_states=world.n_states, n_actions=world.n_actions, mdp=world, rest=n_rest
-    )
     empty = Replayed(
         np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int8),
         np.empty(0, np.int32), Lists.of([]), np.empty(0, np.int64),
     )  # fmt: skip
-    pauses = _pauses(moves.columns("steps"), n_rest)
-    return ReplayingAnimal(name, moves, experience, pauses, detection, empty)
+
+    def resting(n_rest: dict[int, int]) -> ReplayingAnimal:
+        experience = RecordedExperience.of(
+            table, n_states=world.n_states, n_actions=world.n_actions, mdp=world, rest=n_rest
+        )
+        pauses = _pauses(moves.columns("steps"), n_rest)
+        return ReplayingAnimal(name, moves, experience, pauses, detection, empty)
+
+    return resting(_rests(moves.columns("steps"), resting({}).found(reactivated)))
 
 
 _KEPT = ("state", "action", "reward", "next_state", "terminated", "truncated")
@@ -401,18 +404,17 @@ def _laps(steps: Columns) -> NDArray[np.int32]:
     return laps
 
 
-def _rests(steps: Columns, reactivated: Columns) -> dict[int, int]:
-    """Count the pauses of rest after each lap: as many as the animal has events of rest there."""
-    is_rest = reactivated["phase"] == PHASES.index("rest")
-    events = np.unique(
-        np.column_stack((reactivated["step"][is_rest], reactivated["event"][is_rest])), axis=0
-    )
-    ended = steps["terminated"] | steps["truncated"]
+def _rests(steps: Columns, replayed: Replayed) -> dict[int, int]:
+    """Count the pauses of rest after each lap: as many as the animal has sequences of rest there.
+
+    A model's log has all pauses of one rest in one event, so that events would be too few.
+    """
+    ended = np.flatnonzero(steps["terminated"] | steps["truncated"])
     counts: dict[int, int] = {}
-    for step in events[:, 0].tolist():
-        ends = np.flatnonzero(ended[: step + 1])
-        if len(ends):
-            row = int(ends[-1]) + 1
+    for step in replayed.step[replayed.phase == PHASES.index("rest")].tolist():
+        before = int(np.searchsorted(ended, step, side="right"))
+        if before:
+            row = int(ended[before - 1]) + 1
             counts[row] = counts.get(row, 0) + 1
     return counts
 
