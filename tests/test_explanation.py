@@ -23,7 +23,7 @@ from analyses.inference.model_choice import (
     classes_of,
     parameter_intervals,
 )
-from analyses.inference.simulation import as_many, misread, simulate_replay
+from analyses.inference.simulation import as_decoded, as_many, misread, simulate_replay
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece
@@ -80,7 +80,7 @@ def test_another_phase_is_another_animal():
 
 
 def test_pauses_of_rest_are_as_many_as_its_sequences():
-    """A model's log has all pauses of one rest in one event: accounts must not replay less there."""
+    """A model's log has all pauses of one rest in one event; accounts must not replay less."""
     paths = pd.DataFrame({"step": [4], "phase": "rest", "states": [[3, 2, 1, 0, 5, 4, 1, 0]]})
     animal = rat(paths, detection=Detection(3))
     assert len(animal.replayed.lap) == 2
@@ -100,6 +100,34 @@ def test_what_is_measured_of_a_sequence():
     assert found.iloc[0][list(expected)].to_dict() == expected
     assert len(found) == 2
     assert found["frequency"][1] == np.mean(np.log1p([2, 1]))
+
+
+def test_a_recording_shows_long_straight_parts():
+    """Detours of a step are smoothed away, ends are lost, and short paths are not found."""
+    long, aside, short = [0, 1, 4, 5, 6, 7, 8, 9, 10, 11], [9, 8, 9, 10, 11, 12, 13], [3, 2, 1]
+    made = Replayed(*(np.zeros(3, np.int64) for _ in range(4)), Lists.of([long, aside, short]),
+                    np.arange(3))  # fmt: skip
+    whole = {0: long, 1: aside[2:], 2: short}
+    n_found = np.zeros(3)
+    for seed in range(300):
+        seen = as_decoded(made, np.random.default_rng(seed))
+        for event, states in zip(seen.event.tolist(), seen.states.arrays(), strict=True):
+            path, n = whole[event], len(states)
+            assert n >= 3
+            assert states.tolist() in [path[i : i + n] for i in range(len(path) - n + 1)]
+            n_found[event] += 1
+    assert n_found[0] > 200 > n_found[1] > n_found[2] > 10
+    nothing = made.take(np.empty(0, dtype=np.int64))
+    assert len(as_decoded(nothing, np.random.default_rng(1)).lap) == 0
+
+
+def test_one_class_of_all_accounts_has_no_other_to_tell_it_from():
+    rng = np.random.default_rng(1)
+    alike = pd.DataFrame({"mean of length": rng.random(40)})
+    choice = ModelChoice(Simulations(np.repeat(["a", "b"], 20).astype(object),
+                                     np.tile(np.arange(20), 2), alike))  # fmt: skip
+    assert choice.classes == [["a", "b"]]
+    assert np.isnan(choice.power(["a", "b"], 0.05))
 
 
 def test_features_are_shares():

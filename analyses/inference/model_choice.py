@@ -193,9 +193,11 @@ class ModelChoice:
         """Return how often the test of misfit tells the class from the account most like it.
 
         The least share, among accounts outside of the class, of simulated animals whose p is at
-        most `level`.
+        most `level`; NaN if the class holds all accounts.
         """
         out = ~np.isin(self.simulations.account, list(members))
+        if not out.any():
+            return np.nan
         unfit = self.misfit(self.simulations.features[out], members) <= level
         return float(pd.Series(unfit).groupby(self._truth[out]).mean().min())
 

@@ -44,7 +44,11 @@ COLUMNS = {
             "probability": Column("the calibrated probability of the class"),
             "prior": Column("its probability before: its share of the accounts"),
             "misfit": _MISFIT,
-            "power": Column("how often this test would notice the listed account most like it"),
+            "power": Column(
+                "how often this test would notice the listed account most like it",
+                "",
+                "if it holds all accounts",
+            ),
             "bits": Column("the best of the class, held out", "bits per sequence"),
             "share_of_ceiling": Column(
                 "how far it comes from the walk to the ceiling", "", "if there is no way"

@@ -23,7 +23,7 @@ from analyses.inference.animals import ReplayingAnimal, replaying_animals
 from analyses.inference.features import replay_features
 from analyses.inference.likelihood import path_bits
 from analyses.inference.model_choice import forests
-from analyses.inference.simulation import as_many, simulate_misread
+from analyses.inference.simulation import as_decoded, as_many, simulate_misread
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
@@ -244,6 +244,8 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     for draw, params, seeds, rng in drawn_parameters(name, account, draws, plan):
         wrong = float(rng.uniform(0.0, plan.wrong_places))
         made, as_replayed = simulate_misread(animal, account, params, seeds, [wrong, 0.0])
+        if plan.wrong_places:
+            made = as_decoded(made, rng)
         drawn.append((name, draw, len(made.lap), json.dumps(params)))
         if len(made.lap) < max(_LEAST_SHARE * len(seen.lap), 1):
             continue

@@ -1,0 +1,148 @@
+"""Animals whose account is known, recorded in spikes, found by `find_replay`, and explained.
+
+``python explained_spikes.py TABLE.csv`` makes the table ``data/explanation/animals_in_spikes.csv``.
+
+An account replays after the laps of a task, in the places of a recording, with parameters from its
+priors. Each of its sequences is an event of its own in the spikes of 60 place cells. The accounts
+are then classified as by `replay explain`; what they simulate on the same laps is simulated once
+for all animals. Beside it, the classifier is given as many of the true sequences.
+"""
+
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analyses.findings.accounts import ACCOUNTS
+from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
+from analyses.inference.features import replay_features
+from analyses.inference.model_choice import ModelChoice, Simulations, class_name
+from analyses.inference.simulation import as_decoded, as_many, simulate_misread
+from analyses.recordings.experience.recorded_experience import experience_of
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.observe import observe
+from analyses.studies.explanation.identify import laps_of_task
+from analyses.studies.explanation.plan import drawn_parameters
+from replay.tasks.published import TASKS
+
+CELLS, SPEED, N_TRUE = 60, 400.0, 200  # cm/s; sequences that are replayed
+FEW = 10  # sequences found, below which `replay explain` warns
+WRONG = 0.3  # of places, as replay explain reckons with
+QUICK = Judgement(n_shuffles=49, other_sizes=())
+KEPT = 1500
+WAYS = ("as_true", "misread", "as_recorded")
+
+
+class Laps(NamedTuple):
+    """The laps of a task as a recording has them, the track, and what each step paid."""
+
+    animal: object
+    graph: object
+    rewards: pd.DataFrame
+
+
+def recorded_laps(name, seed=1):
+    """Record the laps of a task without replay: places know no heading."""
+    given, graph = laps_of_task(name, seed), TASKS[name].build().graph
+    steps = given.log.columns("steps")
+    first = pd.DataFrame({"step": [0], "states": [[steps["state"][0], steps["next_state"][0]]]})
+    recording = observe(given.log, graph, first, cells=2).recording
+    _, log = experience_of(recording, QUICK.state_size)
+    rewards = pd.DataFrame({"step": steps["step"], "reward": steps["reward"]})
+    return Laps(experienced_animal(log, name=name, rewards=rewards), graph, rewards)
+
+
+def simulated(laps, name, draws, n_draws, seed):
+    """Simulate draws of an account: parameters' number, true sequences, misread ones, and rng."""
+    plan = SimpleNamespace(seed=seed, n_draws=n_draws)
+    for draw, params, seeds, rng in drawn_parameters(name, ACCOUNTS[name], draws, plan):
+        shares = [0.0, float(rng.uniform(0.0, WRONG))]
+        made = simulate_misread(laps.animal, ACCOUNTS[name], params, seeds, shares)
+        yield draw, *(m.take(np.sort(rng.permutation(len(m.lap))[:KEPT])) for m in made), rng
+
+
+def recorded(laps, true: Replayed, seed):
+    """Put sequences into spikes, each an event, and find them without knowing when they were."""
+    paths = pd.DataFrame({"step": true.step, "states": true.states.arrays()})
+    seen = observe(laps.animal.log, laps.graph, paths, cells=CELLS, speed=SPEED, seed=seed)
+    return find_replay(replace(seen.recording, events=None), judgement=QUICK, seed=1)
+
+
+def classified(laps, own: Replayed, bank, seed):
+    """Classify an animal as `replay explain` does, by `bank`: name, draw and sequences."""
+    rng, places, rows = np.random.default_rng(seed), laps.animal.places, []
+    for name, draw, made in bank:
+        if len(made.lap) >= max(0.5 * len(own.lap), 1):
+            sample = made.take(as_many(made, own.lap, rng))
+            rows.append({"account": name, "draw": draw} | replay_features(sample, places))
+    table = pd.DataFrame(rows)
+    known = table.drop(columns=["account", "draw"])
+    choice = ModelChoice(
+        Simulations(table["account"].to_numpy(object), table["draw"].to_numpy(), known)
+    )
+    features = pd.DataFrame([replay_features(own, places)])
+    probability = choice.probabilities(features)[0]
+    top = int(probability.argmax())
+    return choice, probability, float(choice.misfit(features, choice.classes[top])[0])
+
+
+def banks(laps, n_draws, seed):
+    """Simulate all accounts, seen in three ways."""
+    found = {way: [] for way in WAYS}
+    for name in ACCOUNTS:
+        for draw, true, misread, rng in simulated(laps, name, range(n_draws), n_draws, seed):
+            seen = (true, misread, as_decoded(misread, rng))
+            for way, made in zip(WAYS, seen, strict=True):
+                found[way].append((name, draw, made))
+    return found
+
+
+def row_of(laps, name, own: Replayed, bank, seed):
+    """Tell whether the class of an animal comes first."""
+    choice, probability, misfit = classified(laps, own, bank, seed)
+    top = choice.classes[int(probability.argmax())]
+    mine = [name in members for members in choice.classes]
+    return {
+        "probability": probability.max(), "misfit": misfit, "taken_for": class_name(top),
+        "is_right": name in top, "of_true": float(probability @ mine), "n_classes": len(mine),
+    }  # fmt: skip
+
+
+def measure(task, n_animals, n_draws, seed):
+    """Record and explain animals of each account; a row for each and each way to see accounts."""
+    laps = recorded_laps(task)
+    bank = banks(laps, n_draws, seed + 1)
+    rows = []
+    for name in ACCOUNTS:
+        for draw, true, _, rng in simulated(laps, name, range(n_animals), n_animals, seed):
+            true = true.take(np.sort(rng.permutation(len(true.lap))[:N_TRUE]))
+            of_animal = {"task": task, "account": name, "draw": draw, "n_true": len(true.lap)}
+            if not len(true.lap):
+                continue
+            found = recorded(laps, true, seed + draw)
+            of_animal["n_candidates"] = len(found.events)
+            n = len(found.sequences)
+            if n < FEW:
+                rows.append(of_animal | {"n_found": n})
+                continue
+            [animal] = replaying_animals(found.experience, found.visited, rewards=laps.rewards)
+            own = animal.replayed
+            of_animal["n_found"] = len(own.lap)
+            as_many_true = true.take(np.sort(rng.permutation(len(true.lap))[: len(own.lap)]))
+            for way, sequences, simulations in (
+                ("true places", as_many_true, "as_true"),
+                ("spikes, noise ignored", own, "as_true"),
+                ("spikes, places misread", own, "misread"),
+                ("spikes, as recorded", own, "as_recorded"),
+            ):
+                told = row_of(laps, name, sequences, bank[simulations], draw)
+                rows.append(of_animal | {"seen": way} | told)
+    return pd.DataFrame(rows)
+
+
+if __name__ == "__main__":
+    measure("w_track", 3, 32, 20261126).to_csv(sys.argv[1], index=False, float_format="%.4f")
