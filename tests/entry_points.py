@@ -23,7 +23,7 @@ from numbers import Integral, Real
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from malformed import Liar, OwnError, TooSlow, Unfriendly, is_ours, mutated_options, time_limit
+from malformed import Liar, OwnError, TooSlow, Unfriendly, is_ours, limited, mutated_options
 from test_legibility import FIGURES
 
 import analyses
@@ -44,6 +44,7 @@ TAKEN = {
     "both_directions edges": "nodes of a graph may be anything",
     "decoded_backups steps": "columns that it does not read",
     "linear_to_plane name": "a name that messages use",
+    "plot_posterior track": "nodes, which may be anything",
     "questions table": "columns that it does not read",
     "replay_events_figure learner": "a label",
     "read_track source": "entries that a track graph of another program has besides",
@@ -178,7 +179,7 @@ def calls(name, n_inputs, seed=0):
         n_left -= 1
         try:
             with (
-                time_limit(_SECONDS),
+                limited(_SECONDS),
                 redirect_stdout(StringIO()),
                 redirect_stderr(StringIO()),
                 warnings.catch_warnings(),

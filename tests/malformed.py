@@ -9,6 +9,7 @@ import dis
 import json
 import math
 import os
+import re
 import shutil
 import signal
 from contextlib import contextmanager, suppress
@@ -29,6 +30,7 @@ from replay.files import write_checksums
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 30
 """What an example may take of a processor; waiting, ten times as much."""
+_MOST_BYTES = 4 << 30
 
 
 class OwnError(RuntimeError):
@@ -430,8 +432,35 @@ class TooSlow(BaseException):
 
 
 @contextmanager
-def time_limit(seconds=SECONDS):
-    """Interrupt what takes too much time of a processor, or waits ten times as long."""
+def limited(seconds=SECONDS):
+    """Interrupt what takes too much time of a processor, waits ten times as long, or takes 4 GB."""
+    with _memory_limit(_MOST_BYTES), _time_limit(seconds):
+        yield
+
+
+@contextmanager
+def _memory_limit(n_bytes):
+    """Have whatever takes more memory than now by so many bytes end with a MemoryError, on Linux.
+
+    What a process may address is not limited: compiled code and threads reserve much of that.
+    """
+    status = Path("/proc/self/status")
+    if not status.exists():
+        yield
+        return
+    import resource
+
+    held = 1024 * int(re.search(r"VmData:\s*(\d+) kB", status.read_text())[1])
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (held + n_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+@contextmanager
+def _time_limit(seconds):
 
     def stop(*_):
         raise TooSlow(f"after {seconds} s")

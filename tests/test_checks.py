@@ -1,17 +1,19 @@
 """Checks of a user's input: valid values are unchanged, all others are refused by name."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from malformed import junk
+from malformed import junk, limited
 
 from replay.checks import (
     check_array,
     check_choice,
+    check_fits,
     check_flag,
     check_list,
     check_number,
@@ -137,3 +139,15 @@ def test_a_bin_size_in_metres_is_told():
         ValueError, match=r"bin_size is in cm, and 0\.15 makes 1,000 bins of the track"
     ):
         MDP.from_networkx(track, bin_size=0.15)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system has no such limit")
+def test_what_a_process_may_not_take_does_not_fit():
+    """The limit under which hostile input is tried is noticed by numpy and by readers of files."""
+    with limited():
+        held = Path("/proc/self/status").read_text().split("VmData:")[1].split()[0]
+        check_fits(1000, "an array")
+        with pytest.raises(ValueError, match="no room for an array"):
+            check_fits(5e9 + 1024 * int(held), "an array")
+        with pytest.raises(MemoryError):
+            np.zeros(5 << 30, dtype=bool)

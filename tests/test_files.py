@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from malformed import time_limit
+from malformed import limited
 
 from replay.files import (
     check_file,
@@ -90,7 +90,7 @@ def test_what_is_no_file_is_not_opened(tmp_path, kind):
     path = tmp_path / "world.json"
     special(kind, path)
     for read in (check_file, read_file, lambda path: opened(path).__enter__()):
-        with time_limit(5), pytest.raises(OSError, match=r"world\.json"):
+        with limited(5), pytest.raises(OSError, match=r"world\.json"):
             read(path)
 
 
@@ -103,7 +103,7 @@ def test_a_file_that_memory_cannot_hold_is_refused_before_it_is_read(tmp_path):
     write_checksums(tmp_path / "list.sha256", [], tmp_path)
     listing = (tmp_path / "list.sha256").read_text().replace("0 files", "1 files")
     (tmp_path / "list.sha256").write_text(f"{listing}{'0' * 64}  world.json\n")
-    with time_limit(5):
+    with limited(5):
         assert damaged_files(tmp_path / "list.sha256", tmp_path) == ["world.json"]
 
 
@@ -128,16 +128,16 @@ def test_a_list_of_checksums_opens_only_files_of_its_folder(tmp_path):
     folder.mkdir()
     for name in ("../thesis.txt", "/dev/zero", "a\\b"):
         forge(listing, name)
-        with time_limit(5):
+        with limited(5):
             assert damaged_files(listing, folder) == ["tables.sha256"]
     os.mkfifo(folder / "pipe.csv")
     (folder / "zero.csv").symlink_to("/dev/zero")
     forge(listing, "pipe.csv", "zero.csv", "missing.csv")
-    with time_limit(5):
+    with limited(5):
         assert damaged_files(listing, folder) == ["missing.csv", "pipe.csv", "zero.csv"]
     listing.unlink()
     os.mkfifo(listing)
-    with time_limit(5):
+    with limited(5):
         assert damaged_files(listing, folder) == ["tables.sha256"]
 
 
@@ -186,7 +186,7 @@ def test_a_lock_is_a_file_of_its_own(tmp_path):
     lock, victim = tmp_path / ".lock", tmp_path / "elsewhere"
     for put in (lambda: os.mkfifo(lock), lambda: lock.symlink_to(victim)):
         put()
-        with time_limit(5), pytest.raises(OSError, match=r"\.lock must be a file"), exclusive(lock):
+        with limited(5), pytest.raises(OSError, match=r"\.lock must be a file"), exclusive(lock):
             pass
         lock.unlink()
     assert not victim.exists()

@@ -21,7 +21,7 @@ import pytest
 import test_readers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from malformed import damage, is_ours, malformed_options, time_limit
+from malformed import damage, is_ours, limited, malformed_options
 from typer.testing import CliRunner
 
 from analyses.cli import app, paper, simulations, studies
@@ -618,7 +618,7 @@ ENTRIES = WORLD_ENTRIES | LOG_ENTRIES | TASK_ENTRIES | OTHER_ENTRIES | COMMAND_E
 
 def taken_or_refused(entry, options):
     """Call an entry; raise an AssertionError unless what comes of it is right."""
-    with time_limit():
+    with limited():
         try:
             result = entry.call(**options)
         except Exception as error:
@@ -677,7 +677,7 @@ def read_damaged(pick):
 )
 @given(data=st.data())
 def test_a_damaged_log_is_read_as_it_was_or_refused(data):
-    with time_limit():
+    with limited():
         read_damaged(lambda n: data.draw(st.integers(0, n - 1)))
 
 
@@ -778,7 +778,7 @@ def written(tmp_path_factory):
 def test_a_damaged_file_of_any_format_is_read_or_refused(name, written, data):
     """Nothing outside its folder is changed, and no link, pipe or device makes it hang."""
     source = written(name)
-    with tempfile.TemporaryDirectory() as place, time_limit():
+    with tempfile.TemporaryDirectory() as place, limited():
         folder, outside = Path(place) / "given", Path(place) / "outside"
         outside.mkdir()
         theirs = {f".thesis.txt.{'4' * 32}", "thesis.txt", "notes.csv"}

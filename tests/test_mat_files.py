@@ -5,7 +5,7 @@ from dataclasses import replace
 import h5py
 import numpy as np
 import pytest
-from malformed import time_limit
+from malformed import limited
 from scipy import io
 
 from analyses.recordings.readers import read_recording
@@ -129,7 +129,7 @@ def _the_same_cell_again_and_again(file):
 def test_cells_that_lead_in_circles_are_read_once(write, message, tmp_path):
     with h5py.File(tmp_path / "mine.mat", "w", userblock_size=512) as file:
         write(file)
-    with time_limit(20), pytest.raises(ValueError, match=message):
+    with limited(20), pytest.raises(ValueError, match=message):
         read_recording(tmp_path / "mine.mat", TRACK)
 
 

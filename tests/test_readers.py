@@ -13,7 +13,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from malformed import time_limit
+from malformed import limited
 
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.hdf5_files import check_hdf5
@@ -64,7 +64,7 @@ def test_pipes_devices_and_folders_are_not_read(tmp_path, suffix):
     os.mkfifo(pipe)
     device.symlink_to("/dev/zero")
     for path in (folder, pipe, device):
-        with time_limit(20), pytest.raises((OSError, ValueError), match="must be a file, but it"):
+        with limited(20), pytest.raises((OSError, ValueError), match="must be a file, but it"):
             (read_track if suffix == "json" else read_recording)(path)
 
 
@@ -139,7 +139,7 @@ class TestHdf5:
             os.mkfifo(folder / "pipe.h5")
         self.make(tmp_path / "outside.h5", lambda h5py, file: file.update(raw=[1.0, 2.0, 3.0]))
         self.make(folder / "session.nwb", fill)
-        with time_limit(20):
+        with limited(20):
             message = self.refused(folder / "session.nwb")
         assert "must be a file" in message or "must lie inside" in message
 

@@ -28,6 +28,8 @@ from replay.tasks.published.maze_data import find_maze, maze_graph
 from replay.worlds.tracks import make_linear_track
 
 KINDS = ["forward_episode", "reverse_episode", "novel_path"]
+FOUND = pd.Series([10, 10, 10], index=KINDS)
+MATRIX = pd.DataFrame(np.eye(3), KINDS, KINDS)
 
 
 def test_a_matrix_made_by_hand_is_inverted_exactly():
@@ -127,6 +129,14 @@ def test_too_little_recall_is_refused():
         (lambda: estimate_shares(pd.Series([1, 1, 1], index=KINDS),
                                  recovered().assign(gain=lambda table: table["seed"] % 2)),
          "several settings of gain"),
+        (lambda: correct_shares(pd.Series({"novel_path": 3}), MATRIX * np.inf), "matrix must hold"),
+        (lambda: correct_shares(pd.Series({"novel_path": 3}), MATRIX.iloc[:, :1]), "lacks"),
+        (lambda: correct_shares(pd.Series({"novel": 3}), MATRIX), "Unknown kind in found 'novel'"),
+        (lambda: correct_shares(pd.concat([FOUND, FOUND]), MATRIX), "one number for each kind"),
+        (lambda: correct_shares(FOUND, pd.concat([MATRIX, MATRIX])), "one row and one column"),
+        (lambda: estimate_shares(FOUND / 3, recovered()), "found must hold whole numbers"),
+        (lambda: estimate_shares(FOUND, recovered().assign(kind=None)), "'kind' of .*: None"),
+        (lambda: estimate_shares(FOUND, recovered().assign(true_kind="noise")), "no kind that was"),
         (lambda: recovery(*draw_session(np.random.default_rng(0)), n_seeds=0), "n_seeds must be"),
     ],
 )  # fmt: skip
@@ -168,10 +178,20 @@ def test_shortcuts_of_a_backward_and_a_forward_piece():
     assert (true["novelty"] == "composed_mixed").sum() == 25
     assert (true["direction"] == "mixed").all()
     assert (true["composition_order"] == 2).all()
-    found = recover(observe(log, graph, paths, cells=100, seed=1))
+    observed = observe(log, graph, paths, cells=100, seed=1)
+    found = recover(observed)
     assert (found["true_direction"] == "mixed").sum() == 25
     assert (found["direction"] == "mixed").sum() == 25
     assert (found["kind"] == "novel_path").sum() == 25
+    one, *others = observed.along
+    for changed, message in (
+        ({"along": observed.along[1:]}, "one array for each of 25 events, got 25 and 24"),
+        ({"along": (one[1:], *others)}, "replayed and along of event 0 must have the same length"),
+        ({"replayed": (one + 1e6, *others)}, r"replayed\[0\] must hold whole numbers from 0"),
+        ({"gain": -1.0}, "gain of observed must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            recover(observed._replace(**changed))
 
 
 @pytest.fixture(scope="module")

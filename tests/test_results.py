@@ -17,7 +17,7 @@ import typer
 from commands import replay
 from hypothesis import given
 from hypothesis import strategies as st
-from malformed import time_limit
+from malformed import limited
 from matplotlib.figure import Figure
 
 from analyses.cli import folders
@@ -427,7 +427,7 @@ def test_a_manifest_claims_a_sensible_number_of_pieces(tmp_path, n_pieces):
 def test_a_manifest_claims_a_sensible_number_of_pieces_in_all(tmp_path):
     with Results(tmp_path).writing(MANIFEST | {"pieces": {f"{n}": 10**7 for n in range(1000)}}):
         pass
-    with time_limit(5), pytest.raises(ValueError, match=r"number of pieces of .* from 0 to 100"):
+    with limited(5), pytest.raises(ValueError, match=r"number of pieces of .* from 0 to 100"):
         Results(tmp_path).status()
 
 

@@ -216,6 +216,9 @@ def test_worlds_agree_with_a_slow_walk(tasks, name, rng):
     rules = {rule.memory: rule for rule in reversed(task.model.rules)}
     closed = task.blocks[1].closed
     world = task.model.world(closed=closed)
+    task.model.world(start=0)
+    with pytest.raises(ValueError, match="start must be a whole number"):
+        task.model.world(start=False)
     rewards = world.expected_reward()
     for memory, rule in rules.items():
         for start in rule.start:

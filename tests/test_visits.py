@@ -113,6 +113,9 @@ def test_worlds_and_radii_that_make_no_sense():
         find_visits(*walk(OUT), TRACK, other)
     with pytest.raises(ValueError, match="less than half the distance"):
         find_visits(*walk(OUT), TRACK, WORLD, radius=5.0)
+    for reach in ({-1: 5.0}, {99: 5.0}, {0: np.nan}, {0: -5.0}):
+        with pytest.raises(ValueError, match=r"reach of state 0|Each state of reach"):
+            find_visits(*walk(OUT), TRACK, WORLD, reach=reach)
     visits = pd.DataFrame({"state": [0, 99], "start_time": [0.0, 1.0], "end_time": [1.0, 2.0]})
     with pytest.raises(ValueError, match="'state' of visits must hold whole numbers from 0 to"):
         experience(visits, WORLD)

@@ -187,6 +187,29 @@ def test_a_worker_of_a_cluster_keeps_no_temporary_files(tmp_path):
 
 
 @pytest.mark.slow
+def test_what_a_killed_worker_of_a_cluster_leaves_is_removed_with_the_next(tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    (tmp_path / "dies.py").write_text(
+        "import os\n"
+        "from analyses.studies.brea_2018 import reproduced_runs\n"
+        "reproduced_runs.keep_log = lambda *_: os.kill(os.getpid(), 9)\n"
+    )
+    plan = plan_reproduction(
+        ["maze"], ["q_learning"], n_mdps=1, n_seeds=1, n_steps=1000, keep_logs=1
+    )
+    with scheduler(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as address:
+        with (
+            worker(address, "--preload", tmp_path / "dies.py", TMPDIR=str(scratch)),
+            pytest.raises(ChildProcessError, match="Several workers died"),
+        ):
+            run_study(STUDY, plan, tmp_path / "there", cluster=address)
+        assert [*scratch.rglob("hippocampal-replay-*")]
+        with worker(address, TMPDIR=str(scratch)):
+            wait_until(lambda: not [*scratch.rglob("hippocampal-replay-*")], 60)
+
+
+@pytest.mark.slow
 def test_pieces_of_a_killed_worker_are_run_again(cluster):
     with worker(cluster) as doomed:
         processes = set()

@@ -32,7 +32,7 @@ from replay.checks import check_whole
 from replay.sources import sources_digest
 from replay.version import __version__
 
-__all__ = ["Call", "n_processes", "pool", "software", "versions"]
+__all__ = ["Call", "n_processes", "pool", "scratch_folder", "software", "versions"]
 
 Result = TypeVar("Result")
 
@@ -85,6 +85,18 @@ def versions() -> dict[str, str]:
 def software() -> dict[str, str]:
     """Return what two processes must agree on to make the same bytes: versions and sources."""
     return versions() | {"source files": sources_digest()}
+
+
+def scratch_folder() -> str | None:
+    """Return where a piece of work keeps temporary files, for the `dir` of `tempfile`.
+
+    On a cluster this is the worker's own folder: Dask removes it with the worker, and, if that was
+    killed, when the next one starts there.
+    """
+    distributed = sys.modules.get("distributed")
+    with suppress(ValueError):  # not on a worker
+        return str(distributed.get_worker().local_directory) if distributed else None
+    return None
 
 
 class Call(NamedTuple):

@@ -319,6 +319,8 @@ class Places:
         --------
         explore : Finds the states.
         """
+        if start is not None:
+            check_whole("start", start, at_most=len(self.states) - 1)
         key = (check_list("rules", rules), check_list("closed", closed), start)
         if not _is_known(key, self._worlds):  # a protocol asks for the same world lap after lap
             _check_rules(self.graph, key[0])
@@ -326,8 +328,6 @@ class Places:
             if len(set(memories)) < len(memories):
                 raise ValueError(f"There is at most one rule for each memory, got {memories}.")
             check_moves(self.graph, key[1])
-            if start is not None:
-                check_whole("start", start, at_most=len(self.states) - 1)
             self._worlds[key] = self._world(*key)
         return self._worlds[key]
 

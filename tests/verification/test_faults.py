@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import replay
-from malformed import damage, is_ours, lie, time_limit
+from malformed import damage, is_ours, lie, limited
 
 from analyses.cli import main
 from analyses.jobs.results import Results
@@ -238,7 +238,7 @@ def test_damaged_anywhere(command, inputs, made, tmp_path, rng):
         shutil.copytree(whole, folder)
         for _ in range(rng.integers(1, 4)):
             damage(folder, lambda n: int(rng.integers(n)), outside)
-        with time_limit(300):
+        with limited(300):
             found = replay("status", folder)
             drawn = replay("page", folder, "--out", tmp_path / "page.html")
             again = replay(*words, folder, cwd=inputs)
@@ -269,7 +269,7 @@ def test_lies_with_the_right_checksums(command, made, tmp_path, rng):
     for _ in range(N_DAMAGES):
         shutil.copytree(whole, folder)
         lie(folder, lambda n: int(rng.integers(n)))
-        with time_limit(300):
+        with limited(300):
             found = replay("status", folder)
             drawn = replay("page", folder, "--out", tmp_path / "page.html")
             try:

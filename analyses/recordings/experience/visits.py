@@ -84,7 +84,7 @@ def find_visits(
     ------
     ValueError
         If times do not ascend, too many positions are unknown, the states do not lie on the track,
-        or the radius is too large.
+        the radius is too large, or `reach` names no state.
 
     Examples
     --------
@@ -121,8 +121,15 @@ def find_visits(
         )
     centres = _centres(track, world)
     near = _radius(track, centres, radius)
+    last = len(centres) - 1
+    reached = {
+        check_whole("Each state of reach", state, at_most=last): check_number(
+            f"The reach of state {state}", distance, at_least=0.0
+        )
+        for state, distance in (reach or {}).items()
+    }
     bins = np.where(known, found.bin, -1)
-    entered = _entered(track, centres, bins, near, reach or {})
+    entered = _entered(track, centres, bins, near, reached)
     starts = np.flatnonzero(entered >= 0)
     ends = np.append(starts, len(seconds))[1:] - 1
     return pd.DataFrame(

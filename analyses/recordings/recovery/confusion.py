@@ -54,7 +54,7 @@ def confusion_matrix(recovered: pd.DataFrame, what: str = "kind") -> pd.DataFram
     Raises
     ------
     ValueError
-        If a column is missing, or there is no event.
+        If a column is missing, a kind is unknown or missing, or there is no event.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def truths_and_found(recovered: pd.DataFrame, what: str) -> tuple[list[str], lis
         raise ValueError("recovered has no event, so there is nothing to compare.")
     found = FOUND_KINDS if name == "kind" else (*DIRECTIONS, MISSED)
     for column, known in {name: found, f"true_{name}": (*found, NOISE)}.items():
-        for each in recovered[column].dropna():
+        for each in recovered[column]:
             check_choice(f"{column!r} of recovered:", each, known)
     present = set(recovered[f"true_{name}"])
     return [truth for truth in (*found, NOISE) if truth in present], list(found)

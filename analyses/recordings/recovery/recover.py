@@ -26,7 +26,7 @@ from analyses.recordings.decoding.state_space_decoder import (
 from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.kinds.conclusions import path_radius
-from analyses.recordings.observation.cells import Cells
+from analyses.recordings.observation.cells import Cells, check_cells
 from analyses.recordings.observation.observe import Observation, observe
 from analyses.recordings.recovery.confusion import NOISE
 from analyses.recordings.recovery.longest_sequences import longest_sequences
@@ -40,7 +40,9 @@ from analyses.recordings.significance.heading import (
 )
 from analyses.recordings.significance.scores import SCORES, TestedEvent, routes_for
 from replay.checks import (
+    check_array,
     check_list,
+    check_number,
     check_whole,
     typed,
 )
@@ -121,8 +123,7 @@ def recover(
     >>> bool((found["kind"] == "reverse_episode").mean() > 0.9)
     True
     """
-    if not isinstance(observed, Observation):
-        raise TypeError(f"observed must be an Observation, got {type(observed).__name__}.")
+    _check_observed(observed)
     number = check_whole("n_noise", n_noise)
     rng = np.random.default_rng(check_whole("seed", seed))
     recording, cells, graph = observed.recording, observed.cells, observed.recording.graph
@@ -182,6 +183,29 @@ def recover(
             "states": found["states"],
         }
     )
+
+
+def _check_observed(observed: Observation) -> None:
+    """Check that the parts of an observation belong together, as those that `observe` returns."""
+    check_cells(observed.cells)
+    events = observed.recording.events
+    n_events = 0 if events is None else len(events)
+    numbers = [len(observed.replayed), len(observed.along)]
+    if numbers != [n_events] * 2:
+        raise ValueError(
+            f"replayed and along of observed must have one array for each of {n_events} events, "
+            f"got {numbers[0]} and {numbers[1]}."
+        )
+    last = observed.cells.track.n_bins - 1
+    for event, (bins, along) in enumerate(zip(observed.replayed, observed.along, strict=True)):
+        check_array(bins, f"replayed[{event}]", kind="whole", at_least=0, at_most=last)
+        check_array(along, f"along[{event}]", kind="whole", at_least=-1, at_most=1)
+        if len(bins) != len(along):
+            raise ValueError(
+                f"replayed and along of event {event} must have the same length, got {len(bins)} "
+                f"and {len(along)}."
+            )
+    check_number("gain of observed", observed.gain, at_least=0.0)
 
 
 def candidates_of(true: pd.DataFrame, found: pd.DataFrame) -> NDArray[np.int64]:

@@ -32,6 +32,8 @@ from replay.checks import (
     check_number,
     check_table,
     check_whole,
+    typed,
+    unknown_name,
 )
 
 __all__ = ["LEAST_RECALL", "REGULARISATION", "bootstrap_shares", "correct_shares"]
@@ -43,6 +45,7 @@ REGULARISATION = 1e-4
 """The weight of the squared differences between kinds, relative to the squared error."""
 
 
+@typed
 def correct_shares(
     found: pd.Series,
     matrix: pd.DataFrame,
@@ -63,12 +66,10 @@ def correct_shares(
     >>> correct_shares(found, matrix, regularisation=0).round(3).tolist()
     [0.5, 0.5]
     """
-    _check_found(found)
-    check_table(matrix, [], "matrix")
-    weight = check_number("regularisation", regularisation, at_least=0.0)
+    truths, seen = _check_matrix(matrix)
+    _check_found(found, seen, kind="number")
+    weight = check_number("regularisation", regularisation, at_least=0.0, at_most=1.0)
     least = check_number("least_recall", least_recall, at_least=0.0, at_most=1.0)
-    truths = [kind for kind in matrix.index if kind != NOISE and kind != MISSED]
-    seen = [kind for kind in matrix.columns if kind != MISSED]
     recall = pd.Series({kind: matrix.loc[kind, kind] for kind in truths})
     poor = recall[recall < least]
     if len(poor):
@@ -85,10 +86,26 @@ def correct_shares(
     return pd.Series(unfold(counts, given, weight), index=truths)
 
 
-def _check_found(found: pd.Series) -> None:
-    if not isinstance(found, pd.Series):
-        raise TypeError(f"found must be a pandas.Series by kind; got {type(found).__name__}.")
-    check_array(found.to_numpy(), "found", kind="number", at_least=0, at_most=1e9)
+def _check_matrix(matrix: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Return the kinds of a confusion matrix that were replayed, and those that may be found."""
+    if not (matrix.index.is_unique and matrix.columns.is_unique):
+        raise ValueError("matrix must have one row and one column for each kind, not several.")
+    truths = [kind for kind in matrix.index if kind not in (NOISE, MISSED)]
+    if not truths:
+        raise ValueError("matrix has no kind that was truly replayed: give at least one row.")
+    check_table(matrix, truths, "matrix")
+    shares = matrix.to_numpy()
+    check_array(shares, "matrix", kind="number", at_least=0.0, at_most=1.0, n_dims=2)
+    return truths, [kind for kind in matrix.columns if kind != MISSED]
+
+
+def _check_found(found: pd.Series, seen: list[str], kind: str) -> None:
+    if not found.index.is_unique:
+        raise ValueError("found must have one number for each kind, and has several for one.")
+    for each in found.index:
+        if each not in (*seen, MISSED):
+            raise unknown_name("kind in found", each, map(str, seen))
+    check_array(found, "found", kind=kind, at_least=0, at_most=10**9)
 
 
 def unfold(
@@ -111,6 +128,7 @@ def unfold(
     return shares
 
 
+@typed
 def estimate_shares(
     found: pd.Series,
     recovered: pd.DataFrame,
@@ -164,8 +182,8 @@ def estimate_shares(
     >>> estimate_shares(pd.Series([150, 50], index=kinds), recovered)["share"].round(2).tolist()
     [0.5, 0.5]
     """
-    truths, seen = truths_and_found(recovered, what)
-    _check_found(found)
+    _, seen = truths_and_found(recovered, what)
+    _check_found(found, seen, kind="whole")
     check_column(check_table(recovered, ["seed"], "recovered"), "seed", "recovered", kind="whole")
     mixed = [name for name in _BY if name in recovered and len(recovered[name].unique()) > 1]
     if mixed:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from analyses.jobs.results import write_parts
 from analyses.jobs.study import Piece
+from analyses.jobs.workers import scratch_folder
 from analyses.sequences.classification import classify_parts
 from analyses.sequences.counts import CHAINS, ReplayCounts
 from analyses.studies.baselines import baselines
@@ -70,7 +71,7 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
             result = learn()
         elif run < plan.n_kept(piece):
             labels = {"experiment": name, "learner": learner, "mdp": index, "seed": run}
-            log = Path(mkdtemp(prefix="hippocampal-replay-"))
+            log = Path(mkdtemp(prefix="hippocampal-replay-", dir=scratch_folder()))
             result = keep_log(log, labels, counts, learn)
             place = log_folder(name, learner, index, run)
             files |= {f"{place}/{file.name}": file for file in log.iterdir()}

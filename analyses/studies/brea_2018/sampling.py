@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from analyses.jobs.cost import BYTES_OF_FIGURES, BYTES_OF_PROCESS, WorkCost
 from analyses.jobs.study import Piece, Runner
+from analyses.jobs.workers import scratch_folder
 from analyses.sequences.counts import ReplayCounts
 from analyses.studies.brea_2018.reproduced_runs import keep_log
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
@@ -111,7 +112,7 @@ def sample_runs(plan: Reproduction, name: str, learner: str) -> Sample:
             return Measured(seconds, n_backups)
         counts = ReplayCounts(n_steps, N_WINDOWS)
         start = process_time()
-        with TemporaryDirectory(prefix="hippocampal-replay-") as folder:
+        with TemporaryDirectory(prefix="hippocampal-replay-", dir=scratch_folder()) as folder:
             keep_log(Path(folder) / "log", {"experiment": name}, counts, learn)
         return Measured(seconds, n_backups, _READINGS * max(process_time() - start - seconds, 0.0))
 
