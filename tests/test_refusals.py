@@ -32,6 +32,7 @@ BLOCKS = ["epoch", "start_time", "end_time", "candidates", "replay"]
 NO_BLOCKS = pd.DataFrame(columns=BLOCKS, dtype=complex)
 DECODED = pd.DataFrame({"event": [0, 0], "time": [1.0, 1.1], "x": [0, 9], "y": [0, 0]})
 TRACK = make_linear_track(100.0)
+LIAR = Liar("hash", RuntimeError())
 TWO = (np.array([0.0, 1.0]), np.array([[0.0, 0.0], [9.0, 0.0]]))
 
 
@@ -96,7 +97,7 @@ def plan(**cells):
         (lambda: find_arena([[0, 0], [1e300, 5]]), "1e[+]300 x 5 cm.* Are they in cm"),
         (lambda: read_rollouts("\n"), "must be the path of a file or folder"),
         (
-            lambda: MDP.from_networkx(TRACK, start=Liar("hash", RuntimeError()), bin_size=10),
+            lambda: MDP.from_networkx(TRACK, start=LIAR, bin_size=10),
             "start names <Liarhash>, but the graph's nodes are",
         ),
         (
@@ -121,6 +122,7 @@ def plan(**cells):
             "transitions has no rows",
         ),
         (lambda: figure_style({5: "black"}).__enter__(), "Each name of a colour or label must be"),
+        (lambda: figure_style({"maze": LIAR}).__enter__(), "unknown to matplotlib"),
         (lambda: figure_style(labels={"maze": 5}).__enter__(), "The label of 'maze' must be text"),
     ],
 )  # fmt: skip

@@ -166,6 +166,18 @@ def test_a_folder_that_holds_something_else_is_left_alone(made, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+@pytest.mark.parametrize("manifest", ['{"name": "my web page"}', "[]", "mine: 1", "", "[" * 9999])
+def test_a_manifest_of_another_program_is_left_alone(tmp_path, manifest):
+    (tmp_path / "manifest.json").write_text(manifest)
+    for name in ("logs", "pieces"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.txt").write_text("mine")
+    before = digests(tmp_path)
+    with pytest.raises(FileExistsError, match="holds no results"):
+        run(STUDY, SMALL, tmp_path)
+    assert digests(tmp_path) == before
+
+
 def _like(plan):
     return {
         "experiments": plan.experiments,

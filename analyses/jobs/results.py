@@ -250,11 +250,21 @@ class Results:
             raise FileExistsError(f"{self.folder} is a file. Choose a folder with --out.")
         paths = [path for path in self.folder.iterdir() if not is_leftover(path)]
         names = {path.name for path in paths if not path.name.startswith(".lock")}
-        if names and names.isdisjoint({"manifest.json", "manifest.sha256"}):
+        if names and not self._is_ours(names):
             raise FileExistsError(
                 f"{self.folder} already exists but holds no results. Choose another folder with "
                 "--out."
             )
+
+    def _is_ours(self, names: set[str]) -> bool:
+        """Whether a folder with these files holds results: other programs have manifests, too."""
+        if "manifest.sha256" in names:
+            return True
+        try:
+            found = json.loads(self._content(self.folder / "manifest.json"))
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(found, dict) and "study" in found
 
     def _explain(self, error: OSError) -> str | None:
         if isinstance(error, BlockingIOError):

@@ -252,7 +252,7 @@ def figure_style(
     for name, text in (labels or {}).items():
         check_text(f"The label of {name!r}", text)
     for name, colour in (colours or {}).items():
-        if not is_color_like(colour):
+        if not (isinstance(colour, str | tuple) and is_color_like(colour)):
             raise ValueError(
                 f"The colour of {name!r} is {shown(colour)}, which is unknown to matplotlib. Give "
                 "a name such as 'black' or a code such as '#0072b2'."

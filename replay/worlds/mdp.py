@@ -713,7 +713,7 @@ class MDP:
         >>> from replay.worlds.tracks import make_tmaze_track
         >>> track = make_tmaze_track(stem_length=80, arm_length=50)
         >>> t_maze = MDP.from_networkx(
-        ...     track, rewards={2: 1.0}, terminal=[2, 3], start=0, bin_size=10
+        ...     track, rewards={2: 1.0}, terminal=[2, 3], start=0, bin_size=10.0
         ... )
         >>> t_maze.n_states, t_maze.n_actions
         (19, 3)

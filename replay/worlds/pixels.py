@@ -50,7 +50,7 @@ def pixels(
     Examples
     --------
     >>> from replay import from_ascii
-    >>> observation, info = pixels(from_ascii("S.#G"), size=1, noise=0).reset(seed=1)
+    >>> observation, info = pixels(from_ascii("S.#G"), size=1, noise=0.0).reset(seed=1)
     >>> observation
     array([1. , 0.5, 0. , 0.5])
     """

@@ -62,7 +62,7 @@ def place_fields(
     >>> graph = nx.Graph([("left", "right")])
     >>> nx.set_node_attributes(graph, {"left": (0, 0), "right": (10, 0)}, "pos")
     >>> track, counts = cut_track(graph), [[1], [0], [3], [1]]
-    >>> place_fields(track, [0, 0, 1, 1], counts, 0.1, smoothing=0).tolist()
+    >>> place_fields(track, [0, 0, 1, 1], counts, 0.1, smoothing=0.0).tolist()
     [[5.0, 20.0]]
     """
     seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
