@@ -519,6 +519,7 @@ IMPORTS = "from replay.tasks.published import TaskEntry\n"
         ("TASK = 1", "mine.py must define TASK = TaskEntry(build, statistics)"),
         ("", "it has no TASK"),
         ("x = 1\ny = x / 0", "mine.py, line 2: ZeroDivisionError: division by zero"),
+        ("x = '\0'", "mine.py: SyntaxError: source code string cannot contain null bytes"),
         ("x = (", "mine.py, line 1: SyntaxError: '(' was never closed"),
         ("import nothing_of_this_name", "mine.py, line 1: ModuleNotFoundError: No module named"),
         ("raise ValueError", "mine.py, line 1: ValueError"),

@@ -9,6 +9,8 @@ from commands import replay
 from malformed import Liar
 
 from analyses.findings.table import findings
+from analyses.measures.sequenceness import sequenceness
+from analyses.plots.learners import plot_learners
 from analyses.plots.recorded_epochs import plot_epoch_blocks
 from analyses.plots.style import figure_style
 from analyses.recordings.arena import find_arena, world_of
@@ -29,6 +31,7 @@ from replay.worlds.tracks import make_linear_track
 
 STEPS = {"state": [0, 1], "next_state": [1, 2], "reward": [0.0, 1.0], "terminated": [False, True]}
 BLOCKS = ["epoch", "start_time", "end_time", "candidates", "replay"]
+AREAS = pd.DataFrame({"learner": ["sfma"], "reward": [1.0]})
 NO_BLOCKS = pd.DataFrame(columns=BLOCKS, dtype=complex)
 DECODED = pd.DataFrame({"event": [0, 0], "time": [1.0, 1.1], "x": [0, 9], "y": [0, 0]})
 TRACK = make_linear_track(100.0)
@@ -58,6 +61,10 @@ def plan(**cells):
     return plan_comparison(["linear_track"], ["dyna_q"], n_draws=2, findings=own_finding(**cells))
 
 
+def draw_learners(names):
+    return plot_learners(AREAS, value="reward", learners=names)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -84,6 +91,12 @@ def plan(**cells):
             "bins are positions of a posterior, and the arrays has none",
         ),
         (
+            lambda: read_recording({"position_time": TWO[0], "position_xy": TWO[1]}, TRACK,
+                                   events="find_riples"),
+            "name of a table in an NWB file, 'find_riples', but no file here is one",
+        ),
+        (lambda: sequenceness([np.eye(9)], np.eye(9), max_lag=2, seed=-1), "seed must be a whole"),
+        (
             lambda: read_table(DECODED, None, most_unknown=np.nan),
             "most_unknown must be a number between 0 and 1, got nan",
         ),
@@ -104,6 +117,8 @@ def plan(**cells):
             lambda: compare(["long_track"], ["dyna_q"], n_draws=2, findings=pd.DataFrame()),
             "findings lacks the columns",
         ),
+        (lambda: draw_learners(["\ud800"]), "Each of learners must be text"),
+        (lambda: draw_learners("sfma"), "learners of .* must be a list of text"),
         (lambda: plot_epoch_blocks(NO_BLOCKS), "plot_epoch_blocks cannot draw what it was given"),
         (lambda: from_ascii("S.G", cell_size=0.1), "at least 0.5 cm; got 0.1. Multiply metres"),
         (lambda: EventLog({}).label(experiment=pd.DataFrame({"a": ["x", "y"]})), "must be text"),

@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.sequences.sequences import Lists
-from replay.checks import check_array, check_whole, typed
+from replay.checks import check_array, check_seed, check_whole, typed
 
 __all__ = ["backward_minus_forward", "sequenceness"]
 
@@ -96,7 +96,7 @@ def sequenceness(
             "transitions must have a row and a column for each of three or more states, got the "
             f"shape {wanted.shape}."
         )
-    orders = _orders(n, n_permutations, np.random.default_rng(seed))
+    orders = _orders(n, n_permutations, np.random.default_rng(check_seed(seed)))
     total = np.zeros((len(orders), lags, 2))
     for number, each in enumerate(activity):
         known = check_array(each, f"activity {number}", kind="number", n_dims=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import cast
 
 import pandas as pd
@@ -24,7 +24,7 @@ from analyses.plots.style import (
     styled,
 )
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
-from replay.checks import check_column, check_table
+from replay.checks import check_column, check_table, check_text
 
 __all__ = ["NAMES_CM", "ROW", "learners_figure", "plot_learners", "rows_of_learners"]
 
@@ -53,7 +53,7 @@ def plot_learners(
     ax: Axes | None = None,
     value: str = "mean",
     *,
-    learners: Sequence[str] | None = None,
+    learners: list[str] | None = None,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw a number for each learner under one condition, one learner per row.
@@ -68,7 +68,7 @@ def plot_learners(
         Where to draw; by default a new figure.
     value : str, default "mean"
         The column to draw.
-    learners : sequence of str, optional
+    learners : list of str, optional
         Which learners have a row; by default those of the table, in the order of all figures.
     width_cm : float, default 8.5
         Width of a new figure.
@@ -92,7 +92,10 @@ def plot_learners(
     [[4.0], [1.5]]
     """
     rows = _one_row_each(table, value, ["learner"])
-    looks = learner_looks(rows["learner"] if learners is None else learners)
+    names = rows["learner"] if learners is None else learners
+    for name in names:
+        check_text("Each of learners", name)
+    looks = learner_looks(names)
     if ax is None:
         ax = new_axes(width_cm)
         cast(Figure, ax.figure).set_size_inches(width_cm / INCH, ROW * len(looks) + _AXES)

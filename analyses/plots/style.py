@@ -251,7 +251,8 @@ def figure_style(
         _warn_of_typo(check_text("Each name of a colour or label", name))
     for name, text in (labels or {}).items():
         check_text(f"The label of {name!r}", text)
-    for name, colour in (colours or {}).items():
+    given: Mapping[str, object] = colours or {}  # a user may have written anything
+    for name, colour in given.items():
         if not (isinstance(colour, str | tuple) and is_color_like(colour)):
             raise ValueError(
                 f"The colour of {name!r} is {shown(colour)}, which is unknown to matplotlib. Give "

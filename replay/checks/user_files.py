@@ -38,7 +38,7 @@ def errors_located(file: str) -> Iterator[None]:
             lines.append(error.lineno)
             message = error.msg
         is_located = message.startswith(file)  # by an inner call
-        if is_located or not (lines or isinstance(error, IndexError)):
+        if is_located or not (lines or isinstance(error, IndexError | SyntaxError)):
             raise
         text = f"{type(error).__name__}: {message}" if message else type(error).__name__
         where = f"{file}, line {lines[-1]}" if lines else file

@@ -127,7 +127,13 @@ def read_recording(
     if channel is not None:
         check_whole("channel", channel)
     choices = Choices(position, units, channel)
-    if any(each is not None for each in choices) and not any(map(_is_nwb, (source, session))):
+    has_tables = any(map(_is_nwb, (source, session)))
+    if is_name and wanted != FIND_RIPPLES and not has_tables:
+        raise ValueError(
+            f"events is the name of a table in an NWB file, {shown(events)}, but no file here is "
+            f"one: give a table (.csv, .parquet), {FIND!r} or {FIND_RIPPLES!r}."
+        )
+    if any(each is not None for each in choices) and not has_tables:
         raise ValueError(
             "position, units and channel choose from an NWB file, but no file here is one: leave "
             "them out."
