@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -418,3 +419,12 @@ def test_an_output_folder_with_other_things_is_refused(tmp_path):
     assert done.returncode == 1
     assert "holds no results" in " ".join(done.stderr.split())
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_warning_is_a_sentence_without_terminal_codes(monkeypatch):
+    """Matplotlib, for instance, warns of a letter that it cannot draw with the letter itself."""
+    monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
+    monkeypatch.setattr("analyses.cli.app", lambda **_: None)
+    main()
+    told = warnings.formatwarning(UserWarning("Glyph (\x1b[2J) missing"), UserWarning, "x.py", 1)
+    assert told == "Warning: Glyph (?[2J) missing\n"

@@ -2,6 +2,7 @@
 
 import json
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +26,7 @@ from analyses.studies.pages import page_of_folders
 from replay import MDP, EventLog, feed
 from replay.encoders import LastObservations, StateMerging
 from replay.log.event_log import LogError
+from replay.tasks.graph_paths import without_edges
 from replay.worlds.mazes import from_ascii
 from replay.worlds.protocols import Phase, Protocol
 from replay.worlds.tracks import make_linear_track
@@ -120,6 +122,7 @@ def draw_learners(names):
         (lambda: draw_learners(["\ud800"]), "Each of learners must be text"),
         (lambda: draw_learners("sfma"), "learners of .* must be a list of text"),
         (lambda: plot_epoch_blocks(NO_BLOCKS), "plot_epoch_blocks cannot draw what it was given"),
+        (lambda: without_edges(nx.path_graph(["a", "b"]), [("a", "c")]), "'c'.*no edge of the"),
         (lambda: from_ascii("S.G", cell_size=0.1), "at least 0.5 cm; got 0.1. Multiply metres"),
         (lambda: EventLog({}).label(experiment=pd.DataFrame({"a": ["x", "y"]})), "must be text"),
         (lambda: EventLog({}).label(seed=pd.DataFrame({"a": [1, 2]})), "must be a list of whole"),

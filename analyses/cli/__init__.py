@@ -2,12 +2,13 @@
 
 import errno
 import sys
+import warnings
 from typing import Annotated
 
 import typer
 
 from analyses.cli import folders, inference, lists, logs, paper, recordings, simulations, studies
-from analyses.cli.terminal import INTERRUPTED, say
+from analyses.cli.terminal import INTERRUPTED, plain, say
 from replay.version import __version__
 
 __all__ = ["app", "main"]
@@ -74,6 +75,8 @@ for _command in (
 
 def main() -> None:
     """Run the command; errors that the user can cause end with a message, not a traceback."""
+    # The line of code that warns tells nothing here; data can be in the text.
+    warnings.formatwarning = lambda message, *_: plain(f"Warning: {message}\n")
     try:
         app(prog_name="replay")
     except KeyboardInterrupt:

@@ -102,13 +102,21 @@ def without_edges(graph: nx.Graph, closed: Iterable[tuple[str, str]]) -> nx.Grap
     networkx.Graph or DiGraph
         A copy.
 
+    Raises
+    ------
+    ValueError
+        If there is no such edge.
+
     Examples
     --------
     >>> list(without_edges(nx.path_graph(["a", "b", "c"]), [("c", "b")]).edges)
     [('a', 'b')]
     """
-    remaining = graph.copy()
-    remaining.remove_edges_from(_pairs("closed", closed))
+    remaining, pairs = graph.copy(), _pairs("closed", closed)
+    for here, there in pairs:
+        if not (graph.has_edge(here, there) or graph.has_edge(there, here)):
+            raise ValueError(f"closed names {shown((here, there))}, which is no edge of the maze.")
+    remaining.remove_edges_from(pairs)
     return remaining
 
 
