@@ -47,6 +47,7 @@ TAKEN = {
     "both_directions edges": "nodes of a graph may be anything",
     "decoded_backups steps": "columns that it does not read",
     "linear_to_plane name": "a name that messages use",
+    "posterior_figure start": "a time, which may be before that of the origin",
     "questions table": "columns that it does not read",
     "replay_events_figure learner": "a label",
     "read_recording track": "entries that a track graph of another program has besides",
