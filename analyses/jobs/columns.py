@@ -250,8 +250,39 @@ LOG_TABLES = {
             ),
         },
     ),
+    "animals_in_spikes.csv": Table.of(
+        "simulated animal in spikes, and way to see accounts (written by a verification test)",
+        "task account draw n_true n_candidates n_found seen probability misfit taken_for "
+        "is_right of_true n_classes",
+        {
+            "account": Column("the account by which it replays"),
+            "draw": Column("the draw of its parameters"),
+            "n_true": Column("number of sequences that it replays"),
+            "n_candidates": Column("number of candidate events"),
+            "n_found": Column("number of sequences that are found"),
+            "seen": Column(
+                "`true places`: as many of the true sequences are explained; `spikes, places "
+                "misread`: what was found is, and accounts are misread; `spikes, as recorded`: "
+                "accounts also lose what a recording loses",
+                "",
+                "with fewer than 10 sequences",
+            ),
+            "probability": Column(
+                "the probability of the class that comes first", "", "with fewer than 10 sequences"
+            ),
+            "misfit": Column("its p of misfit", "", "with fewer than 10 sequences"),
+            "taken_for": Column("this class", "", "with fewer than 10 sequences"),
+            "is_right": Column("whether it holds the account", "", "with fewer than 10 sequences"),
+            "of_true": Column(
+                "the probability of the class of the account", "", "with fewer than 10 sequences"
+            ),
+            "n_classes": Column(
+                "number of classes that can be told apart", "", "with fewer than 10 sequences"
+            ),
+        },
+    ),
 }
-"""File -> description of the tables that are not written by one study: logs, and the benchmark."""
+"""File -> description of the tables that are not written by one study: logs, benchmark, tests."""
 
 
 def glossary(name: str, tables: Mapping[str, Table]) -> list[tuple[str, str, str, str]]:
