@@ -131,7 +131,8 @@ def explain(
     wrong_places : float, optional
         The largest share of replayed places that may be wrong, because they are decoded: by default
         0 for models and 0.3 for recordings. The share itself is drawn anew for each simulated
-        animal, so that the answer does not depend on it.
+        animal, so that the answer does not depend on it. Unless it is 0, simulated animals also
+        lose the ends of paths, single steps aside, and short paths, as recordings do.
     seed : int, default 0
         Seed of all random numbers.
     jobs : int, default 1
