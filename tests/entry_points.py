@@ -46,6 +46,7 @@ TAKEN = {
     "along_track name": "a name that messages use",
     "both_directions edges": "nodes of a graph may be anything",
     "decoded_backups steps": "columns that it does not read",
+    "learned_graph_figure learner": "a label",
     "linear_to_plane name": "a name that messages use",
     "posterior_figure start": "a time, which may be before that of the origin",
     "questions table": "columns that it does not read",
