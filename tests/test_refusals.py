@@ -121,6 +121,7 @@ def draw_learners(names):
         ),
         (lambda: draw_learners(["\ud800"]), "Each of learners must be text"),
         (lambda: draw_learners("sfma"), "learners of .* must be a list of text"),
+        (lambda: plot_learners(AREAS, value="\ud800"), "value must be text that can be written"),
         (lambda: plot_epoch_blocks(NO_BLOCKS), "plot_epoch_blocks cannot draw what it was given"),
         (lambda: without_edges(nx.path_graph(["a", "b"]), [("a", "c")]), "'c'.*no edge of the"),
         (lambda: from_ascii("S.G", cell_size=0.1), "at least 0.5 cm; got 0.1. Multiply metres"),

@@ -299,6 +299,8 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
         for name, value in given.items():
             if isinstance(value, pd.DataFrame):
                 _check_drawn(value, name)
+            if isinstance(value, str):  # fonts refuse some letters when a figure is saved
+                check_text(name, value)
         if "width_cm" in given:
             check_number("width_cm", given["width_cm"], at_least=1, at_most=_WIDEST)
         ax = given.get("ax")
