@@ -59,6 +59,8 @@ def test_an_end_is_reached_where_the_animal_turns():
     assert all(end.reach <= 5 for end in find_lap_ends(whole))
     never = replace(whole, position=np.clip(xy, 0, 100))
     assert find_lap_ends(never)[1].reach == 0.0
+    with pytest.raises(ValueError, match="lap_ends must be a list"):
+        find_lap_ends(whole, 5)
 
 
 def test_short_excursions_are_no_laps():

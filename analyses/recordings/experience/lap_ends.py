@@ -19,7 +19,7 @@ from scipy import ndimage
 
 from analyses.recordings.binned_track import cut_track, project
 from analyses.recordings.recording import Recording
-from replay.checks import check_choice
+from replay.checks import check_choice, check_list
 
 __all__ = ["LapEnd", "describe_pauses", "find_lap_ends", "find_pauses", "steady_positions"]
 
@@ -72,7 +72,7 @@ def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEn
             raise ValueError("An arena has no nodes at which laps end: leave lap_ends out.")
         return []
     nodes = [str(node) for node in graph]
-    for name in names:
+    for name in check_list("lap_ends", names):
         check_choice("node of the track", name, nodes)
     degree = [count for _, count in graph.degree]
     named = {nodes.index(name) for name in names}
