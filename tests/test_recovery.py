@@ -189,7 +189,7 @@ def test_shortcuts_of_a_backward_and_a_forward_piece():
         ({"along": (one[1:], *others)}, "replayed and along of event 0 must have the same length"),
         ({"replayed": (one + 1e6, *others)}, r"replayed\[0\] must hold whole numbers from 0"),
         ({"gain": -1.0}, "gain of observed must be"),
-        ({"along": (one.astype(float), *others)}, "event 0 must be arrays of an integer type"),
+        ({"along": (one.astype(float), *others)}, "event 0 must be arrays of integers"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             recover(observed._replace(**changed))

@@ -200,12 +200,8 @@ def _check_observed(observed: Observation) -> None:
     for event, (bins, along) in enumerate(zip(observed.replayed, observed.along, strict=True)):
         check_array(bins, f"replayed[{event}]", kind="whole", at_least=0, at_most=last)
         check_array(along, f"along[{event}]", kind="whole", at_least=-1, at_most=1)
-        if not all(
-            isinstance(each, np.ndarray) and each.dtype.kind in "iu" for each in (bins, along)
-        ):
-            raise TypeError(
-                f"replayed and along of event {event} must be arrays of an integer type."
-            )
+        if not all(np.asarray(each).dtype.kind in "iu" for each in (bins, along)):
+            raise TypeError(f"replayed and along of event {event} must be arrays of integers.")
         if len(bins) != len(along):
             raise ValueError(
                 f"replayed and along of event {event} must have the same length, got {len(bins)} "
