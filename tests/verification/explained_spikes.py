@@ -29,7 +29,7 @@ from analyses.studies.explanation.identify import laps_of_task
 from analyses.studies.explanation.plan import drawn_parameters
 from replay.tasks.published import TASKS
 
-CELLS, SPEED, N_TRUE = 60, 400.0, 200  # cm/s; sequences that are replayed
+CELLS, SPEED, N_TRUE = 60, 400.0, 400  # cm/s; sequences that are replayed
 FEW = 10  # sequences found, below which `replay explain` warns
 WRONG = 0.3  # of places, as replay explain reckons with
 QUICK = Judgement(n_shuffles=49, other_sizes=())
@@ -146,4 +146,4 @@ def measure(task, n_animals, n_draws, seed):
 
 
 if __name__ == "__main__":
-    measure("w_track", 1, 32, 20261126).to_csv(sys.argv[1], index=False, float_format="%.4f")
+    measure("w_track", 2, 32, 20261127).to_csv(sys.argv[1], index=False, float_format="%.4f")

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from explained_spikes import N_TRUE, banks, recorded, recorded_laps, row_of, simulated
+from explained_spikes import banks, recorded, recorded_laps, row_of, simulated
 
 from analyses.inference.animals import replaying_animals
 
 pytestmark = pytest.mark.slow
 
+MOST = 200  # sequences
 FEW = ("episodic_control", "dyna_q", "context_reactivation", "trajectory_sampling")
 
 
@@ -18,10 +19,10 @@ def test_accounts_are_found_from_spikes():
     right = dict.fromkeys(bank, 0)
     for name in FEW[:3]:
         [(_, true, _, _)] = simulated(laps, name, range(1), 1, 50)
-        true = true.take(np.arange(min(N_TRUE, len(true.lap))))
+        true = true.take(np.arange(min(MOST, len(true.lap))))
         found = recorded(laps, true, 50)
         [animal] = replaying_animals(found.experience, found.visited, rewards=laps.rewards)
-        assert 10 < len(animal.replayed.lap) < N_TRUE
+        assert 10 < len(animal.replayed.lap) < MOST
         for way in bank:
             right[way] += row_of(laps, name, animal.replayed, bank[way], 0)["is_right"]
     assert right["as_recorded"] == 3

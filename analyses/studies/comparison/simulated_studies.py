@@ -34,6 +34,7 @@ from replay.tasks.published import TaskEntry
 __all__ = ["estimate_studies", "settings", "simulate_studies"]
 
 _BYTES_PER_PIECE = 50_000
+_MEMORY = 1.2e9  # bytes: worlds with their laps, and the logs of all animals in one of them
 _SECONDS_READING = 0.01
 _N_WORLDS = 32  # variants of a task, each with the laps of one animal
 _N_TIMED = 3  # of them, for the estimate of time
@@ -103,7 +104,7 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> W
         one = of_task[piece.group, names[0]] * of_account[longest, part.candidate] / usual
         seconds += n * one
     n_bytes = _BYTES_PER_PIECE * len(left) + BYTES_OF_FIGURES
-    return WorkCost({"animals": n_animals}, seconds, n_bytes)
+    return WorkCost({"animals": n_animals}, seconds, n_bytes, _MEMORY)
 
 
 def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, str], float]:
