@@ -48,8 +48,8 @@ def compare(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="A finished comparison, whose simulated studies are scored again, in seconds; its "
-            "tasks, accounts, draws and seed are used.",
+            help="A finished comparison, whose simulated studies are scored again; its tasks, "
+            "accounts, draws, wrong places and seed are used.",
         ),
     ] = None,
     wrong_places: Annotated[

@@ -35,6 +35,7 @@ __all__ = ["estimate_studies", "settings", "simulate_studies"]
 
 _BYTES_PER_PIECE = 50_000
 _MEMORY = 1.2e9  # bytes: worlds with their laps, and the logs of all animals in one of them
+_SECONDS_OF_TABLES = 0.009  # to score and classify one simulated study of one account
 _SECONDS_READING = 0.01
 _N_WORLDS = 32  # variants of a task, each with the laps of one animal
 _N_TIMED = 3  # of them, for the estimate of time
@@ -86,9 +87,12 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> W
     An account that takes twice as long as another in the task that takes most is expected to do so
     in all tasks.
     """
+    n_bytes = _BYTES_PER_PIECE * len(left) + BYTES_OF_FIGURES
+    published = {study for task in plan.tasks for study in plan.tested(task)["study"]}
+    after = _SECONDS_OF_TABLES * len(published) * len(plan.accounts) * plan.n_draws
     if plan.simulated:
-        n_bytes = _BYTES_PER_PIECE * len(left) + BYTES_OF_FIGURES
-        return WorkCost({"pieces": len(left)}, _SECONDS_READING * len(left), n_bytes)
+        seconds = _SECONDS_READING * len(left)
+        return WorkCost({"pieces": len(left)}, seconds, n_bytes, seconds_after=after)
     parts = plan.parts()
     tasks = list(dict.fromkeys(piece.group for piece in left))
     names = list(dict.fromkeys(parts[piece.number].candidate for piece in left))
@@ -103,8 +107,7 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> W
         n_animals += n
         one = of_task[piece.group, names[0]] * of_account[longest, part.candidate] / usual
         seconds += n * one
-    n_bytes = _BYTES_PER_PIECE * len(left) + BYTES_OF_FIGURES
-    return WorkCost({"animals": n_animals}, seconds, n_bytes, _MEMORY)
+    return WorkCost({"animals": n_animals}, seconds, n_bytes, _MEMORY, after)
 
 
 def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, str], float]:
