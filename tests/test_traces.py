@@ -25,9 +25,9 @@ def test_by_hand():
     values = np.zeros((N_STATES, N_ACTIONS))
     kept = traces(N_STATES, N_ACTIONS, 0.5, 100)
     log = backup_buffer(10, "all")
-    add_trace(kept, values, 0, reward=0.25, next_state=1)
+    add_trace(kept, values, 0, reward=0.25, next_state=1, log=log)
     back_up_traced(kept, values, 1.0, 0.1, ONLINE, log)
-    add_trace(kept, values, 3, reward=0.75, next_state=2)
+    add_trace(kept, values, 3, reward=0.75, next_state=2, log=log)
     back_up_traced(kept, values, 2.0, 0.1, ONLINE, log)
     assert values == pytest.approx(np.array([[0.1 + 0.1, 0.0], [0.0, 0.2], [0.0, 0.0]]))
     logged = rows(log)
@@ -42,7 +42,7 @@ def test_a_trace_is_replaced_not_added():
     values = np.zeros((N_STATES, N_ACTIONS))
     kept = traces(N_STATES, N_ACTIONS, 0.5, 100)
     for pair in (0, 1, 0):
-        add_trace(kept, values, pair, 0.0, 1)
+        add_trace(kept, values, pair, 0.0, 1, NO_LOG)
     back_up_traced(kept, values, 1.0, 1.0, ONLINE, NO_LOG)
     assert values[0].tolist() == [1.0, 0.5]
 
@@ -50,7 +50,7 @@ def test_a_trace_is_replaced_not_added():
 def test_an_untried_pair_takes_the_whole_error():
     values = np.full((N_STATES, N_ACTIONS), np.inf)
     kept = traces(N_STATES, N_ACTIONS, 0.5, 100)
-    add_trace(kept, values, 0, 0.0, 1)
+    add_trace(kept, values, 0, 0.0, 1, NO_LOG)
     back_up_traced(kept, values, 3.0, 0.1, ONLINE, NO_LOG)
     assert values[0].tolist() == [3.0, np.inf]
 
@@ -82,7 +82,7 @@ def test_what_is_logged_is_what_the_table_shows(monkeypatch):
     rng = np.random.default_rng(0)
     for step in range(300):
         before = values.copy()
-        add_trace(kept, values, int(rng.integers(N_PAIRS)), float(step), step % N_STATES)
+        add_trace(kept, values, int(rng.integers(N_PAIRS)), float(step), step % N_STATES, log)
         n_logged = len(rows(log))
         back_up_traced(kept, values, rng.normal(), 0.5, ONLINE, log)
         logged = rows(log)[n_logged:]
@@ -112,7 +112,7 @@ def test_like_a_table_of_traces(steps, decay, initial_value, room):
     table = values.reshape(-1).copy()
     trace = np.zeros(N_PAIRS)
     for pair, error, ends in steps:
-        add_trace(kept, values, pair, 0.0, 0)
+        add_trace(kept, values, pair, 0.0, 0, NO_LOG)
         back_up_traced(kept, values, float(error), 0.5, ONLINE, NO_LOG)
         trace[pair] = 1.0
         untried = np.isinf(table[pair])

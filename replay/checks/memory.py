@@ -6,6 +6,8 @@ from contextlib import suppress
 
 __all__ = ["check_fits"]
 
+_LITTLE = 1 << 24  # the toolkit itself takes more; to ask for the limits takes as long as 200 steps
+
 
 def check_fits(n_bytes: float, what: str) -> None:
     """Refuse what does not fit into the memory of this machine, or that allowed by `ulimit`.
@@ -17,6 +19,8 @@ def check_fits(n_bytes: float, what: str) -> None:
     --------
     >>> check_fits(8 * 1e3, "spike_time of session.npz")
     """
+    if n_bytes <= _LITTLE:
+        return
     held = _memory_bytes()
     if n_bytes > held:
         raise ValueError(

@@ -122,7 +122,8 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     s, a = updated["state"], updated["action"]
     error = target if Q[s, a] == np.inf else target - Q[s, a]
     phase = ONLINE if params.n == 1 else TRACE
-    traces.add_trace(memory.traces, Q, s * Q.shape[1] + a, updated["reward"], updated["next_state"])
+    pair, reward, entered = s * Q.shape[1] + a, updated["reward"], updated["next_state"]
+    traces.add_trace(memory.traces, Q, pair, reward, entered, log)
     traces.back_up_traced(memory.traces, Q, error, params.learning_rate, phase, log)
     if updated["terminated"] or updated["truncated"]:
         traces.clear_traces(memory.traces)

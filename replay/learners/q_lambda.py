@@ -103,7 +103,8 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     if not transition.terminated:
         target += params.discount * best_tried(Q, transition.next_state)
     error = target if Q[s, a] == np.inf else target - Q[s, a]
-    add_trace(memory.traces, Q, s * Q.shape[1] + a, transition.reward, transition.next_state)
+    pair, reward = s * Q.shape[1] + a, transition.reward
+    add_trace(memory.traces, Q, pair, reward, transition.next_state, log)
     back_up_traced(memory.traces, Q, error, params.learning_rate, ONLINE, log)
     if transition.terminated or transition.truncated:
         clear_traces(memory.traces)

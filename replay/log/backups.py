@@ -82,22 +82,25 @@ def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBu
 
 
 def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[NDArray[np.void], ...], BackupBuffer]:
-    """Return the filled rows of a buffer, and an empty buffer for the backups that follow.
-
-    Rows are joined with evaluations, if there are any.
+    """Return what is `filled` of a buffer, and an empty buffer for the backups that follow.
 
     Examples
     --------
-    >>> filled, buffer = renew(backup_buffer(5, "all"), 100)
-    >>> len(filled[0]), len(buffer.rows)
+    >>> tables, buffer = renew(backup_buffer(5, "all"), 100)
+    >>> len(tables[0]), len(buffer.rows)
     (0, 100)
     """
-    tables = (buffer.rows, buffer.evaluations)
-    filled = tuple(table[: buffer.counter[_FILL]] for table in tables if table is not None)
+    tables = filled(buffer)
     buffer.counter[_FIRST_ROW] += buffer.counter[_FILL]
     buffer.counter[_FILL] = 0
-    evaluations = None if len(filled) == 1 else uninitialised(capacity, EVALUATION)
-    return filled, buffer._replace(rows=uninitialised(capacity, BACKUP), evaluations=evaluations)
+    evaluations = None if len(tables) == 1 else uninitialised(capacity, EVALUATION)
+    return tables, buffer._replace(rows=uninitialised(capacity, BACKUP), evaluations=evaluations)
+
+
+def filled(buffer: BackupBuffer) -> tuple[NDArray[np.void], ...]:
+    """Return the filled rows of a buffer, and their evaluations, if there are any."""
+    tables = (buffer.rows, buffer.evaluations)
+    return tuple(table[: buffer.counter[_FILL]] for table in tables if table is not None)
 
 
 def n_kept(buffer: BackupBuffer) -> int:

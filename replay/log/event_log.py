@@ -144,8 +144,9 @@ class EventLog:
             raise TypeError(f"mdp must be an MDP, got {shown(self.mdp)}.")
         if not isinstance(self.excerpt, Excerpt):
             raise TypeError(f"excerpt must be an Excerpt, got {shown(self.excerpt)}.")
-        for part, number in self.excerpt._asdict().items():
-            check_whole(f"{part} of excerpt", number, at_least=-1)
+        if self.excerpt is not WHOLE_RUN:
+            for part, number in self.excerpt._asdict().items():
+                check_whole(f"{part} of excerpt", number, at_least=-1)
         unknown = [name for name in self.tables if name not in SCHEMA]
         if unknown:
             raise unknown_name("table", unknown[0], SCHEMA)

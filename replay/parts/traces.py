@@ -10,6 +10,7 @@ References
 """
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +41,7 @@ class Traces(NamedTuple):
     value : ndarray of float64, shape (n_kept + room,)
         Their action values: contiguous, they are faster to change than in the table.
     next_state : ndarray of int32, shape (n_kept + room,)
-        The states that these transitions entered.
+        The states that these transitions entered; this and what follows is for the log alone.
     reward : ndarray of float64, shape (n_kept + room,)
         Their rewards.
     place : ndarray of int32, shape (n_states * n_actions,)
@@ -67,14 +68,10 @@ def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
     >>> traces(2, 1, 0.1, 100).strength.round(3).tolist()[-3:]
     [0.01, 0.1, 1.0]
     """
-    n_kept = n_steps
-    if decay < 1.0:
-        n_kept = min(n_steps, 2 + int(math.log(_SMALLEST) / math.log(decay)) if decay > 0.0 else 1)
-    strength = np.multiply.accumulate(np.append(1.0, np.full(max(n_kept - 1, 0), decay)))
-    strength = strength[: 1 + np.count_nonzero(strength[:-1] > _SMALLEST)]
+    strength = _strengths(decay, n_steps)
     room = len(strength) + _ROOM
     return Traces(
-        strength[::-1].copy(),
+        strength.copy(),
         np.zeros(room, dtype=np.uint32),
         np.zeros(room),
         np.zeros(room, dtype=np.int32),
@@ -85,40 +82,57 @@ def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
     )
 
 
+@lru_cache(maxsize=16)
+def _strengths(decay: float, n_steps: int) -> NDArray[np.float64]:
+    """Return the strengths of all traces that are kept, the oldest first."""
+    n_kept = n_steps
+    if decay < 1.0:
+        n_kept = min(n_steps, 2 + int(math.log(_SMALLEST) / math.log(decay)) if decay > 0.0 else 1)
+    strength = np.multiply.accumulate(np.append(1.0, np.full(max(n_kept - 1, 0), decay)))
+    return strength[: 1 + np.count_nonzero(strength[:-1] > _SMALLEST)][::-1]
+
+
 def trace_words(traces: Traces) -> int:
     """Count the numbers held: two for each trace. The other fields are copies, or for the log."""
     return 2 * int(traces.n_traced[0])
 
 
 @inlined
-def _move_to_front(traces: Traces) -> None:
+def _move_to_front(traces: Traces, log: BackupBuffer | None) -> None:
     begin = traces.end[0] - traces.n_traced[0]
     for i in range(traces.n_traced[0]):
         pair = traces.pair[begin + i]
-        if traces.place[pair] == begin + i:
-            traces.place[pair] = i
         traces.pair[i] = pair
         traces.value[i] = traces.value[begin + i]
-        traces.next_state[i] = traces.next_state[begin + i]
-        traces.reward[i] = traces.reward[begin + i]
+        if log is not None:
+            if traces.place[pair] == begin + i:
+                traces.place[pair] = i
+            traces.next_state[i] = traces.next_state[begin + i]
+            traces.reward[i] = traces.reward[begin + i]
     traces.end[0] = traces.n_traced[0]
 
 
 @inlined
 def add_trace(
-    traces: Traces, action_values: NDArray[np.float64], pair: int, reward: float, next_state: int
+    traces: Traces,
+    action_values: NDArray[np.float64],
+    pair: int,
+    reward: float,
+    next_state: int,
+    log: BackupBuffer | None,
 ) -> None:
     """Set the trace of a pair to 1, and let all others decay by a step."""
     if traces.n_traced[0] == len(traces.strength):
         traces.n_traced[0] -= 1
     if traces.end[0] == len(traces.pair):
-        _move_to_front(traces)
+        _move_to_front(traces, log)
     end = traces.end[0]
     traces.pair[end] = pair
     traces.value[end] = action_values.flat[pair]
-    traces.next_state[end] = next_state
-    traces.reward[end] = reward
-    traces.place[pair] = end
+    if log is not None:
+        traces.next_state[end] = next_state
+        traces.reward[end] = reward
+        traces.place[pair] = end
     traces.end[0] = end + 1
     traces.n_traced[0] += 1
 

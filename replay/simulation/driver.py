@@ -199,7 +199,7 @@ class LogWriter:
         if self.on_block is None or self.buffer is None or not n_steps:
             return
         self.excerpt = self.excerpt._replace(next_state=-1 if is_last else int(clock.state[0]))
-        steps, made = self._taken(n_steps)
+        steps, made = self._taken(n_steps, is_last)
         pieces = [rows for rows, *_ in made if len(rows)]
         rows = pieces[0] if len(pieces) == 1 else np.concatenate([_NO_BACKUPS, *pieces])
         known = _NO_CAUSES
@@ -216,10 +216,12 @@ class LogWriter:
         """Make a log of the first steps with all backups; empty if `on_block` received them."""
         if self.on_block is not None:
             return self._made(_NO_STEPS, [(_NO_BACKUPS,)], self.excerpt, time)
-        return self._made(*self._taken(n_steps), self.excerpt, time)
+        return self._made(*self._taken(n_steps, is_last=True), self.excerpt, time)
 
-    def _taken(self, n_steps: int) -> tuple[NDArray[np.void], list[tuple[NDArray[np.void], ...]]]:
-        """Take the first steps, and all backups that were set aside."""
+    def _taken(
+        self, n_steps: int, is_last: bool
+    ) -> tuple[NDArray[np.void], list[tuple[NDArray[np.void], ...]]]:
+        """Take the first steps, and all backups made so far."""
         if self.buffer is None:
             return _NO_STEPS, [(_NO_BACKUPS,)]
         n_lost = backups.n_lost(self.buffer)
@@ -229,13 +231,16 @@ class LogWriter:
                 f"most_backups() allows, and {n_lost} could not be logged. Make that bound "
                 "larger."
             )
-        self.make_room(0)
+        if is_last:
+            self.pieces.append(backups.filled(self.buffer))
+        else:
+            self.make_room(0)
         first_row = self.first_row
         for rows, *_ in self.pieces if self.learner.file is not None else ():
             _check_logged(self.learner, self.sizes, rows, first_row)
             first_row += len(rows)
         steps, made, self.pieces = self.steps[:n_steps], self.pieces, []
-        if self.on_block is not None:
+        if not is_last:
             self.steps = uninitialised(self.n_steps, STEP_ROW)
         return steps, made
 

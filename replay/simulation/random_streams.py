@@ -34,9 +34,10 @@ def _stream(seed: int, n_children: int) -> Generator:
     words = np.zeros(12, dtype=np.int64)
     _hash(seed & _MASK, seed >> 32, n_children, words)
     begin = increment = 0
+    known = words.tolist()
     for place in (5, 4, 7, 6):  # as numpy joins words to numbers: the low half of each comes first
-        begin = begin << 32 | int(words[place])
-        increment = increment << 32 | int(words[place + 4])
+        begin = begin << 32 | known[place]
+        increment = increment << 32 | known[place + 4]
     increment = (increment << 1 | 1) & _LARGEST
     begin = ((begin + increment) * _MULTIPLIER + increment) & _LARGEST
     try:
