@@ -12,6 +12,7 @@ from analyses.recordings.arena import arena_graph, find_arena, world_of
 from analyses.recordings.binned_track import bins_on_way, cut_track, project
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import (
+    Walks,
     continuous_path,
     decode,
     state_posterior,
@@ -94,7 +95,8 @@ def test_the_sparse_decoder_is_the_dense_one(variance):
     np.testing.assert_allclose(sparse.log_evidence, dense.log_evidence)
     np.testing.assert_array_equal(sparse.place, dense.place)
     np.testing.assert_array_equal(
-        continuous_path(likely, walk), continuous_path(likely, walk.toarray())
+        continuous_path(likely, Walks((walk,), track.distance)),
+        continuous_path(likely, Walks((walk.toarray(),), track.distance)),
     )
 
 

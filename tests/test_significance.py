@@ -6,7 +6,7 @@ import pytest
 
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.decoding.state_space_decoder import continuous_path, walk_transitions
+from analyses.recordings.decoding.state_space_decoder import continuous_path, walks_of_states
 from analyses.recordings.significance.calibration import (
     calibrate,
     choose_threshold,
@@ -180,8 +180,8 @@ ORDERED = [sweep, lambda seed: sweep(seed)[::-1]]
 
 def order(counts):
     likelihoods = log_likelihood(counts, RATES, DT)
-    walk = walk_transitions(TRACK, 3000 * DT)
-    return order_of(likelihoods, continuous_path(likelihoods, walk), ordered_paths(TRACK, DT))
+    path = continuous_path(likelihoods, walks_of_states(TRACK, 3000 * DT, TRACK.n_bins))
+    return order_of(likelihoods, path, ordered_paths(TRACK, DT))
 
 
 @pytest.mark.parametrize("events", ORDERED)

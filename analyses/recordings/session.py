@@ -29,7 +29,12 @@ from analyses.recordings.decoded_events import (
 from analyses.recordings.decoding.change_points import find_change_points, split_at, split_events
 from analyses.recordings.decoding.decoding_error import decoding_error
 from analyses.recordings.decoding.spike_counts import count_spikes
-from analyses.recordings.decoding.state_space_decoder import Walk, walk_of_states
+from analyses.recordings.decoding.state_space_decoder import (
+    Walk,
+    Walks,
+    walk_of_states,
+    walks_of_states,
+)
 from analyses.recordings.events.candidate_events import candidate_events, is_covered
 from analyses.recordings.events.detection import check_criteria
 from analyses.recordings.experience.lap_ends import describe_pauses, find_pauses
@@ -142,6 +147,10 @@ class Session(NamedTuple):
     def walk(self) -> Walk:
         """Compute the transitions of continuous movement between the states that are decoded."""
         return walk_of_states(self.track, self.variance, self.decoded_rates.shape[1])
+
+    def walks(self) -> Walks:
+        """Compute those of the walks that the path of an event may follow."""
+        return walks_of_states(self.track, self.variance, self.decoded_rates.shape[1])
 
 
 @known_arguments

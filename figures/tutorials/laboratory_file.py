@@ -106,6 +106,6 @@ with figure_style():
     figure = posterior_figure(
         posterior, session.track, dt=session.time_bin, start=start, rates=session.rates,
         spikes=[each[(each >= start) & (each <= stop)] for each in spikes],
-        path=continuous_path(likelihoods, session.walk()),
+        path=continuous_path(likelihoods, session.walks()),
     )  # fmt: skip
     save(figure, folder / "event")

@@ -16,6 +16,7 @@ from analyses.recordings.decoding.state_space_decoder import (
     continuous_path,
     state_posterior,
     walk_of_states,
+    walks_of_states,
 )
 
 __all__ = ["EVIDENCE", "EventEvidence", "Evidence"]
@@ -75,7 +76,9 @@ class Evidence:
         """Place fields in Hz, shape (n_cells, n_bins)."""
         self._cells = fields["cell"].unique()
         diffusion = settings["diffusion"] * self.time_bin
-        self._walk = walk_of_states(track, diffusion, self._state_rates.shape[1])
+        n_states = self._state_rates.shape[1]
+        self._walk = walk_of_states(track, diffusion, n_states)
+        self._walks = walks_of_states(track, diffusion, n_states)
 
     def of(self, event: int) -> EventEvidence:
         """Decode one event."""
@@ -93,5 +96,6 @@ class Evidence:
         likelihoods = log_likelihood(counts, self._state_rates, self.time_bin)
         posterior, _ = state_posterior(likelihoods, self._walk)
         shape = (*posterior.shape[:2], -1, self.track.n_bins)
-        path = continuous_path(likelihoods, self._walk) % self.track.n_bins
+        states = continuous_path(likelihoods, self._walks)
+        path = states % self.track.n_bins
         return EventEvidence(start, end, spikes, posterior.reshape(shape).sum(axis=2), path, traces)

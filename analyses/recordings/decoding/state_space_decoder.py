@@ -29,24 +29,31 @@ __all__ = [
     "CONTINUOUS",
     "FRAGMENTED",
     "MOVEMENTS",
+    "SPEEDS",
     "STATIONARY",
     "DecodedEvent",
     "Walk",
+    "Walks",
     "continuous_path",
     "decode",
     "state_posterior",
     "walk_of_states",
     "walk_transitions",
+    "walks_of_states",
 ]
 
 MOVEMENTS = ("stationary", "continuous", "fragmented")
 """The kinds of movement of the state-space decoder, in the order of its posterior."""
 STATIONARY, CONTINUOUS, FRAGMENTED = range(3)
 
+SPEEDS = (1.0, 2.0, 4.0, 8.0)
+"""The variances of the walks that a path may follow, in multiples of the decoder's."""
+
 Walk: TypeAlias = "NDArray[np.float64] | csr_array"
 """The transitions of continuous movement: a matrix, sparse if there are many states."""
 
 _MANY_STATES = 128  # from which on a sparse walk is faster
+_FAR = 1e6  # cm, between parts of a track that are not joined
 _FARTHEST_STEP = 4.0  # standard deviations, in an arena: beyond are 3 in 10,000 steps
 
 
@@ -57,6 +64,21 @@ class _Transitions(NamedTuple):
     begin: NDArray[np.int32]
     source: NDArray[np.int32]
     weight: NDArray[np.float64]
+
+
+class Walks(NamedTuple):
+    """Random walks of different speeds between the same places.
+
+    Attributes
+    ----------
+    steps : tuple of Walk
+        The transitions of each.
+    distance : ndarray of float64, shape (n_bins, n_bins)
+        Distances between the bins along the track, around walls, in cm.
+    """
+
+    steps: tuple[Walk, ...]
+    distance: NDArray[np.float64]
 
 
 class DecodedEvent(NamedTuple):
@@ -123,6 +145,12 @@ def walk_of_states(track: BinnedTrack, variance: float, n_states: int) -> Walk:
     return csr_array(np.where(steps > np.finfo(float).eps / 2, steps, 0.0))
 
 
+def walks_of_states(track: BinnedTrack, variance: float, n_states: int) -> Walks:
+    """Compute walks whose steps have this variance or a multiple of it; see ``SPEEDS``."""
+    steps = tuple(walk_of_states(track, variance * speed, n_states) for speed in SPEEDS)
+    return Walks(steps, track.distance)
+
+
 def decode(
     log_likelihoods: ArrayLike,
     walk: ArrayLike | Walk,
@@ -168,28 +196,40 @@ def state_posterior(
     return _posterior(*_checked(log_likelihoods, walk, stay))
 
 
-def continuous_path(log_likelihoods: ArrayLike, walk: ArrayLike | Walk) -> NDArray[np.int32]:
-    """Find the most probable path of an event under continuous movement throughout.
+def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int32]:
+    """Find the path of an event under continuous movement throughout, however fast.
 
-    The path of `decode` may also rest and jump, even where continuous movement is as likely. This
-    path is continuous whatever the spikes: a test must decide whether there is a path at all.
+    In each time bin it is at the place with the least expected distance from where the event is,
+    given all spikes, and of two headings it has the more probable one there. The expectation is
+    also over `walks`, which are equally likely before. The single most probable path lingers where
+    spikes are few, and so does that of a slow walk: it is shorter and farther away. The path of
+    `decode` may rest and jump; this one is continuous whatever the spikes: a test must decide
+    whether there is a path at all.
 
     Examples
     --------
-    >>> walk = [[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.5, 0.5]]
+    >>> walk = np.array([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.5, 0.5]])
     >>> likely = [[0.8, 0.1, 0.1], [0.3, 0.3, 0.4], [0.1, 0.1, 0.8]]
-    >>> continuous_path(np.log(likely), walk).tolist()
+    >>> distance = np.array([[0.0, 5.0, 10.0], [5.0, 0.0, 5.0], [10.0, 5.0, 0.0]])
+    >>> continuous_path(np.log(likely), Walks((walk,), distance)).tolist()
     [0, 1, 2]
     """
-    given, steps, _ = _checked(log_likelihoods, walk, 1.0)
-    log_movements = np.full((3, 3), -np.inf)
-    log_movements[CONTINUOUS, CONTINUOUS] = 0.0
-    path = np.empty(len(given), dtype=np.int32)
-    if len(path) == 1:  # all movements are equally likely in the first time bin
-        path[:] = np.argmax(given, axis=1)
-    else:
-        _most_probable_path(given, log_movements, *_log_steps(steps), path)
-        path %= given.shape[1]
+    movements = np.zeros((3, 3))
+    movements[CONTINUOUS, CONTINUOUS] = 1.0
+    posteriors, evidence = [], []
+    for walk in walks.steps:
+        given, steps, _ = _checked(log_likelihoods, walk, 1.0)
+        posterior, log_evidence = _posterior(given, steps, movements)
+        posteriors.append(posterior[:, CONTINUOUS])
+        evidence.append(log_evidence)
+    weights = np.exp(np.array(evidence) - max(evidence))
+    n_bins = len(walks.distance)
+    probability = np.tensordot(weights, posteriors, 1).reshape(len(posteriors[0]), -1, n_bins)
+    # Of two parts of a track that are not joined, the more probable one has the nearer places.
+    between = np.where(np.isfinite(walks.distance), walks.distance, _FAR)
+    place = (probability.sum(axis=1) @ between).argmin(axis=1)
+    heading = np.take_along_axis(probability, place[:, None, None], axis=2).argmax(axis=1)[:, 0]
+    path: NDArray[np.int32] = (heading * n_bins + place).astype(np.int32)
     return path
 
 

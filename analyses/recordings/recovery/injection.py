@@ -285,7 +285,7 @@ def _decoded(
     session: Session, calibration: Calibration, counts: list[NDArray[np.int64]], seed: int
 ) -> tuple[list[NDArray[np.int32]], list[NDArray[np.int8]]]:
     """Decode and test events; return their bins and headings, none if they do not pass."""
-    walk, along = session.walk(), ordered_paths(session.track, session.time_bin)
+    walks, along = session.walks(), ordered_paths(session.track, session.time_bin)
     paths = [np.empty(0, dtype=np.int32) for _ in counts]
     headings = [np.empty(0, dtype=np.int8) for _ in counts]
     may_pass = []
@@ -293,7 +293,7 @@ def _decoded(
         if len(each) < 2:
             continue
         likelihoods = log_likelihood(each, session.decoded_rates, session.time_bin)
-        states = continuous_path(likelihoods, walk)
+        states = continuous_path(likelihoods, walks)
         if order_of(likelihoods, states % session.track.n_bins, along) >= calibration.least_order:
             may_pass.append(row)
             paths[row] = states

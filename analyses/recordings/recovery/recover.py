@@ -143,7 +143,8 @@ def recover(
         expected = mean[session.cells] * session.time_bin
         lasts = rng.choice([len(each) for each in counts], number)
         counts = [*counts, *(rng.poisson(expected, (n, len(expected))) for n in lasts)]
-    rates, walk = observed.gain * session.decoded_rates, session.walk()
+    rates = observed.gain * session.decoded_rates
+    walk, walks = session.walk(), session.walks()
     rule, routes = SCORES[judgement.score], routes_for(judgement.score, session.track)
     scores, paths, headings = [], [], []
     for row, each in enumerate(counts):
@@ -155,7 +156,9 @@ def recover(
         score = rule(event, likelihoods) if len(each) else 0.0
         is_accepted = len(each) > 0 and score >= judgement.least_score
         scores.append(score)
-        states = continuous_path(likelihoods, walk) if is_accepted else _NOWHERE
+        states = _NOWHERE
+        if is_accepted:
+            states = continuous_path(likelihoods, walks)
         paths.append(states % session.track.n_bins)
         headings.append(told_headings(session, each, states, np.random.default_rng([seed, row])))
     time = np.append(recording.events["start_time"], np.full(number, recording.time[-1]))

@@ -13,7 +13,8 @@ from analyses.recordings.binned_track import BinnedTrack, project
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import (
     CONTINUOUS,
-    Walk,
+    SPEEDS,
+    Walks,
     continuous_path,
     state_posterior,
 )
@@ -86,7 +87,8 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
     rows = np.arange(len(session.events))[block * _BLOCK : (block + 1) * _BLOCK]
     events = session.events.iloc[rows].reset_index(drop=True)
     events.insert(0, "event", rows)
-    decoded = [_decoded(session, row, seed) for row in rows.tolist()]
+    walks = session.walks()
+    decoded = [_decoded(session, row, walks, seed) for row in rows.tolist()]
     paths = [each.path.assign(event=row) for row, each in zip(rows.tolist(), decoded, strict=True)]
     columns = ["event", "time", "x", "y", *(["along"] if session.has_headings else [])]
     path = pd.concat(paths, ignore_index=True)[columns] if paths else pd.DataFrame(columns=columns)
@@ -106,12 +108,12 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
             randomised = _found_by_chance(session, session.chance_counts, rows)
         found = _significance(randomised, session, shuffles)
         paths_along = ordered_paths(session.track, session.time_bin)
-        events["order"] = [_order(each, session, paths_along) for each in counts]
-        order_by_chance = [_order(each, session, paths_along) for each in randomised]
+        events["order"] = [_order(each, session, walks, paths_along) for each in counts]
+        order_by_chance = [_order(each, session, walks, paths_along) for each in randomised]
         by_chance = by_chance.assign(score=found["score"], order=order_by_chance, p=found["p"])
         if session.chance_counts is not None:  # what was not found passes nothing
             by_chance["p"] = by_chance["p"].fillna(1.0)
-        unordered = _unordered(rows, counts, session, paths_along, seed, block)
+        unordered = _unordered(rows, counts, session, walks, paths_along, seed, block)
         tracks = tracks_to_compare(session.track, session.rates, judgement.tracks)
         if tracks is not None:
             compared = track_log_odds(
@@ -157,9 +159,12 @@ def _found_by_chance(
     return [counts[row] if row < len(counts) else nothing for row in each.tolist()]
 
 
-def _order(counts: NDArray[np.integer], session: Session, along: OrderedPaths) -> float:
+def _order(
+    counts: NDArray[np.integer], session: Session, walks: Walks, along: OrderedPaths
+) -> float:
     likelihoods = log_likelihood(counts, session.decoded_rates, session.time_bin)
-    path = continuous_path(likelihoods, session.walk()) % session.track.n_bins
+    states = continuous_path(likelihoods, walks)
+    path = states % session.track.n_bins
     return order_of(likelihoods, path, along)
 
 
@@ -167,6 +172,7 @@ def _unordered(
     rows: NDArray[np.integer],
     counts: Sequence[NDArray[np.integer]],
     session: Session,
+    walks: Walks,
     along: OrderedPaths,
     seed: int,
     block: int,
@@ -190,7 +196,9 @@ def _unordered(
             )  # fmt: skip
             likelihoods = log_likelihood(spikes, session.decoded_rates, session.time_bin)
             score = rule(event, likelihoods) if len(spikes) > 1 else 0.0
-            order = _order(spikes, session, along) if score >= judgement.least_score else np.nan
+            order = np.nan
+            if score >= judgement.least_score:
+                order = _order(spikes, session, walks, along)
             table.append((row, null, score, order, np.nan))
             drawn.append(spikes)
     found = pd.DataFrame(table, columns=["event", "null", "score", "order", "p"])
@@ -244,7 +252,7 @@ class _Decoded(NamedTuple):
     told: HeadingTold | None = None
 
 
-def _decoded(session: Session, row: int, seed: int) -> _Decoded:
+def _decoded(session: Session, row: int, walks: Walks, seed: int) -> _Decoded:
     """Decode one event."""
     begin, end = session.events[["start_time", "end_time"]].to_numpy(dtype=float)[row].tolist()
     if session.recording.decoded is not None:
@@ -258,7 +266,7 @@ def _decoded(session: Session, row: int, seed: int) -> _Decoded:
     time = begin + (np.arange(len(counts)) + 0.5) * session.time_bin
     rates, track = session.decoded_rates, session.track
     likelihoods = log_likelihood(counts, rates, session.time_bin)
-    found, states = _followed(time, likelihoods, session.walk(), track.position, session)
+    found, states = _followed(time, likelihoods, walks, track.position, session)
     if session.headings is None:
         return found
     rng = np.random.default_rng([seed, row, 3])
@@ -271,13 +279,16 @@ def _decoded(session: Session, row: int, seed: int) -> _Decoded:
 def _followed(
     time: NDArray[np.float64],
     likelihoods: NDArray[np.float64],
-    walk: Walk,
+    walks: Walks,
     position: NDArray[np.float64],
     session: Session,
 ) -> tuple[_Decoded, NDArray[np.int32]]:
-    """Find the path of an event; also return its states, which may be bins with a heading."""
-    posterior, _ = state_posterior(likelihoods, walk)
-    states = continuous_path(likelihoods, walk)
+    """Find the path of an event; also return its states, which may be bins with a heading.
+
+    The first of `walks` is that of the decoder; `position`, shape (n_bins, 2), is in cm.
+    """
+    posterior, _ = state_posterior(likelihoods, walks.steps[0])
+    states = continuous_path(likelihoods, walks)
     xy = position[states % len(position)]
     score = float(posterior[:, CONTINUOUS].sum(axis=1).mean()) if len(time) else np.nan
     places = posterior.sum(axis=1).reshape(len(time), -1, len(position)).sum(axis=1)
@@ -299,10 +310,11 @@ def _of_posterior(session: Session, posterior: Posterior, begin: float, end: flo
         return _Decoded(pd.DataFrame({name: [] for name in names}), np.nan, np.nan)
     seconds = float(np.median(np.diff(posterior.time)))
     diffusion = session.variance / session.time_bin
-    walk = np.exp(-0.5 * _distance(session, posterior.position) ** 2 / (diffusion * seconds))
-    walk /= walk.sum(axis=1, keepdims=True)
+    between = _distance(session, posterior.position)
+    near = [np.exp(-0.5 * between**2 / (diffusion * seconds * speed)) for speed in SPEEDS]
+    walks = Walks(tuple(each / each.sum(axis=1, keepdims=True) for each in near), between)
     likelihoods = np.log(np.maximum(probability, _LOWEST_PROBABILITY))
-    found, states = _followed(time, likelihoods, walk, posterior.position, session)
+    found, states = _followed(time, likelihoods, walks, posterior.position, session)
     if posterior.outward is not None:
         bins = project(session.track, posterior.position).bin[states]
         along = outward_along(session.track, bins, posterior.outward[own])
