@@ -52,6 +52,7 @@ def whole():
 
 
 def small_memory(monkeypatch):
+    monkeypatch.setattr("replay.checks.memory._LITTLE", 0)
     monkeypatch.setattr("replay.checks.memory._memory_bytes", lambda: 1e6)
 
 

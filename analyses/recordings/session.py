@@ -150,7 +150,8 @@ class Session(NamedTuple):
 
     def walks(self) -> Walks:
         """Compute those of the walks that the path of an event may follow."""
-        return walks_of_states(self.track, self.variance, self.decoded_rates.shape[1])
+        n_states = self.decoded_rates.shape[1]
+        return walks_of_states(self.track, self.variance, n_states, self.time_bin)
 
 
 @known_arguments

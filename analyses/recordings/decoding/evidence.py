@@ -78,7 +78,7 @@ class Evidence:
         diffusion = settings["diffusion"] * self.time_bin
         n_states = self._state_rates.shape[1]
         self._walk = walk_of_states(track, diffusion, n_states)
-        self._walks = walks_of_states(track, diffusion, n_states)
+        self._walks = walks_of_states(track, diffusion, n_states, self.time_bin)
 
     def of(self, event: int) -> EventEvidence:
         """Decode one event."""

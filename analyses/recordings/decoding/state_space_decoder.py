@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import uniform_filter1d
 from scipy.sparse import csr_array
 
 from analyses.recordings.binned_track import BinnedTrack
@@ -34,6 +35,7 @@ __all__ = [
     "DecodedEvent",
     "Walk",
     "Walks",
+    "averaged_bins",
     "continuous_path",
     "decode",
     "state_posterior",
@@ -46,13 +48,15 @@ MOVEMENTS = ("stationary", "continuous", "fragmented")
 """The kinds of movement of the state-space decoder, in the order of its posterior."""
 STATIONARY, CONTINUOUS, FRAGMENTED = range(3)
 
-SPEEDS = (1.0, 2.0, 4.0, 8.0)
-"""The variances of the walks that a path may follow, in multiples of the decoder's."""
+SPEEDS = (1.0, 2.0)
+"""The variances of the walks that a path may follow, in multiples of the decoder's. With
+faster walks it comes nearer to the ends of an event, but goes to and fro more often."""
 
 Walk: TypeAlias = "NDArray[np.float64] | csr_array"
 """The transitions of continuous movement: a matrix, sparse if there are many states."""
 
 _MANY_STATES = 128  # from which on a sparse walk is faster
+_AVERAGED = 0.025  # s, of which the path is free of to and fro
 _FAR = 1e6  # cm, between parts of a track that are not joined
 _FARTHEST_STEP = 4.0  # standard deviations, in an arena: beyond are 3 in 10,000 steps
 
@@ -75,10 +79,13 @@ class Walks(NamedTuple):
         The transitions of each.
     distance : ndarray of float64, shape (n_bins, n_bins)
         Distances between the bins along the track, around walls, in cm.
+    width : int
+        Number of time bins over which the probability of a place is averaged, about 25 ms.
     """
 
     steps: tuple[Walk, ...]
     distance: NDArray[np.float64]
+    width: int = 1
 
 
 class DecodedEvent(NamedTuple):
@@ -145,10 +152,21 @@ def walk_of_states(track: BinnedTrack, variance: float, n_states: int) -> Walk:
     return csr_array(np.where(steps > np.finfo(float).eps / 2, steps, 0.0))
 
 
-def walks_of_states(track: BinnedTrack, variance: float, n_states: int) -> Walks:
-    """Compute walks whose steps have this variance or a multiple of it; see ``SPEEDS``."""
+def walks_of_states(track: BinnedTrack, variance: float, n_states: int, dt: float) -> Walks:
+    """Compute walks whose steps in `dt` s have this variance or a multiple of it, in cm^2."""
     steps = tuple(walk_of_states(track, variance * speed, n_states) for speed in SPEEDS)
-    return Walks(steps, track.distance)
+    return Walks(steps, track.distance, averaged_bins(dt))
+
+
+def averaged_bins(dt: float) -> int:
+    """Return the number of time bins of `dt` s that `Walks` average over.
+
+    Examples
+    --------
+    >>> averaged_bins(0.005), averaged_bins(0.02)
+    (5, 1)
+    """
+    return max(round(_AVERAGED / dt), 1)
 
 
 def decode(
@@ -197,14 +215,14 @@ def state_posterior(
 
 
 def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int32]:
-    """Find the path of an event under continuous movement throughout, however fast.
+    """Find the path of an event under continuous movement throughout.
 
-    In each time bin it is at the place with the least expected distance from where the event is,
-    given all spikes, and of two headings it has the more probable one there. The expectation is
-    also over `walks`, which are equally likely before. The single most probable path lingers where
-    spikes are few, and so does that of a slow walk: it is shorter and farther away. The path of
-    `decode` may rest and jump; this one is continuous whatever the spikes: a test must decide
-    whether there is a path at all.
+    In each time bin it is at the place with the least expected distance from where the event is
+    around then, given all spikes, and of two headings it has the more probable one there. The
+    expectation is also over `walks`, which are equally likely before. The single most probable path
+    is shorter and farther away, since it lingers where spikes are few. The path of `decode` may
+    rest and jump; this one is continuous whatever the spikes: a test must decide whether there is a
+    path at all.
 
     Examples
     --------
@@ -219,12 +237,15 @@ def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int3
     posteriors, evidence = [], []
     for walk in walks.steps:
         given, steps, _ = _checked(log_likelihoods, walk, 1.0)
+        if not len(given):
+            return np.empty(0, dtype=np.int32)
         posterior, log_evidence = _posterior(given, steps, movements)
         posteriors.append(posterior[:, CONTINUOUS])
         evidence.append(log_evidence)
     weights = np.exp(np.array(evidence) - max(evidence))
     n_bins = len(walks.distance)
     probability = np.tensordot(weights, posteriors, 1).reshape(len(posteriors[0]), -1, n_bins)
+    probability = uniform_filter1d(probability, walks.width, axis=0, mode="nearest")
     # Of two parts of a track that are not joined, the more probable one has the nearer places.
     between = np.where(np.isfinite(walks.distance), walks.distance, _FAR)
     place = (probability.sum(axis=1) @ between).argmin(axis=1)

@@ -15,6 +15,7 @@ from analyses.recordings.decoding.state_space_decoder import (
     CONTINUOUS,
     SPEEDS,
     Walks,
+    averaged_bins,
     continuous_path,
     state_posterior,
 )
@@ -312,7 +313,8 @@ def _of_posterior(session: Session, posterior: Posterior, begin: float, end: flo
     diffusion = session.variance / session.time_bin
     between = _distance(session, posterior.position)
     near = [np.exp(-0.5 * between**2 / (diffusion * seconds * speed)) for speed in SPEEDS]
-    walks = Walks(tuple(each / each.sum(axis=1, keepdims=True) for each in near), between)
+    steps = tuple(each / each.sum(axis=1, keepdims=True) for each in near)
+    walks = Walks(steps, between, averaged_bins(seconds))
     likelihoods = np.log(np.maximum(probability, _LOWEST_PROBABILITY))
     found, states = _followed(time, likelihoods, walks, posterior.position, session)
     if posterior.outward is not None:
