@@ -218,11 +218,10 @@ def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int3
     """Find the path of an event under continuous movement throughout.
 
     In each time bin it is at the place with the least expected distance from where the event is
-    around then, given all spikes, and of two headings it has the more probable one there. The
-    expectation is also over `walks`, which are equally likely before. The single most probable path
-    is shorter and farther away, since it lingers where spikes are few. The path of `decode` may
-    rest and jump; this one is continuous whatever the spikes: a test must decide whether there is a
-    path at all.
+    around then, given all spikes, and it has the more probable of two headings. The expectation is
+    also over `walks`, which are equally likely before. The single most probable path is shorter and
+    farther away, since it lingers where spikes are few. The path of `decode` may rest and jump;
+    this one is continuous whatever the spikes: a test must decide whether there is a path at all.
 
     Examples
     --------
@@ -249,9 +248,25 @@ def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int3
     # Of two parts of a track that are not joined, the more probable one has the nearer places.
     between = np.where(np.isfinite(walks.distance), walks.distance, _FAR)
     place = (probability.sum(axis=1) @ between).argmin(axis=1)
-    heading = np.take_along_axis(probability, place[:, None, None], axis=2).argmax(axis=1)[:, 0]
-    path: NDArray[np.int32] = (heading * n_bins + place).astype(np.int32)
+    path: NDArray[np.int32] = place.astype(np.int32)
+    if probability.shape[1] == 2:
+        path += n_bins * _headings(probability, path, walks.steps[0])
     return path
+
+
+def _headings(
+    probability: NDArray[np.float64], place: NDArray[np.int32], steps: Walk
+) -> NDArray[np.int32]:
+    """Choose the more probable heading of a path, which changes its number only where steps do."""
+    n_bins = probability.shape[2]
+    same, other = (
+        np.asarray(steps[place[:-1], place[1:] + n_bins * change]).ravel() for change in range(2)
+    )
+    number = np.append(0, np.cumsum((same == 0) & (other > 0)) % 2)
+    moments = np.arange(len(place))
+    either = [probability[moments, heading, place].sum() for heading in (number, 1 - number)]
+    chosen: NDArray[np.int32] = (number if either[0] >= either[1] else 1 - number).astype(np.int32)
+    return chosen
 
 
 def _checked(
