@@ -1,6 +1,6 @@
 """The decoder compared with sums over all paths of hidden states, and with known properties."""
 
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import networkx as nx
@@ -16,10 +16,14 @@ from analyses.recordings.decoding.state_space_decoder import (
     FRAGMENTED,
     MOVEMENTS,
     STATIONARY,
+    Walks,
+    continuous_path,
     decode,
     walk_transitions,
+    walks_of_states,
 )
 from analyses.recordings.fields.place_fields import place_fields
+from replay.worlds.tracks import make_linear_track
 
 
 def w_track():
@@ -74,6 +78,54 @@ def test_it_is_the_sum_over_all_paths(n_time, stay):
     for t in range(1, n_time):
         weight *= step(*path[t - 1], *path[t]) * np.exp(likelihoods[t, path[t][1]])
     assert weight == pytest.approx(best, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_headings", [1, 2])
+@pytest.mark.parametrize("n_time", [1, 2, 4])
+def test_a_path_is_nearest_on_average_over_all_paths(n_time, n_headings):
+    rng = np.random.default_rng(10 * n_time + n_headings)
+    n_states = 3 * n_headings
+    distance = np.abs(np.subtract.outer([0.0, 4.0, 10.0], [0.0, 4.0, 10.0]))
+    steps = rng.random((2, n_states, n_states)) ** 2
+    if n_headings == 2:  # which is kept
+        steps *= np.kron(np.eye(2), np.ones((3, 3)))
+    steps /= steps.sum(axis=2, keepdims=True)
+    likelihoods = rng.normal(0, 2, (n_time, n_states))
+    probability = np.zeros((n_time, n_states))
+    for walk in steps:
+        for path in product(range(n_states), repeat=n_time):
+            weight = np.exp(likelihoods[np.arange(n_time), list(path)].sum())
+            weight *= np.prod([walk[one, other] for one, other in pairwise(path)])
+            probability[np.arange(n_time), list(path)] += weight
+    by_heading = probability.reshape(n_time, n_headings, 3)
+    place = (by_heading.sum(axis=1) @ distance).argmin(axis=1)
+    found = continuous_path(likelihoods, Walks(tuple(steps), distance))
+    assert (found % 3 == place).all()
+    own = by_heading[np.arange(n_time), :, place].sum(axis=0)
+    assert (found // 3 == own.argmax()).all()
+    wide = continuous_path(likelihoods, Walks(tuple(steps), distance, 3))
+    around = np.pad(by_heading.sum(axis=1), ((1, 1), (0, 0)), "edge")
+    around = np.lib.stride_tricks.sliding_window_view(around, 3, axis=0).mean(axis=2)
+    assert (wide % 3 == (around @ distance).argmin(axis=1)).all()
+
+
+def test_a_path_is_nearer_and_longer_than_the_single_most_probable_one():
+    """Of 20 cells at 6 m/s; without stationary or fragmented movement at all."""
+    track, dt = cut_track(make_linear_track(200.0), 5.0), 5.0 / 600.0
+    away = track.position[:, 0] - np.linspace(0, 200, 20)[:, None]
+    rates = 0.1 + 30 * np.exp(-0.5 * (away / 12) ** 2)
+    true = np.arange(5, 35)
+    walks = walks_of_states(track, 3000 * dt, track.n_bins, dt)
+    most_probable, nearest = [], []
+    for seed in range(30):
+        counts = np.random.default_rng(seed).poisson(rates[:, true].T * dt)
+        likelihoods = log_likelihood(counts, rates, dt)
+        nearest.append(continuous_path(likelihoods, walks))
+        most_probable.append(decode(likelihoods, walks.steps[0], stay=1.0).place)
+    error = [np.abs(np.array(each) - true).mean() for each in (nearest, most_probable)]
+    extent = [np.ptp(each, axis=1).mean() for each in (nearest, most_probable)]
+    assert error[0] < error[1]
+    assert extent[1] < extent[0] <= np.ptp(true)
 
 
 def test_posteriors_sum_to_one_over_long_times(rng):
