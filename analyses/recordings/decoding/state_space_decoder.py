@@ -42,6 +42,7 @@ __all__ = [
     "walk_of_states",
     "walk_transitions",
     "walks_of_states",
+    "with_far",
 ]
 
 MOVEMENTS = ("stationary", "continuous", "fragmented")
@@ -78,7 +79,7 @@ class Walks(NamedTuple):
     steps : tuple of Walk
         The transitions of each.
     distance : ndarray of float64, shape (n_bins, n_bins)
-        Distances between the bins along the track, around walls, in cm.
+        Distances between the bins along the track, around walls, in cm; finite.
     width : int
         Number of time bins over which the probability of a place is averaged, about 25 ms.
     """
@@ -155,7 +156,15 @@ def walk_of_states(track: BinnedTrack, variance: float, n_states: int) -> Walk:
 def walks_of_states(track: BinnedTrack, variance: float, n_states: int, dt: float) -> Walks:
     """Compute walks whose steps in `dt` s have this variance or a multiple of it, in cm^2."""
     steps = tuple(walk_of_states(track, variance * speed, n_states) for speed in SPEEDS)
-    return Walks(steps, track.distance, averaged_bins(dt))
+    return Walks(steps, with_far(track.distance), averaged_bins(dt))
+
+
+def with_far(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Make places in parts of a track that are not joined far from each other, but not infinitely.
+
+    The more probable part then has the nearer places.
+    """
+    return np.where(np.isfinite(distance), distance, _FAR)
 
 
 def averaged_bins(dt: float) -> int:
@@ -245,9 +254,7 @@ def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int3
     n_bins = len(walks.distance)
     probability = np.tensordot(weights, posteriors, 1).reshape(len(posteriors[0]), -1, n_bins)
     probability = uniform_filter1d(probability, walks.width, axis=0, mode="nearest")
-    # Of two parts of a track that are not joined, the more probable one has the nearer places.
-    between = np.where(np.isfinite(walks.distance), walks.distance, _FAR)
-    place = (probability.sum(axis=1) @ between).argmin(axis=1)
+    place = (probability.sum(axis=1) @ walks.distance).argmin(axis=1)
     path: NDArray[np.int32] = place.astype(np.int32)
     if probability.shape[1] == 2:
         path += n_bins * _headings(probability, path, walks.steps[0])

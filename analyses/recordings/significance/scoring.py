@@ -18,6 +18,7 @@ from analyses.recordings.decoding.state_space_decoder import (
     averaged_bins,
     continuous_path,
     state_posterior,
+    with_far,
 )
 from analyses.recordings.marks import exchanged
 from analyses.recordings.recording import Posterior
@@ -314,7 +315,7 @@ def _of_posterior(session: Session, posterior: Posterior, begin: float, end: flo
     between = _distance(session, posterior.position)
     near = [np.exp(-0.5 * between**2 / (diffusion * seconds * speed)) for speed in SPEEDS]
     steps = tuple(each / each.sum(axis=1, keepdims=True) for each in near)
-    walks = Walks(steps, between, averaged_bins(seconds))
+    walks = Walks(steps, with_far(between), averaged_bins(seconds))
     likelihoods = np.log(np.maximum(probability, _LOWEST_PROBABILITY))
     found, states = _followed(time, likelihoods, walks, posterior.position, session)
     if posterior.outward is not None:
