@@ -153,19 +153,24 @@ def _make(plan: IdentifiabilityPlan, piece: Piece) -> dict[str, pd.DataFrame]:
             "length": np.concatenate([made.states.length for _, made in parts]),
         }
     )
-    places = np.concatenate([made.states.flat for _, made in parts])
-    return {"sequences": sequences.astype(np.int32), "places": pd.DataFrame({"place": places})}
+    places, along = (
+        np.concatenate([getattr(made, name).flat for _, made in parts])
+        for name in ("states", "along")
+    )
+    table = pd.DataFrame({"place": places, "along": along})
+    return {"sequences": sequences.astype(np.int32), "places": table}
 
 
 def _kept(results: Results, piece: Piece) -> Iterator[tuple[int, Replayed]]:
     """Read what each draw of a piece replayed."""
     table = results.read_piece("sequences", *piece)
     begin = np.concatenate(([0], np.cumsum(table["length"].to_numpy(np.int64))))
-    states = Lists(results.read_piece("places", *piece)["place"].to_numpy(), begin)
+    places = results.read_piece("places", *piece)
+    states, along = (Lists(places[name].to_numpy(), begin) for name in ("place", "along"))
     lap, step, phase, location = (
         table[key].to_numpy() for key in ("lap", "step", "phase", "location")
     )
-    whole = Replayed(lap, step, phase, location, states, np.arange(len(table)))
+    whole = Replayed(lap, step, phase, location, states, np.arange(len(table)), along)
     for draw, rows in table.groupby("draw").indices.items():
         yield int(str(draw)), whole.take(np.asarray(rows))
 
@@ -331,7 +336,8 @@ def with_more_sessions(
         again = {key: np.tile(steps[key], n_sessions) for key in _MOVES}
         again["truncated"][len(steps["step"]) - 1 :: len(steps["step"])] = True
         more = f"{name}_{n_sessions}_sessions"
-        found[more] = experienced_animal(EventLog({"steps": again}, mdp=animal.log.mdp), name=more)
+        log = EventLog({"steps": again}, mdp=animal.log.mdp)
+        found[more] = experienced_animal(log, name=more, told=animal.told)
         counted[more] = n_sessions
     return found, counted
 
