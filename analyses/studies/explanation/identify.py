@@ -261,7 +261,36 @@ def _show(plan: IdentifiabilityPlan, tables: Mapping[str, pd.DataFrame]) -> Iter
         for protocol, classes in together
     )
     left = tables["left_out.csv"].sort_values("accepted", ascending=False, kind="stable")
-    yield Shown("If the true account were in no list", left.head(8).round(3), note)
+    missing = " ".join(
+        f"After an answer above {SURE:g} that fits, the account that replays on the moves of "
+        f"{protocol} is in no list with a probability of {_missing(sure, accepted):.2f}, if that "
+        "was as probable as not before."
+        for protocol, sure, accepted in _answers(tables["recovery.csv"], left)
+    )
+    yield Shown("If the true account were in no list", left.head(8).round(3), f"{note} {missing}")
+
+
+def _answers(recovery: pd.DataFrame, left: pd.DataFrame) -> Iterator[tuple[str, float, float]]:
+    """Yield the share of sure answers of each protocol, and of those if the account is left out."""
+    accepted = left.groupby("protocol", sort=False)["accepted"].mean()
+    for protocol, own in recovery.groupby("protocol", sort=False):
+        if accepted.get(protocol, np.nan) >= 0:
+            yield str(protocol), float(own["sure"].iloc[-1]), float(accepted[protocol])
+
+
+def _missing(sure: float, accepted: float) -> float:
+    """Return the probability that the true account is in no list, after a sure answer that fits.
+
+    Of animals whose account is listed, `sure` have such an answer, but for those that the test of
+    misfit refuses; of animals whose account was left out, `accepted` do. Before, both are as
+    probable.
+
+    Examples
+    --------
+    >>> round(_missing(0.7, 0.16), 2)
+    0.19
+    """
+    return accepted / max(accepted + sure * (1 - LEVEL), 1e-9)
 
 
 def _sessions(plan: IdentifiabilityPlan, recovery: pd.DataFrame) -> Iterable[Shown]:
