@@ -105,8 +105,8 @@ def test_what_is_measured_of_a_sequence():
 def test_a_recording_shows_long_straight_parts():
     """Detours of a step are smoothed away, ends are lost, and short paths are not found."""
     long, aside, short = [0, 1, 4, 5, 6, 7, 8, 9, 10, 11], [9, 8, 9, 10, 11, 12, 13], [3, 2, 1]
-    made = Replayed(*(np.zeros(3, np.int64) for _ in range(4)), Lists.of([long, aside, short]),
-                    np.arange(3))  # fmt: skip
+    states = Lists.of([long, aside, short])
+    made = Replayed(*(np.zeros(3, np.int64) for _ in range(4)), states, np.arange(3), states)
     whole = {0: long, 1: aside[2:], 2: short}
     n_found = np.zeros(3)
     for seed in range(300):
@@ -115,6 +115,7 @@ def test_a_recording_shows_long_straight_parts():
             path, n = whole[event], len(states)
             assert n >= 3
             assert states.tolist() in [path[i : i + n] for i in range(len(path) - n + 1)]
+            assert seen.along.flat.tolist() == seen.states.flat.tolist()  # they stay together
             n_found[event] += 1
     assert n_found[0] > 200 > n_found[1] > n_found[2] > 10
     nothing = made.take(np.empty(0, dtype=np.int64))
@@ -196,9 +197,10 @@ def test_draws_are_weighted_by_other_laps():
 
 
 def test_as_many_sequences_as_the_animal_has_in_each_lap():
+    paths = Lists.of([[0, 1, 2]] * 4)
     made = Replayed(
         np.array([0, 0, 1, 5], dtype=np.int32), *(np.zeros(4, np.int32),) * 3,
-        Lists.of([[0, 1, 2]] * 4), np.arange(4),
+        paths, np.arange(4), paths,
     )  # fmt: skip
     rng = np.random.default_rng(1)
     assert sorted(as_many(made, np.array([0, 1, 5]), rng).tolist()) in ([0, 2, 3], [1, 2, 3])
@@ -565,6 +567,16 @@ def test_a_further_session_runs_the_same_laps_again():
     [shown] = identify._sessions(plan, recovery)
     assert shown.table[["recovered", "one_session"]].to_numpy().tolist() == [[0.6, 0.5], [0.8, 0.7]]
     assert with_more_sessions(once, 1) == (once, {})
+
+
+def test_a_sure_answer_may_be_that_of_an_account_in_no_list():
+    """By Bayes: 95 % of the sure answers of listed accounts pass."""
+    recovery = pd.DataFrame({"protocol": ["mine", "mine", "yours"], "sure": [0.2, 0.6, 0.0]})
+    left = pd.DataFrame({"protocol": ["mine", "mine", "yours"], "accepted": [0.3, 0.1, np.nan]})
+    [(protocol, sure, accepted)] = identify._answers(recovery, left)
+    assert (protocol, sure, accepted) == ("mine", 0.6, 0.2)
+    assert identify._missing(sure, accepted) == pytest.approx(0.2 / (0.2 + 0.95 * 0.6))
+    assert identify._missing(0.0, 0.0) == 0.0
 
 
 def test_groups_of_animals_are_found_more_often(choice):

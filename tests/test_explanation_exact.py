@@ -33,8 +33,9 @@ def places():
 def replayed(paths):
     n = len(paths)
     no = np.zeros(n, dtype=np.int64)
+    unknown = Lists.of(np.zeros(len(path)) for path in paths)
     return Replayed(no.astype(np.int32), no, no.astype(np.int8), no.astype(np.int32),
-                    Lists.of(paths), np.arange(n))  # fmt: skip
+                    Lists.of(paths), np.arange(n), unknown)  # fmt: skip
 
 
 def chances(ahead, here):

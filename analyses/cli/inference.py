@@ -38,8 +38,8 @@ def explain(
         list[Path],
         typer.Option(
             metavar="FILE",
-            help="The replay events of a table of moves: step or time, and states. One for each "
-            "such table, in the same order.",
+            help="The replay events of a table of moves: step or time, and states; along, too, if "
+            "headings are known. One for each such table, in the same order.",
         ),
     ] = [],  # noqa: B006
     rewards: Annotated[
@@ -146,6 +146,15 @@ def identifiability(
         float,
         typer.Option(metavar="SHARE", help="The largest share of decoded places that are wrong."),
     ] = 0.2,
+    told_headings: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The share of replayed sequences whose heading the cells will tell, on a track "
+            "that is run both ways. Tasks have headings where their tracks do.",
+            show_default="that of a recording, 0 for tables",
+        ),
+    ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -167,7 +176,7 @@ def identifiability(
     from analyses.studies.explanation.inputs import read_protocols
     from replay.checks import check_whole
 
-    once = read_protocols(split(task), laps, rewards, seed)
+    once = read_protocols(split(task), laps, rewards, seed, told_headings)
     protocols, n_sessions = with_more_sessions(once, check_whole("sessions", sessions, at_least=1))
     plan = plan_identifiability(
         protocols,

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from analyses.inference.headings import Headings, headings_of
 from analyses.sequences.detection import RECORDED, Detection
-from analyses.sequences.place_sequences import runs_along
+from analyses.sequences.place_sequences import headings_along, runs_along
 from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.runs import Columns, Logged, log_of, of_run, runs_of
 from analyses.sequences.sequences import Lists
@@ -31,6 +32,7 @@ __all__ = ["Places", "Replayed", "ReplayingAnimal", "experienced_animal", "repla
 
 _MOST_PLACES = 2000
 _MOST_SEQUENCES, _FEW_SEQUENCES = 1000, 10
+_LEAST_TOLD = 0.1  # of all headings: by chance, 5 % are
 
 
 class Replayed(NamedTuple):
@@ -50,6 +52,9 @@ class Replayed(NamedTuple):
         The places of each, in the order of replay.
     event : ndarray of int64, shape (n_sequences,)
         The number of the event that it belongs to.
+    along : Lists of int8
+        Whether the heading that is represented at each place is the direction of travel (1), the
+        opposite (-1), or unknown (0).
     """
 
     lap: NDArray[np.int32]
@@ -58,13 +63,20 @@ class Replayed(NamedTuple):
     location: NDArray[np.int32]
     states: Lists
     event: NDArray[np.int64]
+    along: Lists
 
     def take(self, numbers: NDArray[np.int64]) -> Replayed:
         """Select sequences by their numbers."""
         return Replayed(
             self.lap[numbers], self.step[numbers], self.phase[numbers], self.location[numbers],
-            self.states.take(numbers), self.event[numbers],
+            self.states.take(numbers), self.event[numbers], self.along.take(numbers),
         )  # fmt: skip
+
+    @property
+    def is_told(self) -> NDArray[np.bool_]:
+        """Whether the heading of each sequence is known anywhere, shape (n_sequences,)."""
+        known = np.bincount(self.along.owner, self.along.flat != 0, minlength=len(self.lap))
+        return np.asarray(known > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +98,8 @@ class Places:
         How often each move had been made at the end of each lap.
     goal : ndarray of int32, shape (n_laps,)
         The place that paid most up to the end of each lap, the latest if several did; -1 if none.
+    has_headings : bool
+        Whether the headings of replay are known.
     """
 
     distance: NDArray[np.float64]
@@ -94,6 +108,7 @@ class Places:
     last_made: NDArray[np.int32]
     n_made: NDArray[np.float64]
     goal: NDArray[np.int32]
+    has_headings: bool = False
 
     @property
     def n_places(self) -> int:
@@ -117,7 +132,8 @@ class ReplayingAnimal:
     log : EventLog
         Its moves alone; `mdp` is its world.
     experience : RecordedExperience
-        The same, in the form that learners are fed with.
+        The same, in the states of `headings` if there are any, in the form that learners are fed
+        with.
     pauses : pandas.DataFrame
         `step, phase`: where an account may replay.
     detection : Detection
@@ -128,6 +144,10 @@ class ReplayingAnimal:
         What was read, and what was left out.
     landmarks : mapping of str to sequence of str
         Name of a landmark -> nodes of the track, for statistics of replay.
+    headings : Headings, optional
+        The states in which accounts learn, if the headings of its replay are known.
+    told : float
+        The share of its sequences whose heading is known.
     """
 
     name: str
@@ -138,6 +158,16 @@ class ReplayingAnimal:
     replayed: Replayed
     notes: tuple[str, ...] = ()
     landmarks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    headings: Headings | None = None
+    told: float = 0.0
+
+    @cached_property
+    def learned(self) -> EventLog:
+        """The moves in the states in which accounts learn; `mdp` is their world."""
+        if self.headings is None:
+            return self.log
+        moves = {"state": self.headings.state, "next_state": self.headings.next_state}
+        return EventLog({"steps": self.log.columns("steps") | moves}, mdp=self.headings.world)
 
     @cached_property
     def graph(self) -> nx.Graph:
@@ -152,7 +182,7 @@ class ReplayingAnimal:
     @cached_property
     def places(self) -> Places:
         """The places, and what they meant to the animal lap by lap."""
-        return _places(self.log, self.track)
+        return replace(_places(self.log, self.track), has_headings=self.headings is not None)
 
     @property
     def lap_of_step(self) -> NDArray[np.int32]:
@@ -162,7 +192,8 @@ class ReplayingAnimal:
     @property
     def has_two_ways(self) -> bool:
         """Whether any move leads back to where another comes from."""
-        ends = self.log.mdp.to_networkx() if self.log.mdp is not None else self.graph
+        world = self.learned.mdp
+        ends = world.to_networkx() if world is not None else self.graph
         return any(ends.has_edge(there, here) for here, there in ends.edges() if here != there)
 
     def found(self, reactivated: Columns) -> Replayed:
@@ -172,7 +203,10 @@ class ReplayingAnimal:
         laps = self.lap_of_step
         lap = np.where(step < 0, 0, laps[np.clip(step, 0, len(laps) - 1)]).astype(np.int32)
         phase, location, event = (reactivated[key][rows] for key in ("phase", "location", "event"))
-        return Replayed(lap, step, phase, location, states, event)
+        along = Lists(np.zeros(len(states.flat), dtype=np.int8), states.begin)
+        if self.headings is not None and "along" in reactivated:
+            along = headings_along(reactivated, rows, states)
+        return Replayed(lap, step, phase, location, states, event, along)
 
     def digest(self) -> str:
         """Return the SHA-256 digest of moves, pauses, world, criteria and sequences."""
@@ -180,6 +214,8 @@ class ReplayingAnimal:
         arrays = [self.experience.given.steps, self.pauses["step"].to_numpy()]
         arrays += [replayed.lap, replayed.step, replayed.phase, replayed.location, replayed.event]
         arrays += [replayed.states.flat, replayed.states.begin]
+        if self.headings is not None:
+            arrays += [replayed.along.flat, np.array(self.told)]
         if mdp is not None:
             arrays += [mdp.successor_offset, mdp.successor, mdp.probability, mdp.reward]
             arrays += [mdp.start_probability, mdp.terminal]
@@ -230,13 +266,19 @@ def experienced_animal(
     name: str = "animal",
     rewards: Mapping[int, float] | pd.DataFrame | None = None,
     detection: Detection = RECORDED,
+    told: float = 0.0,
 ) -> ReplayingAnimal:
-    """Prepare the laps of an animal that has not replayed anything yet."""
+    """Prepare the laps of an animal that has not replayed anything yet.
+
+    `told` is the share of its sequences whose heading will be known.
+    """
     if len(runs_of(log)) > 1:
         raise ValueError(f"{name} has several runs: give the laps of one.")
     nothing = pd.DataFrame({"step": [0], "states": [[]]}).iloc[:0]
     [(run, reactivated)] = reactivations_by_run(log, nothing)
-    return _experienced(name, of_run(log, "steps", run), log.mdp, reactivated, rewards, detection)
+    steps = of_run(log, "steps", run)
+    animal = _experienced(name, steps, log.mdp, reactivated, rewards, detection, told > 0)
+    return replace(animal, told=told) if animal.headings is not None else animal
 
 
 def _animal(
@@ -248,7 +290,9 @@ def _animal(
     detection: Detection,
 ) -> ReplayingAnimal:
     steps = of_run(log, "steps", run)
-    animal = _experienced(name, steps, log.mdp, reactivated, rewards, detection)
+    along = reactivated.get("along", np.zeros(1))
+    are_told = float(np.mean(along != 0)) >= _LEAST_TOLD
+    animal = _experienced(name, steps, log.mdp, reactivated, rewards, detection, are_told)
     replayed, notes = animal.found(reactivated), []
     n_found, n_events = len(replayed.lap), len(np.unique(reactivated["event"]))
     is_known = np.isin(reactivated["place"], [*animal.track.graph])
@@ -270,6 +314,18 @@ def _animal(
         f"{name}: {n_found:,} sequences of {detection.min_length} or more places in {n_events:,} "
         f"replay events, and {len(steps['step']):,} moves in {len(animal.places.goal):,} laps."
     )
+    told = float(np.mean(replayed.is_told))
+    if animal.headings is not None:
+        notes.append(
+            f"{name}: the heading is told in {told:.0%} of these, so accounts learn in places with "
+            "headings, and lose the heading of as many sequences."
+        )
+    elif are_told:
+        notes.append(
+            f"{name}: headings are told but not used, and accounts learn in places: on this track "
+            "two neighbouring places are equally far from where most laps begin, or the track has "
+            "several parts."
+        )
     n_before = int(np.count_nonzero(replayed.step < 0))
     if n_before:
         notes.append(
@@ -295,7 +351,7 @@ def _animal(
         kept = np.linspace(0, n_found - 1, _MOST_SEQUENCES).astype(np.int64)
         replayed = replayed.take(kept)
         notes.append(f"{name}: {_MOST_SEQUENCES:,} of these, evenly spaced in time, are explained.")
-    return replace(animal, replayed=replayed, notes=tuple(notes))
+    return replace(animal, replayed=replayed, notes=tuple(notes), told=told)
 
 
 def _experienced(
@@ -305,6 +361,7 @@ def _experienced(
     reactivated: Columns,
     rewards: Mapping[int, float] | pd.DataFrame | None,
     detection: Detection,
+    with_headings: bool,
 ) -> ReplayingAnimal:
     """Check the moves of an animal; `reactivated` says when it rested."""
     if not len(steps["step"]):
@@ -320,9 +377,14 @@ def _experienced(
     moves = EventLog(
         {"steps": {key: own[key] for key in _KEPT} | {"time": steps["time"]}}, mdp=world
     )
+    headings = headings_of(moves, graph_of_log(moves)) if with_headings else None
+    if headings is not None:
+        world = headings.world
+        states = {"state": headings.state, "next_state": headings.next_state}
+        table = _transitions(moves.columns("steps") | states, world, own["reward"])
     empty = Replayed(
         np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int8),
-        np.empty(0, np.int32), Lists.of([]), np.empty(0, np.int64),
+        np.empty(0, np.int32), Lists.of([]), np.empty(0, np.int64), Lists.of([]),
     )  # fmt: skip
 
     def resting(n_rest: dict[int, int]) -> ReplayingAnimal:
@@ -330,7 +392,7 @@ def _experienced(
             table, n_states=world.n_states, n_actions=world.n_actions, mdp=world, rest=n_rest
         )
         pauses = _pauses(moves.columns("steps"), n_rest)
-        return ReplayingAnimal(name, moves, experience, pauses, detection, empty)
+        return ReplayingAnimal(name, moves, experience, pauses, detection, empty, headings=headings)
 
     return resting(_rests(moves.columns("steps"), resting({}).found(reactivated)))
 

@@ -25,8 +25,8 @@ MEASURES = {
     "forward": "share of moves that had been made in this direction only",
     "backward": "share of moves that had been made in the other direction only",
     "never": "share of moves that had been made in neither direction",
-    "age": "laps since its moves were last made, in either direction",
-    "frequency": "logarithm of how often its moves had been made, in either direction",
+    "age": "laps since its moves were last made, in either direction or as their heading is",
+    "frequency": "logarithm of how often its moves had been made, likewise",
     "from_goal": "moves from the place that paid most to its first place",
     "to_goal": "moves from its last place to the place that paid most",
 }
@@ -62,15 +62,16 @@ def measure(replayed: Replayed, places: Places) -> pd.DataFrame:
         total = np.bincount(of_move, values.astype(np.float64), minlength=n)
         return np.asarray(total / (length - 1))
 
-    ahead_made, back_made = (
-        places.last_made[lap[of_move], move],
-        places.last_made[lap[of_move], back],
-    )
+    # A heading that is known rules out one of the two readings, as in place sequences.
+    along = replayed.along.flat[1:][is_move]
+    ahead, behind = along >= 0, along <= 0
+    ahead_made = np.where(ahead, places.last_made[lap[of_move], move], -1)
+    back_made = np.where(behind, places.last_made[lap[of_move], back], -1)
     was_ahead, was_back = ahead_made >= 0, back_made >= 0
     n_laps = len(places.last_made)
     latest = np.maximum(ahead_made, back_made)
     age = np.where(latest >= 0, lap[of_move] - latest, n_laps)
-    made = places.n_made[lap[of_move], move] + places.n_made[lap[of_move], back]
+    made = ahead * places.n_made[lap[of_move], move] + behind * places.n_made[lap[of_move], back]
     turn = (owner[2:] == owner[:-2]) & (states.flat[2:] == states.flat[:-2])
     n_turns = np.bincount(owner[2:][turn], minlength=n)
     where = replayed.location
@@ -122,9 +123,13 @@ def replay_features(replayed: Replayed, places: Places) -> dict[str, float]:
         ("ends at", np.bincount(last, minlength=n_places) / n_here),
     ):
         found |= {f"{kind} {place}": share for place, share in enumerate(count.tolist())}
-    goes = np.bincount(move, minlength=places.n_moves) / n_here[places.ends[:, 0]]
-    names = [f"goes {here} to {there}" for here, there in places.ends.tolist()]
-    return found | dict(zip(names, goes.tolist(), strict=True))
+    against = replayed.along.flat[1:][is_move] < 0
+    ways = [("", ~against), *([(" against its heading", against)] if places.has_headings else [])]
+    for way, own in ways:
+        goes = np.bincount(move[own], minlength=places.n_moves) / n_here[places.ends[:, 0]]
+        names = [f"goes {here} to {there}{way}" for here, there in places.ends.tolist()]
+        found |= dict(zip(names, goes.tolist(), strict=True))
+    return found
 
 
 def lost_bits(rows: pd.DataFrame, others: pd.DataFrame) -> NDArray[np.float64]:

@@ -27,6 +27,7 @@ from analyses.sequences.detection import RECORDED
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
 from analyses.sequences.runs import Columns
 from analyses.sequences.sequences import Lists
+from analyses.sequences.track import graph_of_log
 from replay.jit import kernel
 from replay.learners import find_learner
 from replay.simulation.driver import LogWriter
@@ -67,24 +68,37 @@ def simulate_misread(
     if account.is_control:
         rng = np.random.default_rng(replay_seed)
         control = CONTROLS[account.generator]
-        paths = replay_of_control(control, params, animal.log, animal.pauses, animal.graph, rng)
-        [(_, reactivated)] = reactivations_by_run(animal.log, paths)
+        learned = animal.learned
+        paths = replay_of_control(
+            control, params, learned, animal.pauses, graph_of_log(learned), rng
+        )
+        [(_, reactivated)] = reactivations_by_run(learned, paths)
     else:
         if "reversible" in params and not animal.has_two_ways:
             params = params | {"reversible": False}  # no move leads back
         learner = find_learner(account.generator, params)
-        writer = LogWriter("replay", learner, animal.log.mdp)
+        writer = LogWriter("replay", learner, animal.learned.mdp)
         seed = int(replay_seed.generate_state(1)[0])
         reactivated = reactivated_by(
             animal.experience.feed_to(learner, writer, seed).columns("backups")
         )
-    n_places = animal.places.n_places
-    return [
-        animal.found(misread(reactivated, share, n_places, np.random.default_rng(noise_seed)))
-        if share
-        else animal.found(reactivated)
-        for share in shares
-    ]
+    if animal.headings is not None:
+        reactivated = animal.headings.in_places(reactivated)
+    n_places, found = animal.places.n_places, []
+    for share in shares:
+        rng = np.random.default_rng(noise_seed)
+        seen = misread(reactivated, share, n_places, rng) if share else reactivated
+        made = animal.found(seen)
+        found.append(made if animal.headings is None else _told(made, animal.told, rng))
+    return found
+
+
+def _told(replayed: Replayed, share: float, rng: np.random.Generator) -> Replayed:
+    """Leave the headings of a share of sequences known, or of as many as have one."""
+    along, owner = replayed.along, replayed.along.owner
+    own = max(float(replayed.is_told.sum()), 1.0) / max(len(replayed.lap), 1)
+    is_kept = rng.random(len(replayed.lap)) < share / own
+    return replayed._replace(along=Lists(along.flat * is_kept[owner], along.begin))
 
 
 def misread(reactivated: Columns, share: float, n_places: int, rng: np.random.Generator) -> Columns:
@@ -106,57 +120,62 @@ def as_decoded(replayed: Replayed, rng: np.random.Generator) -> Replayed:
     """
     loss = rng.random()
     lost, least = _MOST_LOST * loss, _LEAST_FOUND * loss
-    flat, begin, longest = _smoothed(replayed.states)
+    kept, begin, longest = _smoothed(replayed.states)
     before, after = rng.poisson(lost, (2, len(longest)))
     left = np.diff(begin) - before - after
     is_found = (longest - least) / _HALF_TO_MOST > rng.logistic(size=len(longest))
     rows = np.flatnonzero(is_found & (left >= RECORDED.min_length))
     ends = np.append(0, np.cumsum(left[rows]))
-    places = np.arange(ends[-1]) + np.repeat((begin[:-1] + before)[rows] - ends[:-1], left[rows])
-    return replayed.take(rows)._replace(states=Lists(flat[places], ends))
+    at = np.arange(ends[-1]) + np.repeat((begin[:-1] + before)[rows] - ends[:-1], left[rows])
+    states, along = (Lists(each.flat[kept[at]], ends) for each in (replayed.states, replayed.along))
+    return replayed.take(rows)._replace(states=states, along=along)
 
 
 def _smoothed(
     states: Lists,
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Leave out single steps aside; also return the number of places of the longest straight part.
+
+    Returns which of `states.flat` are left, and where each sequence begins among these.
 
     Examples
     --------
     >>> from analyses.sequences.sequences import Lists
-    >>> flat, begin, longest = _smoothed(Lists.of([[3, 2, 3, 4, 5, 4, 5, 6], [1, 2, 3, 4, 3, 2]]))
-    >>> flat.tolist(), begin.tolist(), longest.tolist()
+    >>> states = Lists.of([[3, 2, 3, 4, 5, 4, 5, 6], [1, 2, 3, 4, 3, 2]])
+    >>> kept, begin, longest = _smoothed(states)
+    >>> states.flat[kept].tolist(), begin.tolist(), longest.tolist()
     ([3, 4, 5, 6, 1, 2, 3, 2], [0, 4, 8], [4, 3])
     """
     n = len(states.begin) - 1
-    flat, begin = np.empty(len(states.flat), np.int32), np.zeros(n + 1, np.int64)
+    kept, begin = np.empty(len(states.flat), np.int64), np.zeros(n + 1, np.int64)
     longest = np.ones(n, np.int64)
-    _smooth(states.flat.astype(np.int32), states.begin.astype(np.int64), flat, begin, longest)
-    return flat[: begin[-1]], begin, longest
+    _smooth(states.flat.astype(np.int32), states.begin.astype(np.int64), kept, begin, longest)
+    return kept[: begin[-1]], begin, longest
 
 
 @kernel
 def _smooth(
     given: NDArray[np.int32],
     given_begin: NDArray[np.int64],
-    flat: NDArray[np.int32],
+    kept: NDArray[np.int64],
     begin: NDArray[np.int64],
     longest: NDArray[np.int64],
 ) -> None:
     n = 0
     for k in range(len(longest)):
         first, went_back = n, False
-        for place in given[given_begin[k] : given_begin[k + 1]]:
-            went_back = n - first >= 2 and flat[n - 2] == place and not went_back
+        for row in range(given_begin[k], given_begin[k + 1]):
+            went_back = n - first >= 2 and given[kept[n - 2]] == given[row] and not went_back
             if went_back:
                 n -= 1
             else:
-                flat[n] = place
+                kept[n] = row
                 n += 1
         begin[k + 1] = n
         straight = 1
         for i in range(first + 1, n):
-            straight = 2 if i - first >= 2 and flat[i] == flat[i - 2] else straight + 1
+            turned = i - first >= 2 and given[kept[i]] == given[kept[i - 2]]
+            straight = 2 if turned else straight + 1
             longest[k] = max(longest[k], straight)
 
 
@@ -173,7 +192,7 @@ def as_many(
     >>> from analyses.sequences.sequences import Lists
     >>> no = np.zeros(3, dtype=np.int64)
     >>> states = Lists.of([[1, 2], [2, 1], [3, 4]])
-    >>> made = Replayed(np.array([0, 0, 5]), no, no, no, states, no)
+    >>> made = Replayed(np.array([0, 0, 5]), no, no, no, states, no, states)
     >>> sorted(as_many(made, np.array([0, 4, 4]), np.random.default_rng(1)).tolist())
     [0, 1, 2]
     """

@@ -75,8 +75,8 @@ from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
 __all__ = ["DIRECTIONS", "MOVE_LABELS", "NOVELTIES", "Detection", "at_least", "classified_places"]
-__all__ += ["count_place_sequences", "crossed_shortcuts", "note_difference", "place_sequences"]
-__all__ += ["runs_along"]
+__all__ += ["count_place_sequences", "crossed_shortcuts", "headings_along", "note_difference"]
+__all__ += ["place_sequences", "runs_along"]
 
 MOVE_LABELS = ("forward", "backward", "both", "never")
 DIRECTIONS = ("forward", "reverse", "mixed", "both", "neither")
@@ -133,6 +133,8 @@ def place_sequences(
             The places as replayed, and the number of places and of different places.
         ``moves``
             The label of each move: `forward`, `backward`, `both` or `never`.
+        ``along`` (only if `paths` have it)
+            Of each place, as in `paths`.
         ``distance``
             The length of the path in cm; NaN if the graph has no distances.
         ``direction, novelty``
@@ -249,8 +251,10 @@ def classified_places(
     along, back_along = experience.symbols(here, there), experience.symbols(there, here)
     taken = experience.first_moves(here, there) < known
     back = experience.first_moves(there, here) < known
+    headings: dict[str, Lists] = {}
     if "along" in reactivated:  # a heading is known, and rules out one of the two readings
-        heading = _headings(reactivated, rows, states)[1:][is_move]
+        headings["along"] = headings_along(reactivated, rows, states)
+        heading = headings["along"].flat[1:][is_move]
         taken, back = taken & (heading >= 0), back & (heading <= 0)
         along[heading < 0], back_along[heading > 0] = -1, -1
     label = np.select([taken & back, taken, back], [_BOTH, _FORWARD, _BACKWARD], _NEVER)
@@ -300,6 +304,7 @@ def classified_places(
         "length": states.length.astype(np.int32),
         "n_distinct": states.n_different,
         "moves": Lists(label, moves),
+        **headings,
         "distance": distance,
         "direction": direction,
         "novelty": novelty,
@@ -310,20 +315,33 @@ def classified_places(
     return Sequences(columns, _CATEGORIES)
 
 
-def _headings(reactivated: Columns, rows: NDArray[np.int64], states: Lists) -> NDArray[np.int8]:
+def headings_along(reactivated: Columns, rows: NDArray[np.int64], states: Lists) -> Lists:
     """Find the heading of each place of each sequence; `rows` are those of their first places.
 
     Places that were jumped over have the heading of the reactivation that follows.
     """
-    place, along = reactivated["place"], reactivated["along"]
     found = np.empty(len(states.flat), dtype=np.int8)
-    begin = states.begin.tolist()
-    for row, first, end in zip(rows.tolist(), begin, begin[1:], strict=False):
-        found[first], at = along[row], row
-        for i in range(first + 1, end):
+    _find_headings(
+        reactivated["place"], reactivated["along"], rows, states.flat, states.begin, found
+    )
+    return Lists(found, states.begin)
+
+
+@kernel
+def _find_headings(
+    place: NDArray[np.int32],
+    along: NDArray[np.int8],
+    rows: NDArray[np.int64],
+    states: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    found: NDArray[np.int8],
+) -> None:
+    for sequence in range(len(rows)):
+        at, first = rows[sequence], begin[sequence]
+        found[first] = along[at]
+        for i in range(first + 1, begin[sequence + 1]):
             found[i] = along[at + 1]
-            at += int(states.flat[i] == place[at + 1])
-    return found
+            at += states[i] == place[at + 1]
 
 
 def runs_along(

@@ -153,19 +153,24 @@ def _make(plan: IdentifiabilityPlan, piece: Piece) -> dict[str, pd.DataFrame]:
             "length": np.concatenate([made.states.length for _, made in parts]),
         }
     )
-    places = np.concatenate([made.states.flat for _, made in parts])
-    return {"sequences": sequences.astype(np.int32), "places": pd.DataFrame({"place": places})}
+    places, along = (
+        np.concatenate([getattr(made, name).flat for _, made in parts])
+        for name in ("states", "along")
+    )
+    table = pd.DataFrame({"place": places, "along": along})
+    return {"sequences": sequences.astype(np.int32), "places": table}
 
 
 def _kept(results: Results, piece: Piece) -> Iterator[tuple[int, Replayed]]:
     """Read what each draw of a piece replayed."""
     table = results.read_piece("sequences", *piece)
     begin = np.concatenate(([0], np.cumsum(table["length"].to_numpy(np.int64))))
-    states = Lists(results.read_piece("places", *piece)["place"].to_numpy(), begin)
+    places = results.read_piece("places", *piece)
+    states, along = (Lists(places[name].to_numpy(), begin) for name in ("place", "along"))
     lap, step, phase, location = (
         table[key].to_numpy() for key in ("lap", "step", "phase", "location")
     )
-    whole = Replayed(lap, step, phase, location, states, np.arange(len(table)))
+    whole = Replayed(lap, step, phase, location, states, np.arange(len(table)), along)
     for draw, rows in table.groupby("draw").indices.items():
         yield int(str(draw)), whole.take(np.asarray(rows))
 
@@ -256,7 +261,36 @@ def _show(plan: IdentifiabilityPlan, tables: Mapping[str, pd.DataFrame]) -> Iter
         for protocol, classes in together
     )
     left = tables["left_out.csv"].sort_values("accepted", ascending=False, kind="stable")
-    yield Shown("If the true account were in no list", left.head(8).round(3), note)
+    missing = " ".join(
+        f"After an answer above {SURE:g} that fits, the account that replays on the moves of "
+        f"{protocol} is in no list with a probability of {_missing(sure, accepted):.2f}, if that "
+        "was as probable as not before."
+        for protocol, sure, accepted in _answers(tables["recovery.csv"], left)
+    )
+    yield Shown("If the true account were in no list", left.head(8).round(3), f"{note} {missing}")
+
+
+def _answers(recovery: pd.DataFrame, left: pd.DataFrame) -> Iterator[tuple[str, float, float]]:
+    """Yield the share of sure answers of each protocol, and of those if the account is left out."""
+    accepted = left.groupby("protocol", sort=False)["accepted"].mean()
+    for protocol, own in recovery.groupby("protocol", sort=False):
+        if accepted.get(protocol, np.nan) >= 0:
+            yield str(protocol), float(own["sure"].iloc[-1]), float(accepted[protocol])
+
+
+def _missing(sure: float, accepted: float) -> float:
+    """Return the probability that the true account is in no list, after a sure answer that fits.
+
+    Of animals whose account is listed, `sure` have such an answer, but for those that the test of
+    misfit refuses; of animals whose account was left out, `accepted` do. Before, both are as
+    probable.
+
+    Examples
+    --------
+    >>> round(_missing(0.7, 0.16), 2)
+    0.19
+    """
+    return accepted / max(accepted + sure * (1 - LEVEL), 1e-9)
 
 
 def _sessions(plan: IdentifiabilityPlan, recovery: pd.DataFrame) -> Iterable[Shown]:
@@ -331,7 +365,8 @@ def with_more_sessions(
         again = {key: np.tile(steps[key], n_sessions) for key in _MOVES}
         again["truncated"][len(steps["step"]) - 1 :: len(steps["step"])] = True
         more = f"{name}_{n_sessions}_sessions"
-        found[more] = experienced_animal(EventLog({"steps": again}, mdp=animal.log.mdp), name=more)
+        log = EventLog({"steps": again}, mdp=animal.log.mdp)
+        found[more] = experienced_animal(log, name=more, told=animal.told)
         counted[more] = n_sessions
     return found, counted
 

@@ -14,7 +14,7 @@ from analyses.inference.animals import ReplayingAnimal, experienced_animal, repl
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.explanation.identify import laps_of_task
 from analyses.studies.pages import read_decoded, read_log
-from replay.checks import check_column, check_table
+from replay.checks import check_column, check_number, check_table
 from replay.files import check_path, inside, read_table
 from replay.log.event_log import EventLog
 
@@ -73,25 +73,40 @@ def read_animals(
 
 
 def read_protocols(
-    tasks: Sequence[str], laps: Sequence[str | Path], rewards: str | Path | None, seed: int
+    tasks: Sequence[str],
+    laps: Sequence[str | Path],
+    rewards: str | Path | None,
+    seed: int,
+    told: float | None = None,
 ) -> dict[str, ReplayingAnimal]:
-    """Take the laps of tasks, tables, logs and recordings, of which replay does not count."""
+    """Take the laps of tasks, tables, logs and recordings, of which replay does not count.
+
+    `told` is the share of sequences whose heading will be known; by default that of a recording, or
+    none. States of tasks, and of their logs, have a heading already.
+    """
     if not tasks and not laps:
         raise ValueError("Give laps: those of a task (--task NAME), or a table (--laps FILE).")
+    if told is not None:
+        check_number("told_headings", told, at_least=0, at_most=1)
     found = {name: laps_of_task(name, seed) for name in tasks}
     paid = None if rewards is None else read_rewards(rewards)
     for place in laps:
         path = check_path("laps", place)
-        if path.is_dir():
-            logs = [(name, log) for name, log, _ in _read_folder(path)]
-        else:
-            logs = [(path.stem, read_laps(path))]
-        for name, log in logs:
+        logs = _read_folder(path) if path.is_dir() else [(path.stem, read_laps(path), None)]
+        for name, log, paths in logs:
             if name in found:
                 raise ValueError(f"Two mazes are named {name!r}, after their files: rename one.")
+            share = _told(paths) if told is None else told
             own = _of_animal(paid, name)
-            found[name] = experienced_animal(log, name=name, rewards=own)
+            found[name] = experienced_animal(log, name=name, rewards=own, told=share)
     return found
+
+
+def _told(paths: pd.DataFrame | None) -> float:
+    """Return the share of sequences whose heading is known."""
+    if paths is None or "along" not in paths or not len(paths):
+        return 0.0
+    return float(np.mean([np.any(each) for each in paths["along"]]))
 
 
 def _is_log(folder: Path) -> bool:
@@ -151,7 +166,10 @@ def _of_animal(paid: pd.DataFrame | None, name: str) -> Any:
 
 
 def _read_events(path: str | Path) -> pd.DataFrame:
-    """Read replay events: `step` or `time`, and `states`, places separated by blanks in CSV."""
+    """Read replay events: `step` or `time`, and `states`, places separated by blanks in CSV.
+
+    So is `along`, if headings are known.
+    """
     table = _read(path)
     check_table(table, ["states"], str(path))
     if "step" not in table and "time" not in table:
@@ -161,25 +179,31 @@ def _read_events(path: str | Path) -> pd.DataFrame:
         )
     if not len(table):
         raise ValueError(f"{path} has no events: there is nothing to explain.")
-    states = [_places(text, row, path) for row, text in enumerate(table["states"])]
-    return table.assign(states=pd.Series(states, index=table.index, dtype=object))
+    listed = {
+        name: pd.Series(
+            [_numbers(text, row, name, path) for row, text in enumerate(table[name])],
+            index=table.index, dtype=object,
+        )
+        for name in ("states", "along") if name in table
+    }  # fmt: skip
+    return table.assign(**listed)
 
 
-def _places(text: Any, row: int, path: str | Path) -> Any:
+def _numbers(text: Any, row: int, name: str, path: str | Path) -> Any:
     if not isinstance(text, str):
         return text
     try:
         return [int(each) for each in text.split()]
     except ValueError:
         raise ValueError(
-            f"The column 'states' of {path} must hold whole numbers, separated by blanks, such as "
+            f"The column {name!r} of {path} must hold whole numbers, separated by blanks, such as "
             f"3 2 1 0; row {row} has {text!r}."
         ) from None
 
 
 def _whole(sequences: pd.DataFrame) -> pd.DataFrame:
     """Take the sequences of a recording as events of their own."""
-    kept = [name for name in ("event", "time", "step", "phase") if name in sequences]
+    kept = [name for name in ("event", "time", "step", "phase", "along") if name in sequences]
     return sequences[[*kept, "states"]].reset_index(drop=True)
 
 

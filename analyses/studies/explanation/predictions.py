@@ -60,7 +60,10 @@ def statistics_of(animal: ReplayingAnimal, samples: Sequence[Replayed]) -> pd.Da
     task = task_of_track(world, animal.landmarks)
     log = EventLog({"steps": animal.log.columns("steps")}, mdp=task.world)
     laps = _laps(animal)
-    runs = [(number, log, laps, _paths(each)) for number, each in enumerate(samples)]
+    runs = [
+        (number, log, laps, _paths(each, animal.headings is not None))
+        for number, each in enumerate(samples)
+    ]
     replays = replays_of(task, runs)
     found = pd.concat(
         [each.compute(replays).assign(statistic=name) for name, each in _OF_CONTENT.items()],
@@ -94,11 +97,12 @@ def beside_own_accounts(
     )
 
 
-def _paths(sample: Replayed) -> pd.DataFrame:
+def _paths(sample: Replayed, has_headings: bool) -> pd.DataFrame:
     """Write sequences as paths, each an event of its own, those outside of pauses left out."""
     kept = sample.take(np.flatnonzero(np.isin(sample.phase, _PAUSES)))
     phase = np.array(PHASES, dtype=object)[kept.phase]
-    return pd.DataFrame({"step": kept.step, "phase": phase, "states": kept.states.arrays()})
+    paths = {"step": kept.step, "phase": phase, "states": kept.states.arrays()}
+    return pd.DataFrame(paths | ({"along": kept.along.arrays()} if has_headings else {}))
 
 
 def _laps(animal: ReplayingAnimal) -> pd.DataFrame:

@@ -69,6 +69,11 @@ EPOCH_COLUMNS = {
 }
 """Columns of tables of epochs."""
 
+_ALONG = Column(
+    "whether the heading that cells represent is the direction of travel (1), the opposite (-1), "
+    "or not told (0)"
+)
+
 ANIMAL_COLUMNS = {
     "events.csv": Table.of(
         "candidate event",
@@ -114,10 +119,13 @@ ANIMAL_COLUMNS = {
     "sequences.parquet": Table.of(
         "place sequence of replay in a recording",
         "animal? run episode step time event phase location index first last states length "
-        "n_distinct moves distance direction novelty composition_order n_episodes splice_states "
-        "episode_matched episode_lag from_current_episode shortcut? impossible? start_time "
-        "end_time kind",
-        {"index": Column("the number of its first reactivation in the event, from 0")},
+        "n_distinct moves along? distance direction novelty composition_order n_episodes "
+        "splice_states episode_matched episode_lag from_current_episode shortcut? impossible? "
+        "start_time end_time kind",
+        {
+            "index": Column("the number of its first reactivation in the event, from 0"),
+            "along": Column(f"for each state, {_ALONG.meaning}"),
+        },
     ),
     "kinds.csv": Table.of(
         "kind of replay at a size of states",
@@ -148,12 +156,7 @@ ANIMAL_COLUMNS = {
     "paths.parquet": Table.of(
         "time bin of an event",
         "animal? event time x y along?",
-        {
-            "along": Column(
-                "whether the heading that cells represent is the direction of travel (1), the "
-                "opposite (-1), or not told (0)"
-            )
-        },
+        {"along": _ALONG},
     ),
     "experience.parquet": Table.of("move of the animal between states", f"animal? {STEP_COLUMNS}"),
     "spikes.parquet": Table.of("spike in an event", "animal? event cell time"),
