@@ -153,7 +153,7 @@ def extra_steps(table, graph, landmark, n_drawn=300, **params):
     (before,) = list(graph[landmark])[:1]
     moves = [*everywhere(graph, landmark), (landmark, before), (before, landmark)]
     last = {len(moves) - 1}
-    settings, memory = learned(moves, last, 54, length=4, n_replays=4, **params)
+    settings, memory = learned(moves, last, 54, length=5, n_replays=4, **params)
     assert memory.n_memories.sum() == 1
     left = table.set_index("path")["extra_steps"]
     made, drawn = memory.n_memories.copy(), []
@@ -258,8 +258,9 @@ def test_at_rest_it_begins_at_any_landmark_with_reward():
 
 def test_after_some_places_another_replay_begins():
     params, memory = learned(LINE, {3}, 5, away=100.0, length=3, n_replays=7)
-    states = [state for state, *_ in replayed(params, memory, EPISODE_END, 4)]
-    assert states == [4, 3, 2, 4, 3, 2, 4]
+    rows = replayed(params, memory, EPISODE_END, 4)
+    assert [4, *(following for _, following, _ in rows)] == [4, 3, 2, 4, 3, 2, 4, 3]
+    assert memories(memory, 5)[0] == [0, 0, 2, 3, 4]
 
 
 def test_it_is_a_generator_that_keeps_a_map_and_vectors():

@@ -511,7 +511,7 @@ ACCOUNTS: dict[str, Account] = {
             "coverage": 0.0,
             "from_landmark": True,
             "length": 15,
-            "n_replays": 75,  # five replays
+            "n_replays": 74,  # five replays
         },
         source="Bakermans et al. 2025",
     ),

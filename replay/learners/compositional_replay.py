@@ -79,7 +79,7 @@ class Params(NamedTuple):
     from_landmark : bool
         Whether replay begins at the latest landmark, not where the agent is.
     length : int
-        Number of places after which the next replay of a pause begins.
+        Number of places of a replay, after which another one begins in the same pause.
     n_replays : int
         Number of places reactivated per pause, after the first.
     """
@@ -89,7 +89,7 @@ class Params(NamedTuple):
     away: Annotated[float, Between(0.0, 100.0)] = 1.5
     coverage: Annotated[float, Between(0.0, 100.0)] = 0.0
     from_landmark: bool = False
-    length: ranges.PositiveCount = 15
+    length: Annotated[int, Between(2, 1_000_000)] = 15
     n_replays: ranges.Count = 20
     replay_at: ranges.Moment = IN_PAUSES
 
@@ -286,29 +286,36 @@ def _drawn_move(
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Walk away from a landmark, and remember the vectors at each place."""
-    places, begin, landmark = memory.known.met, memory.known.number[pause.state], -1
     if not is_due(params.replay_at, pause.phase) or memory.landmarks.n[0] == 0:
         return
-    if pause.phase == REST or params.from_landmark:
-        at_rest = pause.phase == REST
-        landmark = _drawn_landmark(memory, rng) if at_rest else _latest_landmark(memory, False)
-        begin = memory.known.number[memory.landmarks.met[landmark]]
+    places, begin, landmark = memory.known.met, memory.known.number[pause.state], -1
+    at_landmark = pause.phase == REST or params.from_landmark
+    if pause.phase == REST:
+        landmark = _drawn_landmark(memory, rng)
+    elif params.from_landmark:
+        landmark = _latest_landmark(memory, False)
     elif begin >= 0:
         _begin(memory, begin)
         landmark = _latest_landmark(memory, True)
     if landmark < 0:  # no vector is known
         return
-    _measure(memory, memory.known.number[memory.landmarks.met[landmark]])
-    here = begin
+    origin = memory.known.number[memory.landmarks.met[landmark]]
+    begin = origin if at_landmark else begin
+    _begin(memory, begin)
+    _measure(memory, origin)
+    here, probability = begin, 1.0
+    _remember(memory, here, _REPLAYED)
     for pop in range(params.n_replays):
-        if pop % params.length == 0:
-            here = begin
-            _begin(memory, here)
-            _remember(memory, here, _REPLAYED)
-        following, probability = _drawn_move(params, memory, here, landmark, rng)
+        begins = pop % params.length == params.length - 1  # the next replay of this pause
+        following = begin
+        if not begins:
+            following, probability = _drawn_move(params, memory, here, landmark, rng)
         if following < 0:
             break
         reactivate(log, pause.phase, places[here], places[following], probability, pop)
         here = following
-        _carry(params, memory, here, _REPLAYED, 1.0)
+        if begins:
+            _begin(memory, here)
+        else:
+            _carry(params, memory, here, _REPLAYED, 1.0)
         _remember(memory, here, _REPLAYED)
