@@ -19,6 +19,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.findings.evidence import evidence
+from analyses.jobs.study import Piece
+from analyses.studies.comparison.plan import plan_comparison
+from analyses.studies.comparison.predictions import predictions
+from analyses.studies.comparison.simulated_studies import simulate_studies
 from replay import feed
 from replay.learners import compositional_replay, find_learner
 from replay.learners.contract import Known, Pause, Sizes, Transition
@@ -279,3 +284,42 @@ def test_it_logs_moves_without_actions():
     assert rows["next_state"].tolist() == [3, 2, 1, 0]
     assert (rows["action"] == -1).all()
     assert (rows["phase"] == "episode_end").all()
+
+
+VALUE_BACKUPS = (
+    "prioritized_sweeping",
+    "full_backups",
+    "dyna_q",
+    "prioritized_memory_access",
+    "memory_access_forgetting",
+)
+
+
+@pytest.mark.slow
+def test_one_protocol_tells_it_from_value_backups():
+    """In Gupta's maze, if it were true, all would lose more than 10 bits by the five findings.
+
+    It replays again at each reward, from where the animal is; values have converged by then. And
+    if memory access were true, compositional replay would lose as many bits.
+    """
+    plan = plan_comparison(["gupta_2t"], [NAME, *VALUE_BACKUPS], n_draws=16, seed=90)
+    simulated = pd.concat(
+        simulate_studies(plan, Piece("gupta_2t", number))["studies"]
+        for number, part in enumerate(plan.parts())
+        if not plan.candidates()[part.candidate].as_published
+    )
+    known = predictions(plan, simulated)
+    assert {row["study"] for row in known.rows} == {"gupta2010"}
+
+    def ahead(truth, other):
+        """Return how far the truth is ahead in the sum over findings: the median over draws."""
+        bits = np.zeros(16)
+        for result, studies in zip(known.results, known.studies, strict=True):
+            for draw in np.flatnonzero(studies[truth].has_replay):
+                found = result.as_found(studies[truth], draw)
+                own = np.delete(found.likelihood(studies[truth]), draw)
+                bits[draw] += evidence(own) - evidence(found.likelihood(studies[other]))
+        return np.median(bits)
+
+    assert min(ahead(NAME, other) for other in VALUE_BACKUPS) > 10.0
+    assert ahead("prioritized_memory_access", NAME) > 10.0
