@@ -18,6 +18,7 @@ from analyses.findings.evidence import Count, Scoring, Studies, Value, evidence,
 from analyses.findings.priors import OneOf
 from analyses.findings.table import findings
 from analyses.jobs.results import Results
+from analyses.jobs.study import Piece
 from analyses.measures import STATISTICS
 from analyses.plots import save
 from analyses.plots.findings import page_figure, study_figures
@@ -31,6 +32,7 @@ from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.comparison.predictions import Predictions, predictions, weights
 from analyses.studies.comparison.rescoring import plan_rescoring
 from analyses.studies.comparison.scores import AT_REST, SETTINGS, agreed
+from analyses.studies.comparison.simulated_studies import settings, simulate_studies
 from replay.data import reference_table
 from replay.files import write_checksums
 from replay.learners import LEARNERS
@@ -591,12 +593,22 @@ def test_every_task_has_the_statistics_of_its_findings():
 GUIDE = Path(__file__).parents[1] / "data" / "README.md"
 
 
+def frozen_priors(name):
+    return json.loads((GUIDE.parent / "comparison" / name / "priors.json").read_text())
+
+
 def test_the_priors_are_those_that_were_frozen():
-    """Whoever changes a prior freezes all again, with a date, and makes the tables again."""
-    frozen = json.loads((GUIDE.parent / "comparison" / "priors.json").read_text())
-    assert date.fromisoformat(frozen["frozen"]) <= date.today()
-    described = plan_comparison(["long_track"], seed=frozen["seed"]).describe()
-    assert json.loads(json.dumps(described["accounts"])) == frozen["accounts"]
+    """Whoever changes a prior freezes all again, with a date, and makes the tables again.
+
+    The account of a later rival is frozen beside them, with its own date; no other account is.
+    """
+    first, later = frozen_priors(""), frozen_priors("rivals")
+    assert date.fromisoformat(first["frozen"]) < date.fromisoformat(later["frozen"]) <= date.today()
+    assert first["seed"] == later["seed"]
+    assert not set(first["accounts"]) & set(later["accounts"])
+    described = plan_comparison(["long_track"], seed=first["seed"]).describe()
+    known = json.loads(json.dumps(described["accounts"]))
+    assert known == first["accounts"] | later["accounts"]
 
 
 @pytest.mark.parametrize("name", SHELL)
@@ -623,7 +635,7 @@ SHIPPED = {
     name: reference_table(f"comparison/{name}")
     for name in (
         "evidence", "fit", "sums", "robustness", "confusion", "mixtures", "measurements",
-        "identification", "classified", "another_seed/sums",
+        "identification", "classified", "another_seed/sums", "rivals/sums", "rivals/fit",
     )
 }  # fmt: skip
 
@@ -636,6 +648,34 @@ def test_the_comparison_that_ships_adds_up():
     as_told = SHIPPED["robustness"].query("setting == 'usual'").set_index("account")
     for name in ("evidence", "evidence_of_all"):
         assert as_told[name].sub(sums[name]).abs().max() < 1e-6
+
+
+def test_rivals_are_judged_in_a_run_of_their_own_as_the_others_were():
+    """No draw depends on which accounts are in a run, so the controls have the same sums in both.
+
+    Sums over diagnostic findings do depend on it: some account has to surpass all controls.
+    """
+    shipped, rivals = (SHIPPED[name].set_index("account") for name in ("sums", "rivals/sums"))
+    names = [f"{name}_of_all" for name in ("evidence", "presence", "value", "n_findings")]
+    controls = shipped.index[shipped["is_control"]]
+    assert (
+        rivals.loc[controls, names].sub(shipped.loc[controls, names]).abs().to_numpy().max() < 1e-9
+    )
+    own = rivals.index[~rivals["is_control"]]
+    assert set(own) & set(KNOWN) == set(frozen_priors("rivals")["accounts"])
+    assert set(KNOWN) <= set(shipped.index) | set(own)
+    assert set(SHIPPED["rivals/fit"]["account"]) == set(rivals.index)
+
+
+def test_draws_depend_on_no_other_account_of_the_run():
+    alone = plan_comparison(["long_track"], ["graph_walks"], n_draws=2, seed=3)
+    beside = plan_comparison(["long_track"], ["episodic_control", "graph_walks"], n_draws=2, seed=3)
+    assert settings(alone, "graph_walks") == settings(beside, "graph_walks")
+    made = [
+        simulate_studies(plan, Piece("long_track", list(plan.candidates()).index("graph_walks")))
+        for plan in (alone, beside)
+    ]
+    pd.testing.assert_frame_equal(made[0]["studies"], made[1]["studies"])
 
 
 def told_by_the_tables():
@@ -740,6 +780,18 @@ def told_by_the_tables():
     yield f"the likeliest class has a probability of {likely.median():.2f} in the median"
     recovered = classes.groupby("study")["recovered"].first()
     yield f"finds {100 * recovered.median():.0f} % of simulated studies"
+    rivals = SHIPPED["rivals/sums"].set_index("account")
+    for name in frozen_priors("rivals")["accounts"]:
+        bits, there, values = rivals.loc[
+            name, ["evidence_of_all", "presence_of_all", "value_of_all"]
+        ]
+        n_ahead = (sums.loc[accounts, "evidence_of_all"] > bits).sum()
+        p = SHIPPED["rivals/fit"].set_index("account").loc[name, "p"]
+        yield (
+            f"{told(name)} has {bits:.0f} bits ({there:.0f} for whether there is such replay, "
+            f"{values:.0f} for its values), less than {n_ahead} of the {len(accounts)} accounts, "
+            f"and p = {p:.3f}"
+        )
 
 
 def test_the_guide_tells_the_numbers_of_the_tables():

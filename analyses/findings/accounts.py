@@ -492,6 +492,29 @@ ACCOUNTS: dict[str, Account] = {
         },
         source="Ji et al. 2025",
     ),
+    "compositional_replay": Account(
+        "compositional_replay",
+        {
+            "away": LogUniform(
+                0.1, 20.0, "from random walks to straight paths: Bakermans et al. (2025) have both"
+            ),
+            "coverage": LogUniform(
+                0.1, 10.0, "new memories are best; by how much they are preferred is open"
+            ),
+            "from_landmark": OneOf((False, True), "Bakermans et al. (2025) have both"),
+            "length": WholeNumber(5, 20, "a ripple spans 5 to 20 places; theirs are 5 to 15"),
+            "n_replays": _REACTIVATIONS,
+            "replay_at": _REPLAY_AT,
+        },
+        as_published={
+            "away": 1.5,
+            "coverage": 0.0,
+            "from_landmark": True,
+            "length": 15,
+            "n_replays": 74,  # five replays
+        },
+        source="Bakermans et al. 2025",
+    ),
     **{
         name: Account(name, {**control.priors, "replay_at": _REPLAY_AT}, source="control")
         for name, control in CONTROLS.items()

@@ -109,6 +109,7 @@ _LEARNER_LOOKS: dict[str, Look] = {
     "context_reactivation": {"color": "#ddcc77", "linestyle": "-"},
     "hierarchical_generative": {"color": "#cc6677", "linestyle": "-"},
     "adaptive_attractor": {"color": "#88ccee", "linestyle": (0, (1, 0.8))},
+    "compositional_replay": {"color": "#ddcc77", "linestyle": (0, (4, 1))},
 }
 _OWN_COLOURS = ("#44aa99", "#661100", "#aa7744", "#6699cc", "#aa4499")
 _OWN_LINE_STYLES = ((0, (3, 1, 1, 1, 1, 1)), (0, (6, 2)), "-")
@@ -178,6 +179,7 @@ _LABELS = {
     "context_reactivation": "Context-driven reactivation",
     "hierarchical_generative": "Hierarchical generative",
     "adaptive_attractor": "Attractor with adaptation",
+    "compositional_replay": "Compositional replay",
     "spectral_generator": "Spectral generator",
     "uniform_reactivation": "Uniform reactivation",
     "shuffled_laps": "Shuffled laps",

@@ -9,6 +9,7 @@ from replay.checks import Named, located, unknown_name
 from replay.learners import (
     adaptive_attractor,
     bayes_adaptive,
+    compositional_replay,
     context_reactivation,
     dyna_q,
     episodic_control,
@@ -79,6 +80,7 @@ LEARNERS |= {
     "context_reactivation": (context_reactivation, context_reactivation.Params()),
     "hierarchical_generative": (hierarchical_generative, hierarchical_generative.Params()),
     "adaptive_attractor": (adaptive_attractor, adaptive_attractor.Params()),
+    "compositional_replay": (compositional_replay, compositional_replay.Params()),
 }
 """Name -> (module, the parameters of this learner); the nine learners of the paper come first."""
 
