@@ -207,10 +207,11 @@ def _claimed(file: pq.ParquetFile) -> int:
     found = file.metadata
     groups = [found.row_group(number) for number in range(found.num_row_groups)]
     columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+    # A damaged one may claim less than none, which must not offset what others claim.
     values: int = sum(
-        each.num_values * _BYTES.get(each.physical_type, _TEXT_BYTES) for each in columns
+        abs(each.num_values) * _BYTES.get(each.physical_type, _TEXT_BYTES) for each in columns
     )
-    n_bytes: int = sum(group.total_byte_size for group in groups)
+    n_bytes: int = sum(abs(group.total_byte_size) for group in groups)
     return max(values, n_bytes)
 
 
