@@ -38,6 +38,7 @@ FIGURE_SETTINGS: dict[Any, Any] = {
     "lines.linewidth": 1.2,
     "pdf.fonttype": 42,
     "savefig.dpi": 300,
+    "text.usetex": False,
     "xtick.labelsize": 7,
     "xtick.major.width": 0.6,
     "ytick.labelsize": 7,

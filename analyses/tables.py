@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from replay import experiments, learners
+from replay.checks import shown
 
 __all__ = [
     "EXPERIMENT_ORDER",
@@ -33,6 +34,7 @@ LEARNER_ORDER = tuple(learners.LEARNERS)
 KINDS = ("reverse_episode", "forward_episode", "novel_path", "ambiguous", "unexperienced")
 """The kinds of replay, in the order in which figures stack them."""
 
+_MOST_NAMES = 100
 _AS_PUBLISHED = " (as published)"
 _ORDER = {"experiment": EXPERIMENT_ORDER, "learner": LEARNER_ORDER, "kind": KINDS}
 
@@ -62,6 +64,11 @@ def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
     ['q_lambda', 'episodic_control', 'mine']
     """
     occurring = dict.fromkeys(names)
+    if len(occurring) > _MOST_NAMES:
+        raise ValueError(
+            f"A figure shows {_MOST_NAMES} learners, worlds or the like at most, got "
+            f"{len(occurring):,}, such as {shown(next(iter(occurring)))}. Choose some of them."
+        )
     known = [name for name in order if name in occurring]
     return known + [name for name in occurring if name not in known]
 

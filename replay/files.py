@@ -35,6 +35,7 @@ __all__ = [
     "opened_parquet",
     "read_file",
     "read_table",
+    "remove_folder",
     "remove_leftovers",
     "replacing",
     "safe_name",
@@ -47,6 +48,8 @@ _NEVER = re.compile(r"^[a-zA-Z]:|[\x00-\x1f\x7f-\x9f\ud800-\udfff\\]")  # drives
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f\ud800-\udfff/\\:*?"<>|]|^[. ]+|[. ]+$')
 _NAME_BYTES = 150  # of a name that becomes part of another; file systems allow 255
 _MOST_BYTES = 64 << 30  # of a file of results, which takes about a minute to read
+_HOLE_BYTES = 1 << 30
+_HOLE_SHARE = 100  # a disk that compresses makes no table smaller by as much
 _PARSED = 20  # memory of a parsed text, relative to its length
 _TABLE = 10  # memory of a table, relative to its text
 _BYTES = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}
@@ -207,10 +210,11 @@ def _claimed(file: pq.ParquetFile) -> int:
     found = file.metadata
     groups = [found.row_group(number) for number in range(found.num_row_groups)]
     columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+    # A damaged one may claim less than none, which must not offset what others claim.
     values: int = sum(
-        each.num_values * _BYTES.get(each.physical_type, _TEXT_BYTES) for each in columns
+        abs(each.num_values) * _BYTES.get(each.physical_type, _TEXT_BYTES) for each in columns
     )
-    n_bytes: int = sum(group.total_byte_size for group in groups)
+    n_bytes: int = sum(abs(group.total_byte_size) for group in groups)
     return max(values, n_bytes)
 
 
@@ -310,7 +314,8 @@ def damaged_files(listing: str | os.PathLike[str], root: Path) -> list[str]:
     except (OSError, ValueError):
         return [own]
     found = _CHECKSUM.findall(text)
-    if text != _listed(found) or not all(_is_inner(name) for _, name in found):
+    names = {name for _, name in found if _is_inner(name)}
+    if text != _listed(found) or len(names) < len(found):  # a name twice would be read twice
         return [own]
     return sorted(name for digest, name in found if _is_damaged(root, name, digest))
 
@@ -335,11 +340,17 @@ def _digest(path: Path) -> str:
 
 def _is_damaged(root: Path, name: str, digest: str) -> bool:
     try:
-        # To read a file with a hole of terabytes would take hours.
-        is_large = (root / name).stat().st_size > _MOST_BYTES
+        found = (root / name).stat()
+        is_large = found.st_size > _MOST_BYTES or _is_hole(found)
         return is_large or _is_linked(root, name) or digest != _digest(root / name)
     except OSError:
         return True
+
+
+def _is_hole(found: os.stat_result) -> bool:
+    """Whether a large file has hardly any bytes on the disk: a few of these take hours to read."""
+    stored = 512 * getattr(found, "st_blocks", found.st_size)  # Windows does not tell
+    return found.st_size > max(_HOLE_BYTES, _HOLE_SHARE * stored)
 
 
 def remove_leftovers(paths: Iterable[Path]) -> None:
@@ -358,9 +369,20 @@ def remove_leftovers(paths: Iterable[Path]) -> None:
     for path in list(paths):
         if is_leftover(path):
             if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
+                remove_folder(path)
             else:
                 path.unlink(missing_ok=True)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder with all that it holds, if it exists; no link is followed."""
+    try:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(path)
+    except RecursionError:
+        raise OSError(
+            f"{path} holds folders in folders without end, which no command made. Remove it."
+        ) from None
 
 
 def is_leftover(path: Path) -> bool:

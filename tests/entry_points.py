@@ -11,6 +11,7 @@ import doctest
 import importlib
 import inspect
 import math
+import os
 import pkgutil
 import random
 import sys
@@ -19,6 +20,7 @@ from contextlib import AbstractContextManager, redirect_stderr, redirect_stdout
 from functools import cache
 from io import StringIO
 from numbers import Integral, Real
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -49,11 +51,12 @@ TAKEN = {
     "linear_to_plane name": "a name that messages use",
     "posterior_figure start": "a time, which may be before that of the origin",
     "questions table": "columns that it does not read",
-    "read_recording track": "entries that a track graph of another program has besides",
-    "read_track source": "entries that a track graph of another program has besides",
     "to_cm name": "a name that messages use",
 }
 """Arguments in which odd input is taken, and why."""
+
+MORE = {"read_arrays source", "read_recording source", "read_recording track", "read_track source"}
+"""Mappings of other programs, which may have other entries besides: these are not read."""
 
 _LONG = 1000.0  # a larger number asks for much work, which is no mistake
 _SECONDS = 60  # of a processor; what hangs takes longer
@@ -171,6 +174,7 @@ def calls(name, n_inputs, seed=0):
     if found is None:
         return
     call, options, several = found
+    options = {key: _nearby(value) for key, value in options.items()}
     fixed = {key: options.pop(key) for key in ("self", "cls") if key in options}
     kinds = {key: type(value) for key, value in options.items() if key in several}
     rng = random.Random(f"{name} {seed}")
@@ -204,6 +208,11 @@ def calls(name, n_inputs, seed=0):
         yield changed, outcome
 
 
+def _nearby(value):
+    """Name a file from here: where a letter of that is changed, what is written lies here too."""
+    return os.path.relpath(value) if isinstance(value, str) and Path(value).is_absolute() else value
+
+
 def failures(name, n_inputs, seed=0):
     """Call an entry point with mistaken arguments; yield what is not told, or wrongly taken."""
     _, options, _ = valid_call(name) or (None, {}, None)
@@ -214,12 +223,13 @@ def failures(name, n_inputs, seed=0):
             if not is_ours(outcome):
                 yield name, f"{type(outcome).__name__}: {outcome}", changed
         else:
-            key = name.rpartition(".")[2]
-            odd = {
-                argument: nonsense(options[argument], value)
-                for argument, value in changed.items()
-                if not {argument, f"{key} {argument}"} & {*TAKEN}
-            }
+            key, odd = name.rpartition(".")[2], {}
+            for argument, value in changed.items():
+                before = options[argument]
+                if f"{key} {argument}" in MORE and isinstance(value, dict):
+                    value = {each: value[each] for each in value if each in before}
+                if not {argument, f"{key} {argument}"} & {*TAKEN}:
+                    odd[argument] = nonsense(before, value)
             if any(odd.values()):
                 found = [f"{argument} {sorted(kinds)}" for argument, kinds in odd.items() if kinds]
                 yield name, f"took {', '.join(found)}", changed

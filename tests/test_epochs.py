@@ -113,6 +113,21 @@ def test_an_epoch_without_events_gets_a_sentence():
     assert "begins in after" not in text
 
 
+def test_the_name_of_an_epoch_stays_a_name():
+    """A label in a file could write a report of its own, or load a picture from anywhere."""
+    name = "a | b\n\n# All is replay ![x](http://x.org) <img src='http://x.org'>"
+    blocks = count_blocks(events_at([310.0, 320.0], [True, True]), EPOCHS)
+    blocks["epoch"] = blocks["epoch"].replace("before", name)
+    tables = {
+        "epochs.csv": count_in_epochs(blocks).assign(label="label"),
+        "epoch_differences.csv": compare_epochs(blocks).assign(label="label"),
+        "epoch_blocks.csv": blocks,
+    }
+    text = "\n".join(describe_epochs(tables, 2))
+    assert text.count("# All is replay") == text.count(r"a \| b # All is replay ![x\](") > 1
+    assert "<img" not in text.replace(r"\<img", "")
+
+
 def test_animals_are_the_unit_of_the_test_over_animals():
     differences = {"replay_share": [0.1, 0.3, 0.2], "novel_path": [0.5] * 3}
     rows = [

@@ -107,6 +107,22 @@ def test_a_file_that_memory_cannot_hold_is_refused_before_it_is_read(tmp_path):
         assert damaged_files(tmp_path / "list.sha256", tmp_path) == ["world.json"]
 
 
+def test_a_list_that_takes_hours_to_check_is_damaged(tmp_path):
+    """Files of gigabytes that take no space on the disk, or a name again and again."""
+    root, listing = tmp_path, tmp_path / "list.sha256"
+    names = [f"{number}.csv" for number in range(40)]
+    for name in names:
+        with (root / name).open("wb") as file:
+            file.truncate(30 << 30)
+    forge(listing, *names)
+    with limited(5):
+        assert damaged_files(listing, root) == sorted(names)
+    (root / "0.csv").write_bytes(bytes(1 << 20))
+    forge(listing, *["0.csv"] * 10_000)
+    with limited(5):
+        assert damaged_files(listing, root) == ["list.sha256"]
+
+
 def test_cells_stay_in_their_columns(tmp_path):
     """Without a rule, pandas takes the first of too many cells for names of rows."""
     path = tmp_path / "moves.csv"

@@ -205,6 +205,30 @@ def test_planted_code_is_not_run(project):
     assert not (project.package / "ran").exists()
 
 
+def test_a_file_in_the_working_folder_does_not_choose_the_cache(monkeypatch, tmp_path):
+    """Numba takes settings from ``.numba_config.yaml``, which comes with a folder."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "here")
+    assert not [root for root in kernel_cache._roots() if "here" in root.parts]
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert next(iter(kernel_cache._roots())).parent == tmp_path
+
+
+def test_code_that_others_left_while_they_could_write_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel_cache, "_root", lambda: tmp_path)
+    inner = kernel_cache._cache_folder.__wrapped__("digest") / "replay"
+    inner.mkdir()
+    (inner / "own.nbi").touch()
+    assert kernel_cache._cache_folder.__wrapped__("digest") == inner.parent
+    assert (inner / "own.nbi").exists()
+    if not hasattr(os, "getuid") or os.getuid():
+        pytest.skip("only the superuser can give files away")
+    (inner / "planted.nbi").touch()
+    os.chown(inner / "planted.nbi", 12345, -1)
+    assert kernel_cache._cache_folder.__wrapped__("digest") == inner.parent
+    assert not inner.exists()
+
+
 def test_without_any_folder_nothing_is_kept(monkeypatch):
     monkeypatch.setattr(kernel_cache, "_root", lambda: None)
     assert kernel_cache._cache_folder.__wrapped__("digest") is None

@@ -1,7 +1,9 @@
 """One pause: its moves as replayed, and the film of them."""
 
+import sys
 from itertools import pairwise
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -187,6 +189,14 @@ def test_mp4_needs_ffmpeg(log, tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match=r"Install it.*or write pause\.gif"):
         animate_pause(log, 1, tmp_path / "pause.mp4")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_do_not_choose_what_is_run_for_ffmpeg(tmp_path, monkeypatch):
+    """Matplotlib reads the file matplotlibrc of the working folder, which may be anybody's."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    settings = {"animation.ffmpeg_path": sys.executable}
+    with mpl.rc_context(settings), pytest.raises(FileNotFoundError, match="Install it"):
+        write_film(iter([(Figure(), 1.0)]), tmp_path / "pause.mp4")
 
 
 @pytest.mark.skipif(not animation.FFMpegWriter.isAvailable(), reason="needs ffmpeg")

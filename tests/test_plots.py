@@ -299,6 +299,11 @@ def test_what_was_never_walked_is_no_episodes(steps):
     assert stretches([1, 0], steps) == []
 
 
+def test_a_table_with_thousands_of_learners_is_not_drawn():
+    with pytest.raises(ValueError, match=r"shows 100 learners, worlds .* got 3,000, such as '0'"):
+        learner_looks(map(str, range(3000)))
+
+
 def test_arrows_are_the_backups_in_order(ax, maze, steps):
     plot_replay(sequence([4, 3, 2, 1], splice_states=np.array([2])), steps, maze, ax)
     (arrows,) = (drawn for drawn in ax.collections if isinstance(drawn, Quiver))

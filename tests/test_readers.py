@@ -80,6 +80,18 @@ def test_arrays_that_memory_cannot_hold_are_refused_before_they_are_read(tmp_pat
         read_recording(path, TRACK)
 
 
+def test_less_than_none_does_not_offset_what_other_arrays_claim(tmp_path):
+    path = tmp_path / "session.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, shape in {"position_time": (10**13,), "spike_time": (-(10**13),)}.items():
+            header = io.BytesIO()
+            about = {"descr": "<f8", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(header, about)
+            archive.writestr(f"{name}.npy", header.getvalue() + bytes(80))
+    with pytest.raises(ValueError, match=r"no room for the arrays of session\.npz: .* 160,000"):
+        read_recording(path, TRACK)
+
+
 def test_a_table_of_few_bytes_may_claim_any_number_of_rows(tmp_path, monkeypatch):
     path = tmp_path / "session.parquet"
     table = pd.DataFrame({"time": np.zeros(100_000), "x": 0.0, "y": 0.0})
@@ -142,7 +154,28 @@ class TestHdf5:
         self.make(folder / "session.nwb", fill)
         with limited(20):
             message = self.refused(folder / "session.nwb")
-        assert "must be a file" in message or "must lie inside" in message
+        if how == "external":
+            assert "'raw' of session.nwb keeps its values in another file" in message
+        else:
+            assert "must be a file" in message or "must lie inside" in message
+
+    def test_other_files_may_lead_to_others(self, tmp_path):
+        """A file beside it that leads outside; and two that lead to one another."""
+        folder = tmp_path / "data"
+        folder.mkdir()
+        leads = {"session.nwb": "a.h5", "a.h5": "b.h5", "b.h5": "a.h5"}
+        for name, other in leads.items():
+            self.make(
+                folder / name,
+                lambda h5py, file, other=other: file.update(raw=h5py.ExternalLink(other, "/raw")),
+            )
+        with limited(20):
+            check_hdf5(folder / "session.nwb")
+            self.make(
+                folder / "b.h5",
+                lambda h5py, file: file.update(raw=h5py.ExternalLink("../outside.h5", "/raw")),
+            )
+            assert "must lie inside" in self.refused(folder / "session.nwb")
 
 
 class TestTracks:

@@ -431,6 +431,29 @@ def test_a_manifest_claims_a_sensible_number_of_pieces_in_all(tmp_path):
         Results(tmp_path).status()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="paths are shorter there")
+def test_folders_in_folders_without_end(tmp_path, monkeypatch):
+    """A foreign folder may be deeper than Python can call itself."""
+    folder = tmp_path / "results"
+    with Results(folder).writing(MANIFEST):
+        (folder / "pieces").mkdir()
+    with monkeypatch.context() as context:
+        context.chdir(folder / "pieces")
+        for _ in range(1200):
+            Path("d").mkdir()
+            context.chdir("d")
+    try:
+        with Results(folder).writing(MANIFEST):
+            pass
+        with (
+            pytest.raises(OSError, match=r"pieces holds folders in folders without end"),
+            Results(folder).writing(MANIFEST | {"seed": 1}),
+        ):
+            pass
+    finally:
+        subprocess.run(["rm", "-rf", folder / "pieces"], check=True)
+
+
 def test_a_file_in_place_of_the_folder(tmp_path):
     (tmp_path / "results").write_text("mine")
     with pytest.raises(FileExistsError, match="results is a file"):

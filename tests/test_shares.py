@@ -159,6 +159,8 @@ def test_a_low_gain_is_refused_in_a_sentence(found, own):
         (lambda found, own: (found, own._replace(counts=[])), "from spikes"),
         (lambda found, own: (found._replace(events=found.events.assign(kind=None)), own),
          "No replay event has a sequence"),
+        (lambda found, own: (found._replace(events=found.events.assign(n_spikes=10**30)), own),
+         "times as many spikes as the fields of running predict"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_corrected_says_why(change, reason, found, own):
@@ -169,6 +171,16 @@ def test_what_cannot_be_corrected_says_why(change, reason, found, own):
     assert reason in refused.note
     assert refused.table["kind"].tolist() == THREE
     assert refused.table[["corrected", "recall"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("number", [pd.Timestamp(0), 1.5, 0])
+def test_numbers_of_events_are_checked(number, found, own):
+    events = found.events.assign(event=number)
+    with pytest.raises(ValueError, match="'event'"):
+        recorded_shares(own, found._replace(events=events), n_sessions=1)
+    events = found.events.assign(start_time="now")
+    with pytest.raises(ValueError, match="'start_time' of events of found must hold finite"):
+        recorded_shares(own, found._replace(events=events), n_sessions=1)
 
 
 def test_numbers_are_checked(found, own):

@@ -49,6 +49,7 @@ from replay.files import (
     is_leftover,
     read_file,
     read_table,
+    remove_folder,
     remove_leftovers,
     replacing,
     write_checksums,
@@ -61,6 +62,7 @@ _LOOK_SECONDS = 0.1
 _TABLES = ("*.csv", "*.parquet", "*.md", "*.nwb", "track.json")
 _PRODUCTS = {"tables": (*_TABLES, "mdps/[!.]*"), "figures": ("figures/[!.]*",)}
 _WRITTEN = ("pieces", "logs", "mdps", "figures")
+_DEEPEST = 8
 _MOST_PIECES = 10_000_000
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NO_PLACE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL)
@@ -227,11 +229,16 @@ class Results:
                 self._refuse(held, {"study": study, "command": command})
 
     def _entries(self) -> list[Path]:
-        """List what the folder and the folders written here hold; no link is followed."""
+        """List what the folder and the folders written here hold; no link is followed.
+
+        Nothing lies deeper than `_DEEPEST`, and a foreign folder may be too deep to be listed.
+        """
         found = list(self.folder.iterdir())
-        for folder in [path for path in found if path.name in _WRITTEN and not path.is_symlink()]:
-            for root, folders, files in os.walk(folder):
-                found += [Path(root, name) for name in (*folders, *files)]
+        level = [path for path in found if path.name in _WRITTEN]
+        for _ in range(_DEEPEST):
+            folders = (path for path in level if path.is_dir() and not path.is_symlink())
+            level = [path for folder in folders for path in folder.iterdir()]
+            found += level
         return sorted(found)
 
     def _links(self) -> list[Path]:
@@ -302,7 +309,8 @@ class Results:
                 on_damage(path.name)
             elif path.exists() and is_alone and not self._is_anything_done():
                 for name in ("pieces", "logs"):  # left by a run that ended before its first piece
-                    shutil.rmtree(self.folder / name, ignore_errors=True)
+                    if (self.folder / name).is_dir() and not (self.folder / name).is_symlink():
+                        remove_folder(self.folder / name)
             elif path.exists() and (held := self.manifest()) != (wanted := json.loads(content)):
                 self._refuse(held, wanted)
             with replacing(path) as beside:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib import animation
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -18,6 +19,8 @@ from replay.files import replacing
 __all__ = ["FRAMES_PER_SECOND", "Frames", "check_film", "write_film"]
 
 FRAMES_PER_SECOND = 20
+_FFMPEG = {"animation.ffmpeg_path": "ffmpeg"}
+"""Not that of the settings: a file of these in the working folder could name any program."""
 
 Frames = Iterator[tuple[Figure, float]]
 """Figures, or one changing figure again and again, each with the time it is shown (s)."""
@@ -54,7 +57,9 @@ def check_film(path: str | Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in (".gif", ".mp4"):
         raise ValueError(f"A film is written as .gif or .mp4, got the name {path.name!r}.")
-    if suffix == ".mp4" and not animation.FFMpegWriter.isAvailable():
+    with mpl.rc_context(_FFMPEG):
+        is_available = animation.FFMpegWriter.isAvailable()
+    if suffix == ".mp4" and not is_available:
         raise FileNotFoundError(
             "MP4 needs the program ffmpeg, which was not found. Install it (apt install ffmpeg, "
             f"brew install ffmpeg, conda install ffmpeg), or write {path.stem}.gif."
@@ -102,7 +107,7 @@ def _image(figure: Figure) -> Image.Image:
 def _write_mp4(frames: Frames, path: Path) -> None:
     writer = animation.FFMpegWriter(fps=FRAMES_PER_SECOND, codec="h264", extra_args=["-f", "mp4"])
     first = next(frames)
-    with figure_style(), writer.saving(first[0], path, first[0].dpi):
+    with figure_style(), mpl.rc_context(_FFMPEG), writer.saving(first[0], path, first[0].dpi):
         for _, seconds in itertools.chain([first], frames):
             for _ in range(round(seconds * FRAMES_PER_SECOND)):
                 writer.grab_frame()

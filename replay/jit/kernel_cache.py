@@ -120,8 +120,9 @@ class _CacheFile(_caching.IndexDataCacheFile):  # type: ignore[misc]
 
 def _roots() -> Iterable[Path]:
     """List the folders that may hold the cache, the best first."""
-    if _settings.CACHE_DIR:
-        yield Path(_settings.CACHE_DIR) / "hippocampal-replay"
+    # Not numba's setting, which a file in the working folder can change.
+    if given := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(given) / "hippocampal-replay"
     yield platformdirs.user_cache_path("hippocampal-replay", appauthor=False)
     user = os.getuid() if hasattr(os, "getuid") else "user"
     yield Path(tempfile.gettempdir()) / f"hippocampal-replay-{user}"
@@ -153,6 +154,13 @@ def _is_private(folder: Path) -> bool:
     )
 
 
+def _is_own(folder: Path) -> bool:
+    """Whether this user made all that a folder holds: others may have written to it before."""
+    return not hasattr(os, "getuid") or all(
+        path.lstat().st_uid == os.getuid() for path in folder.rglob("*")
+    )
+
+
 def _others_write(found: os.stat_result, user: int) -> bool:
     # The group that has the number of the user has no other members.
     others = stat.S_IWOTH if found.st_gid == user else stat.S_IWOTH | stat.S_IWGRP
@@ -167,6 +175,8 @@ def _cache_folder(digest: str) -> Path | None:
         return None
     folder = root / digest
     with contextlib.suppress(OSError):
+        if folder.is_dir() and not _is_own(folder):
+            shutil.rmtree(folder)
         folder.mkdir(mode=0o700, exist_ok=True)
         os.utime(folder)
         if _is_private(folder):

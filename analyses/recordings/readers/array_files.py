@@ -220,7 +220,7 @@ def _claimed(archive: zipfile.ZipFile, name: str) -> int:
         if version != (1, 0):
             read = np.lib.format.read_array_header_2_0
         shape, _, dtype = read(member)
-        return math.prod(shape) * int(dtype.itemsize)
+        return abs(math.prod(shape)) * int(dtype.itemsize)  # less than none would offset others
 
 
 def _times(

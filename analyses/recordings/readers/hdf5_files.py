@@ -16,16 +16,20 @@ _COMPRESSION = 2000  # no data that were written are compressed as much
 def check_hdf5(path: str | Path) -> None:
     """Refuse what is no file, leads outside its folder, or claims data that it does not hold.
 
-    An HDF5 file may name other files, and a data set that was never written may have any shape. A
-    reader that loads a large data set calls `check_fits` with its size in memory before.
+    An HDF5 file may name other files, and these again others, and a data set that was never
+    written may have any shape. A reader that loads a large data set calls `check_fits` with its
+    size in memory before.
     """
     import h5py
 
-    path = check_file(path)
-    with h5py.File(path, "r") as file:
-        others = check_contents(file, path.name)
-    for other in others:
-        check_file(inside(path.parent, other))
+    left, seen = [check_file(path)], set[Path]()
+    while left:
+        one = left.pop()
+        if one.resolve() not in seen:
+            seen.add(one.resolve())
+            with h5py.File(one, "r") as file:
+                others = check_contents(file, one.name)
+            left += [check_file(inside(one.parent, other)) for other in others]
 
 
 def check_contents(file: Any, name: str) -> list[str]:
@@ -39,6 +43,11 @@ def check_contents(file: Any, name: str) -> list[str]:
     others = [link.filename for link in links if isinstance(link, h5py.ExternalLink)]
     for key, item in items:
         if isinstance(item, h5py.Dataset):
+            if item.external:
+                raise ValueError(
+                    f"{shown(key)} of {name} keeps its values in another file, which HDF5 looks "
+                    "for where you work, and not beside this one. Write the values into the file."
+                )
             elsewhere = _elsewhere(item)
             others += elsewhere
             n_bytes = (item.size or 0) * item.dtype.itemsize
@@ -48,6 +57,6 @@ def check_contents(file: Any, name: str) -> list[str]:
 
 
 def _elsewhere(item: Any) -> list[str]:
-    """List the other files that a data set names."""
-    virtual = [source.file_name for source in item.virtual_sources()] if item.is_virtual else []
-    return [name for name in (*virtual, *(each[0] for each in item.external or ())) if name != "."]
+    """List the other files that a virtual data set is composed of."""
+    sources = item.virtual_sources() if item.is_virtual else []
+    return [source.file_name for source in sources if source.file_name != "."]

@@ -155,7 +155,7 @@ def _of_older(path: Path) -> dict[str, Any]:
     from scipy import io
 
     with opened(path) as file:
-        claimed = sum(8 * math.prod(shape) for _, shape, _ in io.whosmat(file))
+        claimed = sum(8 * abs(math.prod(shape)) for _, shape, _ in io.whosmat(file))
         check_claim(claimed, path.stat().st_size, f"the variables of {path.name}")
         file.seek(0)
         return dict(io.loadmat(file, simplify_cells=True))

@@ -21,7 +21,7 @@ from analyses.recordings.session import Session
 from analyses.recordings.settings import N_SESSIONS
 from analyses.recordings.significance.held_out import held_out
 from analyses.tables import KINDS
-from replay.checks import check_table, check_whole, typed
+from replay.checks import check_column, check_table, check_whole, typed
 
 __all__ = ["RecordedShares", "recorded_shares"]
 
@@ -32,10 +32,11 @@ _IN_ARENA = (
 )
 _UNKNOWN = dict.fromkeys(_ONE_WAY, np.nan)
 _NEEDED = {
-    "events": ("event", "kind", "is_replay", "start_time", "end_time", "n_spikes"),
+    "events": ("kind", "is_replay", "event", "start_time", "end_time", "n_spikes"),
     "sequences": ("event", "distance"),
     "paths": ("event", "x", "y"),
 }
+"""Columns by table; those from `event` on hold numbers."""
 _COLUMNS = ["kind", "found", "corrected", "ci_low", "ci_high", "recall"]
 
 
@@ -89,7 +90,8 @@ def recorded_shares(
     Raises
     ------
     ValueError
-        If `n_sessions` or `seed` is not a whole number of at least 0, or a table lacks a column.
+        If `n_sessions` or `seed` is not a whole number of at least 0, or a table lacks a column or
+        has something else in it.
 
     Notes
     -----
@@ -121,7 +123,13 @@ def recorded_shares(
     number = check_whole("n_sessions", n_sessions)
     own, bootstrap = np.random.SeedSequence(check_whole("seed", seed)).spawn(2)
     for name, columns in _NEEDED.items():
-        check_table(getattr(found, name), columns, f"{name} of found")
+        table, what = getattr(found, name), f"{name} of found"
+        check_table(table, columns, what)
+        check_column(table, "event", what, kind="whole")
+        for column in columns[columns.index("event") + 1 :]:
+            check_column(table, column, what, kind="number", missing=True)
+    if not found.events["event"].is_unique:
+        raise ValueError("Each row of events of found must have a number of its own in 'event'.")
     counts = found.events["kind"].value_counts().reindex(KINDS, fill_value=0)
     if not number:
         return _not_corrected(counts, "No session was simulated.")

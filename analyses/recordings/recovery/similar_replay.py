@@ -50,6 +50,7 @@ _N_STEPS = 8  # of expectation-maximisation: more fit the chance of these paths
 _FIRST_SPREAD, _JITTER = 0.4, 0.05  # standard deviations of the logarithm of speed, and of length
 _SHORTER = 0.8
 _MOST_MERGED = 0.5
+_MOST_GAIN = 1e3  # above which hardly any neuron could fire
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
 _BOTH_WAYS = ("ambiguous", "novel_path")
 _NEVER_NOVEL = ("reverse_episode", "forward_episode")
@@ -130,7 +131,8 @@ def _pace(table: pd.DataFrame) -> NDArray[np.float64]:
 def _gain(table: pd.DataFrame, weight: float | NDArray[np.float64] = 1.0) -> float:
     """Measure spikes in events, relative to running with their gain along their decoded paths."""
     expected = table["gain"] * table["expected"]
-    return float((weight * table["n_spikes"]).sum() / (weight * expected).sum())
+    with np.errstate(divide="ignore", invalid="ignore"):  # what cannot be is refused later
+        return float((weight * table["n_spikes"]).sum() / (weight * expected).sum())
 
 
 def _number_of_each(seen: pd.DataFrame, table: pd.DataFrame) -> NDArray[np.float64]:
@@ -222,6 +224,10 @@ def _injected(
     calibration = found.calibration
     if calibration is None:
         raise ValueError("Only events that were tested can be simulated.")
+    if not 0 < replay.gain < _MOST_GAIN:
+        raise ValueError(
+            f"events have {replay.gain:.3g} times as many spikes as the fields of running predict."
+        )
     drawn = pd.concat(
         [_draw(session, found, replay, kind, n_sessions, rng) for kind in kinds],
         ignore_index=True,

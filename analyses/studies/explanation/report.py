@@ -8,6 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from analyses.studies.recorded_replay.report import in_markdown
+
 __all__ = ["VERDICTS", "write_explanation"]
 
 VERDICTS = {
@@ -25,9 +27,9 @@ VERDICTS = {
 def write_explanation(path: Path, tables: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> None:
     """Write the report in Markdown."""
     lines = ["# Which account explains this replay?", ""]
-    lines += [f"- {note}" for note in notes]
+    lines += [f"- {in_markdown(note)}" for note in notes]
     for row in _rows(tables["verdicts.csv"]):
-        lines += ["", f"## {row.animal}", "", f"**{row.text}**", ""]
+        lines += ["", f"## {in_markdown(row.animal)}", "", f"**{row.text}**", ""]
         own = tables["probabilities.csv"].query("animal == @row.animal")
         best = own.sort_values("probability", ascending=False).head(8)
         lines += [

@@ -13,7 +13,7 @@ from analyses.intervals import mean_interval
 from analyses.recordings.kinds.conclusions import Conclusions
 from analyses.recordings.kinds.epochs import compare_epochs, count_blocks, count_in_epochs
 from analyses.recordings.settings import RUN
-from analyses.studies.recorded_replay.report import LEAST_SEQUENCES, with_interval
+from analyses.studies.recorded_replay.report import LEAST_SEQUENCES, in_markdown, with_interval
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.tables import KINDS
 
@@ -85,7 +85,7 @@ def describe_epochs(tables: Mapping[str, pd.DataFrame], n_events: int) -> list[s
         + ". Kinds are judged by what the animal had run before the event, so that before its "
         "first lap every path is one that it never ran."
         + "".join(
-            f" No candidate event begins in {name}, so that it has no shares."
+            f" No candidate event begins in {in_markdown(name)}, so that it has no shares."
             for name in counted.index[counted == 0]
         ),
         _table(table, names),
@@ -96,12 +96,16 @@ def describe_epochs(tables: Mapping[str, pd.DataFrame], n_events: int) -> list[s
     if not len(differences):
         return [*text, f"No two epochs other than {RUN!r} were given, so none are compared."]
     for (one, other), own in differences.groupby(["epoch", "other"], sort=False):
-        text += [f"### From {one} to {other}", _difference_table(own), _verdict(own, blocks)]
+        text += [
+            f"### From {in_markdown(one)} to {in_markdown(other)}",
+            _difference_table(own),
+            _verdict(own, blocks),
+        ]
     return text
 
 
 def _table(table: pd.DataFrame, names: Sequence[str]) -> str:
-    rows = [f"| | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    rows = [f"| | {' | '.join(map(in_markdown, names))} |", f"|---|{'---|' * len(names)}"]
     for measure, own in table.groupby("measure", sort=False):
         written = {str(row["epoch"]): _cell(row) for _, row in own.iterrows()}
         cells = [written.get(name, "") for name in names]
@@ -183,7 +187,7 @@ def describe_epochs_of_all(tables: Mapping[str, pd.DataFrame]) -> list[str]:
         return []
     table = tables["epochs_of_all.csv"]
     names = list(dict.fromkeys(table["epoch"]))
-    rows = [f"| | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    rows = [f"| | {' | '.join(map(in_markdown, names))} |", f"|---|{'---|' * len(names)}"]
     for measure, own in table.groupby("measure", sort=False):
         if measure in _LABELS or measure in KINDS:
             numbers = own.set_index("epoch")[["value", "ci_low", "ci_high"]].astype(float)
@@ -193,7 +197,7 @@ def describe_epochs_of_all(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     text = ["## Epochs", "\n".join(rows)]
     differences = tables["epoch_differences_of_all.csv"]
     for (one, other), own in differences.groupby(["epoch", "other"], sort=False):
-        text += [f"### From {one} to {other}", _difference_table(own)]
+        text += [f"### From {in_markdown(one)} to {in_markdown(other)}", _difference_table(own)]
     if len(differences):
         text.append(
             "Means and intervals are over animals, and p is that of Student's t test of the "

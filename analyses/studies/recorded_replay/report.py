@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -22,6 +23,7 @@ __all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LEAST_SEQUENCES", "accounts_table"]
 __all__ += [
     "enough_sequences",
     "headings_told",
+    "in_markdown",
     "replay_by_chance",
     "statistics_table",
     "with_interval",
@@ -52,6 +54,9 @@ KIND_NAMES = {
 """The names of the kinds of events in reports."""
 
 
+_MARKUP = re.compile(r"<(?=[a-zA-Z/!?])|\](?=[(\[:])|\|")
+
+
 def write_report(
     path: str | Path,
     session: Session,
@@ -66,10 +71,10 @@ def write_report(
     """Write the report as Markdown; `epochs` is its section on them."""
     recording, judgement = session.recording, session.judgement
     text = [
-        f"# Replay in {recording.name}",
+        f"# Replay in {in_markdown(recording.name)}",
         describe_dependence(choices),
         "## What was read and done",
-        *(f"- {sentence}" for sentence in found.notes),
+        *(f"- {in_markdown(sentence)}" for sentence in found.notes),
         *([f"- {more}"] if more else []),
         "## What was found",
         f"{found.events['is_replay'].sum()} of {len(found.events)} candidate events are replay. "
@@ -99,9 +104,20 @@ def write_report(
         "## Criteria",
         _listed(_criteria(session.settings, judgement)),
         "## Origin of the data",
-        _listed(recording.origin.items()),
+        _listed((name, in_markdown(each)) for name, each in recording.origin.items()),
     ]
     Path(path).write_text("\n\n".join(_joined(text)) + "\n", "utf-8")
+
+
+def in_markdown(text: str) -> str:
+    r"""Keep a text from a file in its line and its cell, and out of HTML, links and pictures.
+
+    Examples
+    --------
+    >>> print(in_markdown("CA1 <img src=a>\n# ![x](b) | p < .05"))
+    CA1 \<img src=a> # ![x\](b) \| p < .05
+    """
+    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
 
 
 def _joined(parts: Sequence[str]) -> list[str]:
