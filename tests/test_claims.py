@@ -2,11 +2,13 @@
 
 import json
 import zipfile
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
 import pytest
 
+from analyses.recordings.binned_track import cut_track
 from analyses.recordings.events import candidate_events
 from analyses.recordings.fields.running import running
 from analyses.recordings.readers import claims, read_recording
@@ -75,6 +77,14 @@ def test_a_track_of_a_kilometre_is_refused_before_it_is_cut(metres):
     drawn = {"node_positions": [[0, 0], [100 * metres, 0]], "edges": [[0, 1]]}
     with pytest.raises(ValueError, match=f"{metres:,.0f} m long in all, and at most 100 m"):
         read_track(drawn)
+
+
+def test_a_track_of_more_nodes_than_memory_holds_distances_of(monkeypatch):
+    places = [[0.01 * number, 0] for number in range(2000)]
+    drawn = {"node_positions": places, "edges": [list(pair) for pair in pairwise(range(2000))]}
+    monkeypatch.setattr("replay.checks.memory._memory_bytes", lambda: 1e8)
+    with pytest.raises(ValueError, match="no room for the distances between 2,000 nodes"):
+        cut_track(read_track(drawn))
 
 
 @pytest.mark.parametrize("distance", [None, "x", np.nan])

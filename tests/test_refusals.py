@@ -140,6 +140,11 @@ def draw_learners(names):
                          n_actions=1),
             "transitions has no rows",
         ),
+        (
+            lambda: feed("q_learning", pd.DataFrame(STEPS | {"action": 0}), n_states=3,
+                         n_actions=1, on_step=len),
+            "on_step must be a function of a row and a memory, got <built-in function len>",
+        ),
         (lambda: figure_style({5: "black"}).__enter__(), "Each name of a colour or label must be"),
         (lambda: figure_style({"maze": LIAR}).__enter__(), "unknown to matplotlib"),
         (lambda: figure_style(labels={"maze": 5}).__enter__(), "The label of 'maze' must be text"),

@@ -31,6 +31,7 @@ from replay.checks import (
     check_array,
     check_bin_size,
     check_choice,
+    check_fits,
     check_list,
     check_number,
     shown,
@@ -39,6 +40,7 @@ from replay.checks import (
 __all__ = ["BinnedTrack", "Projection", "bins_between", "bins_on_way", "cut_track", "project"]
 
 
+_COPIES = 4  # of the distances between nodes, while they are computed
 _LONGEST = 10_000.0  # cm; the distances between bins of 1 cm take 1 GB
 _MOST_SQUARES = 6400  # an arena of 4 m x 4 m in bins of 5 cm; the distances take 330 MB
 
@@ -174,6 +176,7 @@ def cut_track(graph: nx.Graph, bin_size: float = Settings().bin_size) -> BinnedT
     width = (length / n_pieces)[edge]
     offset = (number + 0.5) * width
     position = node_position[edges[edge, 0]] + along[edge] * (offset / length[edge])[:, None]
+    check_fits(_COPIES * 8 * len(nodes) ** 2, f"the distances between {len(nodes):,} nodes")
     weights = np.full((len(nodes), len(nodes)), np.inf)
     for (one, other), distance in zip(edges.tolist(), length.tolist(), strict=True):
         weights[one, other] = weights[other, one] = distance

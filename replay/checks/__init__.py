@@ -29,6 +29,7 @@ from replay.checks.values import (
     check_bin_size,
     check_choice,
     check_flag,
+    check_function,
     check_list,
     check_number,
     check_seed,
@@ -38,6 +39,14 @@ from replay.checks.values import (
 
 __all__ = ["LARGEST_NUMBER", "MOST_STATES", "SMALLEST_BIN", "Named", "UnknownNameError"]
 __all__ += ["check_array", "check_bin_size", "check_cells", "check_choice", "check_column"]
-__all__ += ["check_fits", "check_flag", "check_list", "check_number", "check_seconds", "check_seed"]
-__all__ += ["check_table", "check_text", "check_whole", "errors_located", "known_arguments"]
+__all__ += ["check_fits", "check_flag", "check_function", "check_list", "check_number"]
+__all__ += [
+    "check_seconds",
+    "check_seed",
+    "check_table",
+    "check_text",
+    "check_whole",
+    "errors_located",
+    "known_arguments",
+]
 __all__ += ["located", "no_attribute", "shown", "typed", "unknown_name"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Collection, Iterable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = [
     "check_bin_size",
     "check_choice",
     "check_flag",
+    "check_function",
 ]
 __all__ += ["check_list", "check_number", "check_seed", "check_text", "check_whole"]
 
@@ -337,6 +339,32 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise unknown_name(name, value, choices)
     return value
+
+
+def check_function(name: str, value: object, *arguments: str) -> None:
+    """Check that a user's function can be called with arguments, which the message describes.
+
+    Examples
+    --------
+    >>> check_function("on_step", print, "a row", "a memory")
+    >>> check_function("on_step", len, "a row", "a memory")
+    Traceback (most recent call last):
+    TypeError: on_step must be a function of a row and a memory, got <built-in function len>.
+    """
+    is_one = callable(value)
+    if is_one:
+        try:
+            found = signature(value)  # type: ignore[arg-type]
+        except Exception:  # some functions have none, and objects may raise anything
+            return
+        try:
+            found.bind(*arguments)
+        except TypeError:
+            is_one = False
+    if not is_one:
+        raise TypeError(
+            f"{name} must be a function of {' and '.join(arguments)}, got {shown(value)}."
+        )
 
 
 def _message(expected: str, value: object, hint: str) -> str:

@@ -17,6 +17,7 @@ from replay.checks import (
     MOST_STATES,
     check_choice,
     check_column,
+    check_function,
     check_number,
     check_seconds,
     check_table,
@@ -113,8 +114,8 @@ def feed(
     found = find_learner(learner, params)
     seed = check_whole("seed", seed)
     check_choice("log", log, ("all", "replay"))
-    if on_step is not None and not callable(on_step):
-        raise TypeError(f"on_step must be a function of a row and a memory, got {shown(on_step)}.")
+    if on_step is not None:
+        check_function("on_step", on_step, "a row", "a memory")
     if isinstance(getattr(transitions, "log", transitions), EventLog):
         raise TypeError(
             f"transitions must be a DataFrame, such as log.steps; got {shown(transitions)}."

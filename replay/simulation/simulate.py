@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_choice, check_whole, known_arguments, no_attribute, shown
+from replay.checks import (
+    check_choice,
+    check_function,
+    check_whole,
+    known_arguments,
+    no_attribute,
+    shown,
+)
 from replay.encoders.contract import Encoder
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
@@ -265,8 +272,8 @@ def simulate(
         longest = check_whole("max_episode_steps", max_episode_steps, at_least=1)
     n_windows = min(check_whole("n_windows", n_windows, at_least=1), n_steps)
     check_choice("log", log, ("replay", "all", "none"))
-    if not (on_block is None or callable(on_block)):
-        raise TypeError(f"on_block must be a function, got {shown(on_block)}.")
+    if on_block is not None:
+        check_function("on_block", on_block, "a block")
     if log == "none" and on_block is not None:
         raise ValueError("on_block receives the log, so log must be 'replay' or 'all'.")
     for phase in phases:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from replay.checks import (
     check_array,
     check_flag,
+    check_function,
     check_list,
     check_number,
     check_text,
@@ -240,8 +241,7 @@ class Task:
         check_text("The name of a task", self.name)
         if not isinstance(self.model, Places):
             raise TypeError(f"model must be Places, from explore(), got {shown(self.model)}.")
-        if not callable(self.protocol):
-            raise TypeError(f"protocol must be a function, got {shown(self.protocol)}.")
+        check_function("protocol", self.protocol, "a task", "a generator")
         object.__setattr__(self, "blocks", check_blocks(self.model.graph, self.blocks))
         check_whole("local_radius", self.local_radius)
         check_flag("one_way", self.one_way)
