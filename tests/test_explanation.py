@@ -402,6 +402,7 @@ def test_a_rat_that_replays_backwards_and_one_that_walks_at_random():
     assert both.group["n_animals"].tolist() == [2] * len(both.group)
     assert set(both.sequences["account"]) >= {"walk", "ceiling", "episodic_control"}
     assert "episodic_control explains this replay" in repr(both)
+    assert both.verdicts["silent"].tolist() == ["", ""]
 
 
 def test_statistics_are_beside_predictions_for_the_same_moves():

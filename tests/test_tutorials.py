@@ -40,7 +40,7 @@ FACTS = {
         "highest": "evidence.set_index('account')['predicted_high'].dropna().to_dict()",
     },
     "explained_replay": {
-        "found": "[*answer.verdicts.iloc[0][['verdict', 'account']], int(told.n_silent)]",
+        "found": "[*answer.verdicts.iloc[0][['verdict', 'account']], told.silent]",
         "share": "answer.probabilities.set_index('account')['share_of_ceiling'].to_dict()",
         "lost": "[*lost.verdicts.iloc[0][['verdict', 'account']]]",
         "misfits": "lost.misfits['feature'].tolist()",
@@ -211,7 +211,7 @@ def test_animal_moves(told):
 @pytest.mark.slow
 def test_explained_replay(tmp_path):
     facts = run(["explained_replay"], tmp_path, {})["explained_replay"]
-    assert facts["found"] == ["account", "sfma", 0]
+    assert facts["found"] == ["account", "sfma", ""]
     assert max(facts["share"], key=facts["share"].get) == "sfma"
     assert facts["share"]["sfma"] < 0.5
     assert facts["lost"] == ["none", "shuffled_laps"]

@@ -318,7 +318,7 @@ def _animal(
     if animal.headings is not None:
         notes.append(
             f"{name}: the heading is told in {told:.0%} of these, so accounts learn in places with "
-            "headings, and lose the heading of as many sequences."
+            "headings, and that of as many of their sequences is told."
         )
     elif are_told:
         notes.append(
@@ -445,7 +445,9 @@ def _paid(
         if unknown.all():
             raise ValueError(
                 f"{name} has no rewards, which most accounts learn from. Give what each state paid "
-                "when it was entered, rewards={state: amount}, or a table of `step` and `reward`."
+                "when it was entered, rewards={state: amount}, or a table of `step` and `reward`; "
+                "on the command line --rewards FILE, a table of `state` and `reward` or of `step` "
+                "and `reward`. Where the states of a recording are is in its states.csv."
             )
         return np.nan_to_num(reward)
     return paid_rewards(rewards, steps["state"], steps["next_state"], world.n_states)

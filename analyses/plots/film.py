@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -19,7 +20,7 @@ from replay.files import replacing
 __all__ = ["FRAMES_PER_SECOND", "Frames", "check_film", "write_film"]
 
 FRAMES_PER_SECOND = 20
-_FFMPEG = {"animation.ffmpeg_path": "ffmpeg"}
+_FFMPEG: dict[Any, Any] = {"animation.ffmpeg_path": "ffmpeg"}
 """Not that of the settings: a file of these in the working folder could name any program."""
 
 Frames = Iterator[tuple[Figure, float]]

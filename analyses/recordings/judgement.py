@@ -44,8 +44,8 @@ class Judgement(NamedTuple):
     least_active : int
         Least number of active cells; other events are not tested.
     state_size : float
-        Largest distance between neighbouring states, in cm. Results should depend on it little;
-        they are also computed for `other_sizes`.
+        Distance between neighbouring states, in cm, as nearly as edges can be divided evenly.
+        Results should depend on it little; they are also computed for `other_sizes`.
     other_sizes : tuple of float
         Other such distances, in cm.
     lap_ends : tuple of str

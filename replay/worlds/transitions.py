@@ -138,7 +138,7 @@ def close_moves(world: Transitions, is_closed: NDArray[np.bool_]) -> Transitions
 def _transition_table(transition: object) -> NDArray[Any]:
     """Read next states as int64, or probabilities as float64."""
     table: NDArray[Any] = np.empty(0)
-    with suppress(ValueError, TypeError, OverflowError):
+    with suppress(Exception):  # whatever an object raises that is asked for its numbers
         table = np.asarray(transition)
     if table.ndim == 2 and table.dtype.kind in "iu":
         return check_array(table, "transition", kind="whole", n_dims=2)

@@ -30,7 +30,7 @@ def experience_of(
     recording : Recording
         With a track and positions.
     state_size : float
-        Largest distance between neighbouring states, in cm.
+        Distance between neighbouring states, in cm, as nearly as edges can be divided evenly.
     lap_ends : sequence of str, optional
         The names of nodes of the track at which laps end; by default its dead ends, or where the
         animal turns before them (see :mod:`analyses.recordings.experience.lap_ends`). On a track
@@ -108,13 +108,15 @@ def describe_experience(
     --------
     >>> from analyses.recordings.observation.simulated_recording import simulated_recording
     >>> describe_experience(simulated_recording(4), 15.0)
-    "The animal's experience is 52 moves in 4 laps between 22 states, at most 15 cm apart."
+    "The animal's experience is 52 moves in 4 laps between 22 states, at most 16 cm apart."
     """
     world, log = experience_of(recording, state_size, lap_ends)
     n_laps = log.steps["episode"].nunique()
+    lengths = graph_of_log(EventLog({}, mdp=world)).edges(data="distance")
+    farthest = max(length for _, _, length in lengths)
     text = (
         f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
-        f"between {world.n_states} states, at most {state_size:g} cm apart."
+        f"between {world.n_states} states, at most {farthest:.3g} cm apart."
     )
     if recording.graph is not None and "arena" in recording.graph.graph:
         return f"{text} Laps do not end in an arena: each stretch on it counts as one lap."

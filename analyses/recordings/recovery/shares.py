@@ -95,16 +95,15 @@ def recorded_shares(
 
     Notes
     -----
-    On simulated rats that nothing was tuned on (180 events each; the true recall is that of these
-    and of 240 other replays of the same rat, known to .02), recall was printed as .87 of .85 (50
-    cells), .36 of .36 (20 cells), .81 of .86 (30 cells, ten times running speed), .42 of .39 (forty
-    times), .78 of .82 (three of ten events followed by another at once), .86 of .87 and .89 of .91
-    (2 and 3 cm of noise), .76 of .77 (three of ten spikes followed by another at once), .89 of .91
-    (drift), and .72 of .83 (40 cells with two fields, bursts, drift and noise). Other seeds change
-    it by .03 to .06, so it can be wrong by more than .05. At four times running speed most events
-    last longer than candidates may, and are left out: .38 was printed, and .19 of all events and 13
-    of the 22 that are short enough were found. The intervals held 33 of 33 true shares, and were
-    1.0 to 1.9, once 2.6, times as wide as counting alone would make them.
+    On simulated rats that nothing was tuned on (180 events each, so that the true recall is known
+    to .03; seeds 951 to 960), recall was printed as .81 of .87 (50 cells), .61 of .63 (20 cells),
+    .89 of .83 (30 cells, ten times running speed), .34 of .38 (forty times), .68 of .75 (three of
+    ten events followed by another at once), .78 of .84 and .82 of .85 (2 and 3 cm of noise), .72 of
+    .72 (three of ten spikes followed by another at once), .83 of .91 (40 cells with two fields,
+    bursts, drift and noise) and .94 of .93 (three fields): within .05 in five of ten, and within
+    .08 in all. The intervals held 28 of 30 true shares, all but two of merged events, and were 1.0
+    to 1.4 times as wide as counting alone would make them, but 2.5 at forty times. At four times
+    running speed most events last longer than candidates may, and are left out.
 
     Examples
     --------

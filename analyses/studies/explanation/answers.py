@@ -49,7 +49,7 @@ def answer(
     controls = [
         all(plan.accounts[name].is_control for name in members) for members in choice.classes
     ]
-    n_silent = sum(name not in choice.accounts for name in plan.accounts)
+    silent = ", ".join(name for name in plan.accounts if name not in choice.accounts)
     likely = _likely(probability)
     verdict = _verdict(probability, misfit[likely], controls[top])
     best = np.isin(simulations.account, choice.classes[top])
@@ -69,7 +69,7 @@ def answer(
                         others=", ".join(f"{names[k]} ({probability[k]:.2f})" for k in likely),
                     ),
                     "account": names[top], "probability": probability[top], "misfit": misfit[top],
-                    "n_sequences": len(animal.replayed.lap), "n_silent": n_silent,
+                    "n_sequences": len(animal.replayed.lap), "silent": silent,
                     "walk_bits": walk, "ceiling_bits": ceiling, **summary,
                 }
             ]

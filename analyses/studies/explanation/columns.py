@@ -18,7 +18,7 @@ _MISFIT = Column("how often an animal of the class is as unusual for it: the p o
 COLUMNS = {
     "verdicts.csv": Table.of(
         "animal",
-        "animal verdict text account probability misfit n_sequences n_silent walk_bits "
+        "animal verdict text account probability misfit n_sequences silent walk_bits "
         "ceiling_bits recovered sure right_if_sure calibration_error",
         {
             "animal": Column("the name of the animal"),
@@ -28,7 +28,7 @@ COLUMNS = {
             "probability": Column("that of the most probable class"),
             "misfit": _MISFIT,
             "n_sequences": Column("number of sequences that are explained"),
-            "n_silent": Column("number of accounts that replay too little to be compared"),
+            "silent": Column("accounts that replay too little to be compared", "", "if none does"),
             "walk_bits": Column("a walk along the track", "bits per sequence"),
             "ceiling_bits": Column("a model that learns from this replay", "bits per sequence"),
             **_RECOVERY,

@@ -63,10 +63,10 @@ def write_explanation(path: Path, tables: Mapping[str, pd.DataFrame], notes: Seq
             "account is known here by its mean moves in each lap, so that an account with a lower "
             "probability may have more bits: they say which sequences decide, not who wins.",
         ]
-        if row.n_silent:
+        if row.silent:
             lines += [
                 "",
-                f"{row.n_silent} accounts replay too little after these moves to be compared.",
+                f"Too little replay after these moves to be compared: {row.silent}.",
             ]
         lines += _listed(
             "The parameters, where they are numbers (90 % intervals; those of the prior in "

@@ -97,7 +97,7 @@ def describe_epochs(tables: Mapping[str, pd.DataFrame], n_events: int) -> list[s
         return [*text, f"No two epochs other than {RUN!r} were given, so none are compared."]
     for (one, other), own in differences.groupby(["epoch", "other"], sort=False):
         text += [
-            f"### From {in_markdown(one)} to {in_markdown(other)}",
+            f"### From {in_markdown(str(one))} to {in_markdown(str(other))}",
             _difference_table(own),
             _verdict(own, blocks),
         ]
@@ -197,7 +197,10 @@ def describe_epochs_of_all(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     text = ["## Epochs", "\n".join(rows)]
     differences = tables["epoch_differences_of_all.csv"]
     for (one, other), own in differences.groupby(["epoch", "other"], sort=False):
-        text += [f"### From {in_markdown(one)} to {in_markdown(other)}", _difference_table(own)]
+        text += [
+            f"### From {in_markdown(str(one))} to {in_markdown(str(other))}",
+            _difference_table(own),
+        ]
     if len(differences):
         text.append(
             "Means and intervals are over animals, and p is that of Student's t test of the "

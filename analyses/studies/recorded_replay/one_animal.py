@@ -91,11 +91,13 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
     n_replay = int(own["n_events"].iloc[0])
     title = f"{n_replay} of {len(events)} candidate events are replay. By their longest sequence:"
     shares = tables["shares.csv"]
-    known = (
+    known = [
         "Simulated sessions with the same cells show how much replay is missed."
         if shares["corrected"].notna().any()
-        else "Not corrected: report.md says why."
-    )
+        else "Not corrected.",
+        describe_dependence(tables["choices.csv"]),
+        "See report.md for details.",
+    ]
     return [
         Shown(
             title,
@@ -105,7 +107,7 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
         Shown(
             "Shares of kinds, corrected for replay that this recording would miss:",
             shares.round(3).astype(object).where(shares.notna(), ""),
-            f"{known} {describe_dependence(tables['choices.csv'])} See report.md for details.",
+            " ".join(filter(None, known)),
         ),
     ]
 
