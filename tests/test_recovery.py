@@ -15,12 +15,13 @@ from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.observation.cells import Cells
 from analyses.recordings.observation.known_replay import draw_session
 from analyses.recordings.observation.observe import observe
+from analyses.recordings.recovery import recover as recover_module
 from analyses.recordings.recovery.confusion import FOUND_KINDS, MISSED, confusion_matrix
 from analyses.recordings.recovery.known_paths import known_paths
 from analyses.recordings.recovery.recover import candidates_of, recover, recovery
 from analyses.recordings.recovery.unfolding import correct_shares, estimate_shares, unfold
 from analyses.recordings.session import prepare
-from analyses.studies.recovery import OBSERVERS, STUDY, recover_sessions
+from analyses.studies.recovery import OBSERVERS, STUDY, Observer, recover_sessions
 from replay import MDP
 from replay.data import reference_table
 from replay.log.event_log import EventLog
@@ -242,20 +243,65 @@ PROTOTYPE = {
     (80, 2.9, 800): (1.0, 1.0, 1.0, 0.003, 0.007, 0.33),
 }
 """Another program's recall of forward, reverse and novel paths, false novel paths, accepted noise,
-and the found share of novel paths, in 20 sessions of 15 events each on paths of its own."""
+and the found share of novel paths, in 20 sessions of 15 events each on paths of its own. It follows
+the single most probable path."""
 
 
 @pytest.mark.parametrize("setting", PROTOTYPE, ids=str)
-def test_the_table_that_ships_is_that_of_another_program(setting):
-    """Within two standard errors of the difference: ours, and what ours is in 20 sessions."""
+def test_the_table_that_ships_is_no_worse_than_that_of_another_program(setting):
+    """Within two standard errors of the difference: ours, and what ours is in 20 sessions.
+
+    Of the most probable path the ends are lost, so that ours finds more of each kind, and with them
+    a few known paths that seem to go on where they did not.
+    """
     table = reference_table("recovery/recovery")
     keys = table[["n_cells", "gain", "speed"]].apply(tuple, axis=1)
     for (_, row), theirs in zip(table[keys == setting].iterrows(), PROTOTYPE[setting], strict=True):
-        n_events = 600 if row["measure"] == "called_novel" else 300
-        rate = min(max(theirs, 1 / n_events), 1 - 1 / n_events)
-        of_events = np.sqrt(rate * (1 - rate) / n_events)
+        difference, measure = row["value"] - theirs, row["measure"]
+        if measure == "called_novel":
+            assert difference < 0.02
+            continue
+        rate = min(max(theirs, 1 / 300), 1 - 1 / 300)
+        of_events = np.sqrt(rate * (1 - rate) / 300)
         of_theirs = max(row["sem"] * np.sqrt(row["n_sessions"] / 20), of_events)
-        assert abs(row["value"] - theirs) < 2 * np.hypot(row["sem"], of_theirs), row["measure"]
+        least = 2 * np.hypot(row["sem"], of_theirs)
+        if measure == "accepted_noise":
+            assert difference < least
+        elif measure == "share_novel":  # a third are true
+            assert abs(row["value"] - 1 / 3) < max(abs(theirs - 1 / 3), least)
+        else:
+            assert difference > -least, measure
+
+
+def most_probable_path(likelihoods, walks):
+    """Follow the single most probable path, by Viterbi's algorithm in plain numpy."""
+    step = walks.steps[0]
+    with np.errstate(divide="ignore"):
+        log_step = np.log(step.toarray() if hasattr(step, "toarray") else step)
+    score, came = likelihoods[0], []
+    for row in likelihoods[1:]:
+        total = score[:, None] + log_step
+        came.append(total.argmax(axis=0))
+        score = total.max(axis=0) + row
+    path = [int(score.argmax())]
+    for before in reversed(came):
+        path.append(int(before[path[-1]]))
+    return np.array(path[::-1], dtype=np.int32)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", [(20, 2.9, 800), (20, 2.9, 300), (80, 1.0, 800)], ids=str)
+def test_with_its_path_the_study_is_that_of_another_program(setting, monkeypatch):
+    monkeypatch.setattr(recover_module, "continuous_path", most_probable_path)
+    table = recover_sessions(Observer(*setting), 1000, 40)
+    right = table["kind"] == table["true_kind"]
+    for kind, theirs in zip(
+        ("forward_episode", "reverse_episode", "novel_path"), PROTOTYPE[setting][:3], strict=True
+    ):
+        by_session = right[table["true_kind"] == kind].groupby(table["seed"]).mean()
+        spread = by_session.std(ddof=1)
+        error = spread * np.sqrt(1 / len(by_session) + 1 / 20)
+        assert abs(by_session.mean() - theirs) < 2.5 * max(error, 0.01)
 
 
 def test_shares_are_corrected_to_within_three_hundredths():

@@ -56,8 +56,9 @@ print(counts)
 #
 # ## How sure is that?
 #
-# Twelve events of one animal are few, and intervals are wide. And a share of novel paths depends
-# on what counts as a place: the finer the states, the more paths are new in some detail.
+# Twelve events of one animal are few, and intervals are wide. And a share of novel paths can depend
+# on what counts as a place: the finer the states, the more paths may be new in some detail. These
+# are long and clear enough to be of the same kind at every size.
 
 # %%
 with figure_style():
