@@ -231,6 +231,15 @@ def test_awake_a_vector_is_the_weighted_mean_of_the_path_and_memories():
     assert memory.error[0, 0] == pytest.approx(0.25 * 1.5 + 0.75 * 0.2)
 
 
+def test_a_memory_serves_where_the_vector_has_been_lost():
+    """One who is carried to a place without a memory finds the vector again at one with one."""
+    _, memory = learned([(0, 1), (1, 2), (2, 1), (5, 1)], {1}, 6, noise=0.5)
+    place = memory.known.number[1]
+    assert memory.n_memories[0, memory.known.number[5]] == 0
+    assert memory.n_memories[0, place] == 2
+    assert memory.error[0, 0] == memory.square_errors[0, place] / 2 == 0.5
+
+
 def test_without_a_landmark_or_its_vector_there_is_no_replay():
     params, memory = learned(LINE, set(), 6)
     assert replayed(params, memory, EPISODE_END, 4) == []

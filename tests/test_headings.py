@@ -8,8 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.binned_track import cut_track
-from analyses.recordings.decoding.state_space_decoder import walk_of_states
+from analyses.recordings.binned_track import bins_on_way, cut_track, project
+from analyses.recordings.decoding.state_space_decoder import (
+    continuous_path,
+    walk_of_states,
+    walks_of_states,
+)
 from analyses.recordings.fields.headings import (
     headed_fields,
     is_run_both_ways,
@@ -86,6 +90,23 @@ def test_a_heading_is_carried_on_across_a_junction():
                 assert walk[here, there] == 0
                 assert walk[away, there] > 0
         assert walk[here, away] == 0  # a heading does not change in place
+
+
+def test_a_path_keeps_its_heading_where_its_number_changes():
+    """Also where single time bins speak for the other heading."""
+    track, graph = cut_track(make_wtrack(), 5.0), make_wtrack()
+    n, walks = track.n_bins, walks_of_states(track, 15.0, 2 * track.n_bins, 0.025)
+    foot, outer = (project(track, [graph.nodes[node]["pos"]]).bin[0] for node in (4, 3))
+    way = bins_on_way(track, int(foot), int(outer))
+    true = [int(way[0])]
+    for there in way[1:].tolist():
+        true += [state for state in (there, there + n) if walks.steps[0][true[-1], state] > 0]
+    assert len({state // n for state in true}) == 2
+    seen = np.array(true)
+    seen[3::5] = (seen[3::5] + n) % (2 * n)
+    likelihoods = np.full((len(way), 2 * n), -8.0)
+    likelihoods[np.arange(len(way)), seen] = 0.0
+    assert continuous_path(likelihoods, walks).tolist() == true
 
 
 def test_headings_share_the_weights_between_bins():

@@ -9,13 +9,14 @@ import pytest
 from analyses import explain
 from analyses.findings.accounts import ACCOUNTS
 from analyses.inference import model_choice
-from analyses.inference.animals import experienced_animal, replaying_animals
+from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
 from analyses.inference.features import lost_bits, measure, replay_features
 from analyses.inference.headings import headings_of
-from analyses.inference.simulation import simulate_misread, simulate_replay
+from analyses.inference.simulation import _told, simulate_misread, simulate_replay
 from analyses.recordings.observation.observe import _headings_of
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.reactivations import reactivated_by, reactivations
+from analyses.sequences.sequences import Lists
 from analyses.sequences.track import graph_of_log
 from analyses.studies.explanation.inputs import read_animals, read_protocols
 from replay import MDP
@@ -187,3 +188,13 @@ def test_a_turn_has_no_heading():
     assert seen["place"].tolist() == [0, 1, 2, 3, 4, 3, 2, 1]
     assert seen["along"].tolist()[:5] == [1] * 5
     assert seen["along"].tolist()[6:] == [1] * 2
+
+
+def test_as_many_headings_are_told_as_there_are_or_the_share():
+    """Half of the sequences of an account have a heading."""
+    n = 2000
+    whole, along = np.zeros(n, dtype=np.int64), [[1, 1, 1], [0, 0, 0]] * (n // 2)
+    made = Replayed(whole, whole, whole, whole, Lists.of([[0, 1, 2]] * n), whole, Lists.of(along))
+    for share, told in ((0.0, 0.0), (0.25, 0.25), (0.5, 0.5), (1.0, 0.5)):
+        found = _told(made, share, np.random.default_rng(0)).is_told.mean()
+        assert found == pytest.approx(told, abs=0.03 * (0 < share < 0.5))

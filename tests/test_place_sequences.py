@@ -572,8 +572,9 @@ def test_a_heading_decides_where_a_track_was_run_both_ways():
         paths = pd.DataFrame({"step": [5], "states": [states], "along": [along]})
         found = place_sequences(own, paths).iloc[0]
         assert (found["direction"], found["novelty"]) == (direction, novelty), (states, along)
-    with pytest.raises(ValueError, match="a number for each of the states"):
-        place_sequences(log, paths.assign(along=[[1]]))
+    for wrong in ([1], [1, 1, 1, 2], [0, 0, 0, 0.5], [np.nan] * 4, "1 1 1 1", None, np.nan):
+        with pytest.raises(ValueError, match=r"a number for each of the states: .* Row 0 has 4"):
+            place_sequences(log, paths.assign(along=pd.Series([wrong], dtype=object)))
 
 
 def test_places_that_are_jumped_over_have_the_heading_that_follows():

@@ -173,10 +173,17 @@ def test_what_cannot_be_corrected_says_why(change, reason, found, own):
     assert refused.table[["corrected", "recall"]].isna().all(axis=None)
 
 
-@pytest.mark.parametrize("number", [pd.Timestamp(0), 1.5, 0])
-def test_numbers_of_events_are_checked(number, found, own):
-    events = found.events.assign(event=number)
-    with pytest.raises(ValueError, match="'event'"):
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (lambda number: 0, "a number of its own in 'event'"),
+        (lambda number: number + 0.5, "'event' of events of found must hold whole numbers"),
+        (pd.to_datetime, "'event' of events of found must hold whole numbers"),
+    ],
+)
+def test_numbers_of_events_are_checked(number, text, found, own):
+    events = found.events.assign(event=number(found.events["event"]))
+    with pytest.raises(ValueError, match=text):
         recorded_shares(own, found._replace(events=events), n_sessions=1)
     events = found.events.assign(start_time="now")
     with pytest.raises(ValueError, match="'start_time' of events of found must hold finite"):

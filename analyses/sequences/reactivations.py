@@ -10,6 +10,7 @@ are listed as they are. A place that stays active is one reactivation.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from analyses.sequences.chains import decoded_paths
 from analyses.sequences.runs import Columns, of_run, rows_by_run, runs_of
 from analyses.sequences.sequences import Lists
-from replay.checks import check_table
+from replay.checks import check_table, shown
 from replay.jit import kernel
 from replay.log.event_log import EventLog
 from replay.log.schema import to_frame
@@ -69,14 +70,19 @@ def reactivations_by_run(
 
 def _headings(given: pd.Series, states: Lists) -> NDArray[np.int8]:
     """Check the headings of paths: along the travel (1), against it (-1), or unknown (0)."""
-    along = Lists.of(given)
-    if not np.array_equal(along.length, states.length) or not np.isin(along.flat, (-1, 0, 1)).all():
-        raise ValueError(
-            "The column 'along' of paths must have a number for each of the states: 1 if the "
-            "heading that is represented is the direction of travel, -1 if it is the opposite, 0 "
-            "if it is unknown."
-        )
-    return along.flat.astype(np.int8)
+    found = [np.empty(0, dtype=np.int8)]
+    for row, (each, n) in enumerate(zip(given, states.length.tolist(), strict=True)):
+        along = np.full(1, np.nan)
+        with suppress(TypeError, ValueError):  # what is no list of numbers
+            along = np.asarray(each, dtype=float)
+        if along.shape != (n,) or not ((along == -1) | (along == 0) | (along == 1)).all():
+            raise ValueError(
+                "The column 'along' of paths must have a number for each of the states: 1 if the "
+                "heading that is represented is the direction of travel, -1 if it is the opposite, "
+                f"0 if it is unknown. Row {row} has {n} states and {shown(each)}."
+            )
+        found.append(along.astype(np.int8))
+    return np.concatenate(found)
 
 
 def reactivated_by(backups: Columns) -> dict[str, NDArray[Any]]:

@@ -40,13 +40,6 @@ from replay.checks.values import (
 __all__ = ["LARGEST_NUMBER", "MOST_STATES", "SMALLEST_BIN", "Named", "UnknownNameError"]
 __all__ += ["check_array", "check_bin_size", "check_cells", "check_choice", "check_column"]
 __all__ += ["check_fits", "check_flag", "check_function", "check_list", "check_number"]
-__all__ += [
-    "check_seconds",
-    "check_seed",
-    "check_table",
-    "check_text",
-    "check_whole",
-    "errors_located",
-    "known_arguments",
-]
-__all__ += ["located", "no_attribute", "shown", "typed", "unknown_name"]
+__all__ += ["check_seconds", "check_seed", "check_table", "check_text", "check_whole"]
+__all__ += ["errors_located", "known_arguments", "located", "no_attribute", "shown", "typed"]
+__all__ += ["unknown_name"]

@@ -351,20 +351,15 @@ def check_function(name: str, value: object, *arguments: str) -> None:
     Traceback (most recent call last):
     TypeError: on_step must be a function of a row and a memory, got <built-in function len>.
     """
-    is_one = callable(value)
-    if is_one:
+    if callable(value):
         try:
-            found = signature(value)  # type: ignore[arg-type]
+            found = signature(value)
         except Exception:  # some functions have none, and objects may raise anything
             return
-        try:
+        with contextlib.suppress(TypeError):
             found.bind(*arguments)
-        except TypeError:
-            is_one = False
-    if not is_one:
-        raise TypeError(
-            f"{name} must be a function of {' and '.join(arguments)}, got {shown(value)}."
-        )
+            return
+    raise TypeError(f"{name} must be a function of {' and '.join(arguments)}, got {shown(value)}.")
 
 
 def _message(expected: str, value: object, hint: str) -> str:

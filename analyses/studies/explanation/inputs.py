@@ -197,7 +197,7 @@ def _numbers(text: Any, row: int, name: str, path: str | Path) -> Any:
     except ValueError:
         raise ValueError(
             f"The column {name!r} of {path} must hold whole numbers, separated by blanks, such as "
-            f"3 2 1 0; row {row} has {text!r}."
+            f"1 0 1; row {row} has {text!r}."
         ) from None
 
 
