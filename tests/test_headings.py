@@ -29,7 +29,7 @@ from analyses.recordings.recovery.known_paths import known_paths
 from analyses.recordings.recovery.recover import recover
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Settings
-from analyses.recordings.significance.heading import heading_of_ways
+from analyses.recordings.significance.heading import heading_level, heading_of_ways
 from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
@@ -157,6 +157,28 @@ def test_forward_and_reverse_are_told_where_cells_have_a_heading(directional):
     assert events["is_heading_told"].mean() >= 0.9
     assert any("The heading that cells represent is told in" in note for note in found.notes)
     assert set(found.paths["along"]) <= {-1, 0, 1}
+
+
+@pytest.mark.parametrize("without", [0.0, 0.3, 0.9, 1.0])
+def test_hardly_any_told_event_has_no_heading(without):
+    """On average over animals: the theorem of Storey (2002), for p values that are uniform."""
+    rng, wrong, right = np.random.default_rng(1), [], []
+    for _ in range(400):
+        has_none = rng.random(60) < without
+        p = np.where(has_none, rng.random(60), 0.3 * rng.random(60) ** 4)
+        told = p <= heading_level(p)
+        wrong.append((told & has_none).sum() / max(told.sum(), 1))
+        right.append((told & ~has_none).sum() / max((~has_none).sum(), 1))
+    assert np.mean(wrong) <= 0.05 + 0.015  # three standard errors
+    assert without or np.mean(right) == 1.0
+    assert without != 0.3 or np.mean(right) >= 0.7  # more than the .64 that have p <= .05
+
+
+@pytest.mark.parametrize(
+    ("p", "level"), [([], 0), ([0.04], 0.04), ([0.06], 0), ([np.nan, 0.01], 0.01)]
+)
+def test_few_events_need_a_small_p(p, level):
+    assert heading_level(p) == level
 
 
 @pytest.mark.parametrize(("share", "headings"), [(0.0, (1, -1)), (0.7, (0,))])

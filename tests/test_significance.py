@@ -181,7 +181,7 @@ ORDERED = [sweep, lambda seed: sweep(seed)[::-1]]
 def order(counts):
     likelihoods = log_likelihood(counts, RATES, DT)
     path = continuous_path(likelihoods, walks_of_states(TRACK, 3000 * DT, TRACK.n_bins, DT))
-    return order_of(likelihoods, path, ordered_paths(TRACK, DT))
+    return order_of(likelihoods, path, ordered_paths(TRACK, DT, TRACK.n_bins))
 
 
 @pytest.mark.parametrize("events", ORDERED)

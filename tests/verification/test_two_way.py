@@ -37,3 +37,12 @@ def test_hardly_any_direction_is_told_without_directional_cells():
     told, _ = directions("linear", 13.0, seed=804, directional=0.0)
     assert (told != "missed").mean() >= 0.8
     assert told.isin(["forward", "reverse"]).mean() <= 0.05
+
+
+@pytest.mark.parametrize(("share", "most"), [(0.5, 0.1), (0.0, 0.05)])
+def test_a_heading_that_replay_does_not_represent_is_hardly_told(share, most):
+    """Of events without a heading; half of the others are told all the same."""
+    told, true = directions("linear", 13.0, seed=805, with_heading=share)
+    is_told = told.isin(["forward", "reverse"])
+    assert is_told[true == "none"].mean() <= most
+    assert not share or (told == true)[true != "none"].mean() >= 0.5

@@ -3,7 +3,8 @@
 They share no code with the analyses. A rat runs from the first end of a track to each other end and
 back, and rests there. Then it replays stretches of these runs: in the heading that its cells
 represent (*forward*), or against it (*reverse*). Seven in ten cells fire a tenth as much in one
-heading, away from the first end or towards it.
+heading, away from the first end or towards it. Replay may represent no heading: each cell then
+fires at its mean rate.
 """
 
 from typing import NamedTuple
@@ -51,6 +52,7 @@ def simulate_two_way_rat(
     *,
     n_cells: int = 50,
     directional: float = 0.7,
+    with_heading: float = 1.0,
     n_laps: int = 24,
     n_events: int = 60,
     gain: float = 2.9,
@@ -102,8 +104,12 @@ def simulate_two_way_rat(
         away = heading == 0 if is_forward else heading == 1
         way = route[begin : begin + length][:: 1 if away else -1]
         each = 1 / (speed * RUNNING)
-        fire(gain * rates[heading][:, way], each)
-        truth.append((clock, clock + each * length, "forward" if is_forward else "reverse"))
+        direction = "forward" if is_forward else "reverse"
+        fired = rates[heading]
+        if with_heading < 1 and rng.random() >= with_heading:
+            direction, fired = "none", (rates[0] + rates[1]) / 2
+        fire(gain * fired[:, way], each)
+        truth.append((clock, clock + each * length, direction))
         clock += each * length
     rest(1.0, root)
     t, where = np.concatenate(time), np.concatenate(places)

@@ -22,7 +22,7 @@ from analyses.recordings.significance.calibration import (
     choose_threshold,
     passes_by_chance,
 )
-from analyses.recordings.significance.heading import heading_of_ways, is_told
+from analyses.recordings.significance.heading import heading_level, heading_of_ways, is_told
 from analyses.recordings.significance.order import LEAST_ORDER, UNORDERED, order_threshold
 from analyses.recordings.significance.scores import SCORE_LABELS
 from analyses.recordings.significance.scoring import Scored
@@ -176,7 +176,12 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         )
     paths = scored.paths
     if session.has_headings:
-        events["is_heading_told"] = _has_heading(events, paths)
+        if calibration is not None and events["heading_p"].notna().any():
+            level = heading_level(events.loc[events["is_replay"], "heading_p"])
+            calibration = calibration._replace(heading_level=level)
+            events["is_heading_told"] = is_told(events, level)
+        else:
+            events["is_heading_told"] = _heading_is_certain(events, paths)
         told = events.loc[events["is_heading_told"], "event"]
         paths = paths.assign(along=paths["along"].where(paths["event"].isin(told), 0))
         notes.append(_headings_told(events, session))
@@ -243,10 +248,8 @@ def _unordered(rates: pd.DataFrame) -> str:
     )
 
 
-def _has_heading(events: pd.DataFrame, paths: pd.DataFrame) -> NDArray[np.bool_]:
-    """Find the events whose heading is told: by the test, or by the program that decoded them."""
-    if events["heading_p"].notna().any():
-        return is_told(events)
+def _heading_is_certain(events: pd.DataFrame, paths: pd.DataFrame) -> NDArray[np.bool_]:
+    """Find the events in which the program that decoded them is certain of the heading."""
     certain = (paths["along"] != 0).groupby(paths["event"]).mean()
     return (events["event"].map(certain).fillna(0.0) >= 0.5).to_numpy()
 
@@ -255,7 +258,8 @@ def _headings_told(events: pd.DataFrame, session: Session) -> str:
     replay = events[events["is_replay"]]
     n_told = int(replay["is_heading_told"].sum())
     how = (
-        "its cells fit a path in one heading better than in the other, and better than without"
+        "its cells fit its path at least 19 times better in one heading than in the other; by how "
+        "well all events fit paths without a heading, at most one in 20 of these has none"
         if session.is_decoded_here
         else "the other program gives it a probability of at least .95"
     )

@@ -285,9 +285,9 @@ def _decoded(
     session: Session, calibration: Calibration, counts: list[NDArray[np.int64]], seed: int
 ) -> tuple[list[NDArray[np.int32]], list[NDArray[np.int8]]]:
     """Decode and test events; return their bins and headings, none if they do not pass."""
-    walks, along = session.walks(), ordered_paths(session.track, session.time_bin)
+    n_states = session.decoded_rates.shape[1]
+    walks, along = session.walks(), ordered_paths(session.track, session.time_bin, n_states)
     paths = [np.empty(0, dtype=np.int32) for _ in counts]
-    headings = [np.empty(0, dtype=np.int8) for _ in counts]
     may_pass = []
     for row, each in enumerate(counts):
         if len(each) < 2:
@@ -299,11 +299,10 @@ def _decoded(
             paths[row] = states
     passes = _passes(session, calibration.threshold, [counts[row] for row in may_pass], seed)
     for row, passed in zip(may_pass, passes, strict=True):
-        states = paths[row] if passed else paths[row][:0]
-        rng = np.random.default_rng([seed, 1, row])
-        headings[row] = told_headings(session, counts[row], states, rng)
-        paths[row] = (states % session.track.n_bins).astype(np.int32)
-    return paths, headings
+        if not passed:
+            paths[row] = paths[row][:0]
+    headings = told_headings(session, counts, paths, [seed, 1], calibration.heading_level)
+    return [(states % session.track.n_bins).astype(np.int32) for states in paths], headings
 
 
 def _passes(

@@ -33,6 +33,8 @@ from analyses.recordings.recovery.longest_sequences import longest_sequences
 from analyses.recordings.session import Session, prepare
 from analyses.recordings.settings import Settings
 from analyses.recordings.significance.heading import (
+    HeadingTold,
+    heading_level,
     heading_of_path,
     heading_of_ways,
     heading_told,
@@ -146,8 +148,8 @@ def recover(
     rates = observed.gain * session.decoded_rates
     walk, walks = session.walk(), session.walks()
     rule, routes = SCORES[judgement.score], routes_for(judgement.score, session.track)
-    scores, paths, headings = [], [], []
-    for row, each in enumerate(counts):
+    scores, followed = [], []
+    for each in counts:
         likelihoods = log_likelihood(each, rates, session.time_bin)
         event = TestedEvent(
             each.astype(float), rates, session.time_bin, walk, routes, session.track.component,
@@ -156,11 +158,9 @@ def recover(
         score = rule(event, likelihoods) if len(each) else 0.0
         is_accepted = len(each) > 0 and score >= judgement.least_score
         scores.append(score)
-        states = _NOWHERE
-        if is_accepted:
-            states = continuous_path(likelihoods, walks)
-        paths.append(states % session.track.n_bins)
-        headings.append(told_headings(session, each, states, np.random.default_rng([seed, row])))
+        followed.append(continuous_path(likelihoods, walks) if is_accepted else _NOWHERE)
+    paths = [states % session.track.n_bins for states in followed]
+    headings = told_headings(session, counts, followed, [seed])
     time = np.append(recording.events["start_time"], np.full(number, recording.time[-1]))
     fine, radius = cut_track(graph, 1.0), path_radius(world, session.track)
     found, true = (
@@ -225,15 +225,31 @@ def candidates_of(true: pd.DataFrame, found: pd.DataFrame) -> NDArray[np.int64]:
 
 def told_headings(
     session: Session,
-    counts: NDArray[np.integer],
-    states: NDArray[np.integer],
-    rng: np.random.Generator,
-) -> NDArray[np.int8]:
-    """Return the headings of a path that are told, and 0 for others, shape (n_time,)."""
-    if session.headings is None or not len(states):
-        return np.zeros(len(states), dtype=np.int8)
-    told = pd.DataFrame([heading_told(session, counts, states, rng)])
-    return heading_of_path(session.track, states) * np.int8(is_told(told)[0])
+    counts: Sequence[NDArray[np.integer]],
+    paths: Sequence[NDArray[np.integer]],
+    seed: Sequence[int],
+    level: float | None = None,
+) -> list[NDArray[np.int8]]:
+    """Return the headings of paths that are told, and 0 for others, each of shape (n_time,).
+
+    `level` is the largest p of a path with a heading; by default it is chosen from these paths.
+    """
+    if session.headings is None:
+        return [np.zeros(len(states), dtype=np.int8) for states in paths]
+    tested = pd.DataFrame(
+        [
+            heading_told(session, each, states, np.random.default_rng([*seed, row]))
+            if len(states)
+            else HeadingTold(np.nan, np.nan)
+            for row, (each, states) in enumerate(zip(counts, paths, strict=True))
+        ],
+        columns=HeadingTold._fields,
+    )
+    told = is_told(tested, heading_level(tested["heading_p"]) if level is None else level)
+    return [
+        heading_of_path(session.track, states) * np.int8(is_so)
+        for states, is_so in zip(paths, told, strict=True)
+    ]
 
 
 def found_sequences(

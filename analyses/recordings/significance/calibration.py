@@ -41,6 +41,9 @@ class Calibration(NamedTuple):
     least_order : float
         Events with an `order` of at least this are replay (see
         :mod:`analyses.recordings.significance.order`).
+    heading_level : float
+        Replay events with a `heading_p` of at most this have a heading (see
+        :mod:`analyses.recordings.significance.heading`).
     """
 
     threshold: float
@@ -48,6 +51,7 @@ class Calibration(NamedTuple):
     at_nominal: float
     n_events: int
     least_order: float = LEAST_ORDER
+    heading_level: float = 0.0
 
 
 def calibrate(

@@ -1,16 +1,20 @@
 """The heading that an event represents: whether the spikes of its cells tell it.
 
-It is told if two tests agree, both of which ask which cells fire, given the number of spikes in
+Two questions are asked of the cells that fire along the decoded path, given the number of spikes in
 each time bin, so that the gain of an event does not matter:
 
-- *On the decoded path*, the likelihood in the better of the two headings is divided by that without
-  a heading, with the mean rates of both. This ratio is compared with that of events that are
-  simulated without a heading, in which each burst of a cell is one of a randomly drawn cell.
-- *Over all paths*, the evidence of the decoder with headings must be at least twice that of the
-  decoder with mean rates, because a decoded path follows the noise of its event.
+- *Does the event have a heading?* The likelihood in the better of the two headings, divided by that
+  without a heading, with the mean rates of both, is compared with that of events that are simulated
+  without a heading, in which each burst of a cell is one of a randomly drawn cell. One event has
+  too few spikes to be sure; all events of an animal together say how many have no heading, and the
+  threshold of p is chosen so that these are at most one in 20 of those that are told [1]_.
+- *Which one is it?* The likelihood in the heading of the path must be at least 19 times that in the
+  opposite heading.
 
-On simulated linear, W and plus tracks, no event was told if no cell differed between headings, at
-most 1 % if rates differed by a fifth, and 0 to 6 % if cells differed, but the event had no heading.
+References
+----------
+.. [1] Storey (2002), A direct approach to false discovery rates.
+   https://doi.org/10.1111/1467-9868.00346
 """
 
 from __future__ import annotations
@@ -19,20 +23,18 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.binned_track import BinnedTrack
-from analyses.recordings.decoding.state_space_decoder import state_posterior, walk_of_states
 from analyses.recordings.fields.headings import travel
 from analyses.recordings.session import Session
 
-__all__ = ["HeadingTold", "heading_of_path", "heading_of_ways", "heading_told", "is_told"]
-__all__ += ["outward_along"]
+__all__ = ["HeadingTold", "heading_level", "heading_of_path", "heading_of_ways", "heading_told"]
+__all__ += ["is_told", "outward_along"]
 
-HEADING_LEVEL = 0.05
-"""The share of events without a heading of which one may be told."""
-LEAST_EVIDENCE = 2.0
-"""How many times more likely an event must be with a heading than without."""
+_MOST_WITHOUT = 0.05  # of the events that are told: the share that may have no heading
+_LEAST_ODDS = 19.0  # of the heading of a path, against the opposite one
+_UNLIKELY = 0.5  # p values above it are those of events without a heading
 _N_SIMULATED = 1000
 _BURST = 0.006  # s between spikes of a burst
 _LEAST_CERTAIN = 0.95  # the probability of a heading by another program
@@ -44,20 +46,38 @@ class HeadingTold(NamedTuple):
     Attributes
     ----------
     heading_p : float
-        The p value on the decoded path.
+        The p value of the better heading of the path, against events without a heading.
     heading_evidence : float
-        The logarithm of the evidence with headings divided by that without.
+        The logarithm of the likelihood in the heading of the path, divided by that in the opposite
+        heading.
     """
 
     heading_p: float
     heading_evidence: float
 
 
-def is_told(events: pd.DataFrame) -> NDArray[np.bool_]:
-    """Find the events that tell their heading by both tests."""
+def heading_level(p: ArrayLike) -> float:
+    """Choose the largest p of events that are told to have a heading, from those of all replay.
+
+    Where most events have a heading, so have most of those with a large p; where none has, only
+    the smallest p would count.
+
+    Examples
+    --------
+    >>> heading_level([0.001] * 18 + [0.2, 0.4]), heading_level([0.1, 0.3, 0.5, 0.7, 0.9])
+    (0.4, 0.0)
+    """
+    known = np.sort(np.asarray(p, dtype=float))
+    known = known[~np.isnan(known)]
+    n_without = min((1 + (known > _UNLIKELY).sum()) / (1 - _UNLIKELY), len(known))
+    is_rare = n_without * known <= _MOST_WITHOUT * np.arange(1, len(known) + 1)
+    return float(known[is_rare].max(initial=0.0))
+
+
+def is_told(events: pd.DataFrame, level: float) -> NDArray[np.bool_]:
+    """Find the events that have a heading, with a p of at most `level`, and tell which."""
     found: NDArray[np.bool_] = (
-        (events["heading_p"] <= HEADING_LEVEL)
-        & (events["heading_evidence"] >= np.log(LEAST_EVIDENCE))
+        (events["heading_p"] <= level) & (events["heading_evidence"] >= np.log(_LEAST_ODDS))
     ).to_numpy()
     return found
 
@@ -97,17 +117,10 @@ def heading_told(
     if session.headings is None or not counts.any():
         return HeadingTold(float("nan"), float("nan"))
     rates, n_bins = session.headings.rates, session.track.n_bins
-    mean = (rates[:, :n_bins] + rates[:, n_bins:]) / 2
-    shares, mean_shares = rates / rates.sum(axis=0), mean / mean.sum(axis=0)
-    with_heading, without = (
-        state_posterior(
-            counts @ np.log(each), walk_of_states(session.track, session.variance, each.shape[1])
-        )[1]
-        for each in (shares, mean_shares)
-    )
+    shares = rates / rates.sum(axis=0)
     own, other = (shares[:, (states + shift) % (2 * n_bins)].T for shift in (0, n_bins))
     p = _p_on_path(counts, own, other, max(round(_BURST / session.time_bin), 1), rng)
-    return HeadingTold(p, with_heading - without)
+    return HeadingTold(p, float((counts * np.log(own / other)).sum()))
 
 
 def _p_on_path(

@@ -10,6 +10,9 @@ for held places:
 - *held*: places that are held for 20, 40 or 80 ms on average (the most likely of these counts), and
   are drawn anew from the whole track.
 
+Where cells have a field for each heading, ordered movement has one heading, which is carried on
+from edge to edge, and held places have another one each time.
+
 On simulated W-tracks with 10, 15, 20 and 50 cells, the least difference of 1.5 kept .20 of .23, .54
 of .58, .73 of .74 and .98 of .98 of replay that passed without it.
 """
@@ -25,7 +28,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import BinnedTrack, bins_on_way
-from analyses.recordings.decoding.state_space_decoder import Walk, walk_transitions
+from analyses.recordings.decoding.state_space_decoder import Walk, walk_of_states
+from analyses.recordings.fields.headings import travel
 from analyses.recordings.significance.routes import find_routes
 
 __all__ = ["HELD", "LEAST_ORDER", "UNORDERED", "OrderedPaths", "order_of", "ordered_paths"]
@@ -59,12 +63,12 @@ class OrderedPaths(NamedTuple):
     Attributes
     ----------
     routes : list of ndarray of int64, each of shape (n_bins_of_route,)
-        The bins of each route.
+        The states along each route: bins, or bins in each of the two headings.
     distance : list of ndarray of float64
         Their distances from the beginning of the route, in cm.
     least : float
         Least length of a path along a route, in cm: 45, or half of the longest if that is less.
-    walk : ndarray of float64, shape (n_bins, n_bins)
+    walk : ndarray of float64, shape (n_states, n_states)
         Transitions of the random walk in a time bin.
     between : ndarray of float64, shape (n_bins, n_bins)
         Distances along the track, in cm.
@@ -86,16 +90,28 @@ class OrderedPaths(NamedTuple):
     bin_at: NDArray[np.int64]
 
 
-def ordered_paths(track: BinnedTrack, time_bin: float) -> OrderedPaths:
-    """Prepare the movements along a track; one with many loops has too many routes to list."""
+def ordered_paths(track: BinnedTrack, time_bin: float, n_states: int) -> OrderedPaths:
+    """Prepare the movements along a track; one with many loops has too many routes to list.
+
+    States are bins, or bins in each heading.
+    """
     n_loops = len(track.edges) - len(track.nodes) + track.n_components
     routes = find_routes(track) if n_loops <= _MOST_LOOPS else []
     longest = max((float(each.distance[-1] - each.distance[0]) for each in routes), default=np.inf)
+    distance = [each.distance for each in routes]
+    along = [each.bins for each in routes]
+    if n_states > track.n_bins:
+        away = [track.n_bins * (travel(track, bins, 1) < 0) for bins in along]
+        back = [track.n_bins - each for each in away]
+        along = [
+            bins + each for ways in (away, back) for bins, each in zip(along, ways, strict=True)
+        ]
+        distance = distance * 2
     return OrderedPaths(
-        [each.bins for each in routes],
-        [each.distance for each in routes],
+        along,
+        distance,
         min(_LEAST_PATH, longest / 2),
-        walk_transitions(track, _WANDERS * time_bin / (2 if track.is_arena else 1)),
+        walk_of_states(track, _WANDERS * time_bin / (2 if track.is_arena else 1), n_states),
         track.distance,
         time_bin,
         *_lines_through(track),
@@ -122,19 +138,15 @@ def order_of(
 ) -> float:
     """Compare the evidence for ordered movement with that for held places.
 
-    Likelihoods are (n_time, n_states), of bins or of bins in each heading, which is averaged over;
-    `path`, shape (n_time,), are the bins of the decoded path.
+    Likelihoods are (n_time, n_states); `path`, shape (n_time,), are the bins of the decoded path.
     """
-    n_time, n_bins = len(log_likelihoods), len(paths.between)
-    if n_time < 2:
+    if len(log_likelihoods) < 2:
         return -np.inf
-    by_heading = log_likelihoods.reshape(n_time, -1, n_bins)
-    likely = np.logaddexp.reduce(by_heading, axis=1) - np.log(by_heading.shape[1])
-    ordered = _along_routes(likely, paths)
+    ordered = _along_routes(log_likelihoods, paths)
     if paths.between[np.ix_(path, path)].max() >= _LEAST_EXTENT:
-        ordered = max(ordered, _evidence(likely, lambda place: place @ paths.walk))
+        ordered = max(ordered, _evidence(log_likelihoods, lambda place: place @ paths.walk))
     stays = [float(np.exp(-paths.time_bin / seconds)) for seconds in HELD]
-    held = [_evidence(likely, partial(_held, stays=p)) for p in stays]
+    held = [_evidence(log_likelihoods, partial(_held, stays=p)) for p in stays]
     return float(ordered - max(held))
 
 

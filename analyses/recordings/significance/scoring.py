@@ -109,7 +109,7 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
         if session.chance_counts is not None:
             randomised = _found_by_chance(session, session.chance_counts, rows)
         found = _significance(randomised, session, shuffles)
-        paths_along = ordered_paths(session.track, session.time_bin)
+        paths_along = ordered_paths(session.track, session.time_bin, session.decoded_rates.shape[1])
         events["order"] = [_order(each, session, walks, paths_along) for each in counts]
         order_by_chance = [_order(each, session, walks, paths_along) for each in randomised]
         by_chance = by_chance.assign(score=found["score"], order=order_by_chance, p=found["p"])

@@ -109,7 +109,9 @@ ANIMAL_COLUMNS = {
                 "without spikes",
             ),
             "heading_evidence": Column(
-                "log of the evidence with headings, divided by that without", "", "without spikes"
+                "log of the likelihood in the heading of its path, divided by that in the other",
+                "",
+                "without spikes",
             ),
             "is_replay": Column("whether it counts as replay"),
             "is_heading_told": Column("whether its cells tell the heading that they represent"),
