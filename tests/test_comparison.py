@@ -275,10 +275,10 @@ def test_draws_are_chosen_by_the_outer_shell():
 
 
 def test_findings_at_rest_can_be_left_out():
-    """Three studies are about rest alone, in which some accounts have nothing left to replay."""
+    """Four studies are about rest alone, in which some accounts have nothing left to replay."""
     rows = findings().query("likelihood != 'none' and why_not == ''")
     assert set(rows.loc[rows["statistic"].isin(AT_REST), "study"]) == {
-        "lee2002", "liu2019", "olafsdottir2015",
+        "huelin2023", "lee2002", "liu2019", "olafsdottir2015",
     }  # fmt: skip
 
 
