@@ -40,7 +40,7 @@ COMPUTES_VALUES = [
     pytest.param(recent_sarsa, id="recent_sarsa"),
 ]
 QUEUES = [name for name in LEARNERS if name.startswith("prioritized_sweeping")]
-AT_ENDS = ["monte_carlo", "episodic_control", "episodic_sequences"]
+AT_ENDS = ["monte_carlo", "episodic_control", "episodic_sequences", "policy_rollouts"]
 FORWARD = [
     "prioritized_memory_access",
     "memory_access_forgetting",
@@ -51,6 +51,7 @@ FORWARD = [
     "sfma_reverse",
     "sfma_dynamic",
     "retrieved_episodes",
+    "policy_rollouts",
 ]
 FADING = ["memory_access_forgetting", "geodesic_representation"]
 """Action values decay between their backups."""

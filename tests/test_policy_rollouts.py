@@ -37,7 +37,7 @@ def learner(**params):
         outcome = memory.experiences.rows[planner.experience_at(memory.experiences, s, a)]
         outcome["next_state"], outcome["reward"] = s_next, reward
         outcome["terminated"] = s_next == END
-    memory.action_values[:] = np.random.default_rng(5).normal(size=(6, 3))
+    memory.preferences[:] = np.random.default_rng(5).normal(size=(6, 3))
     return found, memory
 
 
@@ -85,17 +85,17 @@ def slope_by_state(params, memory):
 
 def follow(params, memory, path):
     """Follow one rollout; return the change of the preferences."""
-    before = memory.action_values.copy()
+    before = memory.preferences.copy()
     memory.path[: len(path)] = [memory.experiences.place[pair] for pair in path]
     planner._follow(params, memory, len(path), START, 0, None)
-    change = memory.action_values - before
-    memory.action_values[:] = before
+    change = memory.preferences - before
+    memory.preferences[:] = before
     return change
 
 
 def test_expected_returns_and_their_gradient_are_exact():
     params, memory = learner()
-    h = memory.action_values
+    h = memory.preferences
     assert sum(p for _, p in rollouts(h)) == pytest.approx(1.0)
     slope, gain = slope_by_state(params, memory)
     assert memory.value[LENGTH, 0] == pytest.approx(expected_return(h))
@@ -116,7 +116,7 @@ def test_the_mean_step_of_all_rollouts_is_the_gradient(more):
     slope, _ = slope_by_state(params, memory)
     memory.value[:] += more
     step = np.zeros((6, 3))
-    for path, p in rollouts(memory.action_values):
+    for path, p in rollouts(memory.preferences):
         step += p * follow(params, memory, path)
     assert step == pytest.approx(params.rollout_rate * slope)
 
@@ -124,7 +124,7 @@ def test_the_mean_step_of_all_rollouts_is_the_gradient(more):
 def test_what_a_small_step_gains_is_what_was_expected():
     params, memory = learner(rollout_rate=1e-3)
     _, gain = slope_by_state(params, memory)
-    h, gained = memory.action_values, 0.0
+    h, gained = memory.preferences, 0.0
     for path, p in rollouts(h):
         gained += p * (expected_return(h + follow(params, memory, path)) - expected_return(h))
     assert gained == pytest.approx(gain, rel=0.01)
@@ -138,7 +138,7 @@ def test_rollouts_are_drawn_as_often_as_they_should():
         rows = known[memory.path[: planner._drawn(params, memory, rng)]]
         path = tuple(zip(rows["state"].tolist(), rows["action"].tolist(), strict=True))
         counts[path] = counts.get(path, 0) + 1
-    expected = dict(rollouts(memory.action_values))
+    expected = dict(rollouts(memory.preferences))
     assert set(counts) <= set(expected)
     for path, p in expected.items():
         assert abs(counts.get(path, 0) - n * p) < 5 * np.sqrt(n * p * (1 - p)) + 1
@@ -172,7 +172,7 @@ def test_rollouts_are_chains_from_the_animal():
         assert rows["state"][0] == 0
         assert (rows["state"][1:] == rows["next_state"][:-1]).all()
         assert tuple(zip(rows["state"].tolist(), rows["action"].tolist(), strict=True)) in dict(
-            rollouts(memory.action_values)
+            rollouts(memory.preferences)
         )
 
 
@@ -180,7 +180,7 @@ def test_nothing_is_imagined_where_nothing_can_be_gained():
     params, memory = learner(backup_cost=0.0)
     assert len(planned(params, memory, state=3)) == 0  # one action
     assert len(planned(params, memory, state=4)) == 0  # nothing tried
-    memory.action_values[:, 0] = 800.0  # a sure policy
+    memory.preferences[:, 0] = 800.0  # a sure policy
     assert len(planned(params, memory)) == 0
     params, memory = learner(backup_cost=0.0)
     memory.experiences.rows["reward"] = 0.0
@@ -190,14 +190,16 @@ def test_nothing_is_imagined_where_nothing_can_be_gained():
 def test_an_episode_is_a_policy_gradient_without_bootstrapping():
     found = find_learner("policy_rollouts", {"discount": 0.5, "learning_rate": 0.1}).params
     memory = planner.init(found, Sizes(3, 2, 6, 10))
-    memory.action_values[0] = np.log([3.0, 1.0])
-    memory.state_values[:2] = 0.2, 0.4
+    before = np.array([[np.log(3.0), 0.0], [0.0, 0.0], [0.0, 0.0]])
+    memory.preferences[:] = before
+    memory.action_values[:] = [[0.2, 0.6], [0.0, 0.4], [0.0, 0.0]]  # 0.3 and 0.2 are expected
     for s, a, r, s_next, ends in ((0, 1, 0.0, 1, False), (1, 0, 1.0, 2, True)):
         planner.learn(found, memory, Transition(s, a, r, s_next, -1, ends, False), None)
-    assert memory.state_values.tolist() == pytest.approx([0.2 + 0.03, 0.4 + 0.06, 0.0])
-    change = memory.action_values - np.array([np.log([3.0, 1.0]), [0, 0], [0, 0]])
-    assert change[0].tolist() == pytest.approx([-0.03 * 0.75, 0.03 * 0.75])
-    assert change[1].tolist() == pytest.approx([0.06 * 0.5, -0.06 * 0.5])
+    assert memory.action_values[0].tolist() == pytest.approx([0.2, 0.6 + 0.1 * (0.5 - 0.6)])
+    assert memory.action_values[1].tolist() == pytest.approx([0.1, 0.4])
+    change = memory.preferences - before
+    assert change[0].tolist() == pytest.approx([-0.02 * 0.75, 0.02 * 0.75])
+    assert change[1].tolist() == pytest.approx([0.08 * 0.5, -0.08 * 0.5])
 
 
 def after_one_rollout(before, found, rate, expected):
@@ -209,7 +211,7 @@ def after_one_rollout(before, found, rate, expected):
         row = planner.experience_at(memory.experiences, 0, a)
         memory.experiences.rows[row]["reward"] = found
         memory.experiences.rows[row]["next_state"] = 1
-    memory.action_values[0] = np.log([before, *[(1 - before) / 3] * 3])
+    memory.preferences[0] = np.log([before, *[(1 - before) / 3] * 3])
     prepared(params, memory)
     memory.value[1, 0] = expected
     memory.path[0] = memory.experiences.place[0, 0]

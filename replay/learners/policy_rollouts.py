@@ -38,8 +38,8 @@ than here: a v of 0.7 everywhere fits better than the chance of each place (root
 
 References
 ----------
-.. [1] Jensen, Hennequin & Mattar (2024), A recurrent network model of planning explains hippocampal
-   replay and human behavior. https://doi.org/10.1038/s41593-024-01675-7
+.. [1] Jensen et al. (2024), A recurrent network model of planning explains hippocampal replay and
+   human behavior. https://doi.org/10.1038/s41593-024-01675-7
 .. [2] https://github.com/KrisJensen/planning_code
 .. [3] Williams (1992), Simple statistical gradient-following algorithms for connectionist
    reinforcement learning. https://doi.org/10.1007/BF00992696
@@ -80,8 +80,8 @@ class Params(NamedTuple):
     Attributes
     ----------
     learning_rate : float
-        Step along the policy gradient by an episode that was lived; and the fraction by which the
-        value of a state, its baseline, moves to each return.
+        Step along the policy gradient by an episode that was lived; and the fraction by which
+        action values, which say what was expected, move to each return.
     rollout_rate : float
         Step along the policy gradient by a rollout.
     length : int
@@ -112,9 +112,9 @@ class Memory(NamedTuple):
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
-        h, the preferences, whose softmax is the policy.
-    state_values : ndarray of float64, shape (n_states,)
-        Mean returns that were lived.
+        Mean returns that were lived: what is expected without imagining.
+    preferences : ndarray of float64, shape (n_states, n_actions)
+        h, whose softmax is the policy.
     experiences : Experiences
         The last outcome of each pair.
     episode : Episode
@@ -136,7 +136,7 @@ class Memory(NamedTuple):
     """
 
     action_values: NDArray[np.float64]
-    state_values: NDArray[np.float64]
+    preferences: NDArray[np.float64]
     experiences: Experiences
     episode: Episode
     earned: NDArray[np.float64]
@@ -166,7 +166,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
     n, shape = sizes.n_states, (sizes.n_states, sizes.n_actions)
     return Memory(
         np.zeros(shape),
-        np.zeros(n),
+        np.zeros(shape),
         experiences_of(*shape),
         episode(sizes.n_steps),
         np.zeros(2),
@@ -197,15 +197,15 @@ def most_backups(params: Params, memory: Memory) -> int:
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
-    """Count the numbers held: h and the outcome of each pair, values, and the episode."""
+    """Count the numbers held: Q, h and the outcome of each pair, the episode, and two sums."""
     held = episode_words(memory.episode) + len(memory.earned)
     n_pairs = int(memory.experiences.n_known[0])
-    return known.pairs + known.states + experience_words(memory.experiences, n_pairs) + held
+    return 2 * known.pairs + experience_words(memory.experiences, n_pairs) + held
 
 
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     """Draw an action from the policy."""
-    return int(softmax(memory.action_values, state, 1.0, rng))
+    return int(softmax(memory.preferences, state, 1.0, rng))
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
@@ -220,19 +220,22 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     add_transition(memory.episode, s, a, transition.reward)
     if not transition.terminated:
         return
-    h, V, G = memory.action_values, memory.state_values, 0.0
-    n_actions, s_next, row = h.shape[1], transition.next_state, -1
+    h, Q, G = memory.preferences, memory.action_values, 0.0
+    s_next, row = transition.next_state, -1
     for back in range(memory.episode.length[0]):
         step = memory.episode.steps[memory.episode.length[0] - 1 - back]
         s, a, r = int(step["state"]), int(step["action"]), step["reward"]
         G = params.discount * G + r
-        before, advantage = h[s, a], params.learning_rate * (G - V[s])
-        V[s] += advantage
         _set_policy(memory, 0, s, False)
-        for b in range(n_actions):
-            h[s, b] += advantage * ((1.0 if b == a else 0.0) - memory.policy[0, b])
+        expected, before = 0.0, Q[s, a]
+        for b in range(h.shape[1]):
+            expected += memory.policy[0, b] * Q[s, b]
+        for b in range(h.shape[1]):
+            away = (1.0 if b == a else 0.0) - memory.policy[0, b]
+            h[s, b] += params.learning_rate * (G - expected) * away
+        Q[s, a] += params.learning_rate * (G - before)
         phase = ONLINE if back == 0 else TRACE
-        row = record(log, phase, s, a, s_next, before, h[s, a], r, pop=back, cause=row)
+        row = record(log, phase, s, a, s_next, before, Q[s, a], r, pop=back, cause=row)
         s_next = s
 
 
@@ -262,7 +265,7 @@ def _reach(params: Params, memory: Memory, state: int) -> int:
 
 def _set_policy(memory: Memory, i: int, s: int, among_tried: bool) -> None:
     """Set a row to the policy of a state; 0 for actions that do not count, as none was tried."""
-    policy, known, h = memory.policy, memory.experiences.place, memory.action_values
+    policy, known, h = memory.policy, memory.experiences.place, memory.preferences
     highest, whole = -np.inf, 0.0
     for a in range(h.shape[1]):
         if known[s, a] >= 0 or not among_tried:
@@ -361,18 +364,18 @@ def _follow(
     params: Params, memory: Memory, length: int, phase: int, pop: int, log: BackupBuffer
 ) -> None:
     """Change the preferences by a rollout, whose policy and expected returns are still known."""
-    h, weight, row = memory.action_values, 1.0, -1
+    h, weight, row = memory.preferences, 1.0, -1
     for t in range(length):
         outcome = memory.experiences.rows[memory.path[t]]
         s, a = outcome["state"], outcome["action"]
-        i, before = memory.place[s], h[s, a]
+        i, known = memory.place[s], memory.action_values[s, a]
         surplus = _return_from(params, memory, t, length) - memory.value[params.length - t, i]
         for b in range(h.shape[1]):
             if memory.policy[i, b] > 0.0:
                 away = (1.0 if b == a else 0.0) - memory.policy[i, b]
                 h[s, b] += params.rollout_rate * weight * surplus * away
         s_next, r = outcome["next_state"], outcome["reward"]
-        row = record(log, phase, s, a, s_next, before, h[s, a], r, pop=pop, cause=row)
+        row = record(log, phase, s, a, s_next, known, known, r, pop=pop, cause=row)
         weight *= params.discount
 
 
