@@ -523,7 +523,9 @@ ACCOUNTS: dict[str, Account] = {
             "rollout_rate": LogUniform(
                 1.0, 16.0, "around the 4 that fits the agents of Jensen et al. (2024) best"
             ),
-            "length": WholeNumber(5, 20, "a ripple spans 5 to 20 places; theirs are up to 8"),
+            "length": WholeNumber(
+                8, 80, "theirs are up to 8, which spans their maze of 4 by 4; 80 spans all of these"
+            ),
             "n_rollouts": WholeNumber(1, 8, "a stop has one to several ripples"),
             "backup_cost": LogUniform(
                 0.03, 3.0, "a rollout takes 0.3 moves in Jensen et al. (2024), by choice"
