@@ -239,7 +239,7 @@ def test_a_rollout_changes_the_policy_as_in_the_published_agents():
     size = {
         (rate, expected): float((theirs["n"] * error(rate, expected) ** 2).sum())
         for rate in (1.0, 2.0, 4.0, 8.0)
-        for expected in (0.3, 0.5, 0.7)
+        for expected in (0.3, 0.5, 0.7, 0.9)
     }
     assert min(size, key=size.get) == (4.0, 0.7)
 

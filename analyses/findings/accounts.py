@@ -521,7 +521,7 @@ ACCOUNTS: dict[str, Account] = {
             "discount": _DISCOUNT,
             "learning_rate": _LEARNING_RATE,
             "rollout_rate": LogUniform(
-                1.0, 16.0, "around the 4 that fits the agents of Jensen et al. (2024) best"
+                1.0, 16.0, "around the 4 to 5 that fit the agents of Jensen et al. (2024) best"
             ),
             "length": WholeNumber(
                 8, 80, "theirs are up to 8, which spans their maze of 4 by 4; 80 spans all of these"

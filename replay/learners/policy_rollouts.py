@@ -29,12 +29,12 @@ within a maze.
 
 Published: rollouts of up to 8 moves, each as long as 0.3 moves. Run by us from their published
 weights, in 28,476 rollouts of five agents, 0.72 found the reward. One that did made its first move
-more probable, and one that did not less, as this rule does with a rate of 4 where 0.7 are expected
-to: of all rates and expectations tried, the best for each agent. The probability after a success
-agrees to 0.1 over the whole range, and that after a failure to 0.15, unless the move was nearly
-sure, which their agents give up more readily. In their network effects depend less on the place
-than here: a v of 0.7 everywhere fits better than the chance of each place (root mean square error
-0.25 and 0.29). In large mazes, where most rollouts fail, such a v would unlearn what is right.
+more probable, and one that did not less, as this rule does where 0.7 to 0.8 are expected to, with a
+rate of 4 to 5 in each agent. With 4 and 0.7, the probability after a success agrees to 0.1 over the
+whole range, and that after a failure to 0.15, unless the move was nearly sure, which their agents
+give up more readily. In their network effects depend less on the place than here: a v of 0.7
+everywhere fits better than the chance of each place (root mean square error 0.25 and 0.29). In
+large mazes, where most rollouts fail, such a v would unlearn what is right.
 
 References
 ----------
