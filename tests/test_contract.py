@@ -49,8 +49,8 @@ def test_replay_is_logged_in_the_pauses_that_are_named(learner, params):
     while not simulate(MAZE, learner, params, n_steps=n_steps).log.steps["terminated"].iloc[-1]:
         n_steps += 1
     phases = set()
-    for steps in (n_steps, 2000):
-        run = simulate(MAZE, learner, params, n_steps=steps, seed=0)
+    for steps, seed in ((n_steps, 0), (2000, 0), (2000, 1)):
+        run = simulate(MAZE, learner, params, n_steps=steps, seed=seed)
         phases |= set(run.log.backups["phase"].unique())
         if rests(run, learner, params):
             phases.add(PHASES[REST])

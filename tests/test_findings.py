@@ -32,8 +32,8 @@ DIRECTION |= {"sign": -1, "p_value": 0.01, "n_units": 5}
 NULL = {"likelihood": "null", "successes": None, "trials": None}
 NULL |= {"excluded_low": -0.2, "excluded_high": 0.1}
 NONE = {"likelihood": "none", "successes": None, "trials": None}
-FACTS = {"definition": 144, "value": 211, "n": 133, "p": 119, "error": 38}
-FACTS |= {"direction": 282, "note": 73, "doi": 322}
+FACTS = {"definition": 144, "value": 211, "n": 136, "p": 119, "error": 38}
+FACTS |= {"direction": 282, "note": 74, "doi": 322}
 NUMBERS = {name for columns in LIKELIHOODS.values() for name in columns}
 
 

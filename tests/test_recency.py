@@ -10,6 +10,7 @@ from replay_tables import (
     RIGHT,
     SIDES,
     E,
+    W,
     block,
     compute,
     eight,
@@ -18,6 +19,7 @@ from replay_tables import (
     replays,
     sequence,
     track,
+    w_track,
 )
 from scipy.stats import spearmanr
 
@@ -61,6 +63,28 @@ def test_laps_since_the_other_side():
     sequences += [sequence(*LEFT[4::-1], *RIGHT[:5], place=E["m0"], episode=4)] * 2
     tables = replays(eight(), sequences, laps=laps_of(*names))
     assert compute("laps_run_on_its_side", tables)[::2] == expected
+
+
+def test_at_rest_the_side_that_was_run_more_so_far():
+    """Equal numbers of laps tell nothing; nor does a sequence on both sides, or one awake."""
+    left, right = ([W[f"{side}{k}"] for k in range(3)] for side in "LR")
+    laps = [
+        {"episode": i, "start": W["C0"], "end": W[end]} for i, end in enumerate(("L0", "R0", "R0"))
+    ]
+    rest = [left] * 2 + [right] * 3 + [[*left, W["X"], *right[::-1]]]
+    sequences = [sequence(*path, episode=2, phase="rest") for path in rest]
+    sequences += [sequence(*left, episode=1, phase="rest"), sequence(*left, episode=2)]
+    value = np.log((3 + 0.5) / (2 + 0.5))
+    tables = replays(w_track(), sequences, laps=laps)
+    assert compute("more_run_side_at_rest", tables, 3) == (pytest.approx(value), 0, 5)
+    assert compute("more_run_side_at_rest", replace(tables, laps=tables.laps[::-1]), 3)[2] == 5
+    others = [{**lap, "animal": 1, "end": W["L0"]} for lap in laps]
+    sequences += [{**each, "animal": 1} for each in sequences[:3]]
+    found = STATISTICS["more_run_side_at_rest"].compute(
+        replays(w_track(), sequences, laps=[*others, *laps])
+    )
+    assert found["n"].tolist() == [5, 3]
+    assert np.exp(found["value"]).tolist() == pytest.approx([3.5 / 2.5, 2.5 / 1.5])
 
 
 def test_laps_of_another_animal_are_none_of_its_own():

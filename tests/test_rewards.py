@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from replay_tables import (
+    W,
     block,
     compute,
     make_task,
     replays,
     sequence,
     track,
+    w_track,
 )
 
 EPOCHS = [
@@ -97,6 +99,29 @@ def test_replay_after_reward():
     ]
     value, _, n = compute("rewarded_to_unrewarded_laps", replays(track(), sequences, pauses, laps))
     assert (value, n) == (pytest.approx(np.log(20.5 / 5.5)), 25)
+
+
+def test_the_side_that_pays_more():
+    """A preference for one side on all days is none; blocks in which both pay alike say nothing."""
+    task = w_track()
+    task.blocks = [
+        block("food", rewards={"L0": 1.0, "R0": 0.25}),
+        block("water", rewards={"L0": 0.25, "R0": 1.0}),
+        block("both", rewards={"L0": 1.0, "R0": 1.0}),
+    ]
+    left, right = ([W[f"{side}{k}"] for k in range(3)] for side in "LR")
+    counts = {"food": (3, 1), "water": (1, 1), "both": (0, 7)}
+    sequences = [
+        sequence(*path, block=name)
+        for name, n in counts.items()
+        for path in [left] * n[0] + [right] * n[1]
+    ]
+    sequences.append(sequence(*left, W["X"], *right[::-1], block="food"))
+    sequences += [sequence(*right, block=name, phase="rest") for name in ("food", "water")]
+    tables = replays(task, sequences)
+    assert compute("better_paid_side", tables, 3) == (pytest.approx(1 / 2 - 1 / 4), 0, 6)
+    assert compute("better_paid_side_at_rest", tables, 3) == (0, 0, 2)
+    assert np.isnan(compute("better_paid_side", replays(task, sequences[:4]), 3)[0])
 
 
 def test_sequenceness_of_what_a_model_replays():

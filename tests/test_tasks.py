@@ -21,10 +21,12 @@ from replay.worlds.mazes import open_maze
 SIZES = {
     "linear_track": (10, 9),
     "long_track": (42, 41),
+    "two_tracks": (20, 18),
     "gupta_2t": (37, 38),
     "barrier_arena": (25, 40),
     "w_track": (25, 24),
     "t_unvisited": (22, 21),
+    "t_revaluation": (21, 20),
     "eight_arm": (36, 35),
     "y_maze": (19, 18),
     "liu2021_three_arm": (23, 24),
@@ -78,7 +80,7 @@ def test_mazes_have_the_shape_of_the_studies(name):
     graph = maze_graph(name)
     assert (len(graph), len(graph.edges)) == SIZES[name]
     pieces = list(nx.connected_components(graph.to_undirected()))
-    assert len(pieces) == (2 if name == "liu2019_chains" else 1)
+    assert len(pieces) == (2 if name in ("liu2019_chains", "two_tracks") else 1)
     assert graph.is_directed() == name.startswith("liu")
     places = [data["pos"] for _, data in graph.nodes(data=True)]
     assert len(set(places)) == len(places)
@@ -276,6 +278,7 @@ def test_animals_are_carried_between_sessions_only(tasks):
         "linear_track_novel": 0,
         "linear_track_4x": 0,
         "long_track": 0,
+        "two_tracks": 1,
         "gupta_2t": 5,
         "w_track": 0,
         "eight_arm": 0,
@@ -310,6 +313,19 @@ def test_reward_changes_at_one_end_and_is_restored(tasks, name, epochs):
     assert means.loc["out", "min"].tolist() == means.loc["out", "max"].tolist() == epochs
     assert (means.loc["in"] == 1).all(axis=None)
     assert paid["lap"].tolist() == ["out", "in"] * (len(paid) // 2)
+
+
+def test_one_of_two_tracks_is_run_sixteen_times_there_and_back():
+    """The other as often as in one of the five kinds of session, and rest comes after both."""
+    entry, few = find_task("two_tracks"), set()
+    for animal in range(20):
+        laps = given_laps(entry.build(np.random.default_rng(animal)))
+        n = Counter(lap.name for lap in laps)
+        assert n["first_out"] == n["first_in"] == 16
+        assert n["second_out"] == n["second_in"]
+        few.add(n["second_out"])
+        assert [bool(lap.n_rest) for lap in laps] == [False] * (len(laps) - 1) + [True]
+    assert few == {1, 2, 3, 4, 8}
 
 
 def test_two_choice_t_follows_its_rules(tasks):
@@ -414,6 +430,21 @@ def test_arms_are_run_only_after_they_were_seen(tasks):
         assert paid == expected
         rested = [lap.block for lap in laps if lap.n_rest]
         assert rested == ["goal cue" if n_looks else "run 1", "run 2"]
+
+
+def test_the_restricted_good_pays_more_and_changes_daily(tasks):
+    task = tasks["t_revaluation"]
+    laps, names = given_laps(task), {"food": "left", "water": "right"}
+    days = [list(day) for _, day in itertools.groupby(laps, key=lambda lap: lap.block)]
+    assert [day[0].block.split()[0] for day in days] == ["food", "water"] * 3
+    for day in days:
+        better = names[day[0].block.split()[0]]
+        assert {(lap.name, rewards_of(task, lap)) for lap in day} == {
+            (name, 1.0 if name == better else 0.25) for name in names.values()
+        }
+    n_better = sum(lap.name == names[lap.block.split()[0]] for lap in laps)
+    assert 0.55 < n_better / len(laps) < 0.85
+    assert [bool(lap.n_rest) for lap in laps] == [n % 16 == 15 for n in range(6 * 16)]
 
 
 def test_barriers_move_and_wells_stay_open(tasks):

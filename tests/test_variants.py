@@ -14,7 +14,8 @@ from replay.tasks.published.linear_tracks import linear_track_4x
 from replay.tasks.published.maze_data import maze_with
 from replay.tasks.published.variants import Variant
 
-MAZES = ("linear_track", "long_track", "gupta_2t", "w_track", "t_unvisited", "eight_arm", "y_maze")
+MAZES = ("linear_track", "long_track", "gupta_2t", "w_track", "t_unvisited", "t_revaluation")
+MAZES += ("eight_arm", "y_maze")
 DENSITIES = (7 / 9, 1.0, 1.37, 19 / 9)
 
 

@@ -126,19 +126,20 @@ def findings(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="STATISTIC_OR_TASK",
-            help="A statistic, or a task, whose findings to list.",
+            metavar="NAME",
+            help="A statistic, a task or a study, whose findings to list.",
         ),
     ] = None,
 ) -> None:
-    """Explain the statistics, and list the published findings that test them.
+    """Explain the statistics, and list the studies whose findings test them.
 
-    With a statistic or a task: its findings, one per row.
+    With a statistic, a task or a study: its findings, one per row, and why one is not tested.
     """
     from analyses.studies.comparison.lists import (
         explained,
         list_findings,
         list_statistics,
+        list_studies,
         present_name,
     )
 
@@ -146,9 +147,10 @@ def findings(
         print_frame(list_statistics())
         print_text(
             "\nA share is a fraction of all sequences, or of those named; the other statistics are "
-            "differences, numbers or logarithms of ratios. Published findings: replay findings "
-            "STATISTIC, or replay findings TASK"
+            "differences, numbers or logarithms of ratios.\n"
         )
+        print_frame(list_studies())
+        print_text("\nPublished findings of a statistic, a task or a study: replay findings NAME")
         return
     asked, name = name, present_name(name)
     if name != asked:

@@ -515,6 +515,35 @@ ACCOUNTS: dict[str, Account] = {
         },
         source="Bakermans et al. 2025",
     ),
+    "policy_rollouts": Account(
+        "policy_rollouts",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "rollout_rate": LogUniform(
+                1.0, 16.0, "around the 4 to 5 that fit the agents of Jensen et al. (2024) best"
+            ),
+            "length": WholeNumber(
+                8, 80, "theirs are up to 8, which spans their maze of 4 by 4; 80 spans all of these"
+            ),
+            "n_rollouts": WholeNumber(1, 8, "a stop has one to several ripples"),
+            "backup_cost": LogUniform(
+                0.03, 3.0, "a rollout takes 0.3 moves in Jensen et al. (2024), by choice"
+            ),
+            "pre_explored": _PRE_EXPLORED,
+        },
+        fixed={"each_step": False},  # animals of these tasks pause between laps
+        as_published={
+            "discount": 1.0,
+            "rollout_rate": 4.0,
+            "length": 8,
+            "n_rollouts": 50,  # theirs are not limited
+            "backup_cost": 0.3,
+            "each_step": True,
+            "pre_explored": True,  # it sees the walls
+        },
+        source="Jensen et al. 2024",
+    ),
     **{
         name: Account(name, {**control.priors, "replay_at": _REPLAY_AT}, source="control")
         for name, control in CONTROLS.items()

@@ -32,7 +32,7 @@ value is NaN:
 ==========================================  =====================================================
 landmarks                                   statistics that need them
 ==========================================  =====================================================
-``left_loop, right_loop`` (or ``..._arm``)  sides, and ``paired_shortcut_share``
+``left_loop, right_loop`` (or ``..._arm``)  those of sides, and ``paired_shortcut_share``
 ``centre_well, left_well, right_well``      those of `wells`
 ``shortcut...``                             ``shortcut_share, paired_shortcut_share``
 ``arm1, arm2 ...`` (or ``arm_a ...``)       ``in_another_arm``, rates of arms

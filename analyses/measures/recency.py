@@ -17,6 +17,9 @@
     Rank correlation, over all places, between the numbers of sequences through a place at rest and
     awake, once the animal has run. Null: 0. As both may follow what was run, a correlation is no
     proof that awake replay tags what is replayed at rest.
+``more_run_side_at_rest`` [4]_
+    Sequences at rest on the side of the maze that has been run more, relative to the other side
+    (log ratio). Null: 0.
 
 References
 ----------
@@ -26,6 +29,8 @@ References
    plan for subsequent choice. https://doi.org/10.1016/j.neuron.2021.07.029
 .. [3] Yang et al. (2024), Selection of experience for memory by hippocampal sharp wave ripples.
    https://doi.org/10.1126/science.adk8261
+.. [4] Huelin Gorriz, Takigawa & Bendor (2023), The role of experience in prioritizing hippocampal
+   replay. https://doi.org/10.1038/s41467-023-43939-z
 """
 
 from __future__ import annotations
@@ -41,7 +46,7 @@ from analyses.measures.animal_values import own_code, rows, share
 from analyses.measures.laps import laps_around, laps_done, laps_in_order
 from analyses.measures.rates import count_in_cells, log_rates
 from analyses.measures.replays import AT_REST, AWAKE, Replays, Statistic, chosen, is_one_of, paths
-from analyses.measures.sides import arms, lap_side, main_arm, own_sides, runs_on, sides
+from analyses.measures.sides import arms, lap_side, main_arm, own_sides, runs_on, side_run, sides
 
 __all__ = ["RECENCY_STATISTICS"]
 
@@ -200,6 +205,19 @@ def _rest_as_awake(replays: Replays) -> pd.DataFrame:
     return rows(animals, value, 0.0, np.bincount(through[0], minlength=len(animals)))
 
 
+def _more_run(replays: Replays) -> pd.DataFrame:
+    """Log ratio of sequences at rest on the side with more laps so far to those on the other."""
+    sequences = chosen(replays, ["episode", "phase"], AT_REST)
+    runs = runs_on(*own_sides(replays), paths(replays, sequences))
+    ordered = laps_in_order(replays)
+    side = pd.Series(side_run(ordered)).groupby(own_code(replays.animals, ordered.laps)).cumsum()
+    before, _ = laps_around(ordered, sequences)
+    more = runs * np.append(side, 0)[before]
+    n = count_in_cells(replays, sequences, np.select([more > 0, more < 0], [1, 0], -1), 2)
+    rate = log_rates(n, np.ones_like(n))
+    return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
+
+
 def _arm(label: str, role: int) -> Statistic:
     return Statistic(f"{label} arm, relative to arms without a role", partial(_arm_rate, role=role))
 
@@ -218,4 +236,7 @@ RECENCY_STATISTICS: dict[str, Statistic] = {
     "previous_goal_rate": _arm("previous goal", _PREVIOUS_GOAL),
     "rest_as_awake": Statistic("places replayed at rest, as when awake", _rest_as_awake),
     "future_arm_rate": _arm("future", _FUTURE),
+    "more_run_side_at_rest": Statistic(
+        "sequences at rest, the side run more to the other", _more_run, span=(-2.0, 2.0)
+    ),
 }

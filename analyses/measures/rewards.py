@@ -20,6 +20,10 @@ Rates are sequences per stop, the pauses after a lap and before the next; see `l
 ``paid_sequenceness_after_minus_before, paid_minus_neutral_sequenceness`` [3]_
     The same of backward minus forward sequenceness at a lag of one place, which is the measure of
     studies of people; see `analyses.measures.sequenceness` (difference). Null: 0.
+``better_paid_side, better_paid_side_at_rest`` [4]_
+    Of the sequences on either side of the maze, awake or at rest, the share on one side in blocks
+    in which it pays more than the other, minus that in blocks in which it pays less (difference).
+    Null: 0.
 
 References
 ----------
@@ -29,11 +33,13 @@ References
    hippocampus. https://doi.org/10.1016/j.neuron.2009.11.016
 .. [3] Liu, Dolan, Kurth-Nelson & Behrens (2019), Human replay spontaneously reorganizes experience.
    https://doi.org/10.1016/j.cell.2019.06.012
+.. [4] Carey, Tanaka & van der Meer (2019), Reward revaluation biases hippocampal replay content
+   away from the preferred outcome. https://doi.org/10.1038/s41593-019-0464-6
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -56,6 +62,7 @@ from analyses.measures.replays import (
     paths,
 )
 from analyses.measures.sequenceness import backward_minus_forward
+from analyses.measures.sides import own_sides, runs_on
 
 if TYPE_CHECKING:
     from replay.tasks import Task
@@ -200,6 +207,27 @@ def _paid_sequenceness(replays: Replays, *, against: str) -> pd.DataFrame:
     )
 
 
+def _better_paid_side(replays: Replays, *, phases: Sequence[str]) -> pd.DataFrame:
+    """Share of sequences on the right where it pays more, minus that where it pays less."""
+    sides = own_sides(replays)
+    left, right = ({replays.task.node[place] for place in np.flatnonzero(side)} for side in sides)
+    more = {}
+    for block in replays.task.blocks:
+        on_left, on_right = (
+            sum(reward for node, reward in block.rewards.items() if node in side)
+            for side in (left, right)
+        )
+        more[block.name] = np.sign(on_right - on_left)
+    sequences = chosen(replays, ["block", "phase"], phases)
+    runs = runs_on(*sides, paths(replays, sequences))
+    paying = sequences["block"].astype(object).map(more).to_numpy(float)
+    one, two = (
+        share(replays, sequences[which], runs[which] > 0)
+        for which in ((runs != 0) & (paying == sign) for sign in (1, -1))
+    )
+    return rows(replays.animals, one["value"] - two["value"], 0.0, one["n"] + two["n"])
+
+
 def _sequence(label: str, against: str) -> Statistic:
     return Statistic(
         f"reverse sequences of the paid sequence at rest, minus {label}",
@@ -243,4 +271,13 @@ _STATISTICS = {
 
 REWARD_STATISTICS: dict[str, Statistic] = {
     name: each._replace(span=(-2.0, 2.0)) for name, each in _STATISTICS.items()
+} | {
+    "better_paid_side": Statistic(
+        "sequences on a side: where it pays more minus less",
+        partial(_better_paid_side, phases=AWAKE),
+    ),
+    "better_paid_side_at_rest": Statistic(
+        "sequences at rest on a side: where it pays more minus less",
+        partial(_better_paid_side, phases=AT_REST),
+    ),
 }

@@ -110,6 +110,7 @@ _LEARNER_LOOKS: dict[str, Look] = {
     "hierarchical_generative": {"color": "#cc6677", "linestyle": "-"},
     "adaptive_attractor": {"color": "#88ccee", "linestyle": (0, (1, 0.8))},
     "compositional_replay": {"color": "#ddcc77", "linestyle": (0, (4, 1))},
+    "policy_rollouts": {"color": "#117733", "linestyle": (0, (4, 1))},
 }
 _OWN_COLOURS = ("#44aa99", "#661100", "#aa7744", "#6699cc", "#aa4499")
 _OWN_LINE_STYLES = ((0, (3, 1, 1, 1, 1, 1)), (0, (6, 2)), "-")
@@ -180,6 +181,7 @@ _LABELS = {
     "hierarchical_generative": "Hierarchical generative",
     "adaptive_attractor": "Attractor with adaptation",
     "compositional_replay": "Compositional replay",
+    "policy_rollouts": "Policy rollouts",
     "spectral_generator": "Spectral generator",
     "uniform_reactivation": "Uniform reactivation",
     "shuffled_laps": "Shuffled laps",

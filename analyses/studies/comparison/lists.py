@@ -17,6 +17,7 @@ __all__ = [
     "list_findings",
     "list_priors",
     "list_statistics",
+    "list_studies",
     "present_name",
 ]
 
@@ -33,16 +34,19 @@ def present_name(name: str) -> str:
 
 
 def explained(name: str) -> str:
-    """Explain what a statistic measures, or what a task is.
+    """Explain what a statistic measures or what a task is, or cite a study.
 
     Examples
     --------
     >>> explained("begins_at_animal")
     'share: sequences that begin near the animal'
     """
-    check_choice("statistic or task", name, [*STATISTICS, *TASKS])
+    cited = findings().drop_duplicates("study").set_index("study")["citation"]
+    check_choice("statistic, task or study", name, [*STATISTICS, *TASKS, *cited.index])
     if name in TASKS:
         return (TASKS[name].builder.__doc__ or "").partition("\n")[0]
+    if name in cited.index:
+        return str(cited[name])
     statistic = STATISTICS[name]
     return f"{'share: ' * statistic.is_share}{statistic.label}"
 
@@ -106,6 +110,20 @@ def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
 
+def list_studies() -> pd.DataFrame:
+    """List all studies, with the number of their findings and of those that are tested.
+
+    Examples
+    --------
+    >>> list_studies().set_index("study").loc["ambrose2016"].tolist()
+    [29, 9]
+    """
+    table = findings()
+    is_tested = (table["likelihood"] != "none") & (table["why_not"] == "")
+    counts = is_tested.groupby(table["study"], sort=False).agg(["size", "sum"])
+    return counts.set_axis(["findings", "tested"], axis=1).reset_index()
+
+
 def list_statistics() -> pd.DataFrame:
     """List all statistics.
 
@@ -120,7 +138,7 @@ def list_statistics() -> pd.DataFrame:
 
 
 def list_findings(name: str) -> pd.DataFrame:
-    """List the published findings of a statistic, or in a task.
+    """List the published findings of a statistic, in a task, or of a study.
 
     Examples
     --------
@@ -128,15 +146,15 @@ def list_findings(name: str) -> pd.DataFrame:
     ['11 sequences', '0.01105 fraction', '0.0064 fraction']
     """
     table = findings()
-    table = table[(table["statistic"] == name) | (table["task_name"] == name)]
-    value = table["value"].map("{:g}".format).where(table["value"].notna(), "")
+    table = table[(table[["statistic", "task_name", "study"]] == name).any(axis=1)]
+    value = table["value"].map("{:g}".format).astype(str) + " " + table["unit"].fillna("")
     return pd.DataFrame(
         {
             "finding": table["id"],
             "statistic": table["statistic"],
             "task": table["task_name"],
             "quantity": table["quantity"],
-            "value": (value + " " + table["unit"].fillna("")).str.strip(),
+            "value": value.where(table["value"].notna(), table["direction"]).str.strip(),
             "tested": ("no: " + table["why_not"]).where(table["why_not"] != "", "yes"),
         }
     )

@@ -36,10 +36,13 @@ Draws = Callable[[Sequence[Mapping[str, Parameter]]], NDArray[np.int64]]
 """Chooses draws by their parameters."""
 
 AT_REST = {
+    "better_paid_side_at_rest",
     "cued_minus_uncued_arm",
     "forward_minus_reverse_at_rest",
+    "more_run_side_at_rest",
     "paid_minus_neutral_sequenceness",
     "paid_sequenceness_after_minus_before",
+    "rest_as_awake",
 }
 """Statistics of replay at rest, which an account that has nothing left to replay lacks."""
 

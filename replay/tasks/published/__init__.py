@@ -13,7 +13,9 @@ from replay.tasks.published import (
     linear_tracks,
     people,
     t_maze,
+    t_revaluation,
     two_choice_t,
+    two_tracks,
     w_track,
 )
 from replay.tasks.published.maze_data import find_maze, landmarks, maze_graph
@@ -125,6 +127,9 @@ TASKS |= {
         linear_tracks.long_track,
         ("reverse_share", "begins_at_animal", "begins_elsewhere", "ends_at_animal"),
     ),
+    "two_tracks": TaskEntry(
+        two_tracks.two_tracks, ("on_other_side", "more_run_side_at_rest", "rest_as_awake")
+    ),
     "gupta_2t": TaskEntry(
         two_choice_t.gupta_2t,
         (
@@ -154,6 +159,10 @@ TASKS |= {
     ),
     "t_unvisited": TaskEntry(t_maze.t_unvisited, _T_ARMS),
     "t_unvisited_unknown": TaskEntry(t_maze.t_unvisited_unknown, _T_ARMS),
+    "t_revaluation": TaskEntry(
+        t_revaluation.t_revaluation,
+        ("reverse_share", "better_paid_side", "better_paid_side_at_rest", "rest_as_awake"),
+    ),
     "barrier_arena": TaskEntry(
         arenas.barrier_arena,
         (
