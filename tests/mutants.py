@@ -4,10 +4,10 @@
 
 Each mutant is a copy of the tree with one change, drawn at random: a comparison, an operator, a
 constant, ``and`` or ``or``, or a ``not`` that is left out. The tests that import its module, or are
-named after it, run as plain Python until one fails; files that take minutes are left out. Mutants
-that survive are listed, and the exit status is 1, unless ``equivalent_mutants.json`` says why the
-change makes no difference. Tests that fail without any change, because they need compiled code,
-are left out.
+named after it, run until one fails: as plain Python if the module has compiled functions, which
+would be compiled anew each time. Files that take minutes are left out. Mutants that survive are
+listed, and the exit status is 1, unless ``equivalent_mutants.json`` says why the change makes no
+difference. Tests that fail without any change, because they need compiled code, are left out.
 """
 
 import argparse
@@ -70,6 +70,13 @@ class Mutant(NamedTuple):
     def key(self) -> str:
         """What identifies it in the list of those that make no difference."""
         return f"{self.module} {self.where}: {self.old}  ->  {self.new}"
+
+
+class Test(NamedTuple):
+    """A file of tests, and whether it runs as plain Python."""
+
+    file: str
+    is_plain: bool
 
 
 def mutants(module: str) -> Iterator[Mutant]:
@@ -159,14 +166,15 @@ def importers(name: str, folder: str) -> set[Path]:
     return {path for path in files if any(text in path.read_text("utf-8") for text in wanted)}
 
 
-def run_tests(tree: Path, files: list[str], seconds: float, *options: str) -> tuple[int, str]:
-    """Run tests as plain Python; the exit status is negative if they need more processor time."""
+def run_tests(tree: Path, test: Test, seconds: float, *options: str) -> tuple[int, str]:
+    """Run tests; the exit status is negative if they need more processor time."""
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *options]
-    variables = {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+    variables = {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+    variables["NUMBA_DISABLE_JIT"] = str(int(test.is_plain))
     limit = (round(seconds) + 1,) * 2
     try:
         done = subprocess.run(
-            [*command, *files],
+            [*command, test.file],
             cwd=tree,
             env=os.environ | variables,
             capture_output=True,
@@ -179,10 +187,12 @@ def run_tests(tree: Path, files: list[str], seconds: float, *options: str) -> tu
     return done.returncode, done.stdout
 
 
-def without_change(tree: Path, file: str) -> tuple[float, list[str]]:
+def without_change(tree: Path, test: Test) -> tuple[float, list[str]]:
     """Time a file of tests, and list those that fail without any change."""
+    if not test.is_plain:
+        run_tests(tree, test, 3 * MOST_SECONDS)  # compiles what is not changed
     begin = resource.getrusage(resource.RUSAGE_CHILDREN)
-    status, output = run_tests(tree, [file], MOST_SECONDS, "--tb=no", "-rf")
+    status, output = run_tests(tree, test, MOST_SECONDS, "--tb=no", "-rf")
     end = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = end.ru_utime - begin.ru_utime + end.ru_stime - begin.ru_stime
     failed = [line.split()[1] for line in output.split("\n") if line.startswith("FAILED")]
@@ -190,21 +200,22 @@ def without_change(tree: Path, file: str) -> tuple[float, list[str]]:
 
 
 def is_noticed(
-    tree: Path, mutant: Mutant, known: dict[str, tuple[float, list[str]]]
+    tree: Path, mutant: Mutant, known: dict[Test, tuple[float, list[str]]]
 ) -> bool | None:
     """Whether a test fails in the copy of the tree once a mutant is in it; None: none is short."""
     path = tree / mutant.module
     original = path.read_text(encoding="utf-8")
     found: bool | None = None
     for file in tests_of(mutant.module):
-        if file not in known:
-            known[file] = without_change(tree, file)
-        seconds, failing = known[file]
+        test = Test(file, "from replay.jit import" in original)
+        if test not in known:
+            known[test] = without_change(tree, test)
+        seconds, failing = known[test]
         if seconds > MOST_SECONDS:
             continue
         path.write_text(mutant.source, encoding="utf-8")
         left_out = [f"--deselect={test}" for test in failing]
-        status, _ = run_tests(tree, [file], 3 * seconds + 10, "-x", *left_out)
+        status, _ = run_tests(tree, test, 3 * seconds + 10, "-x", *left_out)
         path.write_text(original, encoding="utf-8")
         found = status not in (0, 5)  # 5: no test is left
         if found:
@@ -225,7 +236,7 @@ def main() -> int:
     drawn = [mutant for name in names for mutant in mutants(name)]
     drawn = random.Random(arguments.seed).sample(drawn, min(arguments.sample, len(drawn)))
     reasons = json.loads(EQUIVALENT.read_text(encoding="utf-8"))
-    known: dict[str, tuple[float, list[str]]] = {}
+    known: dict[Test, tuple[float, list[str]]] = {}
     survivors = []
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)

@@ -4,13 +4,15 @@ To print it in ``data/README.md`` again: ``python tests/test_columns.py``.
 """
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from pyarrow import parquet
 
-from analyses.jobs.columns import as_markdown, glossary
+from analyses import plots
+from analyses.jobs.columns import COLUMNS, glossary
 from analyses.jobs.run import run
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
@@ -30,6 +32,32 @@ ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "data" / "README.md"
 BEGIN, END = "<!-- columns -->\n", "\n<!-- end of columns -->"
 TABLES = written_tables()
+
+
+def as_markdown(tables):
+    """Write the whole glossary."""
+    used = {
+        name: column
+        for name, column in COLUMNS.items()
+        if any(table.columns.get(name) == column for table in tables.values())
+    }
+    lines = ["| column | meaning | unit | empty |", "|---|---|---|---|"]
+    lines += [f"| `{name}` | {' | '.join(column)} |" for name, column in used.items()]
+    lines += ["", "| file | one row per | columns; those of its own with their meaning |"]
+    lines += ["|---|---|---|"]
+    for name, table in tables.items():
+        columns = "; ".join(_in_words(key, column, table) for key, column in table.columns.items())
+        lines.append(f"| `{name}` | {table.row} | {columns} |")
+    return "\n".join(lines)
+
+
+def _in_words(name, column, table):
+    """Name a column, and describe it if its meaning is particular to the table."""
+    text = f"`{name}`{' (in some)' * (name in table.optional)}"
+    if COLUMNS.get(name) == column:
+        return text
+    unit, empty = f", {column.unit}" * bool(column.unit), f", empty {column.empty}"
+    return f"{text}: {column.meaning}{unit}{empty * bool(column.empty)}"
 
 
 def read(path):
@@ -114,8 +142,14 @@ def test_tables_that_plots_name_are_explained():
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_each_study_describes_its_tables(name):
-    assert find_study(name).columns
+def test_each_study_describes_its_tables_and_draws_them(name):
+    study = find_study(name)
+    assert study.columns
+    for key, drawing in study.figures.items():
+        if isinstance(drawing, partial) and drawing.func.__name__ == "_drawn":
+            function, tables = drawing.args
+            assert function == f"{key}_figure" in plots.__all__
+            assert set(tables) <= {*study.columns, "single_runs.parquet"}
 
 
 if __name__ == "__main__":

@@ -41,8 +41,8 @@ def folder(tmp_path_factory):
     plan, told = plan_variants(folder), []
     run(STUDY, plan, folder / "discrepancies", on_piece=told.append)
     assert sorted(told) == sorted(STUDY.all_pieces(plan))
-    steps = {name: changed.total_steps for name, changed in plan.changed.items()}
-    for name, n_steps in steps.items():
+    for name, changed in plan.changed.items():
+        n_steps = sum(changed.n_mdps[each] * changed.world_steps(each) for each in changed.n_mdps)
         assert sum(STUDY.size(plan, piece) for piece in told if piece.group == name) == n_steps
     return folder
 
@@ -70,7 +70,9 @@ def test_all_variants_of_the_whole_paper_are_planned(tmp_path, monkeypatch):
     assert plans["D1+D2"].learners == ("n_step_td",)
     assert plans["D6"].learners == ("prioritized_sweeping_reset",)
     assert len(plans["D13"].learners) == 3
-    assert plans["text"].n_runs == with_all.n_runs
+    assert plans["text"].experiments == with_all.experiments
+    assert plans["text"].learners == with_all.learners
+    assert plans["text"].n_pieces() == with_all.n_pieces()
 
 
 def normalised_runs(variant, name, learner):

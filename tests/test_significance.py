@@ -7,11 +7,7 @@ import pytest
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import continuous_path, walks_of_states
-from analyses.recordings.significance.calibration import (
-    calibrate,
-    choose_threshold,
-    passes_by_chance,
-)
+from analyses.recordings.significance.calibration import choose_threshold, passes_by_chance
 from analyses.recordings.significance.order import (
     LEAST_ORDER,
     UNORDERED,
@@ -81,13 +77,11 @@ def test_time_bins_and_posterior_call_more():
 
 
 def test_the_threshold_is_chosen_on_randomised_cells():
-    events = [sweep(seed) for seed in range(20)]
-    found = calibrate(events, RATES, TRACK, dt=DT, n_shuffles=19)
+    events = [randomised(seed) for seed in range(20)]
+    found = choose_threshold(significance(events, RATES, TRACK, dt=DT, n_shuffles=19)["p"])
     assert found.n_events == 20
     assert found.false_positive_rate <= 0.05
     assert 0 <= found.threshold <= 0.05
-    again = calibrate(events, RATES, TRACK, dt=DT, n_shuffles=19)
-    assert again == found
 
 
 def test_each_event_has_shuffles_of_its_own():
@@ -101,7 +95,7 @@ def test_events_of_few_cells_are_not_tested():
     tested = significance([quiet], RATES, TRACK, dt=DT, n_shuffles=9)
     assert tested["p"].isna().all()
     with pytest.raises(ValueError, match="No event has enough active cells"):
-        calibrate([quiet], RATES, TRACK, dt=DT, n_shuffles=9)
+        choose_threshold(tested["p"])
 
 
 def test_routes_lead_from_end_to_end():

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from replay.checks import check_choice
 
-__all__ = ["COLUMNS", "LOG_TABLES", "MEAN_RATE", "STEP_COLUMNS", "Column", "Table"]
-__all__ += ["as_markdown", "glossary"]
+__all__ = ["COLUMNS", "LOG_TABLES", "MEAN_RATE", "STEP_COLUMNS", "Column", "Table", "glossary"]
 
 
 class Column(NamedTuple):
@@ -299,35 +298,3 @@ def glossary(name: str, tables: Mapping[str, Table]) -> list[tuple[str, str, str
         (f"{column}{' (in some)' * (column in table.optional)}", *described)
         for column, described in table.columns.items()
     ]
-
-
-def as_markdown(tables: Mapping[str, Table]) -> str:
-    """Write the whole glossary as it stands in ``data/README.md``.
-
-    Examples
-    --------
-    >>> as_markdown(LOG_TABLES).splitlines()[0]
-    '| column | meaning | unit | empty |'
-    """
-    used = {
-        name: column
-        for name, column in COLUMNS.items()
-        if any(table.columns.get(name) == column for table in tables.values())
-    }
-    lines = ["| column | meaning | unit | empty |", "|---|---|---|---|"]
-    lines += [f"| `{name}` | {' | '.join(column)} |" for name, column in used.items()]
-    lines += ["", "| file | one row per | columns; those of its own with their meaning |"]
-    lines += ["|---|---|---|"]
-    for name, table in tables.items():
-        columns = "; ".join(_in_words(key, column, table) for key, column in table.columns.items())
-        lines.append(f"| `{name}` | {table.row} | {columns} |")
-    return "\n".join(lines)
-
-
-def _in_words(name: str, column: Column, table: Table) -> str:
-    """Name a column, and describe it if its meaning is particular to the table."""
-    text = f"`{name}`{' (in some)' * (name in table.optional)}"
-    if COLUMNS.get(name) == column:
-        return text
-    unit, empty = f", {column.unit}" * bool(column.unit), f", empty {column.empty}"
-    return f"{text}: {column.meaning}{unit}{empty * bool(column.empty)}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -35,6 +36,7 @@ __all__ = [
     "SizedPlan",
     "Study",
     "digests",
+    "drawn",
 ]
 
 MOST = 1_000_000
@@ -141,6 +143,23 @@ def digests(files: Mapping[str, str]) -> dict[str, str]:
 
 Figures = Callable[[Results], Iterator[tuple[str, "Figure"]]]
 """A function that reads the tables of a result folder and yields figures with their file names."""
+
+
+def drawn(function: str, *tables: str) -> Figures:
+    """Draw one figure by a function of `analyses.plots`, from tables.
+
+    Examples
+    --------
+    >>> drawing = drawn("demands_figure", "demands.csv")  # writes figures/demands
+    """
+    return partial(_drawn, function, tables)
+
+
+def _drawn(function: str, tables: Sequence[str], results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses import plots
+
+    figure = getattr(plots, function)(*(results.read(table) for table in tables))
+    yield function.removesuffix("_figure"), figure
 
 
 def _one(plan: object, piece: Piece) -> float:

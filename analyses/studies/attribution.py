@@ -15,7 +15,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from analyses.intervals import share_intervals
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
 from analyses.sequences.classification import classify
 from analyses.sequences.experience import Experience
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended
@@ -38,7 +38,7 @@ from replay.log.event_log import EventLog
 from replay.simulation import simulate
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 from replay.checks import check_table
 
 __all__ = ["ATTRIBUTED_LEARNERS", "ATTRIBUTIONS", "STUDY", "attribute", "attribution_overview"]
@@ -274,25 +274,16 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     return [Shown(table=attribution_overview(tables["attribution.csv"]))]
 
 
-def _draw_over_learning(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.attribution import attribution_figure
-
-    yield "attribution", attribution_figure(results.read("attribution.csv"))
-
-
-def _draw_by_length(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.attribution import attribution_length_figure
-
-    yield "attribution_length", attribution_length_figure(results.read("attribution.csv"))
-
-
 STUDY = Study(
     "attribution",
     "Which episode does a replayed sequence come from, and can it still be determined?",
     plan=_plan,
     make=_make,
     summarise=_summarise,
-    figures={"attribution": _draw_over_learning, "attribution_length": _draw_by_length},
+    figures={
+        "attribution": drawn("attribution_figure", "attribution.csv"),
+        "attribution_length": drawn("attribution_length_figure", "attribution.csv"),
+    },
     columns={
         "attribution.csv": Table.of(
             "bound and attribution of a learner's replay",

@@ -7,8 +7,7 @@ the learner with each rule at several capacities; `summarise_bounded_memory` ave
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -16,15 +15,12 @@ import pandas as pd
 from analyses.intervals import mean_interval
 from analyses.jobs.columns import MEAN_RATE, Column, Table
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
 from analyses.studies.baselines import baselines
 from analyses.tables import in_paper_order
 from replay.experiments import find_experiment
 from replay.learners import find_learner
 from replay.simulation import simulate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["CAPACITIES", "STUDY", "measure_bounded_memory", "summarise_bounded_memory"]
 
@@ -130,19 +126,13 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     return [Shown(table=shown.assign(**{"reward rate": rates}))]
 
 
-def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.bounded_memory import bounded_memory_figure
-
-    yield "bounded_memory", bounded_memory_figure(results.read("bounded_memory.csv"))
-
-
 STUDY = Study(
     "bounded_memory",
     "How much reward does how much memory earn?",
     plan=_plan,
     make=_make,
     summarise=_summarise,
-    figures={"bounded_memory": _draw},
+    figures={"bounded_memory": drawn("bounded_memory_figure", "bounded_memory.csv")},
     columns={
         "bounded_memory.csv": Table.of(
             "bound of the memory in an experiment",

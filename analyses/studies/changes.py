@@ -12,8 +12,8 @@ has little to recover.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ import pandas as pd
 from analyses.intervals import shares
 from analyses.jobs.columns import MEAN_RATE, Column, Table
 from analyses.jobs.results import Results
-from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study, digests
+from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study, digests, drawn
 from analyses.reward_rate import over_mdps
 from analyses.sequences.growing import chain_kinds
 from analyses.studies.baselines import Baselines, baselines
@@ -31,9 +31,6 @@ from replay.learners import LEARNERS, check_computes_values
 from replay.simulation import Run, simulate
 from replay.worlds.changing_worlds import find_world
 from replay.worlds.protocols import Protocol
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["PHASE_WINDOWS", "STUDY", "ChangePlan", "measure_change", "plan_change"]
 __all__ += ["summarise_rates", "summarise_recovery", "summarise_replay"]
@@ -346,13 +343,6 @@ def _show(plan: ChangePlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     return [Shown("Normalised reward rate (0 random, 1 optimal) and steps to recover", shown)]
 
 
-def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.changes import changes_figure
-
-    rates, replay = (results.read(f"change_{name}.csv") for name in ("rates", "replay"))
-    yield "changes", changes_figure(rates, replay)
-
-
 def _in_order(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
     """Order learners as in another table."""
     rank = {name: place for place, name in enumerate(like["learner"].unique())}
@@ -369,7 +359,7 @@ STUDY = Study(
     plan=_plan,
     make=_make,
     summarise=_summarise,
-    figures={"changes": _draw},
+    figures={"changes": drawn("changes_figure", "change_rates.csv", "change_replay.csv")},
     columns={
         "change_rates.csv": Table.of(
             "time window of a learner in a phase",

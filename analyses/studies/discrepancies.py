@@ -28,7 +28,7 @@ from analyses.jobs.columns import MEAN_RATE, Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest
-from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.jobs.study import Piece, Runner, Shown, Study, drawn
 from analyses.studies.brea_2018 import reproduce
 from analyses.studies.brea_2018.reproduced_runs import make_runs
 from analyses.studies.brea_2018.reproduced_tables import (
@@ -272,12 +272,6 @@ def _show(plan: Variants, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown]
     )
 
 
-def _draw_differences(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.discrepancies import discrepancies_figure
-
-    yield "discrepancies", discrepancies_figure(results.read("discrepancies.csv"))
-
-
 def _draw_curves(results: Results) -> Iterator[tuple[str, Figure]]:
     from analyses.plots.discrepancies import differing, discrepancy_curves_figure
 
@@ -296,7 +290,10 @@ STUDY = Study(
     plan=None,
     make=_make,
     summarise=_summarise,
-    figures={"discrepancies": _draw_differences, "discrepancy_curves": _draw_curves},
+    figures={
+        "discrepancies": drawn("discrepancies_figure", "discrepancies.csv"),
+        "discrepancy_curves": _draw_curves,
+    },
     columns={
         "discrepancies.csv": Table.of(
             "period of a learner's runs under a discrepancy",

@@ -12,8 +12,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,16 +21,13 @@ import pandas as pd
 from analyses.intervals import mean_interval
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
 from analyses.sequences.segments import find_segments, segments_per_episode
 from analyses.studies.laps import LapProtocol, run_laps, steady_reward
 from replay.checks import check_choice
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 from replay.worlds.mazes import open_maze, two_way_track
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["GAIN_FLOOR_SETTINGS", "GAIN_FLOOR_TASKS", "STUDY", "lap_protocol", "simulate_laps"]
 
@@ -116,19 +113,13 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     return [Shown(table=tables["gain_floor.csv"].drop(columns="sem"))]
 
 
-def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.gain_floor import gain_floor_figure
-
-    yield "gain_floor", gain_floor_figure(results.read("gain_floor.csv"))
-
-
 STUDY = Study(
     "gain_floor",
     "Is there forward replay without the floor under the gain?",
     plan=_plan,
     make=_make,
     summarise=_summarise,
-    figures={"gain_floor": _draw},
+    figures={"gain_floor": drawn("gain_floor_figure", "gain_floor.csv")},
     columns={
         "gain_floor.csv": Table.of(
             "direction of replay at a place of a task",

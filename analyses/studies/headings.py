@@ -9,8 +9,7 @@ and what is told is a guess.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -18,14 +17,11 @@ import pandas as pd
 from analyses.intervals import mean_interval
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.observation.cells import draw_cells
 from analyses.recordings.observation.known_replay import draw_two_way_session
 from analyses.recordings.recovery.recover import recovery
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["CODES", "OUTCOMES", "STUDY", "tell_headings"]
 
@@ -99,19 +95,13 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     ]
 
 
-def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.headings import headings_figure
-
-    yield "headings", headings_figure(results.read("headings.csv"))
-
-
 STUDY = Study(
     "headings",
     "How often is the direction of replay told on a track that is run both ways?",
     plan=_plan,
     make=_make,
     summarise=_summarise,
-    figures={"headings": _draw},
+    figures={"headings": drawn("headings_figure", "headings.csv")},
     columns={
         "headings.csv": Table.of(
             "outcome, by cells and how much they differ between headings",

@@ -23,8 +23,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -34,16 +33,13 @@ from scipy import stats
 from analyses.intervals import mean_interval
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
 from analyses.sequences.kinds_in_places import kinds_in_places
 from replay.encoders import Encoder, KMeans, LastObservations, StateMerging
 from replay.simulation import Run, simulate
 from replay.worlds.aliased import aliased, cued_t_maze, looks_of_walls
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP, uniform_policy
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["ENCODERS", "LEARNERS", "STUDY", "WORLDS"]
 
@@ -184,17 +180,6 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     return [Shown(table=table[columns])]
 
 
-def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.hidden_states import hidden_states_figure
-
-    yield (
-        "hidden_states",
-        hidden_states_figure(
-            results.read("hidden_states.csv"), results.read("recovered_states.csv")
-        ),
-    )
-
-
 _WORLD = Column(
     "`t_maze_` and the length of the corridor; `walls` or `colours`: an open room by what is seen"
 )
@@ -208,7 +193,9 @@ STUDY = Study(
     plan=_plan,
     make=_make,
     summarise=_summarise,
-    figures={"hidden_states": _draw},
+    figures={
+        "hidden_states": drawn("hidden_states_figure", "hidden_states.csv", "recovered_states.csv")
+    },
     columns={
         "hidden_states.csv": Table.of(
             "learner with an encoder in a world",

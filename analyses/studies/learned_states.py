@@ -14,8 +14,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -23,7 +22,7 @@ import pandas as pd
 from analyses.intervals import mean_interval
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
 from analyses.sequences.kinds_in_places import kinds_in_places
 from replay.checks import check_choice
 from replay.encoders import Encoder, KMeans, PredictiveStates, RandomProjections, SlowFeatures
@@ -31,9 +30,6 @@ from replay.simulation import Run, simulate
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP, uniform_policy
 from replay.worlds.place_code import place_code
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["ENCODERS", "LEARNERS", "SETTINGS", "STUDY", "act_in_maze"]
 
@@ -221,24 +217,15 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     return [Shown(table=table[columns]), Shown(table=tables["settings.csv"])]
 
 
-def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.learned_states import learned_states_figure
-
-    yield (
-        "learned_states",
-        learned_states_figure(
-            results.read("learned_states.csv"), results.read("kinds_in_codes.csv")
-        ),
-    )
-
-
 STUDY = Study(
     "learned_states",
     "Does replay survive when states must be learned?",
     plan=_plan,
     make=_make,
     summarise=_summarise,
-    figures={"learned_states": _draw},
+    figures={
+        "learned_states": drawn("learned_states_figure", "learned_states.csv", "kinds_in_codes.csv")
+    },
     columns={
         "learned_states.csv": Table.of(
             "learner with an encoder in a task",

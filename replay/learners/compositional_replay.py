@@ -247,15 +247,15 @@ def _measure(memory: Memory, origin: int) -> None:
     n, distance = memory.known.n[0], memory.distance
     distance[:n] = -1
     distance[origin] = 0
-    steps, n_found = 0, 1
-    while n_found > 0:
-        n_found = 0
+    steps, is_new = 0, True
+    while is_new:
+        is_new = False
         for i in range(n):
             if distance[i] == steps:
                 for j in range(n):
                     if memory.is_linked[i, j] and distance[j] < 0:
                         distance[j] = steps + 1
-                        n_found += 1
+                        is_new = True
         steps += 1
 
 

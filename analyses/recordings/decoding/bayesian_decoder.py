@@ -16,12 +16,8 @@ from analyses.recordings.decoding.likelihood import check_likelihoods
 __all__ = ["bayesian_posterior"]
 
 
-def bayesian_posterior(
-    log_likelihoods: ArrayLike, prior: ArrayLike | None = None
-) -> NDArray[np.float64]:
+def bayesian_posterior(log_likelihoods: ArrayLike) -> NDArray[np.float64]:
     """Decode each time bin independently: likelihoods and posterior are (n_time, n_bins).
-
-    `prior`, shape (n_bins,), is uniform by default.
 
     Examples
     --------
@@ -29,14 +25,6 @@ def bayesian_posterior(
     [[0.25, 0.75]]
     """
     given = check_likelihoods(log_likelihoods)
-    if prior is not None:
-        weights = np.asarray(prior, dtype=float)
-        if weights.shape != given.shape[1:] or not (weights >= 0).all() or not weights.sum() > 0:
-            raise ValueError(
-                f"prior must hold {given.shape[1]} probabilities; got shape {weights.shape}."
-            )
-        with np.errstate(divide="ignore"):
-            given = given + np.log(weights / weights.sum())
     scaled = np.exp(given - given.max(axis=1, keepdims=True))
     posterior: NDArray[np.float64] = scaled / scaled.sum(axis=1, keepdims=True)
     return posterior

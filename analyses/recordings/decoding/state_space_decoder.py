@@ -29,15 +29,12 @@ from replay.jit import kernel
 __all__ = [
     "CONTINUOUS",
     "FRAGMENTED",
-    "MOVEMENTS",
     "SPEEDS",
     "STATIONARY",
-    "DecodedEvent",
     "Walk",
     "Walks",
     "averaged_bins",
     "continuous_path",
-    "decode",
     "state_posterior",
     "walk_of_states",
     "walk_transitions",
@@ -45,9 +42,8 @@ __all__ = [
     "with_far",
 ]
 
-MOVEMENTS = ("stationary", "continuous", "fragmented")
-"""The kinds of movement of the state-space decoder, in the order of its posterior."""
 STATIONARY, CONTINUOUS, FRAGMENTED = range(3)
+"""The kinds of movement of the state-space decoder, in the order of its posterior."""
 
 SPEEDS = (1.0, 2.0)
 """The variances of the walks that a path may follow, in multiples of the decoder's. With
@@ -56,6 +52,8 @@ faster walks it comes nearer to the ends of an event, but goes to and fro more o
 Walk: TypeAlias = "NDArray[np.float64] | csr_array"
 """The transitions of continuous movement: a matrix, sparse if there are many states."""
 
+_GOES_ON = 0.98  # the probability of the same movement in the next time bin
+_MOVEMENTS = np.where(np.eye(3) > 0, _GOES_ON, (1.0 - _GOES_ON) / 2.0)
 _MANY_STATES = 128  # from which on a sparse walk is faster
 _AVERAGED = 0.025  # s, of which the path is free of to and fro
 _FAR = 1e6  # cm, between parts of a track that are not joined
@@ -87,27 +85,6 @@ class Walks(NamedTuple):
     steps: tuple[Walk, ...]
     distance: NDArray[np.float64]
     width: int = 1
-
-
-class DecodedEvent(NamedTuple):
-    """The output of the state-space decoder for one event.
-
-    Attributes
-    ----------
-    posterior : ndarray of float64, shape (n_time, 3, n_bins)
-        The probability of each movement and place in each time bin, given all spikes.
-    log_evidence : float
-        The log-probability of all spikes, up to the constant of the likelihood.
-    movement : ndarray of int32, shape (n_time,)
-        The movement in each time bin on the most probable path of hidden states.
-    place : ndarray of int32, shape (n_time,)
-        The place bin in each time bin on the same path.
-    """
-
-    posterior: NDArray[np.float64]
-    log_evidence: float
-    movement: NDArray[np.int32]
-    place: NDArray[np.int32]
 
 
 def walk_transitions(track: BinnedTrack, variance: float) -> Walk:
@@ -178,49 +155,24 @@ def averaged_bins(dt: float) -> int:
     return max(round(_AVERAGED / dt), 1)
 
 
-def decode(
-    log_likelihoods: ArrayLike,
-    walk: ArrayLike | Walk,
-    *,
-    stay: float = 0.98,
-) -> DecodedEvent:
-    """Decode with the state-space decoder.
+def state_posterior(
+    log_likelihoods: ArrayLike, walk: ArrayLike | Walk
+) -> tuple[NDArray[np.float64], float]:
+    """Decode an event with the state-space decoder.
 
-    Likelihoods are (n_time, n_bins), `walk` (n_bins, n_bins) with rows that sum to 1; movement
-    stays the same from one time bin to the next with the probability `stay`.
+    Likelihoods are (n_time, n_bins), `walk` (n_bins, n_bins) with rows that sum to 1. Returns the
+    probability of each movement and place in each time bin, given all spikes, shape (n_time, 3,
+    n_bins), and the log-probability of all spikes, up to the constant of the likelihood.
 
     Examples
     --------
     Two time bins, in which first one and then the other of two places is likely:
 
-    >>> found = decode(np.log([[0.9, 0.1], [0.1, 0.9]]), [[0.5, 0.5], [0.5, 0.5]])
-    >>> found.place.tolist(), bool(found.posterior[1, CONTINUOUS].sum() > 0.33)
+    >>> posterior, _ = state_posterior(np.log([[0.9, 0.1], [0.1, 0.9]]), np.full((2, 2), 0.5))
+    >>> posterior.sum(axis=1).argmax(axis=1).tolist(), bool(posterior[1, CONTINUOUS].sum() > 0.33)
     ([0, 1], True)
     """
-    given, steps, movements = _checked(log_likelihoods, walk, stay)
-    posterior, log_evidence = _posterior(given, steps, movements)
-    n_bins = given.shape[1]
-    with np.errstate(divide="ignore"):
-        log_movements = np.log(movements)
-    path = np.empty(len(given), dtype=np.int32)
-    _most_probable_path(given, log_movements, *_log_steps(steps), path)
-    return DecodedEvent(posterior, log_evidence, path // n_bins, path % n_bins)
-
-
-def state_posterior(
-    log_likelihoods: ArrayLike, walk: ArrayLike | Walk, *, stay: float = 0.98
-) -> tuple[NDArray[np.float64], float]:
-    """Compute only the posterior of the state-space decoder, which is several times faster.
-
-    Returns it, shape (n_time, 3, n_bins), and the log evidence of all spikes.
-
-    Examples
-    --------
-    >>> posterior, _ = state_posterior(np.log([[0.9, 0.1]]), [[0.5, 0.5], [0.5, 0.5]])
-    >>> posterior.sum(axis=1).round(1).tolist()
-    [[0.9, 0.1]]
-    """
-    return _posterior(*_checked(log_likelihoods, walk, stay))
+    return _posterior(*_checked(log_likelihoods, walk), _MOVEMENTS)
 
 
 def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int32]:
@@ -229,8 +181,8 @@ def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int3
     In each time bin it is at the place with the least expected distance from where the event is
     around then, given all spikes, and it has the more probable of two headings. The expectation is
     also over `walks`, which are equally likely before. The single most probable path is shorter and
-    farther away, since it lingers where spikes are few. The path of `decode` may rest and jump;
-    this one is continuous whatever the spikes: a test must decide whether there is a path at all.
+    farther away, since it lingers where spikes are few. The path is continuous whatever the spikes:
+    a test must decide whether there is one at all.
 
     Examples
     --------
@@ -244,7 +196,7 @@ def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int3
     movements[CONTINUOUS, CONTINUOUS] = 1.0
     posteriors, evidence = [], []
     for walk in walks.steps:
-        given, steps, _ = _checked(log_likelihoods, walk, 1.0)
+        given, steps = _checked(log_likelihoods, walk)
         if not len(given):
             return np.empty(0, dtype=np.int32)
         posterior, log_evidence = _posterior(given, steps, movements)
@@ -277,9 +229,9 @@ def _headings(
 
 
 def _checked(
-    log_likelihoods: ArrayLike, walk: ArrayLike | Walk, stay: float
-) -> tuple[NDArray[np.float64], Walk, NDArray[np.float64]]:
-    """Check arguments; return likelihoods, steps, and the transition matrix of movements."""
+    log_likelihoods: ArrayLike, walk: ArrayLike | Walk
+) -> tuple[NDArray[np.float64], Walk]:
+    """Check likelihoods and steps, and convert them."""
     given = check_likelihoods(log_likelihoods)
     n_bins = given.shape[1]
     steps: Walk = walk if isinstance(walk, csr_array) else np.ascontiguousarray(walk, dtype=float)
@@ -288,10 +240,7 @@ def _checked(
     weights = steps.data if isinstance(steps, csr_array) else steps
     if not (weights >= 0).all() or np.abs(steps.sum(axis=1) - 1.0).max(initial=0.0) > 1e-9:
         raise ValueError("Each row of walk must hold probabilities that sum to 1.")
-    kept = check_number("stay", stay, at_least=0.0, at_most=1.0)
-    movements = np.full((3, 3), (1.0 - kept) / 2.0)
-    np.fill_diagonal(movements, kept)
-    return given, steps, movements
+    return given, steps
 
 
 def _transitions(steps: Walk) -> _Transitions:
@@ -301,14 +250,6 @@ def _transitions(steps: Walk) -> _Transitions:
         return _Transitions(np.ascontiguousarray(steps), none, none, np.empty(0))
     into = steps.tocsc()
     return _Transitions(np.empty((0, 0)), into.indptr, into.indices, into.data)
-
-
-def _log_steps(
-    steps: Walk,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """List the possible steps into each bin, with the logarithms of their probabilities."""
-    _, begin, source, weight = _transitions(csr_array(steps))
-    return begin, source, np.log(weight)
 
 
 def _posterior(
@@ -426,68 +367,3 @@ def _smooth(
                 states[t, z, b] *= onwards
                 total += states[t, z, b]
         states[t] /= total
-
-
-@kernel
-def _most_probable_path(
-    log_likelihoods: NDArray[np.float64],
-    log_movements: NDArray[np.float64],
-    begin: NDArray[np.int32],
-    source: NDArray[np.int32],
-    log_step: NDArray[np.float64],
-    path: NDArray[np.int32],
-) -> None:
-    """Write the most probable path of hidden states, each as movement * n_bins + place."""
-    n_time, n_bins = log_likelihoods.shape
-    if n_time == 0:
-        return
-    score = np.empty((3, n_bins))
-    later = np.empty((3, n_bins))
-    came_from = np.zeros((n_time, 3, n_bins), dtype=np.int32)
-    uniform = -np.log(n_bins)
-    for b in range(n_bins):
-        for z in range(3):
-            score[z, b] = log_likelihoods[0, b] - np.log(3.0 * n_bins)
-    for t in range(1, n_time):
-        place = np.zeros(3, dtype=np.int32)
-        for z in range(3):
-            for b in range(n_bins):
-                if score[z, b] > score[z, place[z]]:
-                    place[z] = b
-        jump, jumped_from = -np.inf, 0
-        for z in range(3):
-            value = score[z, place[z]] + log_movements[z, FRAGMENTED] + uniform
-            if value > jump:
-                jump, jumped_from = value, z * n_bins + place[z]
-        landing = score[FRAGMENTED, place[FRAGMENTED]] + uniform
-        landed_from = FRAGMENTED * n_bins + place[FRAGMENTED]
-        for b in range(n_bins):
-            later[FRAGMENTED, b] = jump + log_likelihoods[t, b]
-            came_from[t, FRAGMENTED, b] = jumped_from
-            best = landing + log_movements[FRAGMENTED, STATIONARY]
-            came = landed_from
-            for z in range(2):
-                value = score[z, b] + log_movements[z, STATIONARY]
-                if value > best:
-                    best, came = value, z * n_bins + b
-            later[STATIONARY, b] = best + log_likelihoods[t, b]
-            came_from[t, STATIONARY, b] = came
-            best = landing + log_movements[FRAGMENTED, CONTINUOUS]
-            came = landed_from
-            for z in range(2):
-                for k in range(begin[b], begin[b + 1]):
-                    a = source[k]
-                    value = score[z, a] + log_movements[z, CONTINUOUS] + log_step[k]
-                    if value > best:
-                        best, came = value, z * n_bins + a
-            later[CONTINUOUS, b] = best + log_likelihoods[t, b]
-            came_from[t, CONTINUOUS, b] = came
-        score, later = later, score
-    best, last = -np.inf, 0
-    for z in range(3):
-        for b in range(n_bins):
-            if score[z, b] > best:
-                best, last = score[z, b], z * n_bins + b
-    for t in range(n_time - 1, -1, -1):
-        path[t] = last
-        last = came_from[t, last // n_bins, last % n_bins]

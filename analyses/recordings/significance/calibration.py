@@ -8,19 +8,16 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.recordings.binned_track import BinnedTrack
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.significance.order import LEAST_ORDER
-from analyses.recordings.significance.p_values import significance
-from replay.checks import check_number, check_whole
+from replay.checks import check_number
 
-__all__ = ["Calibration", "calibrate", "choose_threshold", "passes_by_chance"]
+__all__ = ["Calibration", "choose_threshold", "passes_by_chance"]
 
 _N_PARTS = 10
 
@@ -52,41 +49,6 @@ class Calibration(NamedTuple):
     n_events: int
     least_order: float = LEAST_ORDER
     heading_level: float = 0.0
-
-
-def calibrate(
-    events: Sequence[ArrayLike],
-    rates: ArrayLike,
-    track: BinnedTrack,
-    *,
-    dt: float,
-    level: float = Judgement().level,
-    n_repeats: int = 1,
-    seed: int = 0,
-    **options: object,
-) -> Calibration:
-    """Choose the threshold from events with randomised cells, whose true rate of replay is 0.
-
-    Examples
-    --------
-    >>> from analyses.recordings.binned_track import cut_track
-    >>> from replay.worlds.tracks import make_linear_track
-    >>> track = cut_track(make_linear_track(50.0), bin_size=5.0)
-    >>> rng = np.random.default_rng(0)
-    >>> rates, events = rng.gamma(2, 5, (10, 10)), [rng.poisson(1, (5, 10)) for _ in range(20)]
-    >>> found = calibrate(events, rates, track, dt=0.02, n_shuffles=19)
-    >>> found.n_events, bool(found.false_positive_rate <= 0.05)
-    (20, True)
-    """
-    nominal = check_number("level", level, at_least=0.0, at_most=1.0)
-    repeats = check_whole("n_repeats", n_repeats, at_least=1)
-    own, others = np.random.SeedSequence([check_whole("seed", seed), 1]).spawn(2)
-    rng = np.random.default_rng(own)
-    counts = [np.asarray(event, dtype=float) for event in events for _ in range(repeats)]
-    randomised = [each[:, rng.permutation(each.shape[1])] for each in counts]
-    inner_seed = int(others.generate_state(1)[0])
-    tested = significance(randomised, rates, track, dt=dt, seed=inner_seed, **options)  # type: ignore[arg-type]
-    return choose_threshold(tested["p"], nominal)
 
 
 def choose_threshold(p_by_chance: ArrayLike, level: float = Judgement().level) -> Calibration:

@@ -14,7 +14,7 @@ import pandas as pd
 from analyses.jobs.columns import LOG_TABLES, MEAN_RATE, Column, Table
 from analyses.jobs.mdp_files import read_mdps
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, Study
+from analyses.jobs.study import Piece, Shown, Study, drawn
 from analyses.studies.brea_2018.reproduced_runs import make_runs
 from analyses.studies.brea_2018.reproduced_tables import make_tables
 from analyses.studies.brea_2018.reproduction import Reproduction, log_folder, plan_reproduction
@@ -88,13 +88,6 @@ def _rounded(count: int) -> str:
     return f"{count / 1e3:.0f}k" if count >= 10_000 else str(count)
 
 
-def _draw_learning_curves(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.learning_curves import learning_curves_figure
-
-    curves, runs = results.read("reward_rate.csv"), results.read("single_runs.parquet")
-    yield "learning_curves", learning_curves_figure(curves, runs)
-
-
 def _draw_mdps(results: Results) -> Iterator[tuple[str, Figure]]:
     from analyses.plots.mdps import mdps_figure
 
@@ -161,7 +154,9 @@ STUDY = Study(
     make=make_runs,
     summarise=make_tables,
     figures={
-        "learning_curves": _draw_learning_curves,
+        "learning_curves": drawn(
+            "learning_curves_figure", "reward_rate.csv", "single_runs.parquet"
+        ),
         "mdps": _draw_mdps,
         "replay_events": _draw_replay_events,
         "replay_kinds": _draw_replay_kinds,

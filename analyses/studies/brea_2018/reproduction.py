@@ -84,18 +84,6 @@ class Reproduction:
         """Return the file or name by which `find_learner` finds a learner of the plan."""
         return self.files.get(learner, learner)
 
-    @property
-    def n_runs(self) -> int:
-        """Number of all runs."""
-        return sum(self.n_mdps[name] * self.n_seeds[name] for name in self.experiments) * len(
-            self.learners
-        )
-
-    @property
-    def total_steps(self) -> int:
-        """Number of steps of all runs."""
-        return sum(self.n_mdps[name] * self.world_steps(name) for name in self.experiments)
-
     def world_steps(self, experiment: str) -> int:
         """Count the steps of all runs in one world of an experiment."""
         return self.n_seeds[experiment] * self.n_steps[experiment] * len(self.learners)
@@ -150,8 +138,8 @@ def plan_reproduction(
 
     Examples
     --------
-    >>> plan_reproduction(["maze"], ["q_learning"], full=True).n_runs
-    400
+    >>> plan_reproduction(["maze"], ["q_learning"], full=True).n_mdps
+    {'maze': 50}
     """
     names = [find_experiment(name).name for name in experiments] or list(EXPERIMENTS)
     names = [name for name in EXPERIMENTS if name in names]

@@ -20,6 +20,7 @@ from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.studies.explanation.columns import LEFT_OUT, RECOVERY
 from analyses.studies.explanation.identify import (
     IdentifiabilityPlan,
     estimate_identifiability,
@@ -243,42 +244,24 @@ STUDY = Study(
             "task n_sequences noise n_accounts n_classes together recovered sure right_if_sure "
             "calibration_error",
             {
-                "n_sequences": Column("number of sequences of an animal"),
+                **RECOVERY,
                 "noise": Column(
                     "`none`: no place is wrong; `known`: a fifth is, and so it is in training; "
                     "`unknown`: a fifth is, and in training up to 30 %, as in replay explain; "
                     "`ignored`: a fifth is, and none in training"
                 ),
-                "n_accounts": Column("number of accounts that replay enough"),
-                "n_classes": Column("number of classes that can be told apart"),
                 "together": Column("classes of several accounts", "", "if there is none"),
-                "recovered": Column("the share of simulated animals whose class comes first"),
-                "sure": Column("the share of them with a class above .9"),
-                "right_if_sure": Column("the share of these that is right", "", "if none is sure"),
-                "calibration_error": Column("the expected calibration error of probabilities"),
             },
         ),
         "left_out_accounts.csv": Table.of(
             "task and class that is left out of the list, with 100 sequences",
             "task account sure accepted at_best taken_for",
             {
+                **LEFT_OUT,
                 "account": Column(
                     "the account, or the accounts that cannot be told apart, joined by `or`; "
                     f"`{_CONTROLS}`: all controls together"
                 ),
-                "sure": Column(
-                    "the share of its animals for which another class is above .9", "",
-                    "with fewer than two others",
-                ),
-                "accepted": Column(
-                    "the share for which it also passes the test of misfit", "",
-                    "with fewer than two others",
-                ),
-                "at_best": Column(
-                    "the share that would pass the most powerful test of the same level, which "
-                    "knows the account that is left out", "", "with fewer than two others",
-                ),
-                "taken_for": Column("the class for which most of these are taken", "", "if none"),
             },
         ),
         "covered_parameters.csv": Table.of(

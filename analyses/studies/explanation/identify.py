@@ -27,6 +27,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.answers import LEVEL, SURE
+from analyses.studies.explanation.columns import CONFUSION, LEFT_OUT, RECOVERY
 from analyses.studies.explanation.plan import (
     DRAWS_OF_PIECE,
     LEAST_DRAWS,
@@ -341,9 +342,6 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
         yield f"identifiability_{protocol}", identifiability_figure(own, confusion[of_protocol])
 
 
-_NUMBER = Column("number of sequences of an animal")
-_CLASS = Column("the account, or the accounts that cannot be told apart, joined by `or`")
-
 _TASKS = ("gupta_2t", "w_track", "barrier_arena", "linear_track", "eight_arm")
 _USUAL_DRAWS = 32
 
@@ -395,13 +393,7 @@ STUDY = Study(
             "n_sequences n_accounts n_classes recovered sure right_if_sure calibration_error "
             "of_3_animals of_10_animals",
             {
-                "n_sequences": _NUMBER,
-                "n_accounts": Column("number of accounts that replay enough"),
-                "n_classes": Column("number of classes that can be told apart"),
-                "recovered": Column("the share of simulated animals whose class comes first"),
-                "sure": Column("the share of them with a class above .9"),
-                "right_if_sure": Column("the share of these that is right", "", "if none is sure"),
-                "calibration_error": Column("the expected calibration error of probabilities"),
+                **RECOVERY,
                 "of_3_animals": Column(
                     "the share of groups of three animals of one account, with parameters of their "
                     "own, whose class comes first when their evidence is added up"
@@ -412,32 +404,12 @@ STUDY = Study(
         "confusion.csv": Table.of(
             "number of sequences, true account and class found",
             "n_sequences truth found share",
-            {
-                "n_sequences": _NUMBER,
-                "truth": Column("the account that was simulated"),
-                "found": _CLASS,
-                "share": Column("the share of its animals for which the class is found"),
-            },
+            {**CONFUSION, "n_sequences": RECOVERY["n_sequences"]},
         ),
         "left_out.csv": Table.of(
             "class that is left out of the list",
             "account sure accepted at_best taken_for",
-            {
-                "account": _CLASS,
-                "sure": Column(
-                    "the share of its animals for which another class is above .9", "",
-                    "with fewer than two others",
-                ),
-                "accepted": Column(
-                    "the share for which it also passes the test of misfit", "",
-                    "with fewer than two others",
-                ),
-                "at_best": Column(
-                    "the share that would pass the most powerful test of the same level, which "
-                    "knows the account that is left out", "", "with fewer than two others",
-                ),
-                "taken_for": Column("the class for which most of these are taken", "", "if none"),
-            },
+            LEFT_OUT,
         ),
     },
 )  # fmt: skip

@@ -18,13 +18,19 @@ from replay.files import inside
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Reader", "draw_accounts", "draw_epochs", "draw_events", "draw_kinds", "draw_paths"]
-__all__ += ["read_evidence"]
+__all__ = ["DRAWINGS", "Draw", "Reader", "of_one_animal", "read_evidence"]
 
 Reader = Callable[[str], pd.DataFrame]
 """Reads a table of an animal, given the name of its file."""
 
+Draw = Callable[[Results, Reader], Iterator[tuple[str, "Figure"]]]
+
 _MOST_EXAMPLES = 4
+
+
+def of_one_animal(draw: Draw, results: Results) -> Iterator[tuple[str, Figure]]:
+    """Draw a figure from the tables of a folder with one animal, or with all of them together."""
+    return draw(results, results.read)
 
 
 def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
@@ -104,6 +110,16 @@ def read_evidence(results: Results, read: Reader) -> Evidence:
     settings = results.manifest()["settings"]
     track = cut_track(read_track(inside(results.folder, "track.json")), settings["bin_size"])
     return Evidence(track, settings, {name: read(name) for name in EVIDENCE})
+
+
+DRAWINGS: dict[str, Draw] = {
+    "kinds": draw_kinds,
+    "epochs": draw_epochs,
+    "paths": draw_paths,
+    "events": draw_events,
+    "statistics": draw_accounts,
+}
+"""Name -> the function that draws these figures of an animal."""
 
 
 def _examples(read: Reader) -> pd.DataFrame:

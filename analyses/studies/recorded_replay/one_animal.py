@@ -28,8 +28,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 
@@ -41,13 +41,7 @@ from analyses.recordings.kinds.choices import describe_dependence
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.significance.calibration import Calibration
 from analyses.recordings.significance.scoring import score_block
-from analyses.studies.recorded_replay.animal_figures import (
-    draw_accounts,
-    draw_epochs,
-    draw_events,
-    draw_kinds,
-    draw_paths,
-)
+from analyses.studies.recorded_replay.animal_figures import DRAWINGS, of_one_animal
 from analyses.studies.recorded_replay.animal_tables import ANIMAL_COLUMNS, analyse, write_track
 from analyses.studies.recorded_replay.plan import (
     EVENTS,
@@ -56,9 +50,6 @@ from analyses.studies.recorded_replay.plan import (
     plan_recording,
 )
 from analyses.studies.recorded_replay.report import headings_told, replay_by_chance
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["STUDY"]
 
@@ -112,39 +103,13 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
     ]
 
 
-def _kinds(results: Results) -> Iterator[tuple[str, Figure]]:
-    return draw_kinds(results, results.read)
-
-
-def _epochs(results: Results) -> Iterator[tuple[str, Figure]]:
-    return draw_epochs(results, results.read)
-
-
-def _paths(results: Results) -> Iterator[tuple[str, Figure]]:
-    return draw_paths(results, results.read)
-
-
-def _events(results: Results) -> Iterator[tuple[str, Figure]]:
-    return draw_events(results, results.read)
-
-
-def _accounts(results: Results) -> Iterator[tuple[str, Figure]]:
-    return draw_accounts(results, results.read)
-
-
 STUDY = Study(
     "recording",
     "What is replayed in a recording, and how much of it is chance?",
     plan=_usual_plan,
     make=_make,
     summarise=_summarise,
-    figures={
-        "kinds": _kinds,
-        "epochs": _epochs,
-        "paths": _paths,
-        "events": _events,
-        "statistics": _accounts,
-    },
+    figures={name: partial(of_one_animal, draw) for name, draw in DRAWINGS.items()},
     columns=ANIMAL_COLUMNS,
     n_figures=lambda plan: 6,  # three of them are events
     show=_show,

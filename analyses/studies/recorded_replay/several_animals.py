@@ -18,7 +18,7 @@ Tables are those of one animal (:mod:`analyses.studies.recorded_replay.one_anima
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,14 +32,7 @@ from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.significance.scoring import n_blocks, score_block
-from analyses.studies.recorded_replay.animal_figures import (
-    Reader,
-    draw_accounts,
-    draw_epochs,
-    draw_events,
-    draw_kinds,
-    draw_paths,
-)
+from analyses.studies.recorded_replay.animal_figures import DRAWINGS, Draw, of_one_animal
 from analyses.studies.recorded_replay.animal_tables import (
     ANIMAL_COLUMNS,
     EPOCH_COLUMNS,
@@ -74,8 +67,6 @@ if TYPE_CHECKING:
 __all__ = ["STUDY", "AnimalsPlan", "plan_animals"]
 
 _ANIMAL = "animal"
-
-_Draw = Callable[[Results, Reader], Iterator[tuple[str, "Figure"]]]
 
 
 class AnimalsPlan(NamedTuple):
@@ -259,7 +250,7 @@ def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     ]
 
 
-def _of_animals(draw: _Draw, results: Results) -> Iterator[tuple[str, Figure]]:
+def _of_animals(draw: Draw, results: Results) -> Iterator[tuple[str, Figure]]:
     """Draw a figure of each animal."""
     for animal in results.manifest()["animals"]:
         for name, figure in draw(results, partial(_read, results, animal)):
@@ -271,26 +262,6 @@ def _read(results: Results, animal: str, name: str) -> pd.DataFrame:
     return table[table[_ANIMAL].astype(str) == animal].drop(columns=_ANIMAL)
 
 
-def _kinds(results: Results) -> Iterator[tuple[str, Figure]]:
-    return _of_animals(draw_kinds, results)
-
-
-def _epochs(results: Results) -> Iterator[tuple[str, Figure]]:
-    return _of_animals(draw_epochs, results)
-
-
-def _paths(results: Results) -> Iterator[tuple[str, Figure]]:
-    return _of_animals(draw_paths, results)
-
-
-def _events(results: Results) -> Iterator[tuple[str, Figure]]:
-    return _of_animals(draw_events, results)
-
-
-def _accounts(results: Results) -> Iterator[tuple[str, Figure]]:
-    return draw_accounts(results, results.read)
-
-
 STUDY = Study(
     "recordings",
     "What do several animals replay, and how much of it is chance?",
@@ -298,11 +269,8 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={
-        "kinds": _kinds,
-        "epochs": _epochs,
-        "paths": _paths,
-        "events": _events,
-        "statistics": _accounts,
+        **{name: partial(_of_animals, draw) for name, draw in DRAWINGS.items()},
+        "statistics": partial(of_one_animal, DRAWINGS["statistics"]),
     },
     columns={
         **ANIMAL_COLUMNS,
