@@ -15,12 +15,15 @@ import os
 import pkgutil
 import random
 import sys
+import tempfile
 import warnings
-from contextlib import AbstractContextManager, redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import _HAS_DEFAULT_FACTORY
 from functools import cache
 from io import StringIO
 from numbers import Integral, Real
 from pathlib import Path
+from unittest.mock import patch
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -137,8 +140,7 @@ def valid_call(name):
     else:
         namespace[key] = watch
     try:
-        with redirect_stdout(StringIO()), redirect_stderr(StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with _quiet(), patch.object(tempfile, "TemporaryDirectory", _kept_folder):
             for example in examples:
                 exec(compile(example.source, name, "single"), namespace)
     except (_SeenError, Exception):  # an example may show an error
@@ -150,6 +152,7 @@ def valid_call(name):
         return None
     bound = seen[0]
     bound.apply_defaults()
+    options = {k: v for k, v in bound.arguments.items() if v is not _HAS_DEFAULT_FACTORY}
 
     def call(**options):
         again = names.bind_partial()
@@ -161,7 +164,20 @@ def valid_call(name):
         for key, parameter in names.parameters.items()
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     }
-    return call, dict(bound.arguments), several
+    return call, options, several
+
+
+@contextmanager
+def _quiet():
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def _kept_folder(**options):
+    """Stand in for a temporary folder: the call in an example is made again when that has ended."""
+    yield tempfile.mkdtemp(**options)
 
 
 def calls(name, n_inputs, seed=0):
@@ -185,13 +201,7 @@ def calls(name, n_inputs, seed=0):
             continue
         n_left -= 1
         try:
-            with (
-                limited(_SECONDS),
-                redirect_stdout(StringIO()),
-                redirect_stderr(StringIO()),
-                warnings.catch_warnings(),
-            ):
-                warnings.simplefilter("ignore")
+            with limited(_SECONDS), _quiet():
                 outcome = call(**fixed, **changed)
                 if inspect.isgenerator(outcome):
                     next(outcome, None)
@@ -213,8 +223,16 @@ def _nearby(value):
 
 
 def failures(name, n_inputs, seed=0):
-    """Call an entry point with mistaken arguments; yield what is not told, or wrongly taken."""
-    _, options, _ = valid_call(name) or (None, {}, None)
+    """Call an entry point with mistaken arguments; yield what is not told, or wrongly taken.
+
+    Its example is called first: where that were refused, nothing would be learned from the others.
+    """
+    call, options, _ = valid_call(name) or (None, {}, None)
+    try:
+        with _quiet():
+            call is None or call(**options)
+    except Exception as error:
+        yield name, f"refuses its example: {error}", options
     for changed, outcome in calls(name, n_inputs, seed):
         if isinstance(outcome, TooSlow):
             yield name, "too slow", changed

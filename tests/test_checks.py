@@ -1,7 +1,9 @@
 """Checks of a user's input: valid values are unchanged, all others are refused by name."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -9,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from malformed import junk, limited
+from numpy.typing import ArrayLike, NDArray
 
 from replay.checks import (
     check_array,
+    check_cells,
     check_choice,
     check_fits,
     check_flag,
@@ -21,6 +25,7 @@ from replay.checks import (
     check_text,
     check_whole,
     shown,
+    typed,
 )
 from replay.data import data_file, reference_table
 from replay.files import check_path
@@ -151,3 +156,72 @@ def test_what_a_process_may_not_take_does_not_fit():
             check_fits(5e9 + 1024 * int(held), "an array")
         with pytest.raises(MemoryError):
             np.zeros(5 << 30, dtype=bool)
+
+
+class Pair(NamedTuple):
+    number: int
+    name: str = ""
+
+
+@typed
+def take(
+    numbers: ArrayLike = (),
+    rates: Mapping[str, list[NDArray[np.float64]]] | None = None,
+    pairs: list[Pair] = (),
+    pair: Pair | None = None,
+    names: str | list[str] = "",
+    place: tuple[float, float] = (0, 0),
+):
+    """Take anything of these types."""
+
+
+def test_what_fits_is_taken():
+    take(np.arange(2), {"a": [np.zeros(2)]}, [Pair(1)], Pair(1), ["a"], (1, 2.5))
+    take([[1, True], [2.5, 0]], None, (), None, "a", [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"numbers": [[1, 2], [3, "a"]]}, r"numbers\[1, 1\] of take must be a number, got 'a'"),
+        ({"numbers": np.array([["1"]])}, r"numbers\[0, 0\] of take must be a number, got '1'"),
+        ({"numbers": [[1], [1, 2]]}, r"numbers of take must be an array of numbers, got \[\[1\]"),
+        ({"numbers": np.array([1, 2], object)}, r"got array\(\[1, 2\], dtype=object\) of objects"),
+        ({"rates": []}, r"a dict of texts to lists of arrays of numbers or None, got \[\]"),
+        ({"rates": {"a": [np.zeros(2), np.array([None])]}}, r"rates\['a'\]\[1\]\[0\] of take must"),
+        ({"rates": {5: []}}, "rates key of take must be text, got 5"),
+        ({"pairs": [Pair(1), Pair(1, 2)]}, r"pairs\[1\].name of take must be text, got 2"),
+        ({"pair": Pair(0.5)}, "pair.number of take must be a whole number, got 0.5"),
+        ({"pairs": 5}, "pairs of take must be a list of Pairs, got 5"),
+        ({"names": ["a", 5]}, r"names\[1\] of take must be text, got 5"),
+        ({"place": (1,)}, r"place of take must be \(a number, a number\), got \(1,\)"),
+        ({"place": (1, None)}, r"place\[1\] of take must be a number, got None"),
+    ],
+)
+def test_the_first_part_of_another_type_is_named(options, message):
+    with pytest.raises(TypeError, match=message):
+        take(**options)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([1, 2.5, "a", "b"], "row 0 has 1, row 2 has 'a'"),
+        (["a", None, 5], "row 0 has 'a', row 2 has 5"),
+        ([None, [1], "a"], r"row 1 has \[1\], row 2 has 'a'"),
+        ([1, True], "row 0 has 1, row 1 has True"),
+        ([1, {}, "a"], "only; row 1 has {}"),
+    ],
+)
+def test_cells_of_two_kinds_are_both_shown(cells, message):
+    with pytest.raises(ValueError, match=f"'it' of these must hold .*{message}"):
+        check_cells(pd.DataFrame({"it": pd.Series(cells, dtype=object)}), "these")
+
+
+def test_limits_and_forms_are_those_of_the_value():
+    with pytest.raises(ValueError, match="it must hold whole numbers; got 'a'"):
+        check_array("a", "it", kind="whole", n_dims=None)
+    with pytest.raises(ValueError, match="an array of finite numbers in 2 dimensions and rows of"):
+        check_array([[1], [1, 2]], "it", kind="number", n_dims=2)
+    with pytest.raises(ValueError, match="from 0 to 10, got 1000"):
+        check_whole("it", 10**30, at_most=10)

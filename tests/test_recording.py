@@ -108,7 +108,10 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
         ),
         ({"electrode": np.arange(7)}, "an electrode for each class of marks: it has 7 for"),
         ({"on_track": np.array([[20.0, 10.0]])}, "on_track of mine must be pairs"),
-        ({"epochs": {"sleep": np.arange(3.0)}}, "sleep of mine must be 2 dimensions"),
+        (
+            {"epochs": {"sleep": np.arange(3.0)}},
+            "sleep of mine must be an array of .* in 2 dimensions",
+        ),
         ({"decoded": pd.DataFrame({"x": [1.0]})}, "decoded places of mine lacks the columns"),
         ({"most_unknown": 1.5}, "most_unknown must be a number between 0 and 1, got 1.5"),
     ],
@@ -125,7 +128,6 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(changes, message):
         {"position": [[0, 0], ""]},
         {"spikes": 0.5},
         {"field_potential": b"a"},
-        {"origin": {"file": 5}},
         {"epochs": "sleep"},
         {"graph": [0, 1]},
     ],
@@ -133,6 +135,16 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(changes, message):
 def test_parts_of_another_type_are_named(changes):
     with pytest.raises(TypeError, match=f"{next(iter(changes))} of Recording must be"):
         make(**changes)
+
+
+def test_a_name_that_no_file_can_hold():
+    with pytest.raises(ValueError, match="name of a recording must be text that can be written"):
+        Recording("\ud800", make().graph)
+
+
+def test_a_part_of_a_part_is_named():
+    with pytest.raises(TypeError, match=r"origin\['file'\] of Recording must be text, got 5"):
+        make(origin={"file": 5})
 
 
 def test_graphs_that_are_none():

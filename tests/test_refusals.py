@@ -11,13 +11,15 @@ from malformed import Liar
 
 from analyses.findings.table import findings
 from analyses.measures.sequenceness import sequenceness
+from analyses.plots.changes import changes_figure
+from analyses.plots.explanation import explained_sequences_figure
 from analyses.plots.learners import plot_learners
 from analyses.plots.recorded_epochs import plot_epoch_blocks
 from analyses.plots.style import figure_style
 from analyses.recordings.arena import find_arena, world_of
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.rollouts import read_rollouts
-from analyses.recordings.readers.table_files import read_table
+from analyses.recordings.readers.table_files import read_events, read_table
 from analyses.recordings.recording import FieldPotential, Recording
 from analyses.recordings.recovery.confusion import confusion_matrix
 from analyses.studies.comparison.compare_accounts import compare
@@ -36,6 +38,12 @@ BLOCKS = ["epoch", "start_time", "end_time", "candidates", "replay"]
 AREAS = pd.DataFrame({"learner": ["sfma"], "reward": [1.0]})
 NO_BLOCKS = pd.DataFrame(columns=BLOCKS, dtype=complex)
 DECODED = pd.DataFrame({"event": [0, 0], "time": [1.0, 1.1], "x": [0, 9], "y": [0, 0]})
+EVENTS = pd.DataFrame({"start": [0.0], "stop": [1.0]})
+OF_NO_WALK = pd.DataFrame(
+    {"animal": ["rat"], "account": "ceiling", "sequence": 0, "lap": 0, "bits": 1.0}
+)
+RATES = ["world", "learner", "phase", "time_step", "mean", "ci_low", "ci_high"]
+NO_RATES = pd.DataFrame(columns=RATES)
 TRACK = make_linear_track(100.0)
 LIAR = Liar("hash", RuntimeError())
 TWO = (np.array([0.0, 1.0]), np.array([[0.0, 0.0], [9.0, 0.0]]))
@@ -122,7 +130,16 @@ def draw_learners(names):
         (lambda: draw_learners(["\ud800"]), "Each of learners must be text"),
         (lambda: draw_learners("sfma"), "learners of .* must be a list of text"),
         (lambda: plot_learners(AREAS, value="\ud800"), "value must be text that can be written"),
-        (lambda: plot_epoch_blocks(NO_BLOCKS), "plot_epoch_blocks cannot draw what it was given"),
+        (lambda: plot_epoch_blocks(NO_BLOCKS), "blocks has no rows"),
+        (
+            lambda: explained_sequences_figure(OF_NO_WALK, pd.DataFrame({"animal": ["rat"]})),
+            "explained_sequences_figure cannot draw what it was given .'walk' is missing",
+        ),
+        (lambda: plot_learners(AREAS.iloc[:, [0, 1, 1]]), "table has the column 'reward' more"),
+        (lambda: plot_learners(AREAS.assign(n_mdps="a")), "'n_mdps' of table must hold finite"),
+        (lambda: changes_figure(NO_RATES, OF_NO_WALK), "change_rates has no rows"),
+        (lambda: read_events(EVENTS.iloc[:, [0, 1, 1]]), "events has the column 'stop' more than"),
+        (lambda: read_rollouts({"actions": [[1]]}), "the arrays has no agent_states"),
         (lambda: without_edges(nx.path_graph(["a", "b"]), [("a", "c")]), "'c'.*no edge of the"),
         (lambda: from_ascii("S.G", cell_size=0.1), "at least 0.5 cm; got 0.1. Multiply metres"),
         (lambda: EventLog({}).label(experiment=pd.DataFrame({"a": ["x", "y"]})), "must be text"),

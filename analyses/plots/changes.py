@@ -184,7 +184,7 @@ def changes_figure(
     ValueError
         If columns are missing, if there is nothing to draw, or if there are several worlds.
     """
-    check_table(rates, ["world", *_RATES], "change_rates")
+    check_table(rates, ["world", *_RATES], "change_rates", empty=False)
     worlds = rates["world"].unique()
     if len(worlds) != 1:
         raise ValueError(f"The figure shows one world, got {len(worlds)}.")

@@ -88,8 +88,9 @@ def plot_learned_graph(
         )
     nodes = list(graph)
     points = [check_array(place[node], f"pos of node {node!r}", kind="number") for node in nodes]
-    if any(point.shape != (2,) for point in points):
-        raise ValueError("pos of a node must be its x and y.")
+    for node, point in zip(nodes, points, strict=True):
+        if point.shape != (2,):
+            raise ValueError(f"pos of node {node!r} must be its x and y, got {point.tolist()}.")
     counts = [count for *_, count in graph.edges(data="count", default=1)]
     check_array(counts, "count of the edges", kind="number", at_least=0)
     ax = new_axes(width_cm) if ax is None else ax

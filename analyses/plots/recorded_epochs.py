@@ -59,7 +59,8 @@ def plot_epoch_blocks(
     ['before', 'after']
     """
     columns = ["epoch", "start_time", "end_time", *_LOOKS]
-    table = check_table(blocks, columns, "blocks").sort_values("start_time", kind="stable")
+    table = check_table(blocks, columns, "blocks", empty=False)
+    table = table.sort_values("start_time", kind="stable")
     ax = new_axes(width_cm) if ax is None else ax
     begin, end = (table[name].to_numpy(dtype=float) / 60 for name in ("start_time", "end_time"))
     for name, look in _LOOKS.items():
@@ -127,7 +128,7 @@ def plot_epochs(
     ['before', 'after']
     """
     columns = ["epoch", "measure", "label", "value", "ci_low", "ci_high", "null"]
-    table = check_table(epochs, columns, "epochs")
+    table = check_table(epochs, columns, "epochs", empty=False)
     known = [str(each) for each in dict.fromkeys(table["measure"])]
     own = table[table["measure"] == check_choice("measure", measure, known)]
     ax = new_axes(width_cm) if ax is None else ax

@@ -37,6 +37,7 @@ from replay.checks import (
     check_array,
     check_cells,
     check_number,
+    check_table,
     check_text,
     known_arguments,
     shown,
@@ -134,13 +135,13 @@ _LONGEST = 300
 _NUMBERS = frozenset(
     [
         "mean", "sem", "ci_low", "ci_high", "count", "share", "probability", "difference",
-        "bits", "time_step", "per_step", "n_transitions", "n_sequences", "reward_rate",
+        "bits", "time_step", "per_step", "reward_rate",
         "recovered", "sure", "right_if_sure", "predicted", "predicted_low", "predicted_high",
         "published", "published_low", "published_high", "experiment_low", "experiment_high",
-        "ours", "corrected", "n_cells", "misfit", "share_of_ceiling", "evidence",
+        "ours", "corrected", "misfit", "share_of_ceiling", "evidence",
     ]
 )  # fmt: skip
-"""Columns that hold numbers in every table that is drawn."""
+"""Columns that hold numbers in every table that is drawn, as do all whose names begin with n_."""
 
 _NAMES = frozenset(["learner", "account", "kind", "truth"])
 """Columns that hold names in every table that is drawn."""
@@ -328,7 +329,9 @@ def _told_if_not_drawn(name: str) -> Iterator[None]:
     except Exception as error:
         if _is_ours(error):
             raise
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
+        is_name = isinstance(error, KeyError) and str(error).count(" ") == 0
+        found = f"{error} is missing or unknown" if is_name else f"{type(error).__name__}: {error}"
+        reason = " ".join(found.split())[:_LONGEST]
         raise ValueError(
             f"{name} cannot draw what it was given ({reason}). Give tables as the toolkit writes "
             "them; replay columns explains each column."
@@ -349,10 +352,11 @@ def _is_ours(error: BaseException) -> bool:
 
 def _check_drawn(table: pd.DataFrame, name: str) -> None:
     """Check the cells of a table, and that columns of these names hold what they hold anywhere."""
+    check_table(table, table.columns, name)
     check_cells(table, name)
     for place, column in enumerate(table.columns):
         what, cells = f"The column {shown(column)} of {name}", table.iloc[:, place]
-        if column in _NUMBERS:
+        if column in _NUMBERS or str(column).startswith("n_"):
             check_array(cells, what, kind="number", missing=True)
         elif column in _NAMES:
             known = cells.notna()  # `check_cells` has seen that cells are plain values
@@ -473,7 +477,7 @@ def count_range(numbers: Iterable[int | float], noun: str) -> str:
     >>> count_range([50, 100, 50], "world"), count_range([1], "run"), count_range([], "run")
     ('50 to 100 worlds', '1 run', '')
     """
-    known = sorted({int(number) for number in numbers if number == number})
+    known = sorted({int(number) for number in pd.Series([*numbers], dtype=object).dropna()})
     if not known:
         return ""
     some = f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"

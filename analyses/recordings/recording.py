@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import cut_track, project
 from analyses.recordings.settings import MOST_UNKNOWN
-from replay.checks import check_array, check_column, check_number, check_table, typed
+from replay.checks import check_array, check_column, check_number, check_table, check_text, typed
 
 __all__ = ["FieldPotential", "Posterior", "Recording"]
 
@@ -160,6 +160,7 @@ class Recording:
 
     def __post_init__(self) -> None:
         """Check all data."""
+        check_text("The name of a recording", self.name)
         check_number("most_unknown", self.most_unknown, at_least=0, at_most=1)
         _check_clock(self.time, f"The times of positions of {self.name}")
         if self.position.shape != (len(self.time), 2):

@@ -85,21 +85,36 @@ def check_cells(table: pd.DataFrame, name: str, *, lists: bool = True) -> None:
     Traceback (most recent call last):
     ValueError: The column 'mean' of rates must hold numbers only, texts only or lists only; row 1 \
 has {}.
+    >>> check_cells(pd.DataFrame({"mean": [0.5, 1, "a"]}), "rates")
+    Traceback (most recent call last):
+    ValueError: The column 'mean' of rates must hold numbers only, texts only or lists only; row 0 \
+has 0.5, row 2 has 'a'.
     """
     for place, column in enumerate(table.columns if len(table) else ()):
         cells = table.iloc[:, place]
         kind = pd.api.types.infer_dtype(cells, skipna=True)
         if kind in _PLAIN or kind.startswith("datetime"):
             continue
-        known = cells[[lists and isinstance(each, list | tuple | np.ndarray) for each in cells]]
-        if kind == "mixed" and len(known) + cells.isna().sum() == len(cells):
+        kinds = {
+            row: _kind(cells.iloc[row], lists) for row in np.flatnonzero(cells.notna()).tolist()
+        }
+        first = next(iter(kinds), 0)
+        odd = [row for row in kinds if kinds[row] is None or kinds[row] != kinds[first]]
+        if not odd:  # lists
             continue
-        kinds = (*_NUMBER, str) if len(known) == 0 else ()
-        odd = [row for row, each in enumerate(cells) if not isinstance(each, kinds)] or [0]
+        beside = (
+            f"row {first} has {shown(cells.iloc[first])}, " if kinds[odd[0]] is not None else ""
+        )
         raise ValueError(
             f"The column {column!r} of {name} must hold numbers only, texts only"
-            f"{' or lists only' * lists}; row {odd[0]} has {shown(cells.iloc[odd[0]])}."
+            f"{' or lists only' * lists}; {beside}row {odd[0]} has {shown(cells.iloc[odd[0]])}."
         )
+
+
+def _kind(cell: object, lists: bool) -> int | None:
+    """Tell the kind of a cell by a number; None if it is of no kind that a column may hold."""
+    kinds = [(bool, np.bool_), _NUMBER, (str,), (list, tuple, np.ndarray) if lists else ()]
+    return next((n for n, types in enumerate(kinds) if isinstance(cell, types)), None)
 
 
 def check_column(
@@ -249,8 +264,10 @@ def check_array(
         expected += f" of at most {at_most:.15g}"
     given = _array(values)
     if given is None or n_dims not in (None, given.ndim):
-        form = "a list of" if n_dims == 1 else f"{n_dims or 'any'} dimensions of"
-        raise ValueError(f"{what} must be {form} {expected}, got {shown(values)}.")
+        form = "a list of" if n_dims == 1 else "an array of"
+        dims = f" in {n_dims} dimensions" if (n_dims or 1) > 1 else ""
+        rows = " and rows of one length" if given is None and isinstance(values, list) else ""
+        raise ValueError(f"{what} must be {form} {expected}{dims}{rows}, got {shown(values)}.")
     flat = given.ravel()
     numbers, fits = _numbers(flat)
     if kind == "flag":
@@ -266,10 +283,11 @@ def check_array(
         row = int(np.flatnonzero(~fits)[0])
         place = [int(index) for index in np.unravel_index(row, given.shape)]
         names = values.index.tolist() if isinstance(values, pd.Series) else range(len(flat))
-        where = f"row {shown(names[row])}" if given.ndim == 1 else f"entry {place}"
+        where = f"row {shown(names[row])} has" if given.ndim == 1 else f"entry {place} has"
         value = shown(flat[row])
         raise ValueError(
-            f"{what} must hold {expected}; {where} has {value}.{' ' * bool(hint)}{hint}"
+            f"{what} must hold {expected}; {where if place else 'got'} {value}."
+            f"{' ' * bool(hint)}{hint}"
         )
     if kind == "flag":
         return numbers.astype(bool).reshape(given.shape)

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, wraps
+from itertools import repeat
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, ForwardRef, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import (
+    Any,
+    ForwardRef,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 import numpy as np
 import pandas as pd
@@ -40,6 +53,8 @@ _LISTS = (list, tuple, *_ARRAYS)
 def typed(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Decorate a public function: an argument of another type than annotated raises a TypeError.
 
+    Where an entry of a list, dict, array or named tuple is at fault, the first such entry is named.
+
     Examples
     --------
     >>> @typed
@@ -47,8 +62,7 @@ def typed(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Re
     ...     return [len(table) for table in tables]
     >>> lengths([pd.DataFrame(), 5])
     Traceback (most recent call last):
-    TypeError: tables of lengths must be a list of a DataFrame, got [Empty DataFrame Columns: [] \
-Index: [], 5].
+    TypeError: tables[1] of lengths must be a DataFrame, got 5.
     """
     names = inspect.signature(function)
     called = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
@@ -60,9 +74,12 @@ Index: [], 5].
         except TypeError:  # the call below raises it again, with the function's name
             given = {}
         for name, value in given.items():
-            hint = _hints(function).get(name, Any)
-            if not _fits(value, hint):
-                raise TypeError(f"{name} of {called} must be {_words(hint)}, got {shown(value)}.")
+            misfit = _misfit(value, _hints(function).get(name, Any))
+            if misfit is not None:
+                where = f"{name}{misfit.place} of {called}"
+                odd = misfit.value
+                kind = " of objects" if isinstance(odd, np.ndarray) and odd.dtype == "O" else ""
+                raise TypeError(f"{where} must be {_words(misfit.hint)}, got {shown(odd)}{kind}.")
         return function(*args, **kwargs)
 
     return wrapper
@@ -87,52 +104,94 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
-def _fits(value: Any, hint: Any) -> bool:
+class _Misfit(NamedTuple):
+    """What is of another type than annotated: where in an argument, what, and the annotation."""
+
+    place: str
+    value: Any
+    hint: Any
+
+
+def _misfit(value: Any, hint: Any) -> _Misfit | None:
+    """Find the first misfit in a value; what can be read only once stays unread."""
     origin, inner = get_origin(hint), get_args(hint)
+    fits = True
+    parts: Iterable[tuple[str, Any, Any]] = ()
     if hint == ArrayLike or origin is np.ndarray:
-        return (hint == ArrayLike or isinstance(value, _ARRAYS)) and _is_numeric(value)
-    if origin in (Union, UnionType):
-        return any(_fits(value, each) for each in inner)
-    if origin is Literal:
-        return any(value is each or (type(value) is type(each) and value == each) for each in inner)
-    if hint is None or hint is NoneType:
-        return value is None
-    if hint in (bool, float, int):
+        fits = (hint == ArrayLike or isinstance(value, _ARRAYS)) and _is_numeric(value)
+        parts = () if fits else _cells(value)
+    elif origin in (Union, UnionType):
+        return _misfit_of_all(value, hint, inner)
+    elif origin is Literal:
+        fits = any(value is each or (type(value) is type(each) and value == each) for each in inner)
+    elif hint is None or hint is NoneType:
+        fits = value is None
+    elif hint in (bool, float, int):
         is_flag = isinstance(value, bool | np.bool_)
         kind = Real if hint is float else Integral
-        return is_flag if hint is bool else isinstance(value, kind) and not is_flag
-    if hint is Path:
-        return _is_path(value)
-    if origin is not None and inspect.isclass(origin):
-        return _contains(value, origin, inner)
-    if not _is_checkable(hint):
-        return True
-    fields = getattr(hint, "_fields", ()) if isinstance(value, hint) else ()
-    return isinstance(value, hint) and all(
-        _fits(getattr(value, field), _hints(hint).get(field, Any)) for field in fields
-    )
+        fits = is_flag if hint is bool else isinstance(value, kind) and not is_flag
+    elif hint is Path:
+        fits = _is_path(value)
+    elif origin is not None and inspect.isclass(origin):
+        fits = _is_collection(value, origin, inner)
+        parts = _entries(value, origin, inner) if fits else ()
+    elif _is_checkable(hint):
+        fits = isinstance(value, hint)
+        fields = getattr(hint, "_fields", ()) if fits else ()
+        parts = [(f".{key}", getattr(value, key), _hints(hint).get(key, Any)) for key in fields]
+    for place, part, expected in parts:
+        found = _misfit(part, expected)
+        if found is not None:
+            return found._replace(place=place + found.place)
+    return None if fits else _Misfit("", value, hint)
 
 
-def _contains(value: Any, origin: type[Any], inner: tuple[Any, ...]) -> bool:
-    """Tell whether a collection and all in it fit; what can be read only once stays unread."""
-    if isinstance(value, Mapping) and issubclass(origin, Mapping):
-        keys, values = inner if len(inner) == 2 else (Any, Any)
-        return all(_fits(key, keys) and _fits(each, values) for key, each in value.items())
-    if issubclass(origin, Sequence | Collection | Iterable) and not issubclass(origin, Mapping):
-        if isinstance(value, np.ndarray) and value.ndim == 0:
-            return False
-        if isinstance(value, str) or not isinstance(value, (origin, *_LISTS)):
-            return isinstance(value, str) and str in inner and origin is not list
-        if (
-            isinstance(value, tuple)
-            and origin is tuple
-            and not (len(inner) == 2 and inner[1] is ...)
-        ):
-            return len(value) == len(inner) and all(map(_fits, value, inner))
-        if isinstance(value, Collection) and inner and not isinstance(value, Iterator):
-            return all(_fits(each, inner[0]) for each in value)
-        return True
-    return isinstance(value, origin)
+def _misfit_of_all(value: Any, hint: Any, choices: Iterable[Any]) -> _Misfit | None:
+    """Find a misfit for each of several annotations: one inside a value tells more."""
+    inside = []
+    for each in choices:
+        found = _misfit(value, each)
+        if found is None:
+            return None
+        inside += [found] if found.place else []
+    return inside[0] if len(inside) == 1 else _Misfit("", value, hint)
+
+
+def _is_collection(value: Any, origin: type[Any], inner: tuple[Any, ...]) -> bool:
+    """Tell whether a value is a collection of the right kind, whatever it holds."""
+    is_listed = issubclass(origin, Sequence | Collection | Iterable)
+    if not is_listed or issubclass(origin, Mapping):
+        return isinstance(value, origin)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return False
+    if isinstance(value, str):
+        return str in inner and origin is not list
+    is_row = isinstance(value, tuple) and origin is tuple and ... not in inner
+    return isinstance(value, (origin, *_LISTS)) and not (is_row and len(value) != len(inner))
+
+
+def _entries(
+    value: Any, origin: type[Any], inner: tuple[Any, ...]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Iterate over what a collection holds: place, entry and annotation."""
+    if isinstance(value, Mapping) and len(inner) == 2:
+        for key, each in value.items():
+            yield " key", key, inner[0]
+            yield f"[{shown(key)}]", each, inner[1]
+    elif isinstance(value, Collection) and not isinstance(value, str | Iterator) and inner:
+        is_row = isinstance(value, tuple) and origin is tuple and ... not in inner
+        hints = inner if is_row else repeat(inner[0])
+        for i, (each, hint) in enumerate(zip(value, hints, strict=False)):
+            yield f"[{i}]", each, hint
+
+
+def _cells(value: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Iterate over the cells of what is no array of numbers; none if its rows differ in length."""
+    with suppress(Exception):  # objects may raise anything here
+        cells = np.asarray(value, dtype=object)
+        places = np.ndindex(cells.shape) if cells.ndim else ()
+        if not any(isinstance(each, _LISTS) for each in cells.flat):
+            yield from ((str([*place]), cells[place], float) for place in places)
 
 
 def _is_path(value: Any) -> bool:
@@ -166,10 +225,16 @@ def _words(hint: Any) -> str:
         return _WORDS[hint]
     if origin is not None and inspect.isclass(origin):
         if issubclass(origin, Mapping):
-            return f"a dict of {' to '.join(map(_words, inner))}"
+            return f"a dict of {' to '.join(map(_plural, inner))}"
+        if origin is tuple and ... not in inner:
+            return f"({', '.join(map(_words, inner))})"
         if issubclass(origin, Iterable):
-            return f"a list of {_words(inner[0])}" if inner else "a list"
+            return f"a list of {_plural(inner[0])}" if inner else "a list"
         return "a function"
     if not inspect.isclass(hint):
         return "anything"
     return f"{'an' if hint.__name__[0] in 'AEIO' else 'a'} {hint.__name__}"
+
+
+def _plural(hint: Any) -> str:
+    return re.sub(r"^(?:an? (.+?)|(text))(?= of | or |$)", r"\1\2s", _words(hint))

@@ -78,10 +78,10 @@ def check_whole(
         number = int(value)
     if number is None or not at_least <= number <= at_most:
         limits = f"of at least {at_least}"
-        if number is not None and number > _LARGEST:
-            limits = f"from {at_least} to 2**63 - 1"
-        elif at_most < _LARGEST:
+        if at_most < _LARGEST:
             limits = f"from {at_least} to {at_most}"
+        elif number is not None and number > _LARGEST:
+            limits = f"from {at_least} to 2**63 - 1"
         raise ValueError(_message(f"{name} must be a whole number {limits}", value, hint))
     return number
 

@@ -254,7 +254,9 @@ def _array(what: str, value: object) -> NDArray[Any]:
     try:
         return np.asarray(value)
     except Exception as error:  # objects may raise anything here
-        raise ValueError(f"{what} must be an array, got {shown(value)}.") from error
+        raise ValueError(
+            f"{what} must be an array, with rows of one length, got {shown(value)}."
+        ) from error
 
 
 def _by_cell(

@@ -177,6 +177,7 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
             "Events need the columns start_time and end_time (s); got "
             f"{shown(list(table.columns))}."
         )
+    check_table(table, [start, end], "the table of events")
     found = pd.DataFrame(
         {
             "start_time": check_column(table, start, "the events", kind="number"),
