@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ class Codebook:
 
     def begin(self, observation: NDArray[np.float64]) -> int:
         """Return the code of an observation."""
-        return int(_nearest(self.offset, self.weight, self.centres, observation))
+        return _nearest(self.offset, *self._by_column, observation)
 
     def neighbours(self) -> NDArray[np.int32]:
         """List all codes from the nearest to the farthest, for each; shape (n_codes, n_codes)."""
@@ -53,7 +54,11 @@ class Codebook:
 
     def encode(self, observation: NDArray[np.float64], action: int) -> int:
         """Return the code of an observation; the action does not matter."""
-        return int(_nearest(self.offset, self.weight, self.centres, observation))
+        return _nearest(self.offset, *self._by_column, observation)
+
+    @cached_property
+    def _by_column(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return np.ascontiguousarray(self.weight.T), np.ascontiguousarray(self.centres.T)
 
 
 def codebook(
@@ -91,7 +96,7 @@ def codebook(
             centres[few] = points[chosen]
             centres, label = _placed(points, centres, rng)
     typical = means(fitted, label, n_codes)
-    return Codebook(offset, weight, np.ascontiguousarray(centres), typical)
+    return Codebook(offset, weight, centres, typical)
 
 
 def sample(
@@ -142,19 +147,16 @@ def _nearest(
     centres: NDArray[np.float64],
     observation: NDArray[np.float64],
 ) -> int:
-    n_used, n_features = weight.shape
-    point = np.empty(n_used)
-    for row in range(n_used):
-        total = 0.0
-        for column in range(n_features):
-            total += weight[row, column] * (observation[column] - offset[column])
-        point[row] = total
-    code, least = 0, np.inf
-    for number in range(len(centres)):
-        distance = 0.0
+    """Return the nearest centre, given the map and the centres by column: both loops are fast."""
+    n_features, n_used = weight.shape
+    point = np.zeros(n_used)
+    for column in range(n_features):
+        away = observation[column] - offset[column]
         for row in range(n_used):
-            difference = point[row] - centres[number, row]
-            distance += difference * difference
-        if distance < least:
-            code, least = number, distance
-    return code
+            point[row] += weight[column, row] * away
+    distance = np.zeros(centres.shape[1])
+    for row in range(n_used):
+        for number in range(len(distance)):
+            difference = point[row] - centres[row, number]
+            distance[number] += difference * difference
+    return int(np.argmin(distance))

@@ -127,9 +127,7 @@ def _prediction(walk: Walk) -> NDArray[np.float64]:
     _, size, direction = np.linalg.svd(together, full_matrices=False)
     chance = (np.sqrt(len(maps) * n_features) + np.sqrt(n_features)) / np.sqrt(n_steps)
     n_used = max(int(np.count_nonzero(size > chance)), 1)
-    return np.ascontiguousarray(
-        size[:n_used, None] * direction[:n_used] / np.where(spread > 0, spread, 1.0)
-    )
+    return np.asarray(size[:n_used, None] * direction[:n_used] / np.where(spread > 0, spread, 1.0))
 
 
 def _place(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -82,4 +82,4 @@ class SlowFeatures:
         change = np.diff(seen, axis=0)[~walk.is_first[1:]] @ whiten.T
         _, slowest = eigh(change.T @ change)  # in ascending order
         weight = slowest[:, : self.n_features].T @ whiten
-        return codebook(seen, mean, np.ascontiguousarray(weight), self.n_codes, rng, previous)
+        return codebook(seen, mean, weight, self.n_codes, rng, previous)
