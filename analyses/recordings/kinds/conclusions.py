@@ -22,7 +22,7 @@ from analyses.recordings.significance.calibration import (
     choose_threshold,
     passes_by_chance,
 )
-from analyses.recordings.significance.heading import heading_level, heading_of_ways, is_told
+from analyses.recordings.significance.heading import heading_levels, heading_of_ways, is_told
 from analyses.recordings.significance.order import LEAST_ORDER, UNORDERED, order_threshold
 from analyses.recordings.significance.scores import SCORE_LABELS
 from analyses.recordings.significance.scoring import Scored
@@ -177,9 +177,9 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     paths = scored.paths
     if session.has_headings:
         if calibration is not None and events["heading_p"].notna().any():
-            level = heading_level(events.loc[events["is_replay"], "heading_p"])
-            calibration = calibration._replace(heading_level=level)
-            events["is_heading_told"] = is_told(events, level)
+            levels = heading_levels(events[events["is_replay"]])
+            calibration = calibration._replace(heading=levels)
+            events["is_heading_told"] = is_told(events, levels)
         else:
             events["is_heading_told"] = _heading_is_certain(events, paths)
         told = events.loc[events["is_heading_told"], "event"]
@@ -258,8 +258,8 @@ def _headings_told(events: pd.DataFrame, session: Session) -> str:
     replay = events[events["is_replay"]]
     n_told = int(replay["is_heading_told"].sum())
     how = (
-        "its cells fit its path at least 19 times better in one heading than in the other; by how "
-        "well all events fit paths without a heading, at most one in 20 of these has none"
+        "its cells fit its path at least 19 times better in one heading than in the other; and, by "
+        "how well all events fit paths without a heading, it is likely to have one"
         if session.is_decoded_here
         else "the other program gives it a probability of at least .95"
     )

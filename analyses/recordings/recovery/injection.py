@@ -301,7 +301,7 @@ def _decoded(
     for row, passed in zip(may_pass, passes, strict=True):
         if not passed:
             paths[row] = paths[row][:0]
-    headings = told_headings(session, counts, paths, [seed, 1], calibration.heading_level)
+    headings = told_headings(session, counts, paths, [seed, 1], calibration.heading)
     return [(states % session.track.n_bins).astype(np.int32) for states in paths], headings
 
 

@@ -33,8 +33,10 @@ from analyses.recordings.recovery.longest_sequences import longest_sequences
 from analyses.recordings.session import Session, prepare
 from analyses.recordings.settings import Settings
 from analyses.recordings.significance.heading import (
+    UNTESTED,
+    HeadingLevels,
     HeadingTold,
-    heading_level,
+    heading_levels,
     heading_of_path,
     heading_of_ways,
     heading_told,
@@ -228,11 +230,11 @@ def told_headings(
     counts: Sequence[NDArray[np.integer]],
     paths: Sequence[NDArray[np.integer]],
     seed: Sequence[int],
-    level: float | None = None,
+    levels: HeadingLevels | None = None,
 ) -> list[NDArray[np.int8]]:
     """Return the headings of paths that are told, and 0 for others, each of shape (n_time,).
 
-    `level` is the largest p of a path with a heading; by default it is chosen from these paths.
+    `levels` are what they need for that, by default as chosen from these paths.
     """
     if session.headings is None:
         return [np.zeros(len(states), dtype=np.int8) for states in paths]
@@ -240,12 +242,12 @@ def told_headings(
         [
             heading_told(session, each, states, np.random.default_rng([*seed, row]))
             if len(states)
-            else HeadingTold(np.nan, np.nan)
+            else UNTESTED
             for row, (each, states) in enumerate(zip(counts, paths, strict=True))
         ],
         columns=HeadingTold._fields,
     )
-    told = is_told(tested, heading_level(tested["heading_p"]) if level is None else level)
+    told = is_told(tested, levels or heading_levels(tested))
     return [
         heading_of_path(session.track, states) * np.int8(is_so)
         for states, is_so in zip(paths, told, strict=True)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.judgement import Judgement
+from analyses.recordings.significance.heading import HeadingLevels
 from analyses.recordings.significance.order import LEAST_ORDER
 from replay.checks import check_number
 
@@ -38,8 +39,8 @@ class Calibration(NamedTuple):
     least_order : float
         Events with an `order` of at least this are replay (see
         :mod:`analyses.recordings.significance.order`).
-    heading_level : float
-        Replay events with a `heading_p` of at most this have a heading (see
+    heading : HeadingLevels
+        What replay events need for their heading to be told (see
         :mod:`analyses.recordings.significance.heading`).
     """
 
@@ -48,7 +49,7 @@ class Calibration(NamedTuple):
     at_nominal: float
     n_events: int
     least_order: float = LEAST_ORDER
-    heading_level: float = 0.0
+    heading: HeadingLevels = HeadingLevels()
 
 
 def choose_threshold(p_by_chance: ArrayLike, level: float = Judgement().level) -> Calibration:

@@ -1,13 +1,17 @@
 """The heading that an event represents: whether the spikes of its cells tell it.
 
-Two questions are asked of the cells that fire along the decoded path, given the number of spikes in
-each time bin, so that the gain of an event does not matter:
+Two questions are asked of the cells that fire, given the number of spikes in each time bin, so that
+the gain of an event does not matter:
 
-- *Does the event have a heading?* The likelihood in the better of the two headings, divided by that
-  without a heading, with the mean rates of both, is compared with that of events that are simulated
-  without a heading, in which each burst of a cell is one of a randomly drawn cell. One event has
-  too few spikes to be sure; all events of an animal together say how many have no heading, and the
-  threshold of p is chosen so that these are at most one in 20 of those that are told [1]_.
+- *Does the event have a heading?* One event has too few spikes to be sure; all replay events of an
+  animal together say how many have none. Two tests must agree. On the decoded path, the likelihood
+  in the better of the two headings, divided by that with the mean rates of both, is compared with
+  that of events that are simulated without a heading, in which each burst of a cell is one of a
+  randomly drawn cell; the threshold of p is chosen so that of the events that it tells, one in 20
+  is expected to have none [1]_. Over all paths, because a decoded path follows the noise of its
+  event, a heading must be 19 times as probable as none, by the evidence of the decoder with and
+  without headings, and by the share of events with a heading that makes the evidence of all most
+  probable.
 - *Which one is it?* The likelihood in the heading of the path must be at least 19 times that in the
   opposite heading.
 
@@ -24,17 +28,27 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
 
 from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.decoding.state_space_decoder import state_posterior, walk_of_states
 from analyses.recordings.fields.headings import travel
 from analyses.recordings.session import Session
 
-__all__ = ["HeadingTold", "heading_level", "heading_of_path", "heading_of_ways", "heading_told"]
-__all__ += ["is_told", "outward_along"]
+__all__ = [
+    "UNTESTED",
+    "HeadingLevels",
+    "HeadingTold",
+    "heading_level",
+    "heading_levels",
+    "heading_of_path",
+]
+__all__ += ["heading_of_ways", "heading_told", "is_told", "outward_along"]
 
-_MOST_WITHOUT = 0.05  # of the events that are told: the share that may have no heading
-_LEAST_ODDS = 19.0  # of the heading of a path, against the opposite one
+_MOST_WITHOUT = 0.05  # of the events that p tells: the share that may have no heading
 _UNLIKELY = 0.5  # p values above it are those of events without a heading
+_LEAST_ODDS = np.log(19.0)  # of a heading against none, and against the opposite one
+_N_STEPS = 200
 _N_SIMULATED = 1000
 _BURST = 0.006  # s between spikes of a burst
 _LEAST_CERTAIN = 0.95  # the probability of a heading by another program
@@ -48,12 +62,35 @@ class HeadingTold(NamedTuple):
     heading_p : float
         The p value of the better heading of the path, against events without a heading.
     heading_evidence : float
+        The logarithm of the evidence with headings, divided by that without.
+    heading_odds : float
         The logarithm of the likelihood in the heading of the path, divided by that in the opposite
         heading.
     """
 
     heading_p: float
     heading_evidence: float
+    heading_odds: float
+
+
+UNTESTED = HeadingTold(np.nan, np.nan, np.nan)
+
+
+class HeadingLevels(NamedTuple):
+    """What an event needs for its heading to be told: the largest p, and the least evidence."""
+
+    p: float = 0.0
+    evidence: float = np.inf
+
+
+def heading_levels(events: pd.DataFrame) -> HeadingLevels:
+    """Choose the levels from all replay of an animal, with the columns of `HeadingTold`."""
+    known = events.dropna(subset=[*HeadingTold._fields])
+    evidence = known["heading_evidence"].to_numpy(dtype=float)
+    share = 0.5  # of events with a heading, by expectation-maximisation; never 0 or 1
+    for _ in range(_N_STEPS):
+        share = (expit(evidence + logit(share)).sum() + 0.5) / (len(evidence) + 1)
+    return HeadingLevels(heading_level(known["heading_p"]), float(_LEAST_ODDS - logit(share)))
 
 
 def heading_level(p: ArrayLike) -> float:
@@ -74,10 +111,12 @@ def heading_level(p: ArrayLike) -> float:
     return float(known[is_rare].max(initial=0.0))
 
 
-def is_told(events: pd.DataFrame, level: float) -> NDArray[np.bool_]:
-    """Find the events that have a heading, with a p of at most `level`, and tell which."""
+def is_told(events: pd.DataFrame, levels: HeadingLevels) -> NDArray[np.bool_]:
+    """Find the events whose heading is told."""
     found: NDArray[np.bool_] = (
-        (events["heading_p"] <= level) & (events["heading_evidence"] >= np.log(_LEAST_ODDS))
+        (events["heading_p"] <= levels.p)
+        & (events["heading_evidence"] >= levels.evidence)
+        & (events["heading_odds"] >= _LEAST_ODDS)
     ).to_numpy()
     return found
 
@@ -115,12 +154,20 @@ def heading_told(
     `states`, shape (n_time,), are bins, plus the number of bins in the second heading.
     """
     if session.headings is None or not counts.any():
-        return HeadingTold(float("nan"), float("nan"))
+        return UNTESTED
     rates, n_bins = session.headings.rates, session.track.n_bins
-    shares = rates / rates.sum(axis=0)
+    mean = (rates[:, :n_bins] + rates[:, n_bins:]) / 2
+    shares, mean_shares = rates / rates.sum(axis=0), mean / mean.sum(axis=0)
+    with_heading, without = (
+        state_posterior(
+            counts @ np.log(each), walk_of_states(session.track, session.variance, each.shape[1])
+        )[1]
+        for each in (shares, mean_shares)
+    )
     own, other = (shares[:, (states + shift) % (2 * n_bins)].T for shift in (0, n_bins))
     p = _p_on_path(counts, own, other, max(round(_BURST / session.time_bin), 1), rng)
-    return HeadingTold(p, float((counts * np.log(own / other)).sum()))
+    odds = float((counts * np.log(own / other)).sum())
+    return HeadingTold(p, with_heading - without, odds)
 
 
 def _p_on_path(

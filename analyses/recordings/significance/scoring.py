@@ -24,6 +24,7 @@ from analyses.recordings.marks import exchanged
 from analyses.recordings.recording import Posterior
 from analyses.recordings.session import Session
 from analyses.recordings.significance.heading import (
+    UNTESTED,
     HeadingTold,
     heading_of_path,
     heading_told,
@@ -131,8 +132,8 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
         events = events.assign(score=[each.score for each in decoded], p=np.nan, order=np.nan)
     events["largest_jump"] = [each.largest_jump for each in decoded]
     if session.has_headings:
-        told = [each.told or HeadingTold(np.nan, np.nan) for each in decoded]
-        events[list(HeadingTold._fields)] = np.array(told, dtype=float).reshape(-1, 2)
+        told = [each.told or UNTESTED for each in decoded]
+        events[list(HeadingTold._fields)] = np.array(told, dtype=float).reshape(-1, len(UNTESTED))
     if session.track.n_components > 1:
         tracks_of = [_track_of(session.track, each.path) for each in decoded]
         events["track"] = pd.array(tracks_of, dtype="Int64")
@@ -162,7 +163,7 @@ def _found_by_chance(
 
 
 def _order(
-    counts: NDArray[np.integer], session: Session, walks: Walks, along: OrderedPaths
+    counts: NDArray[np.integer], session: Session, walks: Walks, along: list[OrderedPaths]
 ) -> float:
     likelihoods = log_likelihood(counts, session.decoded_rates, session.time_bin)
     states = continuous_path(likelihoods, walks)
@@ -175,7 +176,7 @@ def _unordered(
     counts: Sequence[NDArray[np.integer]],
     session: Session,
     walks: Walks,
-    along: OrderedPaths,
+    along: list[OrderedPaths],
     seed: int,
     block: int,
 ) -> pd.DataFrame:

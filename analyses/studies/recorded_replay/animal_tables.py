@@ -79,7 +79,7 @@ ANIMAL_COLUMNS = {
         "candidate event",
         "animal? event start_time end_time peak? n_active n_spikes score p_cell_identity? "
         "p_circular_fields? p order largest_jump log_odds? log_odds_z? track? heading_p? "
-        "heading_evidence? passes_by_chance? is_replay is_heading_told? kind",
+        "heading_evidence? heading_odds? passes_by_chance? is_replay is_heading_told? kind",
         {
             "event": Column("its number, from 0"),
             "peak": Column("its largest rate or ripple power", "standard deviations"),
@@ -109,6 +109,9 @@ ANIMAL_COLUMNS = {
                 "without spikes",
             ),
             "heading_evidence": Column(
+                "log of the evidence with headings, divided by that without", "", "without spikes"
+            ),
+            "heading_odds": Column(
                 "log of the likelihood in the heading of its path, divided by that in the other",
                 "",
                 "without spikes",
