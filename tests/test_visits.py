@@ -92,7 +92,7 @@ def test_gaps_are_bridged_or_cut():
         (lambda time, xy: (time[:-1], xy), "must have the same length"),
         (
             lambda time, xy: (np.full(len(time), "a"), xy),
-            "time of find_visits must be an array of numbers",
+            r"time\[0\] of find_visits must be a number, got 'a'",
         ),
     ],
 )
