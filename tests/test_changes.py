@@ -126,7 +126,7 @@ def test_the_figure(tables):
     assert titles == ["Moving reward", "Before and after a change"]
     changes = [line.get_xdata()[0] for line in figure.axes[0].lines if len(line.get_xdata()) == 2]
     assert changes == [500, 1000]
-    with pytest.raises(ValueError, match="shows one world, got 0"):
+    with pytest.raises(ValueError, match="change_rates has no rows"):
         changes_figure(shown[:0], replayed[:0])
     quiet = plot_change_replay(replayed.assign(per_step=0.0))
     assert "no replay" in [text.get_text() for text in quiet.texts]

@@ -178,7 +178,7 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     if session.has_headings:
         if calibration is not None and events["heading_p"].notna().any():
             levels = heading_levels(events[events["is_replay"]])
-            calibration = calibration._replace(heading=levels)
+            calibration = calibration._replace(heading_p=levels.p, heading_evidence=levels.evidence)
             events["is_heading_told"] = is_told(events, levels)
         else:
             events["is_heading_told"] = _heading_is_certain(events, paths)

@@ -111,7 +111,7 @@ def _arrays(source: str | Path | Mapping[str, object]) -> tuple[str, list[NDArra
     lacking = [key for key in _ARRAYS if key not in given]
     if lacking:
         raise ValueError(
-            f"Rollouts are the arrays {', '.join(_ARRAYS)}; {name} has no {lacking[0]}."
+            f"Rollouts are the arrays {', '.join(_ARRAYS)}; {name} lacks {', '.join(lacking)}."
         )
     if "plans" in given:
         plans = check_array(

@@ -27,6 +27,7 @@ from analyses.recordings.observation.sweeps import Sweep, TrackPaths, bins_of_st
 from analyses.recordings.recovery.recover import candidates_of, found_sequences, told_headings
 from analyses.recordings.session import Session
 from analyses.recordings.significance.calibration import Calibration
+from analyses.recordings.significance.heading import HeadingLevels
 from analyses.recordings.significance.order import order_of, ordered_paths
 from analyses.recordings.significance.p_values import significance
 from analyses.sequences.track import graph_of_log
@@ -301,7 +302,8 @@ def _decoded(
     for row, passed in zip(may_pass, passes, strict=True):
         if not passed:
             paths[row] = paths[row][:0]
-    headings = told_headings(session, counts, paths, [seed, 1], calibration.heading)
+    levels = HeadingLevels(calibration.heading_p, calibration.heading_evidence)
+    headings = told_headings(session, counts, paths, [seed, 1], levels)
     return [(states % session.track.n_bins).astype(np.int32) for states in paths], headings
 
 

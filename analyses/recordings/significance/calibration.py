@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.judgement import Judgement
-from analyses.recordings.significance.heading import HeadingLevels
 from analyses.recordings.significance.order import LEAST_ORDER
 from replay.checks import check_number
 
@@ -39,9 +38,10 @@ class Calibration(NamedTuple):
     least_order : float
         Events with an `order` of at least this are replay (see
         :mod:`analyses.recordings.significance.order`).
-    heading : HeadingLevels
-        What replay events need for their heading to be told (see
-        :mod:`analyses.recordings.significance.heading`).
+    heading_p, heading_evidence : float
+        The heading of replay events with a `heading_p` of at most, and a `heading_evidence` of at
+        least this may be told (see :mod:`analyses.recordings.significance.heading`); NaN without
+        headings.
     """
 
     threshold: float
@@ -49,7 +49,8 @@ class Calibration(NamedTuple):
     at_nominal: float
     n_events: int
     least_order: float = LEAST_ORDER
-    heading: HeadingLevels = HeadingLevels()
+    heading_p: float = np.nan
+    heading_evidence: float = np.nan
 
 
 def choose_threshold(p_by_chance: ArrayLike, level: float = Judgement().level) -> Calibration:

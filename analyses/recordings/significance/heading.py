@@ -79,8 +79,8 @@ UNTESTED = HeadingTold(np.nan, np.nan, np.nan)
 class HeadingLevels(NamedTuple):
     """What an event needs for its heading to be told: the largest p, and the least evidence."""
 
-    p: float = 0.0
-    evidence: float = np.inf
+    p: float
+    evidence: float
 
 
 def heading_levels(events: pd.DataFrame) -> HeadingLevels:

@@ -257,13 +257,24 @@ ANIMAL_COLUMNS = {
     ),
     "calibration.csv": Table.of(
         "recording",
-        "animal? threshold false_positive_rate at_nominal n_events least_order",
+        "animal? threshold false_positive_rate at_nominal n_events least_order heading_p "
+        "heading_evidence",
         {
             "threshold": Column("events with a p of at most this are replay"),
             "false_positive_rate": Column("the share of randomised events that pass it"),
             "at_nominal": Column("the share of them that would pass the nominal level"),
             "n_events": Column("number of events with randomised cells"),
             "least_order": Column("events with an order of at least this are replay"),
+            "heading_p": Column(
+                "headings of replay with a heading_p of at most this may be told",
+                "",
+                "without headings",
+            ),
+            "heading_evidence": Column(
+                "headings of replay with a heading_evidence of at least this may be told",
+                "",
+                "without headings",
+            ),
         },
     ),
 }
