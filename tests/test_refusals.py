@@ -139,7 +139,7 @@ def draw_learners(names):
         (lambda: plot_learners(AREAS.assign(n_mdps="a")), "'n_mdps' of table must hold finite"),
         (lambda: changes_figure(NO_RATES, OF_NO_WALK), "change_rates has no rows"),
         (lambda: read_events(EVENTS.iloc[:, [0, 1, 1]]), "events has the column 'stop' more than"),
-        (lambda: read_rollouts({"actions": [[1]]}), "the arrays has no agent_states"),
+        (lambda: read_rollouts({"actions": [[1]]}), "the arrays lacks agent_states"),
         (lambda: without_edges(nx.path_graph(["a", "b"]), [("a", "c")]), "'c'.*no edge of the"),
         (lambda: from_ascii("S.G", cell_size=0.1), "at least 0.5 cm; got 0.1. Multiply metres"),
         (lambda: EventLog({}).label(experiment=pd.DataFrame({"a": ["x", "y"]})), "must be text"),
