@@ -7,14 +7,30 @@ import numpy as np
 import pytest
 
 from replay import simulate
-from replay.encoders import Bins, KMeans, RandomProjections
+from replay.encoders import KMeans
 
 gymnasium = pytest.importorskip("gymnasium")
 pytestmark = pytest.mark.slow
 
-N_STEPS, DOORS, GOAL = 40_000, 5, (16, 16)  # the seed of the doors; the goal's column and row
+N_STEPS, DOORS, GOAL = 20_000, 5, (16, 16)  # the seed of the doors; the goal's column and row
+SEEDS = (11, 12, 13)
 TILE = 2  # pixels: as few as show where the animal looks
 N_STATES = 4 * 19 * 19
+
+
+class Known:
+    """The observation is the state."""
+
+    n_before, refit_at, n_codes = 0, (), N_STATES
+
+    def prepare(self, walk, rng, previous=None):
+        return self
+
+    def begin(self, observation):
+        return int(observation[0])
+
+    def encode(self, observation, action):
+        return int(observation[0])
 
 
 class FourRooms(gymnasium.Env):
@@ -53,24 +69,32 @@ class FourRooms(gymnasium.Env):
         info = {"state": state, "position": 10 * np.array([x, 18 - y])}
         if not self.sees_pixels:
             return np.array([state]), info
-        if state not in self.images:  # as the view of the whole maze, without what is lit
-            frame = self.rooms.grid.render(8, (x, y), heading).mean(axis=2) / 255
-            side = 8 // TILE
-            self.images[state] = (
-                frame.reshape(19 * TILE, side, 19 * TILE, side).mean(axis=(1, 3)).ravel()
-            )
+        if state not in self.images:  # the whole maze, without what is lit
+            frame = self.rooms.grid.render(4 * TILE, (x, y), heading).mean(axis=2) / 255
+            blocks = frame.reshape(19 * TILE, 4, 19 * TILE, 4)
+            self.images[state] = blocks.mean(axis=(1, 3)).ravel()
         return self.images[state], info
 
 
-def reward_rate(sees_pixels, encoder, seed=1):
+def reward_rate(sees_pixels, encoder, seed):
+    """Return the mean of the last quarter; what is untried comes first, and pauses are long."""
+    params = {"initial_value": np.inf, "max_pops": 50}
     run = simulate(
-        FourRooms(sees_pixels), "prioritized_sweeping", encoder=encoder, n_steps=N_STEPS, seed=seed
+        FourRooms(sees_pixels),
+        "prioritized_sweeping",
+        params,
+        encoder=encoder,
+        n_steps=N_STEPS,
+        seed=seed,
+        log="none",
     )
     return run.reward_rate["reward_rate"].iloc[-25:].mean()
 
 
 def test_four_rooms_in_pixels():
-    """One centre for each image is a state; random planes share codes among places, and fail."""
-    known = reward_rate(False, Bins(N_STATES))
-    assert reward_rate(True, KMeans(1100, 10_000, np.inf)) > 0.8 * known > 0
-    assert reward_rate(True, RandomProjections(20)) < 0.5 * known
+    """With k-means each image has a centre of its own; rewards are means over three runs."""
+    known, learned = (
+        np.mean([reward_rate(sees_pixels, encoder, seed) for seed in SEEDS])
+        for sees_pixels, encoder in ((False, Known()), (True, KMeans(1100, 10_000, np.inf)))
+    )
+    assert learned > 0.8 * known > 0
