@@ -63,6 +63,36 @@ def test_even_blocks_give_the_intervals_of_independent_events():
     )
 
 
+def test_few_blocks_give_wider_intervals():
+    """Of 3 events in 3 blocks, and of 8 of 16 events in 4 blocks of 0 or 4 of 4."""
+    z = stats.norm.ppf(0.975)
+    found = count_in_epochs(blocks_of([1, 1, 1], "after")).set_index("measure")
+    fewer = (z / stats.t.ppf(0.975, 2)) ** 2
+    count = 3 * fewer
+    exact = stats.chi2.ppf([0.025, 0.975], [2 * count, 2 * count + 2]) / 2 / count
+    low, high = found.loc["candidates_per_minute", ["ci_low", "ci_high"]]
+    assert [low, high] == pytest.approx(exact)
+    found = count_in_epochs(blocks_of([4] * 4, "after", [0, 4, 0, 4])).set_index("measure")
+    excess = 4 * (4 / 3) * 2**2 / (8 * 0.5)  # of the variance over that of independent events
+    n = 16 * (z / stats.t.ppf(0.975, 3)) ** 2 / excess
+    half = z * np.sqrt(0.25 / n + (z / (2 * n)) ** 2) / (1 + z**2 / n)  # Wilson
+    low, high = found.loc["replay_share", ["ci_low", "ci_high"]]
+    assert [low, high] == pytest.approx([0.5 - half, 0.5 + half])
+
+
+def test_the_ends_of_a_difference_are_those_of_both_in_quadrature():
+    parts = [blocks_of([1, 0, 2, 1], "one"), blocks_of([3, 5, 4, 4, 4], "two")]
+    blocks = pd.concat(parts, ignore_index=True)
+    each = count_in_epochs(blocks).set_index(["epoch", "measure"])
+    a, b = (each.loc[name, "candidates_per_minute"] for name in ("one", "two"))
+    found = compare_epochs(blocks).set_index("measure").loc["candidates_per_minute"]
+    below = np.sqrt((b["value"] - b["ci_low"]) ** 2 + (a["ci_high"] - a["value"]) ** 2)
+    above = np.sqrt((b["ci_high"] - b["value"]) ** 2 + (a["value"] - a["ci_low"]) ** 2)
+    assert found["difference"] == 3.0
+    assert found["ci_low"] == pytest.approx(3.0 - below)
+    assert found["ci_high"] == pytest.approx(3.0 + above)
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=12))
 def test_intervals_hold_their_value(counts):
     replay = [min(pair) for pair in counts]

@@ -468,6 +468,9 @@ def test_a_table_of_events_without_replay_or_rewards_is_refused():
         replaying_animals(without, paths)
     [paid] = replaying_animals(without, paths, rewards={3: 1.0, 5: 1.0})
     assert paid.digest() == reverse_rat().digest()
+    assert paid.has_two_ways
+    [less] = replaying_animals(without, paths, rewards={3: 0.5, 5: 0.5})
+    assert less.places.goal.tolist() == paid.places.goal.tolist()
     with pytest.raises(ValueError, match="A state of rewards must be"):
         replaying_animals(without, paths, rewards={99: 1.0})
     with pytest.raises(TypeError, match="rewards must map states to amounts"):
@@ -487,7 +490,7 @@ def test_a_table_of_events_without_replay_or_rewards_is_refused():
 
 
 def test_what_is_odd_about_events_is_told():
-    paths = pd.DataFrame({"step": [-1, 5], "states": [[3, 2, 1, 0], [3, 2, 1, 99]]})
+    paths = pd.DataFrame({"step": [-1, 0], "states": [[3, 2, 1, 0], [3, 2, 1, 99]]})
     notes = " ".join(rat(paths).notes)
     assert "1 of 2 replay events of animal visit places that are not on its track" in notes
     assert "1 of 2 sequences come before its first move" in notes
