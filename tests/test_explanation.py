@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from itertools import pairwise
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +13,7 @@ from scipy.stats import norm
 
 from analyses.findings.accounts import ACCOUNTS
 from analyses.inference import model_choice
-from analyses.inference.animals import Replayed, replaying_animals
+from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
 from analyses.inference.features import MEASURES, lost_bits, measure, replay_features
 from analyses.inference.groups import account_frequencies
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, path_bits, walk_bits
@@ -48,6 +49,7 @@ from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 from replay.tasks import run_task
+from replay.worlds.mdp import MDP
 
 LAPS = [[0, 1, 2, 3], [0, 1, 4, 5]] * 6
 STEPS = pd.DataFrame(
@@ -468,9 +470,7 @@ def test_a_table_of_events_without_replay_or_rewards_is_refused():
         replaying_animals(without, paths)
     [paid] = replaying_animals(without, paths, rewards={3: 1.0, 5: 1.0})
     assert paid.digest() == reverse_rat().digest()
-    assert paid.has_two_ways
-    [less] = replaying_animals(without, paths, rewards={3: 0.5, 5: 0.5})
-    assert less.places.goal.tolist() == paid.places.goal.tolist()
+    assert paid.places.goal.tolist() == [lap[-1] for lap in LAPS]
     with pytest.raises(ValueError, match="A state of rewards must be"):
         replaying_animals(without, paths, rewards={99: 1.0})
     with pytest.raises(TypeError, match="rewards must map states to amounts"):
@@ -487,6 +487,14 @@ def test_a_table_of_events_without_replay_or_rewards_is_refused():
         plan_explanation({"rat": reverse_rat()}, ["dina_q", "dyna_q"])
     with pytest.raises(ValueError, match="n_draws must be"):
         plan_explanation({"rat": reverse_rat()}, n_draws=3)
+
+
+def test_ways_back_are_told_from_moves_that_lead_nowhere():
+    """In a world of one-way edges, an action without an edge stays where it is."""
+    edges = [(0, 1), (1, 2), (2, 3), (1, 4), (4, 5)]
+    worlds = [MDP.from_networkx(kind(edges)) for kind in (nx.DiGraph, nx.Graph)]
+    logs = [EventLog({"steps": STEPS}, mdp=world) for world in worlds]
+    assert [experienced_animal(log).has_two_ways for log in logs] == [False, True]
 
 
 def test_what_is_odd_about_events_is_told():
