@@ -29,7 +29,13 @@ from analyses.recordings.recovery.known_paths import known_paths
 from analyses.recordings.recovery.recover import recover
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Settings
-from analyses.recordings.significance.heading import heading_level, heading_of_ways
+from analyses.recordings.significance.heading import (
+    HeadingTold,
+    heading_levels,
+    heading_of_ways,
+    is_told,
+    largest_p,
+)
 from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
@@ -166,7 +172,7 @@ def test_hardly_any_told_event_has_no_heading(without):
     for _ in range(400):
         has_none = rng.random(60) < without
         p = np.where(has_none, rng.random(60), 0.3 * rng.random(60) ** 4)
-        told = p <= heading_level(p)
+        told = p <= largest_p(p)
         wrong.append((told & has_none).sum() / max(told.sum(), 1))
         right.append((told & ~has_none).sum() / max((~has_none).sum(), 1))
     assert np.mean(wrong) <= 0.05 + 0.015  # three standard errors
@@ -178,7 +184,19 @@ def test_hardly_any_told_event_has_no_heading(without):
     ("p", "level"), [([], 0), ([0.04], 0.04), ([0.06], 0), ([np.nan, 0.01], 0.01)]
 )
 def test_few_events_need_a_small_p(p, level):
-    assert heading_level(p) == level
+    assert largest_p(p) == level
+
+
+def test_a_heading_is_told_if_it_is_likely_by_all_events():
+    """Evidence of e^2 is enough where nearly all other events have a heading, and not where few do;
+    the odds against the opposite heading must be clear, whatever the others are."""
+    other = pd.DataFrame([HeadingTold(0.001, evidence, 9.0) for evidence in (8.0, 9.0) * 20])
+    none = pd.DataFrame([HeadingTold(0.1 * k, -6.0, 9.0) for k in range(1, 10)] * 4)
+    own = pd.DataFrame([HeadingTold(0.04, 2.0, 9.0), HeadingTold(0.04, 2.0, 2.0)])
+    likely = heading_levels(pd.concat([own, other]))
+    assert is_told(own, likely).tolist() == [True, False]
+    assert not is_told(own, heading_levels(pd.concat([own, none]))).any()
+    assert not is_told(own, heading_levels(own[:0])).any()
 
 
 @pytest.mark.parametrize(("share", "headings"), [(0.0, (1, -1)), (0.7, (0,))])

@@ -183,6 +183,39 @@ def test_sweeps_are_in_order(events):
     assert np.mean([order(events(seed)) >= LEAST_ORDER for seed in range(20)]) >= 0.9
 
 
+def test_order_is_clearer_where_cells_have_a_heading():
+    """A sweep that keeps its heading, in spikes of cells that fire a tenth as much in the other."""
+    first = np.arange(len(RATES)) % 2 == 0
+    rates = np.hstack([RATES * np.where(first, 1, 0.1)[:, None],
+                       RATES * np.where(first, 0.1, 1)[:, None]])  # fmt: skip
+    headed, plain = (
+        ordered_paths(TRACK, DT, 2 * TRACK.n_bins),
+        ordered_paths(TRACK, DT, TRACK.n_bins),
+    )
+    assert [each.walk.shape[0] // TRACK.n_bins for each in headed] == [1, 2]
+    bins = np.linspace(0, TRACK.n_bins - 1, 20).round().astype(int)
+    for heading in (0, 1):
+        for way in (bins, bins[::-1]):
+            gained = []
+            for seed in range(10):
+                rng = np.random.default_rng(seed)
+                counts = rng.poisson(rates[:, way + heading * TRACK.n_bins].T * DT)
+                likely = log_likelihood(counts, rates, DT)
+                gained.append(order_of(likely, way, headed) - order_of(likely, way, plain))
+            assert min(gained) >= 0
+            assert np.mean(gained) >= 1
+
+
+def test_a_heading_is_carried_on_along_each_route():
+    track = cut_track(make_wtrack(), 5.0)
+    plain, headed = ordered_paths(track, DT, 2 * track.n_bins)
+    assert len(headed.routes) == 2 * len(plain.routes) == 6
+    for route in headed.routes:
+        assert (headed.walk[route[:-1], route[1:]] > 0).all()
+    for one, other in zip(headed.routes[:3], headed.routes[3:], strict=True):
+        assert (np.abs(one - other) == track.n_bins).all()
+
+
 @pytest.mark.parametrize("null", UNORDERED)
 def test_places_in_no_order_are_not(null):
     rng = np.random.default_rng(0)

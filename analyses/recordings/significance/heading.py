@@ -35,15 +35,8 @@ from analyses.recordings.decoding.state_space_decoder import state_posterior, wa
 from analyses.recordings.fields.headings import travel
 from analyses.recordings.session import Session
 
-__all__ = [
-    "UNTESTED",
-    "HeadingLevels",
-    "HeadingTold",
-    "heading_level",
-    "heading_levels",
-    "heading_of_path",
-]
-__all__ += ["heading_of_ways", "heading_told", "is_told", "outward_along"]
+__all__ = ["UNTESTED", "HeadingLevels", "HeadingTold", "heading_levels", "heading_of_path"]
+__all__ += ["heading_of_ways", "heading_told", "is_told", "largest_p", "outward_along"]
 
 _MOST_WITHOUT = 0.05  # of the events that p tells: the share that may have no heading
 _UNLIKELY = 0.5  # p values above it are those of events without a heading
@@ -90,10 +83,10 @@ def heading_levels(events: pd.DataFrame) -> HeadingLevels:
     share = 0.5  # of events with a heading, by expectation-maximisation; never 0 or 1
     for _ in range(_N_STEPS):
         share = (expit(evidence + logit(share)).sum() + 0.5) / (len(evidence) + 1)
-    return HeadingLevels(heading_level(known["heading_p"]), float(_LEAST_ODDS - logit(share)))
+    return HeadingLevels(largest_p(known["heading_p"]), float(_LEAST_ODDS - logit(share)))
 
 
-def heading_level(p: ArrayLike) -> float:
+def largest_p(p: ArrayLike) -> float:
     """Choose the largest p of events that are told to have a heading, from those of all replay.
 
     Where most events have a heading, so have most of those with a large p; where none has, only
@@ -101,7 +94,7 @@ def heading_level(p: ArrayLike) -> float:
 
     Examples
     --------
-    >>> heading_level([0.001] * 18 + [0.2, 0.4]), heading_level([0.1, 0.3, 0.5, 0.7, 0.9])
+    >>> largest_p([0.001] * 18 + [0.2, 0.4]), largest_p([0.1, 0.3, 0.5, 0.7, 0.9])
     (0.4, 0.0)
     """
     known = np.sort(np.asarray(p, dtype=float))
