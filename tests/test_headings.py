@@ -161,7 +161,8 @@ def test_forward_and_reverse_are_told_where_cells_have_a_heading(directional):
     assert (kinds == true[events["event"]]).mean() >= 0.9
     assert not ((kinds != true[events["event"]]) & kinds.isin(["forward", "reverse"])).any()
     assert events["is_heading_told"].mean() >= 0.9
-    assert any("The heading that cells represent is told in" in note for note in found.notes)
+    told = f"told in {events['is_heading_told'].sum()} of {len(events)} replay events"
+    assert any(told in note for note in found.notes)
     assert set(found.paths["along"]) <= {-1, 0, 1}
 
 
@@ -209,6 +210,17 @@ def test_a_heading_that_is_not_there_is_not_guessed(share, headings):
     assert (kinds == "ambiguous").mean() >= 0.9
     if not share:
         assert any("too few to tell which heading" in note for note in found.notes)
+
+
+def test_notes_count_replay_that_has_a_sequence(directional):
+    """Of events that pass the tests, those without a sequence of nine states are not replay."""
+    seen, _ = directional
+    detection = QUICK.detection._replace(min_length=9)
+    found = find_replay(seen.recording, judgement=QUICK._replace(detection=detection))
+    events = found.events[found.events["is_replay"]]
+    assert any("visit no sequence" in note for note in found.notes)
+    told = f"told in {events['is_heading_told'].sum()} of {len(events)} replay events"
+    assert any(told in note for note in found.notes)
 
 
 def test_a_track_that_is_run_one_way_has_no_headings():

@@ -159,7 +159,6 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
                 f"that {judgement.n_shuffles} shuffles give. Ask for more shuffles (n_shuffles)."
             )
         notes.append(_unordered(unordered))
-        notes += _compared(session, events)
     elif has_score.any():
         events["is_replay"] = events["score"] >= least
         notes.append(
@@ -184,9 +183,6 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
             events["is_heading_told"] = _heading_is_certain(events, paths)
         told = events.loc[events["is_heading_told"], "event"]
         paths = paths.assign(along=paths["along"].where(paths["event"].isin(told), 0))
-        notes.append(_headings_told(events, session))
-    if session.track.n_components > 1:
-        notes.append(_by_track(session.track, events))
     # Bins of another program's decoder may be wider than these states.
     kinds, kept = [], None
     reach = {end.state: end.reach for end in find_lap_ends(recording, judgement.lap_ends)}
@@ -212,6 +208,12 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
             kept = sequences, named, world, log, visits
     sequences, named, world, log, visited = kept  # type: ignore[misc]
     events["kind"] = named
+    if session.counts:
+        notes += _compared(session, events)
+    if session.has_headings:
+        notes.append(_headings_told(events, session))
+    if session.track.n_components > 1:
+        notes.append(_by_track(session.track, events))
     position = np.asarray(world.position)
     states = pd.DataFrame(
         {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
