@@ -1,16 +1,23 @@
 """The estimated cost of a plan is the sum over its runs, and close to the work that is done."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from pyarrow import parquet
 
 from analyses.cli import studies
 from analyses.jobs.cost import WorkCost
 from analyses.jobs.run import run
+from analyses.studies.brea_2018 import sampling
 from analyses.studies.brea_2018.reproduce import STUDY
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 from analyses.studies.brea_2018.sampling import Measured, Sample, add_up, extrapolate
+from analyses.studies.comparison import simulated_studies
+from analyses.studies.comparison.compare_accounts import STUDY as COMPARISON
+from analyses.studies.comparison.plan import plan_comparison
 
 SAMPLES = [
     Sample("maze", "q_learning", 2.0, 100, 10.0),
@@ -128,3 +135,84 @@ def test_time_to_keep_a_log_grows_with_its_backups():
     samples = [Sample("maze", "dyna_q", 13.0, 50_000_000, 150.0)]
     assert add_up(plan, [piece], samples).seconds == 163.0
     assert add_up(plan, [piece], samples).counts == {"steps": 5_000_000, "backups": 50_000_000}
+
+
+class Clock:
+    """Time that only passes when told so."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+    def taking(self, seconds, function=lambda *_, **__: None):
+        def timed(*arguments, **options):
+            self.now += seconds
+            return function(*arguments, **options)
+
+        return timed
+
+
+def test_a_kept_log_costs_what_it_takes_beside_its_run(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(sampling, "process_time", clock)
+    monkeypatch.setattr(sampling, "simulate", clock.taking(2.0))
+    monkeypatch.setattr(sampling, "keep_log", clock.taking(5.0))
+    plan = plan_reproduction(["stochastic_tree"], ["q_learning"])
+    found = sampling.sample_runs(plan, "stochastic_tree", "q_learning")
+    assert (found.seconds, found.seconds_to_keep) == (2.0, 3.0)
+
+
+def test_no_run_is_timed_while_its_code_is_compiled_or_loaded():
+    """In a process of its own, since in this one other tests have compiled everything."""
+    script = """
+import gc
+from numba.core.dispatcher import Dispatcher
+from analyses.studies.brea_2018 import sampling
+from analyses.studies.brea_2018.reproduction import plan_reproduction
+
+def compiled():
+    every = (each for each in gc.get_objects() if isinstance(each, Dispatcher))
+    return {f"{each.py_func.__qualname__}{one}" for each in every for one in each.signatures}
+
+plan = plan_reproduction(["maze"], ["prioritized_sweeping"])
+sampling._warm_up(plan, "prioritized_sweeping")
+extrapolate = sampling.extrapolate
+
+def timed(*arguments):
+    before = compiled()
+    assert before
+    found = extrapolate(*arguments)
+    print(*sorted(compiled() - before))
+    return found
+
+sampling.extrapolate = timed
+sampling.sample_runs(plan, "maze", "prioritized_sweeping")
+"""
+    made = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert made.stdout.strip() == ""
+
+
+def test_worlds_of_a_comparison_are_made_once_for_all_accounts(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(simulated_studies, "process_time", clock)
+    monkeypatch.setattr(simulated_studies, "_world", clock.taking(7.0))
+
+    def animals(plan, task, name, draws, worlds):
+        for number in worlds:
+            clock.now += 3.0
+            yield pd.DataFrame({"draw": [0], "animal": [number]})
+
+    monkeypatch.setattr(simulated_studies, "_animals", animals)
+    plan = plan_comparison(["linear_track"], ["sfma", "graph_walks"], n_draws=2)
+    pieces = COMPARISON.all_pieces(plan)
+
+    def call(function, work):
+        return (function(*each) for each in work)
+
+    cost = simulated_studies.estimate_studies(plan, pieces, call)
+    n_worlds = min(2 * plan.n_animals("linear_track"), 32)
+    assert cost.seconds == 3.0 * cost.counts["animals"] + 7.0 * n_worlds

@@ -41,7 +41,7 @@ class WorkCost(NamedTuple):
 
 
 _SECONDS_TO_BEGIN = 2.5
-_SECONDS_OF_FIGURE = 1.1
+_SECONDS_OF_FIGURE = 0.6
 
 
 def seconds_of_figures(n_figures: int, n_processes: int) -> float:
@@ -52,7 +52,7 @@ def seconds_of_figures(n_figures: int, n_processes: int) -> float:
     Examples
     --------
     >>> seconds_of_figures(5, 1)
-    8.0
+    5.5
     """
     if not n_figures:
         return 0.0

@@ -20,18 +20,19 @@ from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
 from replay.learners import find_learner
 from replay.learners.contract import LearnerModule
 from replay.log.blocks import STEPS_PER_BLOCK
-from replay.simulation import simulate
+from replay.simulation import Run, simulate
 from replay.worlds.mazes import random_maze
 
 __all__ = ["Sample", "add_up", "estimate_cost", "extrapolate", "sample_runs"]
 
 _WHOLE = 20_000
 _LONGEST = 1_000_000
+_SECONDS_OF_TABLES = 0.35  # of a learner in an experiment, and to draw what they show
 _BYTES_PER_STEP = 4
 _BYTES_PER_BACKUP = 10
 _BYTES_PER_RUN = 3_000
 _BYTES_HELD = 240  # per backup of the block that is being counted or written
-_READINGS = 2  # of a kept log: to classify it, and to draw it
+_WARM_UP = 100 * N_WINDOWS  # steps, with episodes of some length
 
 
 class Sample(NamedTuple):
@@ -45,7 +46,7 @@ class Sample(NamedTuple):
     n_backups : float
         Number of logged backups.
     seconds_to_keep : float
-        Time to write its log, and to classify and draw it.
+        Time to write its log and to classify it.
     """
 
     experiment: str
@@ -110,11 +111,9 @@ def sample_runs(plan: Reproduction, name: str, learner: str) -> Sample:
         seconds, n_backups = process_time() - start, counts.n_backups
         if not plan.keep_logs:
             return Measured(seconds, n_backups)
-        counts = ReplayCounts(n_steps, N_WINDOWS)
         start = process_time()
-        with TemporaryDirectory(prefix="hippocampal-replay-", dir=scratch_folder()) as folder:
-            keep_log(Path(folder) / "log", {"experiment": name}, counts, learn)
-        return Measured(seconds, n_backups, _READINGS * max(process_time() - start - seconds, 0.0))
+        _keep_for_a_moment(n_steps, learn)
+        return Measured(seconds, n_backups, max(process_time() - start - seconds, 0.0))
 
     run(N_WINDOWS)  # loads compiled code
     return Sample(name, learner, *extrapolate(plan.n_steps[name], run))
@@ -126,17 +125,28 @@ def estimate_cost(plan: Reproduction, left: Sequence[Piece], call: Runner) -> Wo
     modules: dict[LearnerModule, str] = {}
     for name in map(plan.file_or_name, plan.learners):
         modules.setdefault(find_learner(name).module, name)
-    deque(call(_warm_up, [(name, plan.log) for name in modules.values()]), maxlen=0)
+    deque(call(_warm_up, [(plan, name) for name in modules.values()]), maxlen=0)
     names = dict.fromkeys(piece.group for piece in left)
     sizes = [(plan, *each) for each in product(names, plan.learners)]
     return add_up(plan, left, call(sample_runs, sizes))
 
 
-def _warm_up(learner: str, log: str) -> None:
-    """Compile the code for runs of a learner."""
-    counts = ReplayCounts(N_WINDOWS, N_WINDOWS) if log != "none" else None
-    on_block = counts.add if counts else None
-    simulate(random_maze(8), learner, n_steps=N_WINDOWS, log=log, on_block=on_block)
+def _warm_up(plan: Reproduction, learner: str) -> None:
+    """Compile all code for runs of a learner, so that no run is timed with it."""
+    learn = partial(simulate, random_maze(8), learner, n_steps=_WARM_UP, log=plan.log)
+    if plan.log == "none":
+        learn()
+    else:
+        learn(on_block=ReplayCounts(_WARM_UP, N_WINDOWS).add)
+        if plan.keep_logs:
+            _keep_for_a_moment(_WARM_UP, learn)
+
+
+def _keep_for_a_moment(n_steps: int, learn: Callable[..., Run]) -> None:
+    """Do all that it takes to keep the log of a run."""
+    counts = ReplayCounts(n_steps, N_WINDOWS)
+    with TemporaryDirectory(prefix="hippocampal-replay-", dir=scratch_folder()) as folder:
+        keep_log(Path(folder) / "log", {"experiment": ""}, counts, learn)
 
 
 def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample]) -> WorkCost:
@@ -166,5 +176,6 @@ def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample
         each.n_backups * min(STEPS_PER_BLOCK / plan.n_steps[each.experiment], 1.0)
         for each in samples
     )
+    after = _SECONDS_OF_TABLES * len(plan.experiments) * len(plan.learners)
     memory = BYTES_OF_PROCESS + _BYTES_HELD * max(of_block, default=0.0)
-    return WorkCost(counts, seconds, n_bytes, memory)
+    return WorkCost(counts, seconds, n_bytes, memory, after)

@@ -59,6 +59,13 @@ class _Measured(NamedTuple):
     n_animals: int
 
 
+class _Seconds(NamedTuple):
+    """Processor time for an animal, and for a world and its laps."""
+
+    animal: float
+    world: float
+
+
 def simulate_studies(plan: Comparison, piece: Piece) -> dict[str, pd.DataFrame]:
     """Simulate some studies of one account in one task: the table ``studies`` of the piece."""
     if plan.simulated:
@@ -85,7 +92,7 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> W
     """Time a few animals of the first account in all tasks, and of all accounts in one of them.
 
     An account that takes twice as long as another in the task that takes most is expected to do so
-    in all tasks.
+    in all tasks. The worlds of a task are made once for all accounts.
     """
     n_bytes = _BYTES_PER_PIECE * len(left) + BYTES_OF_FIGURES
     published = {study for task in plan.tasks for study in plan.tested(task)["study"]}
@@ -97,21 +104,23 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> W
     tasks = list(dict.fromkeys(piece.group for piece in left))
     names = list(dict.fromkeys(parts[piece.number].candidate for piece in left))
     of_task = dict(call(_time_animals, [(plan, task, names[0]) for task in tasks]))
-    longest = max(tasks, key=lambda task: of_task[task, names[0]] * plan.n_animals(task))
+    longest = max(tasks, key=lambda task: of_task[task, names[0]].animal * plan.n_animals(task))
     of_account = dict(call(_time_animals, [(plan, longest, name) for name in names]))
-    usual = of_account[longest, names[0]]
-    n_animals, seconds = 0, 0.0
+    usual = of_account[longest, names[0]].animal
+    n_animals, seconds, n_worlds = 0, 0.0, dict.fromkeys(tasks, 0)
     for piece in left:
         part = parts[piece.number]
         n = len(part.draws) * plan.n_animals(piece.group)
         n_animals += n
-        one = of_task[piece.group, names[0]] * of_account[longest, part.candidate] / usual
-        seconds += n * one
+        n_worlds[piece.group] = min(max(n_worlds[piece.group], n), _N_WORLDS)
+        one = of_task[piece.group, names[0]].animal
+        seconds += n * one * of_account[longest, part.candidate].animal / usual
+    seconds += sum(n_worlds[task] * of_task[task, names[0]].world for task in tasks)
     return WorkCost({"animals": n_animals}, seconds, n_bytes, _MEMORY, after)
 
 
-def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, str], float]:
-    """Time animals of several draws once everything is compiled; return the seconds per animal.
+def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, str], _Seconds]:
+    """Time animals of several draws, and their worlds, once everything is compiled.
 
     They are in worlds that are new to the account, as those are of which it solves something.
     """
@@ -121,12 +130,14 @@ def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, st
     with plan.locating_errors(task):
         for first in (0, min(1, n - 1)):
             worlds = range(first, n, every)
+            begin, n_animals = process_time(), 0
             for number in worlds:
                 _world(plan.tasks[task], task, plan.seed, number)
-            begin, n_animals = process_time(), 0
+            built = process_time()
             for rows in _animals(plan, task, name, draws, worlds):
                 n_animals += len(rows[["draw", "animal"]].drop_duplicates())
-    return (task, name), (process_time() - begin) / n_animals
+    seconds = _Seconds((process_time() - built) / n_animals, (built - begin) / len(worlds))
+    return (task, name), seconds
 
 
 def _account(plan: Comparison, name: str) -> tuple[Account, bool]:
