@@ -27,7 +27,7 @@ __all__ = ["Sample", "add_up", "estimate_cost", "extrapolate", "sample_runs"]
 
 _WHOLE = 20_000
 _LONGEST = 1_000_000
-_SECONDS_OF_TABLES = 0.35  # of a learner in an experiment, and to draw what they show
+_SECONDS_OF_TABLES = 0.25  # of a learner in an experiment, and to draw what they show
 _BYTES_PER_STEP = 4
 _BYTES_PER_BACKUP = 10
 _BYTES_PER_RUN = 3_000
