@@ -19,6 +19,7 @@ from analyses.sequences.growing import ACROSS, WITHIN, ChainKinds, GrowingChains
 from analyses.tables import KINDS
 from replay.checks import check_whole
 from replay.jit import kernel, loop_kernel
+from replay.jit.bisection import count_up_to
 from replay.log.arrays import uninitialised
 from replay.log.blocks import LogBlock, window_ends
 
@@ -142,7 +143,7 @@ def _count(kinds: ChainKinds, window_ends: NDArray[np.int64], counts: NDArray[np
             continue
         step = kinds.step[chain]
         if not begin <= step < end:  # most chains begin in the window of the one before
-            window = np.searchsorted(window_ends, step, side="right")
+            window = count_up_to(window_ends, step)
             begin = window_ends[window - 1] if window > 0 else -1
             end = window_ends[window]
         counts[window, 0, kinds.kind[chain]] += kinds.scope[chain] & WITHIN > 0

@@ -34,6 +34,7 @@ from analyses.sequences.runs import Columns, whole_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended, relocated
 from replay.checks import check_flag
 from replay.jit import inlined, kernel, loop_kernel
+from replay.jit.bisection import count_up_to
 from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, STEP
 
@@ -226,8 +227,8 @@ def _place_of(row: int, first_row: int, open_rows: NDArray[np.int64]) -> int:
     """Find a row of the run among the open ones and the block that follows; -1 if in neither."""
     place = row - first_row + len(open_rows)
     if row < first_row:
-        place = int(np.searchsorted(open_rows, row))
-        if place == len(open_rows) or open_rows[place] != row:
+        place = count_up_to(open_rows, row) - 1
+        if place >= 0 and open_rows[place] != row:
             place = -1
     return place
 
@@ -281,7 +282,7 @@ def _follow(
     any_decoded = False
     n_moves, begin, last = 0, n_open, -1
     if len(backups) > 0:
-        n_moves = np.searchsorted(move_step, backups[0]["step"], side="right")
+        n_moves = count_up_to(move_step, backups[0]["step"])
     for i in range(len(backups)):
         row, place = backups[i], n_open + i
         state, next_state, cause = row["state"], row["next_state"], row["cause"]

@@ -22,7 +22,7 @@ __all__ = ["Lists", "Sequences", "composition_columns", "count_different"]
 
 _WHOLE = ("composition_order", "n_episodes", "episode_matched", "episode_lag")
 _FLAGS = ("from_current_episode", "shortcut", "impossible")
-_FEW = 16  # up to this many values, comparing all pairs is faster than sorting
+_DENSE = 1 << 20  # numbers, of which an array may hold one each
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +172,13 @@ def count_different(
     [1, 0, 1]
     """
     n_different: NDArray[np.int32] = np.zeros(n, dtype=np.int32)
-    _count_different(np.searchsorted(owner, np.arange(n + 1)), value, n_different)
+    if len(value):
+        lowest, highest = int(value.min()), int(value.max())
+        if highest - lowest > max(len(value), _DENSE):
+            value = np.unique(value, return_inverse=True)[1]
+            lowest, highest = 0, len(value)
+        latest = np.full(highest - lowest + 1, -1, dtype=np.int64)
+        _count_different(owner, value, lowest, latest, n_different)
     return n_different
 
 
@@ -209,19 +215,17 @@ def composition_columns(
 
 @kernel
 def _count_different(
-    begin: NDArray[np.int64], value: NDArray[np.integer], n_different: NDArray[np.int32]
+    owner: NDArray[np.int64],
+    value: NDArray[np.integer],
+    lowest: int,
+    latest: NDArray[np.int64],
+    n_different: NDArray[np.int32],
 ) -> None:
-    for owner in range(len(n_different)):
-        first, stop = begin[owner], begin[owner + 1]
-        if stop - first > _FEW:
-            ordered = np.sort(value[first:stop])
-            n_different[owner] = 1 + np.sum(ordered[1:] != ordered[:-1])
-            continue
-        for i in range(first, stop):
-            is_new = True
-            for j in range(first, i):
-                is_new &= value[j] != value[i]
-            n_different[owner] += is_new
+    for row in range(len(value)):
+        place = value[row] - lowest
+        if latest[place] != owner[row]:
+            latest[place] = owner[row]
+            n_different[owner[row]] += 1
 
 
 def _joined(columns: Sequence[NDArray[Any] | Lists]) -> NDArray[Any] | Lists:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from replay.checks import located
 from replay.jit import call, inlined, loop_kernel, own_code, uncached_kernel
+from replay.jit.bisection import count_up_to
 from replay.learners.contract import Learner, Pause, Transition
 from replay.log import backups
 
@@ -150,8 +151,8 @@ def draw_start(world: World, rng: np.random.Generator) -> int:
     n_starts = len(world.start_state)
     state: int = world.start_state[0]
     if n_starts > 1:
-        place = np.searchsorted(world.start_cumulative, rng.random(), side="right")
-        state = world.start_state[min(int(place), n_starts - 1)]
+        place = count_up_to(world.start_cumulative, rng.random())
+        state = world.start_state[min(place, n_starts - 1)]
     return state
 
 
