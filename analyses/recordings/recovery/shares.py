@@ -105,6 +105,12 @@ def recorded_shares(
     to 1.4 times as wide as counting alone would make them, but 2.5 at forty times. At four times
     running speed most events last longer than candidates may, and are left out.
 
+    A rat's 180 events differ from what it would replay in the long run. Of six others (seeds 971 to
+    976), recall was printed as .88, .82, .68 (50 cells), .28 (20 cells), .85 (2 cm of noise) and
+    .61 (30 cells, ten times running speed), where .87, .79, .70, .24, .86 and .69 of 900 further
+    events were found that the same rats' own simulator put into the same rest: within .05 but for
+    the last, and by .006 lower on average.
+
     Examples
     --------
     >>> from analyses.recordings.find_replay import find_replay
