@@ -111,6 +111,18 @@ def test_without_an_account(choice):
     assert used == pytest.approx(best_temperature(votes, truth, np.ones(144)), rel=2e-3)
 
 
+def test_groups_of_two_by_enumeration(choice, monkeypatch):
+    """Of all pairs of animals of an account, their evidence against the prior being added up."""
+    monkeypatch.setattr(model_choice, "_N_GROUPS", 20_000)
+    evidence = np.log(np.maximum(choice.unseen, LEAST) / [1 / 3, 2 / 3])
+    one_more = evidence[:, 0] - evidence[:, 1]
+    shares = []
+    for name in "abc":
+        own = one_more[choice.simulations.account == name]
+        shares.append(np.mean((own[:, None] + own > 0) == (name == "a")))
+    assert choice.recovered_of_groups(2) == pytest.approx(np.mean(shares), abs=0.005)
+
+
 X = np.arange(10.0)
 
 
@@ -148,3 +160,32 @@ def test_misfit_weighs_features_by_the_spread_of_the_class(monkeypatch):
     rows = pd.DataFrame({"x": [0.1, *[4.5] * 4], "y": [0.0, 1.0, 0.8, 0.5, 0.3]})
     expected = [5 / 11, 1 / 11, 3 / 11, 5 / 11, 1]
     assert choice.misfit(rows, ["a"]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "p"),
+    [
+        ((3.5, 2.5), [1, 2, 5, 3, 4], 5 / 6),  # the ranks 3 and 4; the fourth has 3 and 5
+        ((3.5, 0.5), [1, 2, 5, 3, 4], 1),  # the ranks 3 and 6
+        ((3.5, 1.5), [1, 2, 5, 3, 4], 1),  # the ranks 3 and 5, as the fourth
+        ((3.0, 1.5), [5, 2, 1, 3, 4], 5 / 6),  # the ranks 4 and 5; the third has 4 and 6
+    ],
+)
+def test_ranks_by_two_measures(monkeypatch, one, other, p):
+    """The better rank of an animal decides, and then the other; an equal one counts as better."""
+    choice = line(monkeypatch, ["a"] * 5, range(5), X[:5])
+    found = iter([one[:1], [5, 4, 3, 2, 1], one[1:], other])
+    monkeypatch.setattr(model_choice, "_nearest", lambda away: np.array(next(found), dtype=float))
+    row = pd.DataFrame({"x": [0.0], "y": 0.0})
+    assert choice.misfit(row, ["a"]) == pytest.approx([p])
+
+
+def test_power_and_importance(monkeypatch):
+    """All of `z` are farther than any of `a`, and it is `y` that tells."""
+    choice = line(monkeypatch, ["a"] * 10, range(10), X)
+    assert (choice.power(["a"], 1 / 11), choice.power(["a"], 0.09)) == (1.0, 0.0)
+    assert np.isnan(choice.power(["a", "z"], 0.5))
+    found = choice.importance()
+    assert found["feature"].tolist() == ["y", "x"]
+    assert found["importance"].is_monotonic_decreasing
+    assert found.index.tolist() == [0, 1]
