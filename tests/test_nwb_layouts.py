@@ -63,6 +63,7 @@ def test_what_was_read_is_told(written):
     assert "3 of CA1, 3 of PFC; choose by units, such as \"location == 'CA1'\"" in note
     assert "1 epoch on the track (of 3 in 'epoch intervals', by the positions)" in note
     note = read_recording(written["grosmark"], TRACK).notes[0]
+    assert "columns" not in note  # of two, both are read
     assert "not read: '1.6mLinearMazeLinearizedSpatialSeries'" in note
     assert "(of 3 in 'epochs', by their labels)" in note
 
