@@ -142,9 +142,10 @@ def tests_of(module: str) -> list[str]:
 
     Those of its name come first, then those that import the least, which are about little else.
     """
-    name = module.removesuffix(".py").replace("/", ".")
+    path = Path(module.removesuffix(".py").removesuffix("/__init__"))
+    name = ".".join(path.parts)
     found = importers(name, "tests")
-    own = ROOT / "tests" / f"test_{Path(module).stem}.py"
+    own = ROOT / "tests" / f"test_{path.name}.py"
     found |= {own} if own.exists() else set()
     if len(found) < 2:
         for above in importers(name, module.partition("/")[0]):

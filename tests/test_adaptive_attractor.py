@@ -159,6 +159,17 @@ def on_ring(adaptation, noise=0.0, n=40, seed=0, duration=400.0):
     return np.append(0, np.cumsum(step))
 
 
+@pytest.mark.parametrize("strength", [1.0, 1.5])
+def test_a_bump_that_is_placed_is_one_that_stays(strength):
+    """Its input is what it excites, on a long line; weaker connections sustain no bump."""
+    params, d = find_learner(NAME, {"width": 3.0}).params, np.arange(-60, 61)
+    scale = adaptive_attractor._bump_scale(params)
+    u = (strength + np.sqrt(strength**2 - 1)) * np.sqrt(2) / scale * np.exp(-(d**2) / 36)
+    J = 2 * strength * scale * np.exp(-(np.subtract.outer(d, d) ** 2) / 18)
+    excited = J / (np.sqrt(2 * np.pi) * 3) @ (u**2 / (1 + (u**2).sum()))
+    np.testing.assert_allclose(excited, u, atol=1e-9)
+
+
 def test_without_adaptation_a_bump_stays():
     assert len(on_ring(0.0, noise=0.5)) == 1
 

@@ -119,6 +119,9 @@ def test_models_and_squares_by_hand():
     assert full["words"].tolist() == [3 + 10, 6 + 20, 9 + 28 + 3, 9 + 28, 9 + 28, 9 + 28]
     assert full["queue_operations"].tolist() == [0, 0, 3, 1, 0, 0]
     assert counted("dyna_q")["words"].tolist() == [2 + 10 + 2, 4 + 20 + 4, *[6 + 28 + 6] * 4]
+    # From the third step on with a goal, and with what leads to it; always with one start.
+    geodesic = counted("geodesic_representation")
+    assert geodesic["words"].tolist() == [1 + 10 + 1, 2 + 20 + 1, *[3 * 3 + 3 + 30 + 1] * 4]
     sfma = counted("sfma")
     assert sfma["words"].tolist() == [8 + 2 * 2**2, 16 + 2 * 3**2, *[24 + 2 * 4**2] * 4]
     sequences = counted("episodic_sequences")

@@ -1,5 +1,6 @@
 """Evidence: probabilities against scipy and by hand, priors, and controls."""
 
+from dataclasses import replace
 from itertools import pairwise, product
 
 import networkx as nx
@@ -120,6 +121,8 @@ def test_values_are_normal():
 def test_a_result_that_is_not_significant_is_a_sign():
     foster = Direction(-2.0, 2.0, -1.0, 0.17, 4.0, "animal")
     assert foster.likelihood(studies([-0.1, 0.1]), TESTS).tolist() == [2.0, 0.0]
+    just = replace(foster, p_value=0.05)
+    assert just.likelihood(studies([-0.1, 0.1], 0.01), TESTS).tolist() == [3.0, 0.0]
     below, none, above = foster.likelihood(studies([-0.1, 0.0, 0.1]))
     assert below > none > above
     assert none == pytest.approx(1)

@@ -513,6 +513,23 @@ def test_what_is_odd_about_events_is_told():
     assert "never paid" in " ".join(unpaid.notes)
 
 
+@pytest.mark.parametrize(
+    ("n", "kept", "note"),
+    [
+        (1, [0], "so few sequences"),
+        (9, range(9), "so few sequences"),
+        (10, range(10), ""),
+        (1000, range(1000), ""),
+        (1001, [*range(999), 1000], "1,000 of these, evenly spaced"),
+    ],
+)
+def test_few_sequences_are_told_and_many_are_thinned(n, kept, note):
+    animal = rat(pd.DataFrame({"step": [2] * n, "states": [[3, 2, 1, 0]] * n}))
+    assert animal.replayed.event.tolist() == [*kept]
+    assert note in animal.notes[-1]
+    assert len(animal.notes) == (2 if note else 1)
+
+
 def test_events_keep_their_names():
     paths = pd.DataFrame({"event": [7, 9], "step": [5, 8], "states": [[3, 2, 1, 0]] * 2})
     assert rat(paths).replayed.event.tolist() == [7, 9]

@@ -30,6 +30,15 @@ def test_through_the_goal_and_other_wells():
     assert (value, null, n) == (0.5, pytest.approx((3 / 7 + 5 / 7) / 2), 2)
 
 
+def test_from_well_to_well_there_is_no_other():
+    """Of two wells, the goal and the one where the animal is."""
+    task = make_task(nx.path_graph([f"n{i}" for i in range(9)]), {"wells": ("n0", "n8")})
+    tables = replays(task, [sequence(*range(9), place=0)], laps=[{"lap": "home", "goal": 8}])
+    value, null, n = compute("through_goal_share", tables)
+    assert (value, n) == (1.0, 1)
+    assert np.isnan(null)
+
+
 def test_through_the_goal_against_random_walks():
     graph = nx.path_graph([f"n{i}" for i in range(9)])
     task = make_task(graph, {"goal": ("n8",)})

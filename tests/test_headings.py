@@ -1,7 +1,7 @@
 """Headings: fields, decoding and sequences on tracks that are run both ways."""
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import networkx as nx
 import numpy as np
@@ -29,6 +29,7 @@ from analyses.recordings.recovery.known_paths import known_paths
 from analyses.recordings.recovery.recover import recover
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Settings
+from analyses.recordings.significance import heading
 from analyses.recordings.significance.heading import (
     HeadingTold,
     heading_levels,
@@ -198,6 +199,35 @@ def test_a_heading_is_told_if_it_is_likely_by_all_events():
     assert is_told(own, likely).tolist() == [True, False]
     assert not is_told(own, heading_levels(pd.concat([own, none]))).any()
     assert not is_told(own, heading_levels(own[:0])).any()
+
+
+@pytest.mark.parametrize(("second", "n_spikes"), [(1, (2, 1)), (2, (1, 1, 1))])
+def test_the_p_of_a_path_is_that_of_drawn_bursts(second, n_spikes):
+    """By enumeration: each burst is of one of three cells, by their mean shares.
+
+    Cell 0 fires in the first bin and in bin `second`, cell 1 in the last; in the next bin it would
+    be one burst.
+    """
+    own, mean = np.array([0.7, 0.2, 0.1]), np.array([0.4, 0.2, 0.4])
+    both = np.log([own / mean, own[::-1] / mean])
+    counts = np.zeros((4, 3), dtype=int)
+    counts[[0, second, 3], [0, 0, 1]] = 1
+    expected = sum(
+        mean[list(cells)].prod()
+        for cells in product(range(3), repeat=len(n_spikes))
+        if (both[:, cells] @ n_spikes).max() >= 2 * np.log(7 / 4) - 1e-9
+    )
+    shares = [np.tile(each, (4, 1)) for each in (own, own[::-1])]
+    found = heading._p_on_path(counts, *shares, 1, np.random.default_rng(1))
+    assert found == pytest.approx(expected, abs=0.05)
+
+
+@pytest.mark.parametrize(("cell", "p"), [(0, 1.0), (2, 1 / 1001)])
+def test_the_least_and_the_largest_p_of_a_path(cell, p):
+    """Of a cell that is the same in both headings, and of one that hardly ever fires."""
+    own, other = (np.array([[0.5, 0.5 - rare, rare]]) for rare in (2e-9, 1e-9))
+    counts = np.eye(3, dtype=int)[[cell]]
+    assert heading._p_on_path(counts, own, other, 1, np.random.default_rng(1)) == p
 
 
 @pytest.mark.parametrize(("share", "headings"), [(0.0, (1, -1)), (0.7, (0,))])

@@ -47,6 +47,16 @@ def taught(table, n_states=4, n_actions=2, mdp=None, **params):
     return memories[-1], log.backups.query("phase != 'online'")
 
 
+def test_the_largest_number_of_backups_is_reached():
+    """After the last step of a lap, at its end and at the next start: paths of 1, 2 and 3 steps."""
+    line, options = from_ascii("S....G"), {"max_backups": 3}
+    run = simulate(line, "prioritized_memory_access", options, n_steps=300, seed=2, log="all")
+    most = prioritized_memory_access.most_backups(
+        find_learner("prioritized_memory_access", options).params, run.memory
+    )
+    assert run.log.backups["step"].value_counts().max() == most == 1 + 2 * (1 + 2 + 3)
+
+
 def test_a_first_lap():
     memory, backups = taught(LAP, **HALVES)
     # The last step teaches Q(2, 0) = 1. State 2 stays as it is; for (1, 0) the target is 1/2, and

@@ -63,6 +63,7 @@ def test_what_was_read_is_told(written):
     assert "3 of CA1, 3 of PFC; choose by units, such as \"location == 'CA1'\"" in note
     assert "1 epoch on the track (of 3 in 'epoch intervals', by the positions)" in note
     note = read_recording(written["grosmark"], TRACK).notes[0]
+    assert "columns" not in note  # of two, both are read
     assert "not read: '1.6mLinearMazeLinearizedSpatialSeries'" in note
     assert "(of 3 in 'epochs', by their labels)" in note
 
@@ -215,8 +216,8 @@ class TestUnits:
             ("location.size == 4", "may compare columns with texts and numbers"),
             ("rate ** 99999999 > 1", "may compare columns with texts and numbers"),
             ("[rate for rate in (1, 2)]", "nothing like"),
-            ("location == 1", "compares a text with a number"),
-            ("rate in ('CA1', 'CA3')", "compares a text with a number"),
+            ("location == 1", "compares a text with a number: CA1 and 1"),
+            ("rate in ('CA1', 'CA3')", r"compares a text with a number: CA1 and 1\.0"),
             ("location", "is not true or false"),
             ("rate is 1", "may compare by"),
             ("lokation == 'CA1'", "Did you mean 'location'"),

@@ -202,6 +202,14 @@ def test_an_episode_is_a_policy_gradient_without_bootstrapping():
     assert change[1].tolist() == pytest.approx([0.08 * 0.5, -0.08 * 0.5])
 
 
+def test_an_episode_is_remembered_until_its_end():
+    """Also where it is planned at each step."""
+    maze, options = random_maze(4, seed=1), {"each_step": True}
+    run = simulate(maze, "policy_rollouts", options, n_steps=30, seed=1, log="all")
+    [*_, end] = np.flatnonzero(run.log.steps["terminated"])
+    assert run.memory.episode.length[0] == 29 - end == 3
+
+
 def after_one_rollout(before, found, rate, expected):
     """Give the probability of a move after a rollout of it alone; three others are alike."""
     settings = {"discount": 1.0, "length": 1, "rollout_rate": rate}

@@ -26,7 +26,7 @@ FIRST = [
 ]
 SECOND = [
     (4, DOWN, None, 0),
-    (5, DOWN, None, 0),
+    (5, RIGHT, None, 0),
     (8, ROLLOUT, [5, 4], 0),
     *[(8, OVER, None, 0)] * 6,
 ]
@@ -63,7 +63,7 @@ def test_moves_are_steps_and_trials_are_episodes(log):
         [0, 1, 6, 3, 6, False, False],
         [0, 1, 6, 2, 7, False, True],
         [1, 0, 4, 2, 5, False, False],
-        [1, 0, 5, 2, 8, False, True],
+        [1, 0, 5, 0, 8, False, True],
     ]
     assert log.steps["reward"].tolist() == [0, 1, 0, 0, 0, 0]
 

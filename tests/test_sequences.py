@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from strategies import chains_by_definition, columns, examples, logs
 
 from analyses.sequences.chains import ORIENTATIONS, UNKNOWN, chains, decoded_backups, link_backups
+from analyses.sequences.runs import runs_of
+from replay.log.event_log import EventLog
 
 COLUMNS = ("event", "state", "next_state", "action", "cause")
 
@@ -250,3 +252,7 @@ def test_refused_backups(change, message):
         link_backups(columns(table([(1, 2)]), COLUMNS) | change)
     with pytest.raises(ValueError, match="The column 'event' of backups is missing"):
         link_backups({})
+
+
+def test_a_log_without_rows_is_run_0():
+    assert runs_of(EventLog({})) == [0]

@@ -22,7 +22,11 @@ from scipy.linalg import expm
 from replay import feed, simulate
 from replay.learners import find_learner
 from replay.learners.spectral_generator.least_autocorrelation import least_autocorrelated
-from replay.learners.spectral_generator.propagator import propagate, propagator_of
+from replay.learners.spectral_generator.propagator import (
+    probability_of_next,
+    propagate,
+    propagator_of,
+)
 from replay.worlds.mazes import from_ascii
 
 REFERENCE = Path(__file__).parent / "reference" / "spectral_propagators.csv"
@@ -51,6 +55,13 @@ def generator(joined, goals=(), weight=1.0):
     rates = joined / np.maximum(joined.sum(axis=1, keepdims=True), 1) - np.diag(joined.any(axis=1))
     rates[list(goals)] /= weight
     return rates
+
+
+def test_the_priority_of_a_move_is_its_probability():
+    P = propagator_of(9)
+    propagate(P, box(3), np.zeros(9, dtype=bool), 1.0, 2.0, 0.8, True)
+    found = [[probability_of_next(P, 9, here, there) for there in range(9)] for here in range(9)]
+    np.testing.assert_allclose(found, propagator(box(3), 2.0, 0.8), atol=1e-12)
 
 
 @st.composite

@@ -150,18 +150,13 @@ def ceiling_bits(replayed: Replayed, places: Places) -> NDArray[np.float64]:
     seen = _Steps(replayed, places)
     fold = np.unique(replayed.lap, return_inverse=True)[1] % _N_FOLDS
     found = np.empty(seen.n)
-    for one in range(min(_N_FOLDS, fold.max() + 1)):
+    for one in np.unique(fold):
         held = fold == one
-        train = replayed.take(np.flatnonzero(~held)) if (~held).any() else None
-        test = replayed.take(np.flatnonzero(held))
+        train, test = (replayed.take(np.flatnonzero(rows)) for rows in (~held, held))
         total = np.zeros(len(test.lap))
         for options in (_beginnings, _continuations):
-            base = None if train is None else train
-            if base is None:
-                weights = np.zeros(options(test, test, places)[0].shape[2])
-            else:
-                weights = _fitted(*options(base, base, places)[:2])
-            values, chosen, owner = options(test, base, places)
+            weights = _fitted(*options(train, train, places)[:2])
+            values, chosen, owner = options(test, train, places)
             scores = values @ weights
             log_p = scores[np.arange(len(chosen)), chosen] - logsumexp(scores, axis=1)
             total += np.bincount(owner, log_p, minlength=len(test.lap)) / np.log(2)
@@ -194,10 +189,10 @@ Options = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 """Values of each option of each choice, the option chosen, and the sequence of each choice."""
 
 
-def _beginnings(replayed: Replayed, base: Replayed | None, places: Places) -> Options:
+def _beginnings(replayed: Replayed, base: Replayed, places: Places) -> Options:
     """Describe every place as a possible beginning of each sequence."""
     seen, n_places = _Steps(replayed, places), places.n_places
-    counts = np.zeros(n_places) if base is None else _counts(base, places)[0]
+    counts = _counts(base, places)[0]
     own = np.zeros((seen.n, n_places))
     if base is replayed:  # how often without the sequence itself
         own[np.arange(seen.n), seen.first] = 1.0
@@ -220,7 +215,7 @@ def _beginnings(replayed: Replayed, base: Replayed | None, places: Places) -> Op
     return values.astype(np.float64), seen.first, np.arange(seen.n)
 
 
-def _continuations(replayed: Replayed, base: Replayed | None, places: Places) -> Options:
+def _continuations(replayed: Replayed, base: Replayed, places: Places) -> Options:
     """Describe each neighbour, and stopping, after each place of each sequence."""
     states, n_moves = replayed.states, places.n_moves
     owner = states.owner
@@ -251,8 +246,7 @@ def _continuations(replayed: Replayed, base: Replayed | None, places: Places) ->
         gain = places.distance[to, here][:, None] - places.distance[to[:, None], there]
         return np.where(to[:, None] >= 0, gain, 0.0)
 
-    counts = np.zeros(n_moves) if base is None else _counts(base, places)[1]
-    stops = np.zeros(places.n_places) if base is None else _counts(base, places)[2]
+    _, counts, stops = _counts(base, places)
     own_move, own_stop = np.zeros(move.shape), np.zeros(len(here))
     if base is replayed:
         own_move[np.arange(len(here)), np.minimum(chosen, width - 2)] = ~is_last

@@ -197,8 +197,6 @@ def _bursts(
     """
     cell, time = np.nonzero(counts.T)
     begins = np.flatnonzero((np.diff(cell, prepend=-1) != 0) | (np.diff(time, prepend=0) > longest))
-    if len(begins) and begins[0] != 0:
-        begins = np.insert(begins, 0, 0)
     return time[begins], np.add.reduceat(counts.T[cell, time], begins)
 
 
