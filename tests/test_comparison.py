@@ -593,25 +593,17 @@ def test_every_task_has_the_statistics_of_its_findings():
 GUIDE = Path(__file__).parents[1] / "data" / "README.md"
 
 
-def frozen_priors(name):
-    return json.loads((GUIDE.parent / "comparison" / name / "priors.json").read_text())
+FROZEN = json.loads((GUIDE.parent / "comparison" / "priors.json").read_text())
 
 
 def test_the_priors_are_those_that_were_frozen():
-    """Whoever changes a prior freezes all again, with a date, and makes the tables again.
-
-    Accounts that came later are frozen beside them, with dates of their own; no other account is.
-    """
-    first, *later = (frozen_priors(name) for name in ("", "rivals", "planner"))
-    frozen = {**first["accounts"]}
-    for each in later:
-        assert date.fromisoformat(first["frozen"]) < date.fromisoformat(each["frozen"])
-        assert date.fromisoformat(each["frozen"]) <= date.today()
-        assert each["seed"] == first["seed"]
-        assert not set(frozen) & set(each["accounts"])
-        frozen |= each["accounts"]
-    described = plan_comparison(["long_track"], seed=first["seed"]).describe()
-    assert json.loads(json.dumps(described["accounts"])) == frozen
+    """Whoever changes a prior freezes it again, with a date, and makes the tables again."""
+    later = FROZEN["frozen_later"]  # accounts that came later have dates of their own
+    assert set(later) < set(FROZEN["accounts"])
+    for day in later.values():
+        assert date.fromisoformat(FROZEN["frozen"]) < date.fromisoformat(day) <= date.today()
+    described = plan_comparison(["long_track"], seed=FROZEN["seed"]).describe()
+    assert json.loads(json.dumps(described["accounts"])) == FROZEN["accounts"]
 
 
 @pytest.mark.parametrize("name", SHELL)
@@ -666,11 +658,9 @@ def test_rivals_are_judged_in_a_run_of_their_own_as_the_others_were():
     assert (
         rivals.loc[controls, names].sub(shipped.loc[controls, names]).abs().to_numpy().max() < 1e-9
     )
-    own = rivals.index[~rivals["is_control"]]
-    assert set(own) & set(KNOWN) == set(frozen_priors("rivals")["accounts"])
-    not_judged_yet = set(frozen_priors("planner")["accounts"])
-    assert set(KNOWN) <= set(shipped.index) | set(own) | not_judged_yet
-    assert not not_judged_yet & (set(shipped.index) | set(own))
+    own = set(rivals.index[~rivals["is_control"]]) & set(KNOWN)
+    assert own == set(FROZEN["frozen_later"])
+    assert set(KNOWN) == set(shipped.index) & set(KNOWN) | own
     assert set(SHIPPED["rivals/fit"]["account"]) == set(rivals.index)
 
 
@@ -793,16 +783,17 @@ def told_by_the_tables():
     yield f"agrees with the usual one by Kendall's tau {tau:.2f}, and the first three are "
     yield f"{', '.join(highest[:-1])} and {highest[-1]}"
     rivals = SHIPPED["rivals/sums"].set_index("account")
-    for name in frozen_priors("rivals")["accounts"]:
+    for name in FROZEN["frozen_later"]:
         bits, there, values = rivals.loc[
             name, ["evidence_of_all", "presence_of_all", "value_of_all"]
         ]
         n_ahead = (sums.loc[accounts, "evidence_of_all"] > bits).sum()
+        n_valued = (sums.loc[accounts, "value_of_all"] > values).sum()
         p = SHIPPED["rivals/fit"].set_index("account").loc[name, "p"]
         yield (
             f"{told(name)} has {bits:.0f} bits ({there:.0f} for whether there is such replay, "
-            f"{values:.0f} for its values), less than {n_ahead} of the {len(accounts)} accounts, "
-            f"and p = {p:.3f}"
+            f"{values:.0f} for its values), less than {n_ahead} of the {len(accounts)} accounts "
+            f"(by values alone, less than {n_valued}), and p = {p:.3f}"
         )
 
 
@@ -812,13 +803,10 @@ def test_the_guide_tells_the_numbers_of_the_tables():
 
 
 def test_the_tables_that_ship_have_the_frozen_priors():
-    folder = GUIDE.parent / "comparison"
-    frozen, made = (
-        json.loads((folder / f"{name}.json").read_text()) for name in ("priors", "manifest")
-    )
-    assert made["accounts"] == frozen["accounts"]
-    told = f"The frozen file names another seed, {frozen['seed']}, by a slip"
-    assert made["seed"] == frozen["seed"] or told in " ".join(GUIDE.read_text().split())
+    made = json.loads((GUIDE.parent / "comparison" / "manifest.json").read_text())
+    of_later = {name: FROZEN["accounts"][name] for name in FROZEN["frozen_later"]}
+    assert made["accounts"] | of_later == FROZEN["accounts"]
+    assert made["seed"] == FROZEN["seed"]
 
 
 def test_places_may_be_read_wrongly(tmp_path):

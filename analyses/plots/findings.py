@@ -26,9 +26,9 @@ __all__ = ["draw_evidence", "page_figure", "study_figures"]
 _COLOURS = "PuOr"
 _LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
 # Of the page, in inches:
-_ROW, _MORE_LINE = 0.102, 0.083  # the height of a row, and of each further line of its name
+_ROW, _MORE_LINE = 0.1, 0.083  # the height of a row, and of each further line of its name
 _FEWEST_ROWS = 8  # of a study's panels: their texts need space
-_SOURCES, _LABELS = 1.42, 2.6
+_SOURCES, _LABELS = 1.37, 2.65
 _TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.2, 1.22, 0.7, 0.2, 0.06
 _LETTER = 0.047  # of 6 pt, on average
 _COLUMNS = 5  # of a study's figure
