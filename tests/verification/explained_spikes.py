@@ -73,10 +73,13 @@ def recorded(laps, true: Replayed, seed):
 
 
 def classified(laps, own: Replayed, bank, seed):
-    """Classify an animal as `replay explain` does, by `bank`: name, draw and sequences."""
+    """Classify an animal as `replay explain` does.
+
+    `bank` has the account, draw, number of replayed sequences, and those seen, of each simulation.
+    """
     rng, places, rows = np.random.default_rng(seed), laps.animal.places, []
-    for name, draw, made in bank:
-        if len(made.lap) >= max(0.5 * len(own.lap), 1):
+    for name, draw, n_made, made in bank:
+        if n_made >= 0.5 * len(own.lap) and len(made.lap):
             sample = made.take(as_many(made, own.lap, rng))
             rows.append({"account": name, "draw": draw} | replay_features(sample, places))
     table = pd.DataFrame(rows)
@@ -97,7 +100,7 @@ def banks(laps, n_draws, seed, accounts=tuple(ACCOUNTS)):
         for draw, true, rng in simulated(laps, name, range(n_draws), n_draws, seed):
             seen = (true, as_decoded(true, laps.animal.places, rng))
             for way, made in zip(WAYS, seen, strict=True):
-                found[way].append((name, draw, made))
+                found[way].append((name, draw, len(true.lap), made))
     return found
 
 

@@ -245,10 +245,11 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     for draw, params, seeds, rng in drawn_parameters(name, account, draws, plan):
         wrong = float(rng.uniform(0.0, plan.wrong_places or 0.0))
         made, as_replayed = simulate_misread(animal, account, params, seeds, [wrong, 0.0])
+        n_made = len(made.lap)
         if animal.is_decoded and plan.wrong_places is None:
             made = as_replayed = as_decoded(made, places, rng)
-        drawn.append((name, draw, len(made.lap), json.dumps(params)))
-        if len(made.lap) < max(_LEAST_SHARE * len(seen.lap), 1):
+        drawn.append((name, draw, n_made, json.dumps(params)))
+        if n_made < _LEAST_SHARE * len(seen.lap) or not len(made.lap):
             continue
         for _ in range(_SAMPLES):
             sample = made.take(as_many(made, seen.lap, rng))
