@@ -485,6 +485,33 @@ def walker_log(rng):
     return Decoded(pd.DataFrame({"step": ENDS, "states": walks}))
 
 
+def test_what_decoding_loses_is_no_misfit(monkeypatch):
+    """A rat that replays every lap backwards, decoded, fits: its accounts lose as much."""
+    monkeypatch.setattr(model_choice, "_N_TREES", 40)
+    laps = [[*range(12)], [0, 1, 2, 3, *range(12, 20)]] * 15
+    moves = [
+        (here, there, float(there == lap[-1]), there == lap[-1])
+        for lap in laps
+        for here, there in pairwise(lap)
+    ]
+    log = EventLog({"steps": pd.DataFrame(moves, columns=STEPS.columns)})
+    ends = np.flatnonzero(log.columns("steps")["terminated"])
+    paths = pd.DataFrame({"step": ends, "states": [lap[::-1] for lap in laps]})
+    [exact] = replaying_animals(log, paths)
+    seen = as_decoded(exact.replayed, exact.places, np.random.default_rng(3)).take(np.arange(20))
+    rat = Decoded(pd.DataFrame({"step": seen.step, "states": seen.states.arrays()}))
+    rat.experience = log
+    few = ["episodic_control", "shuffled_laps", "graph_walks"]
+    as_recorded, as_known = (
+        explain(rat, accounts=few, n_draws=24, wrong_places=share).verdicts.iloc[0]
+        for share in (None, 0.0)
+    )
+    assert as_recorded["account"] == "episodic_control"
+    assert as_recorded["misfit"] > 0.1 > as_known["misfit"]
+    plans = [plan_explanation({"rat": each}) for each in (exact, replace(exact, is_decoded=True))]
+    assert [plan.describe()["wrong_places"] for plan in plans] == [0.0, None]
+
+
 def test_a_table_of_events_without_replay_or_rewards_is_refused():
     without = EventLog({"steps": STEPS.drop(columns="reward")})
     paths = pd.DataFrame({"step": ENDS, "states": [lap[::-1] for lap in LAPS]})
