@@ -338,7 +338,7 @@ class Terminal(io.StringIO):
         (simulations.compare, plan_comparison, {"n_draws": "draws"}),
         (simulations.change, plan_change, {}),
         (simulations.demands, plan_demands, {}),
-        (inference.explain, plan_explanation, {"accounts": "", "wrong_places": ""}),
+        (inference.explain, plan_explanation, {"accounts": ""}),
         (inference.identifiability, plan_identifiability, {"accounts": "", "n_sessions": ""}),
     ],
 )

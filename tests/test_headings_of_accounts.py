@@ -156,7 +156,7 @@ def test_headings_are_read_from_tables(tmp_path):
     STEPS.to_csv(moves, index=False)
     text = {"states": "4 3 2 1 0", "along": "-1 -1 -1 -1 -1"}
     pd.DataFrame({"step": ENDS, **text}).to_csv(events, index=False)
-    animals, _ = read_animals([moves], [events])
+    animals = read_animals([moves], [events])
     assert set(animals["rat"].replayed.along.flat.tolist()) == {-1}
     [laps] = read_protocols([], [moves], None, 0, 0.8).values()
     assert (laps.told, len(laps.headings.place)) == (0.8, 10)

@@ -56,8 +56,9 @@ def explain(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="The largest share of replayed places that may be wrong.",
-            show_default="0.3 if they were decoded, 0 for logs",
+            help="The largest share of replayed places that may be wrong, if decoding lost nothing "
+            "else: 0 if replay is known exactly.",
+            show_default="0 for logs; of decoded replay, as much is lost as by replay recording",
         ),
     ] = None,
     seed: Seed = 0,
@@ -85,7 +86,7 @@ def explain(
     from analyses.studies.explanation.inputs import read_animals
 
     with screen.status("Reading"):
-        animals, decoded = read_animals(result, events, rewards)
+        animals = read_animals(result, events, rewards)
     for animal in animals.values():
         for note in animal.notes:
             say(note)
@@ -93,7 +94,7 @@ def explain(
         animals,
         None if is_all(accounts) else split(accounts),
         n_draws=draws,
-        wrong_places=0.3 * decoded if wrong_places is None else wrong_places,
+        wrong_places=wrong_places,
         seed=seed,
         earlier=reuse,
     )

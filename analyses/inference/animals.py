@@ -148,6 +148,8 @@ class ReplayingAnimal:
         The states in which accounts learn, if the headings of its replay are known.
     told : float
         The share of its sequences whose heading is known.
+    is_decoded : bool
+        Whether its replay was decoded, so that a part of it is not seen.
     """
 
     name: str
@@ -160,6 +162,7 @@ class ReplayingAnimal:
     landmarks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     headings: Headings | None = None
     told: float = 0.0
+    is_decoded: bool = False
 
     @cached_property
     def learned(self) -> EventLog:
@@ -216,6 +219,8 @@ class ReplayingAnimal:
         arrays += [replayed.states.flat, replayed.states.begin]
         if self.headings is not None:
             arrays += [replayed.along.flat, np.array(self.told)]
+        if self.is_decoded:
+            arrays += [np.array(self.is_decoded)]
         if mdp is not None:
             arrays += [mdp.successor_offset, mdp.successor, mdp.probability, mdp.reward]
             arrays += [mdp.start_probability, mdp.terminal]

@@ -260,9 +260,9 @@ LOG_TABLES = {
             "n_candidates": Column("number of candidate events"),
             "n_found": Column("number of sequences that are found"),
             "seen": Column(
-                "`true places`: as many of the true sequences are explained; `spikes, places "
-                "misread`: what was found is, and accounts are misread; `spikes, as recorded`: "
-                "accounts also lose what a recording loses",
+                "`true places`: as many of the true sequences are explained; `spikes, nothing "
+                "lost`: what was found is, and accounts lose nothing; `spikes, as recorded`: "
+                "accounts lose what a recording loses",
                 "",
                 "with fewer than 10 sequences",
             ),

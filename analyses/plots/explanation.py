@@ -251,7 +251,7 @@ def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDT
         [""] * len(drawn), n_columns, height, width_cm=width_cm, legend=legend,
         labels_cm=_NAMES_CM, letters=False, sharey=True,
         note="Simulated after the moves of this animal: as many sequences in each lap and phase, "
-        "with places misread as often. Accounts that replay less than half as much in these pauses "
+        "seen as imperfectly. Accounts that replay less than half as much in these pauses "
         "are left out."
         + (f" {left_out} more statistics are in predictions.csv." if left_out else ""),
     )  # fmt: skip

@@ -20,7 +20,7 @@ from analyses.findings.accounts import ACCOUNTS
 from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name
-from analyses.inference.simulation import as_decoded, as_many, simulate_misread
+from analyses.inference.simulation import as_decoded, as_many, simulate_replay
 from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
@@ -31,10 +31,9 @@ from replay.tasks.published import TASKS
 
 CELLS, SPEED, N_TRUE = 60, 400.0, 400  # cm/s; sequences that are replayed
 FEW = 10  # sequences found, below which `replay explain` warns
-WRONG = 0.3  # of places, as replay explain reckons with
 QUICK = Judgement(n_shuffles=49, other_sizes=())
 KEPT = 1500
-WAYS = ("as_true", "misread", "as_recorded")
+WAYS = ("as_true", "as_recorded")
 
 
 class Laps(NamedTuple):
@@ -59,12 +58,11 @@ def recorded_laps(name, seed=1):
 
 
 def simulated(laps, name, draws, n_draws, seed):
-    """Simulate draws of an account: parameters' number, true sequences, misread ones, and rng."""
+    """Simulate draws of an account: number of the draw, sequences, and a random stream."""
     plan = SimpleNamespace(seed=seed, n_draws=n_draws)
     for draw, params, seeds, rng in drawn_parameters(name, ACCOUNTS[name], draws, plan):
-        shares = [0.0, float(rng.uniform(0.0, WRONG))]
-        made = simulate_misread(laps.animal, ACCOUNTS[name], params, seeds, shares)
-        yield draw, *(m.take(np.sort(rng.permutation(len(m.lap))[:KEPT])) for m in made), rng
+        made = simulate_replay(laps.animal, ACCOUNTS[name], params, seeds)
+        yield draw, made.take(np.sort(rng.permutation(len(made.lap))[:KEPT])), rng
 
 
 def recorded(laps, true: Replayed, seed):
@@ -75,10 +73,13 @@ def recorded(laps, true: Replayed, seed):
 
 
 def classified(laps, own: Replayed, bank, seed):
-    """Classify an animal as `replay explain` does, by `bank`: name, draw and sequences."""
+    """Classify an animal as `replay explain` does.
+
+    `bank` has the account, draw, number of replayed sequences, and those seen, of each simulation.
+    """
     rng, places, rows = np.random.default_rng(seed), laps.animal.places, []
-    for name, draw, made in bank:
-        if len(made.lap) >= max(0.5 * len(own.lap), 1):
+    for name, draw, n_made, made in bank:
+        if n_made >= 0.5 * len(own.lap) and len(made.lap):
             sample = made.take(as_many(made, own.lap, rng))
             rows.append({"account": name, "draw": draw} | replay_features(sample, places))
     table = pd.DataFrame(rows)
@@ -93,13 +94,13 @@ def classified(laps, own: Replayed, bank, seed):
 
 
 def banks(laps, n_draws, seed, accounts=tuple(ACCOUNTS)):
-    """Simulate accounts, seen in three ways."""
+    """Simulate accounts, as they replay and as a recording would show it."""
     found = {way: [] for way in WAYS}
     for name in accounts:
-        for draw, true, misread, rng in simulated(laps, name, range(n_draws), n_draws, seed):
-            seen = (true, misread, as_decoded(misread, rng))
+        for draw, true, rng in simulated(laps, name, range(n_draws), n_draws, seed):
+            seen = (true, as_decoded(true, laps.animal.places, rng))
             for way, made in zip(WAYS, seen, strict=True):
-                found[way].append((name, draw, made))
+                found[way].append((name, draw, len(true.lap), made))
     return found
 
 
@@ -120,7 +121,7 @@ def measure(task, n_animals, n_draws, seed):
     bank = banks(laps, n_draws, seed + 1)
     rows = []
     for name in ACCOUNTS:
-        for draw, true, _, rng in simulated(laps, name, range(n_animals), n_animals, seed):
+        for draw, true, rng in simulated(laps, name, range(n_animals), n_animals, seed):
             true = true.take(np.sort(rng.permutation(len(true.lap))[:N_TRUE]))
             of_animal = {"task": task, "account": name, "draw": draw, "n_true": len(true.lap)}
             if not len(true.lap):
@@ -137,7 +138,7 @@ def measure(task, n_animals, n_draws, seed):
             as_many_true = true.take(np.sort(rng.permutation(len(true.lap))[: len(own.lap)]))
             for way, sequences, simulations in (
                 ("true places", as_many_true, "as_true"),
-                ("spikes, places misread", own, "misread"),
+                ("spikes, nothing lost", own, "as_true"),
                 ("spikes, as recorded", own, "as_recorded"),
             ):
                 told = row_of(laps, name, sequences, bank[simulations], draw)
@@ -146,4 +147,4 @@ def measure(task, n_animals, n_draws, seed):
 
 
 if __name__ == "__main__":
-    measure("w_track", 2, 32, 20261128).to_csv(sys.argv[1], index=False, float_format="%.4f")
+    measure("w_track", 2, 32, 20261129).to_csv(sys.argv[1], index=False, float_format="%.4f")

@@ -18,7 +18,7 @@ def test_accounts_are_found_from_spikes():
     bank = banks(laps, 20, 51, FEW)
     right = dict.fromkeys(bank, 0)
     for name in FEW[:3]:
-        [(_, true, _, _)] = simulated(laps, name, range(1), 1, 50)
+        [(_, true, _)] = simulated(laps, name, range(1), 1, 50)
         true = true.take(np.arange(min(MOST, len(true.lap))))
         found = recorded(laps, true, 50)
         [animal] = replaying_animals(found.experience, found.visited, rewards=laps.rewards)

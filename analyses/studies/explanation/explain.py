@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -129,10 +130,10 @@ def explain(
     n_draws : int, default 64
         Number of draws from the priors of each account, at least 20.
     wrong_places : float, optional
-        The largest share of replayed places that may be wrong, because they are decoded: by default
-        0 for models and 0.3 for recordings. The share itself is drawn anew for each simulated
-        animal, so that the answer does not depend on it. Unless it is 0, simulated animals also
-        lose the ends of paths, single steps aside, and short paths, as recordings do.
+        By default, simulated animals lose what `find_replay` loses, if replay was decoded: ends and
+        turns of paths, and short paths; how much is drawn anew for each of them, so that the answer
+        does not depend on it. A number says instead that nothing is lost, and that at most this
+        share of replayed places, drawn likewise, is wrong: 0 if replay is known exactly.
     seed : int, default 0
         Seed of all random numbers.
     jobs : int, default 1
@@ -164,7 +165,7 @@ def explain(
     """
     plan = plan_explanation(
         _animals_of(found, rewards), accounts, n_draws=n_draws,
-        wrong_places=_usual_share(found) if wrong_places is None else wrong_places, seed=seed,
+        wrong_places=wrong_places, seed=seed,
     )  # fmt: skip
     tables = run(STUDY, plan, jobs=jobs, tell=lambda text: None)
     return Explanation(*(tables[file] for file in STUDY.columns))
@@ -175,7 +176,7 @@ def plan_explanation(
     accounts: Iterable[str] | Mapping[str, Account] | None = None,
     *,
     n_draws: int = 64,
-    wrong_places: float = 0.0,
+    wrong_places: float | None = None,
     seed: int = 0,
     earlier: Path | None = None,
 ) -> ExplanationPlan:
@@ -184,7 +185,10 @@ def plan_explanation(
     if not animals:
         raise ValueError("There is no animal to explain.")
     check_whole("n_draws", n_draws, at_least=LEAST_DRAWS, at_most=MOST)
-    check_number("wrong_places", wrong_places, at_least=0, at_most=1)
+    if wrong_places is not None:
+        check_number("wrong_places", wrong_places, at_least=0, at_most=1)
+    elif not any(animal.is_decoded for animal in animals.values()):
+        wrong_places = 0.0
     plan = ExplanationPlan(
         dict(animals), named_accounts(accounts), n_draws, wrong_places,
         check_whole("seed", seed), earlier,
@@ -217,6 +221,7 @@ def _animals_of(found: Any, rewards: Any) -> dict[str, ReplayingAnimal]:
             own = rewards[name]
         if _is_recording(each):
             made = replaying_animals(each.experience, each.visited, name=name, rewards=own)
+            made = [replace(animal, is_decoded=True) for animal in made]
         else:
             made = replaying_animals(each, name=name, rewards=own)
         animals |= {animal.name: animal for animal in made}
@@ -225,11 +230,6 @@ def _animals_of(found: Any, rewards: Any) -> dict[str, ReplayingAnimal]:
 
 def _is_recording(found: Any) -> bool:
     return hasattr(found, "experience") and hasattr(found, "visited")
-
-
-def _usual_share(found: Any) -> float:
-    each = list(found.values()) if isinstance(found, Mapping) else [found]
-    return 0.3 if any(map(_is_recording, each)) else 0.0
 
 
 def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
@@ -243,12 +243,13 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     features, bits, drawn, samples = [], [], [], {}
     account = plan.accounts[name]
     for draw, params, seeds, rng in drawn_parameters(name, account, draws, plan):
-        wrong = float(rng.uniform(0.0, plan.wrong_places))
+        wrong = float(rng.uniform(0.0, plan.wrong_places or 0.0))
         made, as_replayed = simulate_misread(animal, account, params, seeds, [wrong, 0.0])
-        if plan.wrong_places:
-            made = as_decoded(made, rng)
-        drawn.append((name, draw, len(made.lap), json.dumps(params)))
-        if len(made.lap) < max(_LEAST_SHARE * len(seen.lap), 1):
+        n_made = len(made.lap)
+        if animal.is_decoded and plan.wrong_places is None:
+            made = as_replayed = as_decoded(made, places, rng)
+        drawn.append((name, draw, n_made, json.dumps(params)))
+        if n_made < _LEAST_SHARE * len(seen.lap) or not len(made.lap):
             continue
         for _ in range(_SAMPLES):
             sample = made.take(as_many(made, seen.lap, rng))

@@ -52,7 +52,7 @@ GOALS = {
 
 _TASKS = ("gupta_2t", "w_track", "barrier_arena", "linear_track", "eight_arm")
 _DRAWS = 64
-_WRONG, _MOST_WRONG = 0.2, 0.3  # of places; the second is what `replay explain` reckons with
+_WRONG, _MOST_WRONG = 0.2, 0.3  # of places; the second bounds a share that is unknown
 _N = 100  # sequences, where goals are judged
 _MOST_KEPT = 1000
 _N_FOLDS = 4

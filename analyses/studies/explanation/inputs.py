@@ -27,29 +27,29 @@ def read_animals(
     places: Sequence[str | Path],
     events: Sequence[str | Path] = (),
     rewards: str | Path | None = None,
-) -> tuple[dict[str, ReplayingAnimal], bool]:
-    """Read the animals of several results; also return whether any of their replay was decoded.
+) -> dict[str, ReplayingAnimal]:
+    """Read the animals of several results.
 
     Each place is the folder of a log or of ``replay recording``, or a table of moves, with one
     table of `events` for each of these, in the same order.
     """
     paid = None if rewards is None else read_rewards(rewards)
-    tables, animals, decoded = list(events), {}, False
+    tables, animals = list(events), {}
     for place in places:
-        path = check_path("result", place)
+        path, is_decoded = check_path("result", place), True
         paths: list[tuple[str, EventLog, pd.DataFrame | None]]
         landmarks: Mapping[str, Sequence[str]] = {}
         if path.is_dir():
             paths = _read_folder(path)
-            if not _is_log(path):
-                decoded = True
+            if _is_log(path):
+                is_decoded = False
+            else:
                 landmarks = read_track(inside(path, "track.json")).graph.get("landmarks", {})
         else:
             if not tables:
                 raise ValueError(
                     f"{path} is a table of moves: give its replay events, too, with --events FILE."
                 )
-            decoded = True
             moves, visited = read_laps(path), _read_events(tables.pop(0))
             if "step" not in visited and np.isnan(moves.columns("steps")["time"]).any():
                 raise ValueError(
@@ -64,12 +64,12 @@ def read_animals(
                     raise ValueError(
                         f"Two animals are named {animal.name!r}, after their files: rename one."
                     )
-                animals[animal.name] = replace(animal, landmarks=landmarks)
+                animals[animal.name] = replace(animal, landmarks=landmarks, is_decoded=is_decoded)
     if tables:
         raise ValueError(
             f"{tables[0]} belongs to no table of moves: --events is for these, one each."
         )
-    return animals, decoded
+    return animals
 
 
 def read_protocols(

@@ -35,9 +35,9 @@ class ExplanationPlan(NamedTuple):
     accounts : dict of str to Account
     n_draws : int
         Number of draws from the priors of each account.
-    wrong_places : float
+    wrong_places : float, optional
         The largest share of replayed places that may be wrong; that of each draw lies between 0 and
-        this.
+        this. None if decoding loses ends, turns, and short paths instead.
     seed : int
     earlier : Path, optional
         The folder of an earlier explanation: what was simulated there is not simulated again.
@@ -46,7 +46,7 @@ class ExplanationPlan(NamedTuple):
     animals: dict[str, ReplayingAnimal]
     accounts: dict[str, Account]
     n_draws: int
-    wrong_places: float
+    wrong_places: float | None
     seed: int
     earlier: Path | None = None
 
@@ -131,7 +131,7 @@ def simulated_draws(
 ) -> Iterator[tuple[int, dict[str, Any], Replayed, np.random.Generator]]:
     """Simulate some draws of an account; yields draw, parameters, sequences and a random stream."""
     for draw, params, seeds, rng in drawn_parameters(name, account, draws, plan):
-        wrong = float(rng.uniform(0.0, plan.wrong_places))
+        wrong = float(rng.uniform(0.0, plan.wrong_places or 0.0))
         made = simulate_replay(animal, account, params, seeds, wrong_places=wrong)
         yield draw, params, made, rng
 

@@ -1,10 +1,10 @@
 """The statistics of an animal's replay beside what each account predicts for this animal.
 
 An account's predictions are those of its simulated animals: they made the same moves, replayed in
-the same pauses, and their places were misread as often as those of the recording. Of what they
-replay in pauses, as many sequences are counted as the animal has in each phase and lap, so that the
-intervals hold the scatter of so few sequences. A draw that replays less than half as much in these
-pauses predicts nothing here, and statistics that count sequences per pause are left out.
+the same pauses, and are seen as imperfectly. Of what they replay in pauses, as many sequences are
+counted as the animal has in each phase and lap, so that the intervals hold the scatter of so few
+sequences. A draw that replays less than half as much in these pauses predicts nothing here, and
+statistics that count sequences per pause are left out.
 """
 
 from __future__ import annotations

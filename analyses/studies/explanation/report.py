@@ -110,7 +110,7 @@ def _predicted(rows: Sequence[Any], members: Sequence[str]) -> list[str]:
     lines = [
         "",
         "Statistics of this replay beside what the account that comes first predicts for it: the "
-        "same moves, as many sequences in each phase and lap, places misread as often. Only "
+        "same moves, as many sequences in each phase and lap, seen as imperfectly. Only "
         "replay in pauses counts, and what it is, not how much; a sequence is what it is in "
         "`statistics.csv` of a recording. `predictions.csv` and the figure have all accounts; in "
         "the comparison of `replay recording` they ran in other mazes.",
