@@ -46,6 +46,11 @@ def read_animals(
             else:
                 landmarks = read_track(inside(path, "track.json")).graph.get("landmarks", {})
         else:
+            if not path.exists():
+                raise FileNotFoundError(
+                    f"There is no {path}: name the folder of a log or of replay recording, or a "
+                    "table of moves."
+                )
             if not tables:
                 raise ValueError(
                     f"{path} is a table of moves: give its replay events, too, with --events FILE."
