@@ -76,15 +76,17 @@ def read_recording(
         The positions of the bins of a posterior: `linear_position, x_position, y_position` (cm).
     position : str, optional
         For NWB, the name of the series of positions; several that follow one another are joined by
-        commas. By default the first with two or more columns.
+        commas. By default the first with two or more columns, and, on a track, those of the same
+        container that follow one another.
     units : str, optional
         For NWB, which units are read: an expression over the columns of their table, such as
         ``"location == 'CA1' and cell_type == 'pyramidal'"``. It is read, and never run.
         ``"marks"`` reads spikes that were not sorted, by the amplitudes or features of their
         waveforms (`SpikeEventSeries` or `FeatureExtraction`), which is the default without units.
     channel : int, optional
-        For NWB, the channel of the field potential (from 0) in which ripples are detected; only
-        this one is read. By default all are.
+        For NWB, the channel of the field potential (from 0) in which ripples are detected, or which
+        is shown beside events that are given; only this one is read. By default all are read for
+        the detection of ripples, and none otherwise.
     epochs : str, optional
         The epochs in which replay is compared, by their times in s or by labels of the file, such
         as ``"before=0:600,run=600:1500,after=NREM"``. A name may be given several times, for an
@@ -155,6 +157,11 @@ def read_recording(
         found = replace(found, events=None)
     elif events is not None and not is_name:
         found = replace(found, events=read_events(events))
+    if channel is not None and found.events is None and events != FIND_RIPPLES:
+        raise ValueError(
+            "channel chooses the field potential in which ripples are detected, or which is shown "
+            f"beside events that are given: add events, {FIND_RIPPLES!r} or a table."
+        )
     if found.graph is None and found.spikes and len(found.time) > 1:
         arena = find_arena(found.position[found.during], bin_size)
         if is_open(arena):

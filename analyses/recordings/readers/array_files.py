@@ -121,6 +121,8 @@ def read_arrays(
     if "mark_time" in arrays and not spikes:
         spikes, electrode = _by_class(arrays, name)
         contents.append(describe_classes(spikes, electrode))
+    elif "mark_time" in arrays:
+        contents.append("marks are not read, as there are cells")
     posterior = _posterior(arrays, name)
     if posterior is not None:
         contents.append(

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from analyses.recordings.readers.array_files import load_arrays
 from analyses.recordings.readers.nwb_files import field_potentials_of, open_nwb
-from analyses.recordings.readers.nwb_positions import series_of
+from analyses.recordings.readers.nwb_marks import marks_of
+from analyses.recordings.readers.nwb_positions import angles_of, default_series, series_of
 from analyses.recordings.readers.nwb_tables import (
     choose_events,
+    hippocampal,
     intervals_of,
     labels_of,
     tables_of,
@@ -99,11 +101,19 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[str]]:
     series = series_of(file)
     lines = [f"Position {key}: {_size(each.data)}, {each.unit}." for key, each in series.items()]
     if len(series) > 1:
-        options += ["--position", next(iter(series))]
+        options += ["--position", ",".join(default_series(series))]
+    lines += [
+        f"Angles {key}: {_size(each.data)}, {each.unit}; they are not used."
+        for key, each in angles_of(file).items()
+    ]
     lines += _of_units(file)
     regions = unit_columns(file).get("location") if file.units is not None else None
     if regions is not None and len(np.unique(regions)) > 1:
-        options += ["--units", f'location == "{regions[0]}"']
+        options += ["--units", f'location == "{hippocampal(regions)}"']
+    marks = marks_of(file)
+    if marks:
+        how = "--units marks decodes them" if file.units is not None else "they are decoded so"
+        lines.append(f"Spikes that were not sorted: {', '.join(marks)}; {how}.")
     tables = dict(tables_of(file))
     lines += [_of_table(key, table) for key, table in tables.items()]
     events = choose_events(tables, name, None)
