@@ -168,6 +168,7 @@ def test_replay_in_an_arena_is_found(seen):
     away = np.hypot(found.paths["x"] - true[0], found.paths["y"] - true[1])
     assert away.median() < 15.0  # 57 by chance
     assert any("In an arena, fields are not estimated by heading" in note for note in found.notes)
+    assert any("cells have place fields in the arena: " in note for note in found.notes)
 
 
 def test_a_recording_in_an_open_field_needs_no_track(seen):

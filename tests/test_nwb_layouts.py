@@ -198,6 +198,9 @@ def test_a_file_is_described_with_the_command_that_analyses_it(written, tmp_path
     )
     assert hippocampal(np.array(["Area 24", "PFC", "PFC", "HPC, dorsal CA1"])) == "HPC, dorsal CA1"
     assert hippocampal(np.array(["V1", "PFC", "PFC"])) == "PFC"
+    np.savez(tmp_path / "arena.npz", spike_time=[0.5])
+    for path in (written["jadhav"], tmp_path / "arena.npz"):
+        assert describe_file(path)[-2].startswith("It holds no track graph: name one (--track), or")
     with pytest.raises(ValueError, match="cannot be described"):
         describe_file(tmp_path / "track.json")
 

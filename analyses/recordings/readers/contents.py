@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["describe_file"]
 
 _MOST_VALUES = 8
+_NO_TRACK = "It holds no track graph: name one (--track), or none for an open field."
 
 
 @known_arguments
@@ -80,6 +81,7 @@ def describe_file(path: str | Path) -> list[str]:
             lines, options = _of_nwb(file, found.name)
     elif ending in (".npz", ".mat"):
         lines = [f"Array {key}: {_size(values)}." for key, values in load_arrays(found).items()]
+        lines.append(_NO_TRACK)
     elif ending in (".csv", ".parquet"):
         table = open_table(found)
         lines = [f"A table of {count_text(len(table), 'row')}: {', '.join(map(str, table))}."]
@@ -121,7 +123,7 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[str]]:
         options += ["--events", events]
     for rate, key, each in field_potentials_of(file):
         lines.append(f"Electrical series {key}: {_size(each.data)} at {rate:g} Hz.")
-    lines.append("The track graph is in the file." if has_track else "It holds no track graph.")
+    lines.append("The track graph is in the file." if has_track else _NO_TRACK)
     return lines, options
 
 
