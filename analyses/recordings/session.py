@@ -213,8 +213,9 @@ def prepare(
         error = decoding_error(recording, moved, track, settings)
         notes.append(
             f"{len(cells)} of {len(recording.spikes)} cells have place fields "
-            f"{'in the arena' if track.is_arena else 'on the track'}: a rate of at least {settings.least_peak:g} Hz somewhere, and at most "
-            f"{settings.largest_mean:g} Hz on average while the animal runs."
+            f"{'in the arena' if track.is_arena else 'on the track'}: a rate of at least "
+            f"{settings.least_peak:g} Hz somewhere, and at most {settings.largest_mean:g} Hz on "
+            "average while the animal runs."
         )
         notes.append(
             f"The median error of decoding the running animal is {error.distance:.0f} cm "
