@@ -211,7 +211,7 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     events["kind"] = named
     if session.counts:
         notes += _compared(session, events)
-    if session.has_headings:
+    if session.has_headings and events["is_replay"].any():
         notes.append(_headings_told(events, session))
     if session.track.n_components > 1:
         notes.append(_by_track(session.track, events))
