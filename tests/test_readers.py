@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -308,7 +309,10 @@ class TestArrays:
         found = read_recording(ARRAYS | more, TRACK)
         assert found.posterior.probability.tolist() == np.eye(3).tolist()
         assert "a posterior of 3 times and 3 bins" in found.notes[0]
-        with pytest.raises(ValueError, match="a posterior without posterior_xy"):
+        cube = ARRAYS | more | {"posterior": np.full((3, 2, 2), 0.25)}
+        with pytest.raises(ValueError, match=r"got the shape \(3, 2, 2\). In two dimensions, resh"):
+            read_recording(cube, TRACK)
+        with pytest.raises(ValueError, match="is without posterior_xy"):
             read_recording({k: v for k, v in (ARRAYS | more).items() if k != "posterior_xy"}, TRACK)
 
     @pytest.mark.parametrize(
@@ -760,6 +764,18 @@ class TestNWB:
         path = self.write(tmp_path / "mine.nwb", **options)
         with pytest.raises(ValueError, match=message):
             read_recording(path)
+
+    def test_files_of_different_sessions_are_refused(self):
+        whole = read_recording(ARRAYS, TRACK)
+        noon = replace(whole, origin={"session_start_time": "2026-01-01T12:00:00+00:00"})
+        same = replace(whole, origin={"session_start_time": "2026-01-01T13:00:00+01:00"})
+        assert read_recording(noon, session=same).digest() == whole.digest()
+        later = replace(whole, origin={"session_start_time": "2026-01-02T12:00:00+00:00"})
+        with pytest.raises(ValueError, match=r"of different sessions, .*: name a file of the same"):
+            read_recording(noon, session=later)
+        one, other = (replace(whole, origin={"subject": name}) for name in ("Achilles", "Buddy"))
+        with pytest.raises(ValueError, match="of different animals, Achilles and Buddy"):
+            read_recording(one, session=other)
 
     def test_without_units_it_completes_a_posterior(self, tmp_path):
         path = self.write(tmp_path / "mine.nwb", units=False)

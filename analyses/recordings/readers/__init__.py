@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import networkx as nx
@@ -162,7 +163,8 @@ def read_recording(
             "channel chooses the field potential in which ripples are detected, or which is shown "
             f"beside events that are given: add events, {FIND_RIPPLES!r} or a table."
         )
-    if found.graph is None and found.spikes and len(found.time) > 1:
+    is_decoded = found.posterior is not None or found.decoded is not None
+    if found.graph is None and (found.spikes or is_decoded) and len(found.time) > 1:
         arena = find_arena(found.position[found.during], bin_size)
         if is_open(arena):
             notes = (*found.notes, describe_arena(arena))
@@ -171,7 +173,12 @@ def read_recording(
     if found.graph is None:
         raise ValueError(
             f"{found.name} has no track graph: give one with nodes and edges in cm, as JSON or "
-            "networkx.Graph (track). Where the animal went is no open field, which needs none."
+            "networkx.Graph (track). "
+            + (
+                "Where the animal went is no open field, which needs none."
+                if len(found.time)
+                else "An open field needs none, but the animal's positions (session)."
+            )
         )
     if not len(found.time):
         raise ValueError(
@@ -263,8 +270,26 @@ def _of_file(
     )
 
 
+def _check_same_session(found: Recording, session: Recording) -> None:
+    for key, what in (("subject", "animals"), ("session_start_time", "sessions")):
+        one, other = found.origin.get(key), session.origin.get(key)
+        if one is None or other is None:
+            continue
+        is_time = key == "session_start_time"
+        if one != other and not (is_time and _moment(one) == _moment(other)):
+            raise ValueError(
+                f"{found.name} and {session.name} are of different {what}, {one} and {other}: name "
+                f"a file of the same session, or correct the {key} of the wrong one."
+            )
+
+
+def _moment(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
 def _completed(found: Recording, session: Recording) -> Recording:
     """Add data of the session that the recording lacks."""
+    _check_same_session(found, session)
     has_position = bool(len(found.time))
     origin = {f"session_{key}": value for key, value in session.origin.items()}
     return replace(
