@@ -132,6 +132,7 @@ def test_marks_are_read_from_arrays_of_numpy_and_matlab(seen, tmp_path):
     again = read_recording(tmp_path / "mine.mat", recording.graph)
     assert again.digest() == found.digest()
     prepared = prepare(replace(found, events=recording.events))
+    assert f" of {len(classes.spikes)} classes of marks have place fields" in prepared.notes[0]
     np.testing.assert_array_equal(prepared.electrode, found.electrode[prepared.cells])
     for key in ("mark_electrode", "mark_features"):
         lacking = {name: each for name, each in arrays.items() if name != key}

@@ -17,6 +17,7 @@ import pytest
 from malformed import limited
 
 from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.readers.hdf5_files import check_hdf5
 from analyses.recordings.readers.table_files import open_table, read_events
 from analyses.recordings.readers.track_graphs import linear_to_plane, read_track
@@ -419,6 +420,14 @@ class TestPosteriors:
         assert np.allclose(found.probability[:, order], expected[:, kept][:, own])
         continuous = np.nansum(data["acausal_posterior"].to_numpy()[:, 0], axis=1)
         assert np.allclose(found.movement["Continuous"], continuous)
+
+    def test_a_file_is_described(self, tmp_path):
+        dataset().to_netcdf(tmp_path / "mine.nc", engine="h5netcdf")
+        lines = describe_file(tmp_path / "mine.nc")
+        n_states, n_places = dataset()["acausal_posterior"].shape[1:]
+        size = f"50 x {n_states} x {n_places} numbers"
+        assert f"Variable acausal_posterior: {size} (time, state, position)." in lines
+        assert lines[-1].endswith("mine.nc --track track.json --session positions.npz")
 
     def test_the_order_of_dimensions_does_not_matter(self):
         data = dataset()

@@ -442,7 +442,8 @@ def _ends(times: NDArray[np.float64]) -> tuple[float, float]:
 
 def _span(name: str, times: NDArray[np.float64]) -> str:
     begin, end = _ends(times)
-    return f"{name} go from {begin:.12g} to {end:.12g}"
+    verb = "goes" if name.startswith("the ") else "go"
+    return f"{name} {verb} from {begin:.12g} to {end:.12g}"
 
 
 def _guess(

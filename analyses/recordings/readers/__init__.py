@@ -20,6 +20,7 @@ from analyses.recordings.readers.array_files import read_arrays
 from analyses.recordings.readers.epochs import with_epochs
 from analyses.recordings.readers.nwb_files import Choices, read_nwb
 from analyses.recordings.readers.posteriors import (
+    NETCDF,
     is_posterior,
     is_pynapple,
     read_posterior,
@@ -252,7 +253,7 @@ def _of_file(
     suffix = path.suffix.lower()
     if suffix == ".nwb":
         return read_nwb(path, graph, events=events, choices=choices, most_unknown=most_unknown)
-    if suffix in (".nc", ".nc4", ".netcdf"):
+    if suffix in NETCDF:
         return read_posterior(path, graph, bins=bins)
     if suffix in (".npz", ".mat"):
         return read_arrays(path, graph, most_unknown=most_unknown)

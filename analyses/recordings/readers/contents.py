@@ -22,6 +22,7 @@ from analyses.recordings.readers.nwb_tables import (
     tables_of,
     unit_columns,
 )
+from analyses.recordings.readers.posteriors import NETCDF, open_posterior
 from analyses.recordings.readers.remote_files import find_remote, is_address
 from analyses.recordings.readers.table_files import open_table
 from analyses.recordings.readers.units import count_text
@@ -44,8 +45,8 @@ def describe_file(path: str | Path) -> list[str]:
     Parameters
     ----------
     path : path or address
-        NWB (``.nwb``, also at an address), arrays (``.npz``, ``.mat``) or a table (``.csv``,
-        ``.parquet``).
+        NWB (``.nwb``, also at an address), a decoded posterior (``.nc``), arrays (``.npz``,
+        ``.mat``) or a table (``.csv``, ``.parquet``).
 
     Returns
     -------
@@ -82,12 +83,19 @@ def describe_file(path: str | Path) -> list[str]:
     elif ending in (".npz", ".mat"):
         lines = [f"Array {key}: {_size(values)}." for key, values in load_arrays(found).items()]
         lines.append(_NO_TRACK)
+    elif ending in NETCDF:
+        lines = [
+            f"Variable {key}: {_size(each)} ({', '.join(map(str, each.dims))})."
+            for key, each in open_posterior(found).data_vars.items()
+        ]
+        lines += [_NO_TRACK, "It holds no positions of the animal: name a file that does."]
+        options = ["--track", "track.json", "--session", "positions.npz"]
     elif ending in (".csv", ".parquet"):
         table = open_table(found)
         lines = [f"A table of {count_text(len(table), 'row')}: {', '.join(map(str, table))}."]
     else:
         raise ValueError(
-            f"{found.name} cannot be described: .nwb, .npz, .mat, .csv and .parquet files can."
+            f"{found.name} cannot be described: .nwb, .nc, .npz, .mat, .csv and .parquet files can."
         )
     return [*lines, _to_analyse(found, options or ["--track", "track.json"])]
 
