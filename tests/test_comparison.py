@@ -694,8 +694,9 @@ def told_by_the_tables():
     best_four = [f"{told(name)} ({bits:.0f} bits)" for name, bits in first.items()]
     yield f"the first four are {', '.join(best_four[:-1])} and {best_four[-1]}"
     excludes_0 = sums.loc[accounts].query("ahead_low_of_all > 0").index
+    who = "account is" if len(excludes_0) == 1 else "accounts are"
     yield (
-        f"{len(excludes_0)} accounts are ahead of the best control, "
+        f"{len(excludes_0)} {who} ahead of the best control, "
         f"{told(sums.loc[controls, 'evidence_of_all'].idxmax())}, with an interval over studies "
         "that excludes 0"
     )
@@ -764,9 +765,7 @@ def told_by_the_tables():
     yield f"agrees with the usual one by Kendall's tau {tau:.2f}, and the first three are "
     yield f"{', '.join(highest[:-1])} and {highest[-1]}"
     for name in FROZEN["frozen_later"]:
-        bits, there, values = sums.loc[
-            name, ["evidence_of_all", "presence_of_all", "value_of_all"]
-        ]
+        bits, there, values = sums.loc[name, ["evidence_of_all", "presence_of_all", "value_of_all"]]
         yield (
             f"{told(name)} has {bits:.0f} bits ({there:.0f} for whether there is such replay, "
             f"{values:.0f} for its values), rank {int(orders.loc[name, 'usual'])}, and "
@@ -782,7 +781,7 @@ def test_the_guide_tells_the_numbers_of_the_tables():
 def test_the_tables_that_ship_have_all_accounts_with_their_frozen_priors():
     made = json.loads((GUIDE.parent / "comparison" / "manifest.json").read_text())
     assert (made["accounts"], made["seed"]) == (FROZEN["accounts"], FROZEN["seed"])
-    tested = plan_comparison(made["findings"])
+    tested = plan_comparison(list(made["findings"]))
     assert {task: tested.tested(task)["id"].tolist() for task in tested.tasks} == made["findings"]
 
 
