@@ -476,9 +476,11 @@ def test_mistakes_are_explained(change, error, message):
 
 def test_figures_have_a_row_a_finding(tables, tmp_path):
     found = tables["evidence"]
-    page = page_figure(found, tables["sums"], tables["confusion"], tables["fit"])
+    never_found = tables["confusion"].assign(share=0.0)
+    page = page_figure(found, tables["sums"], never_found, tables["fit"])
     assert len(page.axes[0].get_yticklabels()) == found["finding"].nunique()
     assert len(page.axes[0].get_xticklabels()) == len(ACCOUNTS)
+    assert [text.get_text() for text in page.axes[2].texts] == ["0"] * len(ACCOUNTS)
     save(page, tmp_path / "page")
     of_study = dict(study_figures(found))
     assert set(of_study) == set(found["study"])
