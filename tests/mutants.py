@@ -137,7 +137,7 @@ def changes(node: ast.expr) -> Iterator[ast.expr]:
         yield ast.Constant(node.value + 1)
 
 
-def tests_of(module: str, function: str = "") -> list[str]:
+def tests_of(module: str, function: str) -> list[str]:
     """Find the tests that import a module, or, if there are few, one that imports it.
 
     Those of its name come first, then those that name the function, then those that import the
