@@ -36,9 +36,15 @@ from analyses.sequences.detection import Detection
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation import answers, identify
 from analyses.studies.explanation import explain as explanation
+from analyses.studies.explanation import plan as planned
 from analyses.studies.explanation.explain import explain, plan_explanation
 from analyses.studies.explanation.identify import STUDY as IDENTIFIABILITY
-from analyses.studies.explanation.identify import plan_identifiability, with_more_sessions
+from analyses.studies.explanation.identify import (
+    laps_of_task,
+    plan_identifiability,
+    recorded_laps,
+    with_more_sessions,
+)
 from analyses.studies.explanation.inputs import read_animals, read_protocols
 from analyses.studies.explanation.predictions import (
     beside_own_accounts,
@@ -631,6 +637,35 @@ def test_several_mazes_are_compared(tmp_path):
     assert (name, rat.log.mdp.name) == ("rat", "w_track")
 
 
+def test_an_experiment_is_planned_through_the_recording():
+    """By default decoding never shows dead ends; with a share of wrong places, nothing is lost."""
+    laps = {"mine": recorded_laps("w_track", seed=1)}
+    [dead_ends] = np.nonzero(np.bincount(laps["mine"].places.ends[:, 0]) == 1)
+
+    def places(share):
+        plan = plan_identifiability(laps, ["episodic_control", "graph_walks"], n_draws=20,
+                                    n_sequences=[30], wrong_places=share)  # fmt: skip
+        return IDENTIFIABILITY.make(plan, Piece("mine", 0))["places"]["place"]
+
+    assert len(dead_ends) == 3
+    assert not np.isin(places(None), dead_ends).any()
+    assert np.isin(places(0.0), dead_ends).mean() > 0.05
+
+
+def test_the_laps_of_a_task_are_recorded_in_places():
+    """Headings are told as of a recording: accounts learn from the same moves in as many states."""
+    for name, n_places in (("w_track", 25), ("barrier_arena", 25)):
+        recorded, known = recorded_laps(name, seed=1), laps_of_task(name, seed=1)
+        assert recorded.places.n_places == n_places
+        assert recorded.learned.mdp.n_states == known.log.mdp.n_states
+        moves, own = (each.learned.columns("steps") for each in (recorded, known))
+        for key in ("reward", "terminated"):
+            assert moves[key].tolist() == own[key].tolist()
+        pairs = set(zip(moves["state"].tolist(), own["state"].tolist(), strict=True))
+        assert len(pairs) == len(np.unique(own["state"]))  # the same states by other numbers
+    assert recorded_laps("w_track", seed=1, told=0.0).headings is None
+
+
 def test_a_further_session_runs_the_same_laps_again():
     once = {"mine": reverse_rat()}
     both, n_sessions = with_more_sessions(once, 2)
@@ -698,13 +733,13 @@ def test_each_maze_has_its_own_recovery_and_figure(tmp_path):
 def test_what_was_simulated_is_not_simulated_again(tmp_path, monkeypatch):
     """One account and more draws later: what is taken over is what would be simulated."""
     monkeypatch.setattr(model_choice, "_N_TREES", 20)
-    simulated, drawn = [], explanation.drawn_parameters
+    simulated, drawn = [], planned.drawn_parameters
 
     def watched(name, account, draws, plan):
         simulated.extend((name, draw) for draw in draws)
         return drawn(name, account, draws, plan)
 
-    monkeypatch.setattr(explanation, "drawn_parameters", watched)
+    monkeypatch.setattr(planned, "drawn_parameters", watched)
     rats, few = {"rat": reverse_rat()}, ["shuffled_laps", "graph_walks"]
     first = plan_explanation(rats, few, n_draws=20)
     run(replace(explanation.STUDY, figures={}), first, tmp_path / "first", tell=lambda text: None)
