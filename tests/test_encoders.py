@@ -1,6 +1,7 @@
 """States made from observations: encoders, and runs in which learners know codes only."""
 
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -21,8 +22,10 @@ from replay.encoders import (
     RandomProjections,
     SlowFeatures,
     StateMerging,
+    VariationalCodes,
 )
 from replay.encoders.contract import Walk
+from replay.encoders.variational_codes import BitCoder, draw_weights
 from replay.learners import episodic_control
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
@@ -484,6 +487,55 @@ def replace_states(number):
     return Told()
 
 
+def bit_coder(n_codes, seed=1, n_bits=6):
+    weights = draw_weights(3, n_bits, 2, rng(seed))
+    return BitCoder(np.zeros(3), np.ones(3), weights, n_codes)
+
+
+@given(st.integers(1, 40), st.integers(0, 99))
+def test_bits_are_numbered_as_they_are_met(n_codes, seed):
+    """Same bits, same code; other bits share one only if none is left, and then the nearest."""
+    seen = rng(seed).normal(size=(60, 3))
+    coder = bit_coder(n_codes)
+    bits = coder.bits(seen)
+    codes = [coder.begin(each) for each in seen]
+    assert codes == [coder.encode(each, 0) for each in seen]
+    first = {code: bits[codes.index(code)] for code in dict.fromkeys(codes)}
+    assert list(first) == list(range(min(len(first), n_codes)))
+    for each, code in zip(bits, codes, strict=True):
+        away = {other: (each != own).sum() for other, own in first.items()}
+        if len(first) < n_codes:
+            assert away[code] == 0
+        assert away[code] == min(away.values())
+
+
+def test_codes_keep_their_numbers_when_bits_change():
+    """A permutation of bits is another network that tells the same apart."""
+    seen = rng(2).normal(size=(300, 3))
+    before = bit_coder(40).numbered(seen, None)
+    weights = dict(before.weights)
+    for name in ("bits", "bits_offset"):
+        weights[name] = weights[name][..., ::-1]
+    after = BitCoder(np.zeros(3), np.ones(3), weights, 40).numbered(seen, before)
+    assert [after.begin(each) for each in seen] == [before.begin(each) for each in seen]
+
+
+def test_the_most_frequent_bits_have_codes_of_their_own():
+    seen = rng(3).normal(size=(300, 3))
+    bits, n_met = np.unique(bit_coder(9).bits(seen), axis=0, return_counts=True)
+    coder = bit_coder(5).numbered(seen, None)
+    frequent = bits[np.argsort(-n_met, kind="stable")[:5]]
+    is_frequent = [(each == frequent).all(axis=1).any() for each in coder.bits(seen)]
+    own = {coder.begin(each) for each in seen[is_frequent]}
+    assert len(own) == 5
+
+
+def test_without_pytorch_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"pip install 'hippocampal-replay\[torch\]'"):
+        simulate(Seen(), "q_learning", encoder=VariationalCodes(n_before=9), n_steps=9)
+
+
 def test_states_that_are_learned_serve_as_well_as_true_ones():
     """In a noisy place code with distractors, as far as in the true states within a fifth."""
     maze = random_maze(6, seed=1)
@@ -622,6 +674,7 @@ def test_a_position_is_x_and_y(place):
         lambda: KMeans(0), lambda: KMeans(3, 0), lambda: KMeans(3, refit_factor=1.0),
         lambda: PredictiveStates(0), lambda: PredictiveStates(3, 1),
         lambda: SlowFeatures(0), lambda: RandomProjections(64), lambda: Bins(0.5),
+        lambda: VariationalCodes(0), lambda: VariationalCodes(n_updates=0),
         lambda: LastObservations(0), lambda: StateMerging(1), lambda: StateMerging(n_starts=0),
         lambda: place_code(MAZE, width=0),
         lambda: place_code(MAZE, noise=-1), lambda: place_code(replace(MAZE, position=None)),

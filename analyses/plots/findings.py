@@ -207,7 +207,7 @@ def _write_shares(confusion: pd.DataFrame, accounts: list[str], ax: Axes) -> Non
     own = confusion[confusion["truth"] == confusion["found"]].set_index("truth")["share"]
     for x, account in enumerate(accounts):
         if account in own.index:
-            text = f"{own[account]:.2f}".removeprefix("0").removesuffix(".00")
+            text = f"{own[account]:.2f}".removesuffix(".00").removeprefix("0") or "0"
             ax.text(x, 0.5, text, fontsize=SMALL, ha="center", va="center", rotation=90)
     ax.set(xlim=(-0.5, len(accounts) - 0.5), ylim=(0, 1))
     ax.set_axis_off()

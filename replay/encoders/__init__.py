@@ -10,6 +10,8 @@ from replay.encoders.predictive_states import PredictiveStates
 from replay.encoders.random_projections import RandomProjections
 from replay.encoders.slow_features import SlowFeatures
 from replay.encoders.state_merging import StateMerging
+from replay.encoders.variational_codes import VariationalCodes
 
 __all__ = ["BeliefStates", "Bins", "Clones", "Coder", "Encoder", "KMeans", "LastObservations"]
-__all__ += ["PredictiveStates", "RandomProjections", "SlowFeatures", "StateMerging", "Walk"]
+__all__ += ["PredictiveStates", "RandomProjections", "SlowFeatures", "StateMerging"]
+__all__ += ["VariationalCodes", "Walk"]
