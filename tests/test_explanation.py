@@ -131,14 +131,14 @@ def test_a_recording_shows_long_paths_without_their_ends_and_turns():
     paths = [straight, to_end, back, short, aside, endless]
     states, no = Lists.of(paths), np.zeros(len(paths), np.int64)
     made = Replayed(no, no, no, no, states, np.arange(len(paths)), states)
-    n_found, n_begin, n_apex = np.zeros(len(paths)), 0, 0
+    n_found, n_begin, n_apex, n_over, n_apart = np.zeros(len(paths)), 0, 0, 0, 0
     for seed in range(400):
         seen = as_decoded(made, places, np.random.default_rng(seed))
-        assert seen.along.flat.tolist() == seen.states.flat.tolist()  # they stay together
+        n_apart += np.count_nonzero(seen.along.flat != seen.states.flat)
         for event, states in zip(seen.event.tolist(), seen.states.arrays(), strict=True):
             assert len(set(states.tolist())) >= 3
             assert set(np.abs(np.diff(states))) == {1}
-            assert not {0, 15} & set(states.tolist())
+            n_over += not {0, 15}.isdisjoint(states.tolist()) or states[0] == 1
             n_found[event] += 1
             n_begin += event == 0 and states[0] == 2
             n_apex += event == 2 and 7 in states
@@ -146,6 +146,7 @@ def test_a_recording_shows_long_paths_without_their_ends_and_turns():
     assert n_straight > 0.85 * 3 * 400
     assert n_straight > n_to_end > n_short > 0 == n_endless
     assert n_straight > n_aside
+    assert 0 < n_over < n_apart < 0.01 * 2 * n_found.sum()  # places that were not replayed
     assert n_begin / n_straight == pytest.approx(0.35 * 0.8**2, abs=0.05)
     assert n_apex / n_back == pytest.approx(0.35 * 0.8**2, abs=0.08)
     nothing = made.take(np.empty(0, dtype=np.int64))
@@ -638,7 +639,7 @@ def test_several_mazes_are_compared(tmp_path):
 
 
 def test_an_experiment_is_planned_through_the_recording():
-    """By default decoding never shows dead ends; with a share of wrong places, nothing is lost."""
+    """By default decoding hardly shows dead ends; with a share of wrong places, nothing is lost."""
     laps = {"mine": recorded_laps("w_track", seed=1)}
     [dead_ends] = np.nonzero(np.bincount(laps["mine"].places.ends[:, 0]) == 1)
 
@@ -648,7 +649,7 @@ def test_an_experiment_is_planned_through_the_recording():
         return IDENTIFIABILITY.make(plan, Piece("mine", 0))["places"]["place"]
 
     assert len(dead_ends) == 3
-    assert not np.isin(places(None), dead_ends).any()
+    assert np.isin(places(None), dead_ends).mean() < 0.002
     assert np.isin(places(0.0), dead_ends).mean() > 0.05
 
 
