@@ -711,7 +711,18 @@ def test_groups_of_animals_are_found_more_often(choice):
 def test_nothing_is_named_if_nothing_fits(probability, misfit, verdict):
     likely = answers._likely(np.array(probability))
     assert len(likely) == len(misfit)
-    assert answers._verdict(np.array(probability), np.array(misfit), False) == verdict
+    assert answers._verdict(np.array(probability), np.array(misfit), 0.0, 10) == verdict
+
+
+@pytest.mark.parametrize(
+    ("control_share", "n_sequences", "verdict"),
+    [(0.0, 10, "account"), (1.0, 10, "control"), (0.5, 10, "undecided"), (0.0, 9, "few")],
+)
+def test_an_account_is_named_if_it_is_told_from_controls_by_enough(
+    control_share, n_sequences, verdict
+):
+    found = answers._verdict(np.array([0.95, 0.05]), np.array([0.3]), control_share, n_sequences)
+    assert found == verdict
 
 
 @pytest.mark.slow
