@@ -24,6 +24,16 @@ Draws = Annotated[
     int, typer.Option(metavar="N", help="Number of draws from the priors of each account.")
 ]
 
+WrongPlaces = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="The largest share of replayed places that may be wrong, if decoding loses nothing "
+        "else: 0 if replay is known exactly.",
+        show_default="decoding loses as much as by replay recording; 0 for the replay of logs",
+    ),
+]
+
 
 def explain(
     result: Annotated[
@@ -52,15 +62,7 @@ def explain(
     ] = None,
     accounts: Accounts = ["all"],  # noqa: B006
     draws: Draws = 64,
-    wrong_places: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="The largest share of replayed places that may be wrong, if decoding lost nothing "
-            "else: 0 if replay is known exactly.",
-            show_default="0 for logs; of decoded replay, as much is lost as by replay recording",
-        ),
-    ] = None,
+    wrong_places: WrongPlaces = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -143,17 +145,14 @@ def identifiability(
     ] = 1,
     accounts: Accounts = ["all"],  # noqa: B006
     draws: Draws = 64,
-    wrong_places: Annotated[
-        float,
-        typer.Option(metavar="SHARE", help="The largest share of decoded places that are wrong."),
-    ] = 0.2,
+    wrong_places: WrongPlaces = None,
     told_headings: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE",
             help="The share of replayed sequences whose heading the cells will tell, on a track "
-            "that is run both ways. Tasks have headings where their tracks do.",
-            show_default="that of a recording, 0 for tables",
+            "that is run both ways.",
+            show_default="that of a recording, 1 for tasks, 0 for tables",
         ),
     ] = None,
     seed: Seed = 0,

@@ -28,10 +28,11 @@ from replay.log.event_log import EventLog
 from replay.simulation.feed import RecordedExperience, paid_rewards
 from replay.worlds.mdp import MDP
 
-__all__ = ["Places", "Replayed", "ReplayingAnimal", "experienced_animal", "replaying_animals"]
+__all__ = ["FEW_SEQUENCES", "Places", "Replayed", "ReplayingAnimal", "experienced_animal"]
+__all__ += ["replaying_animals"]
 
 _MOST_PLACES = 2000
-_MOST_SEQUENCES, _FEW_SEQUENCES = 1000, 10
+_MOST_SEQUENCES, FEW_SEQUENCES = 1000, 10
 _LEAST_TOLD = 0.1  # of all headings: by chance, 5 % are
 
 
@@ -345,9 +346,9 @@ def _animal(
             f"{steps['time'][-1]:,.0f} s; they are compared with what accounts replay in its last "
             "lap. If it did not rest then, check that both times are on one clock."
         )
-    if n_found < _FEW_SEQUENCES:
+    if n_found < FEW_SEQUENCES:
         notes.append(
-            f"{name}: so few sequences (fewer than {_FEW_SEQUENCES}) hardly tell accounts apart; "
+            f"{name}: so few sequences (fewer than {FEW_SEQUENCES}) hardly tell accounts apart; "
             "record more, or pool sessions of the same maze."
         )
     if not (animal.log.columns("steps")["reward"] != 0).any():

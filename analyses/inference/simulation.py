@@ -36,7 +36,7 @@ _FAR = 2**20  # more than there are laps
 
 # What is drawn for each simulated animal, and what is not: see `as_decoded`. In places.
 _LOST, _NEXT_LOST, _HALF_FOUND, _LONGEST = (0.4, 0.9), (0.0, 0.4), (4.0, 6.0), (15.0, 40.0)
-_HALF_TO_MOST, _LESS_BY_TURN = 1.2, 0.2
+_HALF_TO_MOST, _LESS_BY_TURN, _OVERSHOT = 1.2, 0.2, (0.0, 0.01)
 _TIMES = 3
 
 __all__ = ["as_decoded", "as_many", "misread", "simulate_misread", "simulate_replay"]
@@ -116,16 +116,18 @@ def as_decoded(replayed: Replayed, places: Places, rng: np.random.Generator) -> 
 
     A decoded path is smooth: the place where it begins, ends or turns back is lost by a chance that
     is the same for all, but at a dead end of the track it always is; the next places are lost less
-    often. A path is found the more probably the more different places it has, and the fewer turns,
-    unless it lasts longer than a candidate event may. Each sequence is seen three times, with other
-    losses: how many an account replays does not count, and about a third is found.
+    often. Now and then a neighbour follows that was not replayed. A path is found the more probably
+    the more different places it has, and the fewer turns, unless it lasts longer than a candidate
+    event may. Each sequence is seen three times, with other losses: how many an account replays
+    does not count, and about a third is found.
 
     All this was measured by what was found of known sequences of all accounts on the W-track: of
     11,380 in spikes of 60 cells at 4 m/s, and of 2,000 in those of 30 to 120 cells at 4 and 8 m/s.
     Of ends .57 were lost (with more cells .4, at 8 m/s up to .9), and .04 of the next places; of
     dead ends all of 3,018, and .4 of the next; turns as ends. Half were found with 4 to 6.3
     different places, if each turn counts as .2 of a place less; of those longer than .75 s (20
-    places at 4 m/s), .1. Of the places found, .001 were wrong.
+    places at 4 m/s), .1. Of the places found, .001 were wrong; ends of straight paths went on to a
+    neighbour, or back to one, in up to .007.
     """
     lost, next_lost, half, longest = (
         rng.uniform(*each) for each in (_LOST, _NEXT_LOST, _HALF_FOUND, _LONGEST)
@@ -143,7 +145,40 @@ def as_decoded(replayed: Replayed, places: Places, rng: np.random.Generator) -> 
     is_found = (reach - half) / _HALF_TO_MOST > rng.logistic(size=n)
     is_found &= (states.length <= longest) & (left.n_different >= RECORDED.min_length)
     found = np.flatnonzero(is_found)
-    return replayed.take(found)._replace(states=left.take(found), along=along.take(found))
+    seen = replayed.take(found)._replace(states=left.take(found), along=along.take(found))
+    return _overshot(seen, places, rng.uniform(*_OVERSHOT), rng)
+
+
+def _overshot(
+    replayed: Replayed, places: Places, chance: float, rng: np.random.Generator
+) -> Replayed:
+    """Let ends of paths go on, or turn back, to a neighbour of their last place.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from analyses.sequences.sequences import Lists
+    >>> line = SimpleNamespace(ends=np.array([[0, 1], [1, 0]]))  # two places
+    >>> no, states = np.zeros(2, dtype=np.int64), Lists.of([[0], [1, 0]])
+    >>> made = Replayed(no, no, no, no, states, no, states)
+    >>> seen = _overshot(made, line, 1.0, np.random.default_rng(1))
+    >>> [path.tolist() for path in seen.states.arrays()]
+    [[1, 0, 1], [0, 1, 0, 1]]
+    """
+    states, n = replayed.states, len(replayed.lap)
+    end = np.concatenate((states.begin[1:] - 1, states.begin[:-1]))  # the last places, then first
+    goes_on = rng.random(2 * n) < chance
+    end, before = end[goes_on], np.repeat([1, 0], n)[goes_on]
+    first, n_next = (
+        np.searchsorted(places.ends[:, 0], states.flat[end], side) for side in ("left", "right")
+    )
+    added = places.ends[rng.integers(first, n_next), 1]
+    begin = states.begin + np.append(0, np.cumsum(goes_on[:n].astype(int) + goes_on[n:]))
+    longer, along = (
+        Lists(np.insert(flat, end + before, new), begin)
+        for flat, new in ((states.flat, added), (replayed.along.flat, replayed.along.flat[end]))
+    )
+    return replayed._replace(states=longer, along=along)
 
 
 def _shortened(

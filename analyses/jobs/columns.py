@@ -252,7 +252,7 @@ LOG_TABLES = {
     "animals_in_spikes.csv": Table.of(
         "simulated animal in spikes, and way to see accounts (written by a verification test)",
         "task account draw n_true n_candidates n_found seen probability misfit taken_for "
-        "is_right of_true n_classes",
+        "is_right of_true n_classes expected",
         {
             "account": Column("the account by which it replays"),
             "draw": Column("the draw of its parameters"),
@@ -277,6 +277,12 @@ LOG_TABLES = {
             ),
             "n_classes": Column(
                 "number of classes that can be told apart", "", "with fewer than 10 sequences"
+            ),
+            "expected": Column(
+                "the share of the account's own simulations, left out of training and of as many "
+                "sequences, whose class comes first: whether the recording could tell it",
+                "",
+                "with fewer than 10 sequences",
             ),
         },
     ),

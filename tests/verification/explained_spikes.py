@@ -105,13 +105,20 @@ def banks(laps, n_draws, seed, accounts=tuple(ACCOUNTS)):
 
 
 def row_of(laps, name, own: Replayed, bank, seed):
-    """Tell whether the class of an animal comes first."""
+    """Tell whether the class of an animal comes first, and how often it does in simulations.
+
+    These have been left out of training and have as many sequences: the share of those of its
+    account says whether this recording could tell it at all.
+    """
     choice, probability, misfit = classified(laps, own, bank, seed)
     top = choice.classes[int(probability.argmax())]
     mine = [name in members for members in choice.classes]
+    simulated_so = choice.confusion().query("truth == @name")
+    is_own = [name in found.split(" or ") for found in simulated_so["found"]]
     return {
         "probability": probability.max(), "misfit": misfit, "taken_for": class_name(top),
         "is_right": name in top, "of_true": float(probability @ mine), "n_classes": len(mine),
+        "expected": simulated_so["share"][is_own].sum(),
     }  # fmt: skip
 
 
@@ -147,4 +154,4 @@ def measure(task, n_animals, n_draws, seed):
 
 
 if __name__ == "__main__":
-    measure("w_track", 2, 32, 20261129).to_csv(sys.argv[1], index=False, float_format="%.4f")
+    measure("w_track", 2, 32, 20261130).to_csv(sys.argv[1], index=False, float_format="%.4f")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.inference.animals import ReplayingAnimal
+from analyses.inference.animals import FEW_SEQUENCES, ReplayingAnimal
 from analyses.inference.features import replay_features
 from analyses.inference.groups import account_frequencies
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, walk_bits
@@ -46,12 +46,14 @@ def answer(
     by_account = sequences.groupby("account")["bits"].mean()
     bits = np.array([by_account[members].max() for members in choice.classes])
     top = int(np.argmax(probability))
-    controls = [
-        all(plan.accounts[name].is_control for name in members) for members in choice.classes
+    shares = [
+        float(np.mean([plan.accounts[name].is_control for name in members]))
+        for members in choice.classes
     ]
+    n_sequences = len(animal.replayed.lap)
     silent = ", ".join(name for name in plan.accounts if name not in choice.accounts)
     likely = _likely(probability)
-    verdict = _verdict(probability, misfit[likely], controls[top])
+    verdict = _verdict(probability, misfit[likely], shares[top], n_sequences)
     best = np.isin(simulations.account, choice.classes[top])
     parameters = [
         _parameters(choice, name, simulations, tables["draws"], own)
@@ -67,16 +69,17 @@ def answer(
                     "verdict": verdict, "text": VERDICTS[verdict].format(
                         name=names[top], probability=probability[top], misfit=misfit[top],
                         others=", ".join(f"{names[k]} ({probability[k]:.2f})" for k in likely),
+                        n=n_sequences,
                     ),
                     "account": names[top], "probability": probability[top], "misfit": misfit[top],
-                    "n_sequences": len(animal.replayed.lap), "silent": silent,
+                    "n_sequences": n_sequences, "silent": silent,
                     "walk_bits": walk, "ceiling_bits": ceiling, **summary,
                 }
             ]
         ),
         "probabilities.csv": pd.DataFrame(
             {
-                "account": names, "is_control": controls, "probability": probability,
+                "account": names, "is_control": np.equal(shares, 1), "probability": probability,
                 "prior": [len(members) / len(choice.accounts) for members in choice.classes],
                 "misfit": misfit,
                 "power": [choice.power(members, LEVEL) for members in choice.classes],
@@ -111,14 +114,22 @@ def _likely(probability: NDArray[np.float64]) -> list[int]:
 
 
 def _verdict(
-    probability: NDArray[np.float64], misfit: NDArray[np.float64], is_control: bool
+    probability: NDArray[np.float64],
+    misfit: NDArray[np.float64],
+    control_share: float,
+    n_sequences: int,
 ) -> str:
-    """Judge by the misfit of the classes that are not ruled out: if none fits, none is named."""
+    """Judge by the misfit of the classes that are not ruled out: if none fits, none is named.
+
+    A class that cannot be told from a control is no answer either.
+    """
+    if n_sequences < FEW_SEQUENCES:
+        return "few"
     if (misfit <= LEVEL).all():
         return "none"
-    if probability.max() <= SURE:
+    if probability.max() <= SURE or 0 < control_share < 1:
         return "undecided"
-    return "control" if is_control else "account"
+    return "control" if control_share else "account"
 
 
 def _bits_by_account(animal: ReplayingAnimal, bits: pd.DataFrame) -> pd.DataFrame:

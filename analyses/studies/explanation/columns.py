@@ -63,7 +63,7 @@ COLUMNS = {
         "animal verdict text account probability misfit n_sequences silent walk_bits "
         "ceiling_bits recovered sure right_if_sure calibration_error",
         {
-            "verdict": Column("`account`, `control`, `none` or `undecided`"),
+            "verdict": Column("`account`, `control`, `none`, `undecided` or `few`"),
             "text": Column("the verdict in words"),
             "probability": Column("that of the most probable class"),
             "silent": Column("accounts that replay too little to be compared", "", "if none does"),

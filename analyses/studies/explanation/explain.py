@@ -24,7 +24,7 @@ from analyses.inference.animals import ReplayingAnimal, replaying_animals
 from analyses.inference.features import replay_features
 from analyses.inference.likelihood import path_bits
 from analyses.inference.model_choice import forests
-from analyses.inference.simulation import as_decoded, as_many, simulate_misread
+from analyses.inference.simulation import as_many
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
@@ -34,7 +34,6 @@ from analyses.studies.explanation.columns import COLUMNS
 from analyses.studies.explanation.plan import (
     LEAST_DRAWS,
     ExplanationPlan,
-    drawn_parameters,
     named_accounts,
     simulated_draws,
 )
@@ -242,12 +241,9 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     seen, places = animal.replayed, animal.places
     features, bits, drawn, samples = [], [], [], {}
     account = plan.accounts[name]
-    for draw, params, seeds, rng in drawn_parameters(name, account, draws, plan):
-        wrong = float(rng.uniform(0.0, plan.wrong_places or 0.0))
-        made, as_replayed = simulate_misread(animal, account, params, seeds, [wrong, 0.0])
-        n_made = len(made.lap)
-        if animal.is_decoded and plan.wrong_places is None:
-            made = as_replayed = as_decoded(made, places, rng)
+    for draw, params, n_made, wrong, made, as_replayed, rng in simulated_draws(
+        animal, name, account, draws, plan
+    ):
         drawn.append((name, draw, n_made, json.dumps(params)))
         if n_made < _LEAST_SHARE * len(seen.lap) or not len(made.lap):
             continue

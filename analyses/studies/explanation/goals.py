@@ -72,7 +72,7 @@ def _make(plan: IdentifiabilityPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     places, rows, drawn = animal.places, [], []
     for draw, params, seeds, rng in drawn_parameters(name, account, draws, plan):
         drawn.append((name, draw, json.dumps(params)))
-        shares = [plan.wrong_places, 0.0, float(rng.uniform(0.0, _MOST_WRONG))]
+        shares = [plan.wrong_places or 0.0, 0.0, float(rng.uniform(0.0, _MOST_WRONG))]
         made = [
             each.take(np.sort(rng.permutation(len(each.lap))[:_MOST_KEPT]))
             for each in simulate_misread(animal, account, params, seeds, shares)

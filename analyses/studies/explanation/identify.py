@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from time import process_time
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,12 +40,14 @@ from replay.checks import check_number, check_whole
 from replay.jit import compiling_seconds
 from replay.log.event_log import EventLog
 from replay.tasks import give_laps, replay_laps
+from replay.tasks.published import TASKS
+from replay.worlds.mdp import MDP
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["STUDY", "IdentifiabilityPlan", "laps_of_task", "left_out", "plan_identifiability"]
-__all__ += ["estimate_identifiability", "sampled_features", "with_more_sessions"]
+__all__ += ["estimate_identifiability", "recorded_laps", "sampled_features", "with_more_sessions"]
 
 _SAMPLES = 3
 _GROUPS = (3, 10)  # animals
@@ -64,8 +67,9 @@ class IdentifiabilityPlan(NamedTuple):
     n_sequences : tuple of int
         Numbers of sequences that an animal may give, ascending.
     n_draws : int
-    wrong_places : float
-        The largest share of replayed places that are wrong.
+    wrong_places : float, optional
+        The largest share of replayed places that may be wrong; that of each draw lies between 0 and
+        this. None if decoding loses ends, turns, and short paths instead.
     seed : int
     n_sessions : dict of str to int
         Protocol -> how often its session is run, if it is more than once: an animal gives as many
@@ -76,7 +80,7 @@ class IdentifiabilityPlan(NamedTuple):
     accounts: dict[str, Account]
     n_sequences: tuple[int, ...]
     n_draws: int
-    wrong_places: float
+    wrong_places: float | None
     seed: int
     n_sessions: Mapping[str, int] = MappingProxyType({})
 
@@ -116,11 +120,14 @@ def plan_identifiability(
     *,
     n_sequences: Sequence[int] = (10, 30, 100, 300),
     n_draws: int = 64,
-    wrong_places: float = 0.2,
+    wrong_places: float | None = None,
     seed: int = 0,
     n_sessions: Mapping[str, int] | None = None,
 ) -> IdentifiabilityPlan:
-    """Check and plan; laps are those of animals of `analyses.inference.animals`."""
+    """Check and plan; laps are those of animals of `analyses.inference.animals`.
+
+    By default these will be recorded, and `find_replay` loses as much as in an explanation.
+    """
     forests()
     if not protocols:
         raise ValueError("Give the laps of at least one maze.")
@@ -128,7 +135,10 @@ def plan_identifiability(
     if not numbers:
         raise ValueError("n_sequences must name at least one number of sequences.")
     check_whole("n_draws", n_draws, at_least=LEAST_DRAWS, at_most=MOST)
-    check_number("wrong_places", wrong_places, at_least=0, at_most=1)
+    if wrong_places is None:
+        protocols = {name: replace(laps, is_decoded=True) for name, laps in protocols.items()}
+    else:
+        check_number("wrong_places", wrong_places, at_least=0, at_most=1)
     return IdentifiabilityPlan(
         dict(protocols), named_accounts(accounts), tuple(numbers), n_draws, wrong_places,
         check_whole("seed", seed), dict(n_sessions or {}),
@@ -140,9 +150,9 @@ def _make(plan: IdentifiabilityPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     name, draws = plan.part(piece.number)
     animal, account = plan.protocols[piece.group], plan.accounts[name]
     parts = []
-    for draw, _, made, rng in simulated_draws(animal, name, account, draws, plan):
-        kept = np.sort(rng.permutation(len(made.lap))[:_MOST_KEPT])
-        parts.append((draw, made.take(kept)))
+    for made in simulated_draws(animal, name, account, draws, plan):
+        kept = np.sort(made.rng.permutation(len(made.seen.lap))[:_MOST_KEPT])
+        parts.append((made.draw, made.seen.take(kept)))
     sequences = pd.DataFrame(
         {
             "draw": np.concatenate([np.full(len(made.lap), draw) for draw, made in parts]),
@@ -347,10 +357,25 @@ _USUAL_DRAWS = 32
 
 
 def laps_of_task(name: str, seed: int) -> ReplayingAnimal:
-    """Run the laps of a task with an animal that does not replay."""
-    steps = replay_laps(give_laps(name, seed=seed), "q_learning")
-    log = EventLog({"steps": steps.columns("steps")}, mdp=steps.mdp)
-    return experienced_animal(log, name=name)
+    """Run the laps of a task with an animal that does not replay, in the states of the task."""
+    run = replay_laps(give_laps(name, seed=seed), "q_learning")
+    return experienced_animal(EventLog({"steps": run.columns("steps")}, mdp=run.mdp), name=name)
+
+
+def recorded_laps(name: str, seed: int, told: float = 1.0) -> ReplayingAnimal:
+    """Run the laps of a task in its places, as they are recorded; `told` is the share of headings.
+
+    Tracks that are run one way, and arenas, have no headings, so that their states are places.
+    """
+    animal, task = laps_of_task(name, seed), TASKS[name].build()
+    if not task.model.steps_from_home:
+        return animal
+    world = MDP.from_networkx(task.graph, name=name)
+    number = {node: place for place, node in enumerate(task.graph)}
+    place = np.array([number[task.node[state]] for state in range(len(task.node))])
+    steps = dict(animal.log.columns("steps"))
+    steps |= {key: place[steps[key]] for key in ("state", "next_state")}
+    return experienced_animal(EventLog({"steps": steps}, mdp=world), name=name, told=told)
 
 
 def with_more_sessions(
@@ -374,7 +399,7 @@ _MOVES = ("state", "action", "reward", "next_state", "terminated", "truncated")
 
 def _plan(size: float, seed: int) -> IdentifiabilityPlan:
     n_draws = max(round(size * _USUAL_DRAWS), LEAST_DRAWS)
-    tasks = {name: laps_of_task(name, seed) for name in _TASKS}
+    tasks = {name: recorded_laps(name, seed) for name in _TASKS}
     return plan_identifiability(tasks, n_draws=n_draws, seed=seed)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from analyses.inference.animals import ReplayingAnimal, experienced_animal, replaying_animals
 from analyses.recordings.readers.track_graphs import read_track
-from analyses.studies.explanation.identify import laps_of_task
+from analyses.studies.explanation.identify import recorded_laps
 from analyses.studies.pages import read_decoded, read_log
 from replay.checks import check_column, check_number, check_table
 from replay.files import check_path, inside, read_table
@@ -86,14 +86,15 @@ def read_protocols(
 ) -> dict[str, ReplayingAnimal]:
     """Take the laps of tasks, tables, logs and recordings, of which replay does not count.
 
-    `told` is the share of sequences whose heading will be known; by default that of a recording, or
-    none. States of tasks, and of their logs, have a heading already.
+    `told` is the share of sequences whose heading will be known; by default that of a recording,
+    all in tasks, none in tables. States in the log of a task have a heading already.
     """
     if not tasks and not laps:
         raise ValueError("Give laps: those of a task (--task NAME), or a table (--laps FILE).")
     if told is not None:
         check_number("told_headings", told, at_least=0, at_most=1)
-    found = {name: laps_of_task(name, seed) for name in tasks}
+    told_of_task = 1.0 if told is None else told
+    found = {name: recorded_laps(name, seed, told_of_task) for name in tasks}
     paid = None if rewards is None else read_rewards(rewards)
     for place in laps:
         path = check_path("laps", place)

@@ -14,7 +14,7 @@ import pandas as pd
 from analyses.findings.accounts import ACCOUNTS, Account, draw_settings, find_account
 from analyses.inference.animals import Replayed, ReplayingAnimal
 from analyses.inference.model_choice import Simulations
-from analyses.inference.simulation import simulate_replay
+from analyses.inference.simulation import as_decoded, simulate_misread
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece
 from replay.checks import check_list, check_text, shown
@@ -101,6 +101,34 @@ def _plain(account: Account) -> dict[str, Any]:
     return {"generator": account.generator, "priors": priors, "fixed": dict(account.fixed)}
 
 
+class SimulatedDraw(NamedTuple):
+    """What an account replays with one draw of its parameters.
+
+    Attributes
+    ----------
+    draw : int
+    params : dict of str to Any
+    n_made : int
+        Number of sequences that it replays.
+    wrong : float
+        The share of its places that are wrong.
+    seen : Replayed
+        What is seen of them.
+    as_replayed : Replayed
+        The same without wrong places.
+    rng : numpy.random.Generator
+        For what is sampled of them.
+    """
+
+    draw: int
+    params: dict[str, Any]
+    n_made: int
+    wrong: float
+    seen: Replayed
+    as_replayed: Replayed
+    rng: np.random.Generator
+
+
 def named_accounts(accounts: Iterable[str] | Mapping[str, Account] | None) -> dict[str, Account]:
     """Look up accounts; by default all, controls included."""
     if accounts is None:
@@ -128,12 +156,16 @@ def simulated_draws(
     account: Account,
     draws: range,
     plan: Any,
-) -> Iterator[tuple[int, dict[str, Any], Replayed, np.random.Generator]]:
-    """Simulate some draws of an account; yields draw, parameters, sequences and a random stream."""
+) -> Iterator[SimulatedDraw]:
+    """Simulate some draws of an account, and see them as the plan says that replay is seen."""
     for draw, params, seeds, rng in drawn_parameters(name, account, draws, plan):
         wrong = float(rng.uniform(0.0, plan.wrong_places or 0.0))
-        made = simulate_replay(animal, account, params, seeds, wrong_places=wrong)
-        yield draw, params, made, rng
+        shares = [wrong, 0.0] if wrong else [0.0]
+        seen, *others = simulate_misread(animal, account, params, seeds, shares)
+        n_made, as_replayed = len(seen.lap), others[0] if others else seen
+        if animal.is_decoded and plan.wrong_places is None:
+            seen = as_replayed = as_decoded(seen, animal.places, rng)
+        yield SimulatedDraw(draw, params, n_made, wrong, seen, as_replayed, rng)
 
 
 def drawn_parameters(

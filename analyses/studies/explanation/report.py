@@ -20,6 +20,7 @@ VERDICTS = {
     "none": "None of these: {name} comes first ({probability:.2f}), but hardly any of its animals "
     "replays like this one (p = {misfit:.3f}).",
     "undecided": "Undecided between {others}.",
+    "few": "Too few sequences to name an account: {n}. {name} comes first ({probability:.2f}).",
 }
 """Verdict -> the sentence that tells it."""
 
