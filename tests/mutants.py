@@ -137,10 +137,11 @@ def changes(node: ast.expr) -> Iterator[ast.expr]:
         yield ast.Constant(node.value + 1)
 
 
-def tests_of(module: str) -> list[str]:
+def tests_of(module: str, function: str) -> list[str]:
     """Find the tests that import a module, or, if there are few, one that imports it.
 
-    Those of its name come first, then those that import the least, which are about little else.
+    Those of its name come first, then those that name the function, then those that import the
+    least, which are about little else.
     """
     path = Path(module.removesuffix(".py").removesuffix("/__init__"))
     name = ".".join(path.parts)
@@ -153,8 +154,9 @@ def tests_of(module: str) -> list[str]:
             found |= importers(above_name.removesuffix(".__init__"), "tests")
     found -= {path for path in found if path.stem in EVERYTHING}
 
-    def about_others(path: Path) -> tuple[bool, int, str]:
-        return path != own, path.read_text("utf-8").count("\nfrom "), path.name
+    def about_others(path: Path) -> tuple[bool, bool, int, str]:
+        text = path.read_text("utf-8")
+        return path != own, function not in text, text.count("\nfrom "), path.name
 
     ordered = sorted(found, key=about_others)[:MOST_FILES]
     return [path.relative_to(ROOT).as_posix() for path in ordered]
@@ -207,7 +209,7 @@ def is_noticed(
     path = tree / mutant.module
     original = path.read_text(encoding="utf-8")
     found: bool | None = None
-    for file in tests_of(mutant.module):
+    for file in tests_of(mutant.module, mutant.where.rpartition(".")[2]):
         test = Test(file, "from replay.jit import" in original)
         if test not in known:
             known[test] = without_change(tree, test)

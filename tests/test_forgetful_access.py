@@ -30,16 +30,16 @@ def test_who_forgets_nothing_is_memory_access_bit_by_bit(mdp):
     assert ours.tobytes() == theirs.tobytes()
 
 
-def choices(actions, rewards):
-    """One state, and actions that end the episode, as often as they are listed."""
+def choices(actions, rewards, state=0):
+    """One of two states, and actions that end the episode, as often as they are listed."""
     return pd.DataFrame(
         {
-            "state": 0,
+            "state": state,
             "action": actions,
             "reward": np.asarray(rewards, float)[actions],
-            "next_state": 1,
+            "next_state": 1 - state,
             "terminated": True,
-            "start_state": 0,
+            "start_state": state,
         }
     )
 
@@ -49,11 +49,12 @@ def values_after(moves, n_actions, **params):
     given = {"max_backups": 0, "discount": 0.9, **params}
     sizes = {"n_states": 2, "n_actions": n_actions, "params": given}
     feed("memory_access_forgetting", moves, **sizes, on_step=kept.__setitem__)
-    return kept[len(moves) - 1].action_values[0]
+    return kept[len(moves) - 1].action_values[moves["state"].iloc[0]]
 
 
-def test_values_decay_by_a_share_a_step():
-    moves = choices([0, 1, 1, 1], [1.0, -1.0])
+@pytest.mark.parametrize("state", [0, 1])
+def test_values_decay_by_a_share_a_step(state):
+    moves = choices([0, 1, 1, 1], [1.0, -1.0], state)
     found = values_after(moves, 2, forgetting=0.1)
     expected = 0.9**4, -0.9
     assert found == pytest.approx(expected)

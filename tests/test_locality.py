@@ -16,6 +16,9 @@ from replay_tables import (
     track,
 )
 
+from analyses.measures.sides import main_arm
+from analyses.sequences.sequences import Lists
+
 
 def test_local_start_and_its_chance():
     sequences = [
@@ -55,6 +58,13 @@ def test_remote_arms():
     assert (value, null, n) == (0.5, pytest.approx(2 / 3), 2)
     sequences = [sequence(*first, place=at["box"])]
     assert compute("in_another_arm", replays(task, sequences), min_length=3) == (1, 1, 1)
+
+
+def test_the_main_arm_of_a_sequence_is_where_most_of_its_states_are():
+    arm = np.array([-1, -1, 0, 0, 1, 1])
+    walked = Lists.of([[0, 2, 4, 5], [2, 3, 4], [0, 1]])
+    assert main_arm(arm, walked).tolist() == [1, 0, -1]
+    assert main_arm(arm[:2], walked).tolist() == [-1, -1, -1]
 
 
 def test_remote_segments():

@@ -51,6 +51,17 @@ def test_a_matrix_made_by_hand_is_inverted_exactly():
     np.testing.assert_allclose(shares, true, atol=0.002)
 
 
+def test_the_penalty_draws_shares_towards_equal_ones():
+    """The least of (share - found) ** 2 + weight * (share - mean) ** 2, where nothing is missed."""
+    found = pd.Series([0.8, 0.2], index=KINDS[:2])  # fewer than one event: only shares count
+    certain = pd.DataFrame(np.eye(2), index=KINDS[:2], columns=KINDS[:2])
+    for weight in (0.0, 0.5, 1.0):
+        shares = correct_shares(found, certain, regularisation=weight)
+        assert shares.tolist() == pytest.approx(
+            [0.5 + 0.3 / (1 + weight), 0.5 - 0.3 / (1 + weight)]
+        )
+
+
 @given(
     true=st.lists(st.floats(0.01, 1), min_size=2, max_size=5),
     recall=st.lists(st.floats(0.3, 1), min_size=5, max_size=5),

@@ -9,6 +9,7 @@ from strategies import chains_by_definition, columns, examples, logs
 
 from analyses.sequences.chains import ORIENTATIONS, UNKNOWN, chains, decoded_backups, link_backups
 from analyses.sequences.runs import runs_of
+from analyses.sequences.sequences import count_different
 from replay.log.event_log import EventLog
 
 COLUMNS = ("event", "state", "next_state", "action", "cause")
@@ -23,6 +24,12 @@ def found_chains(backups, order="causal", across_events=False, min_length=2):
         )
         for i, way in enumerate(found.orientation)
     ]
+
+
+def test_different_values_are_counted_however_far_apart_they_are():
+    owner = np.array([0, 0, 0, 2])
+    for far in (7, 10**12):
+        assert count_different(owner, np.array([5, far, 5, 1]), 3).tolist() == [2, 0, 1]
 
 
 def table(transitions, events=None, causes=None, action=0):

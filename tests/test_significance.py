@@ -234,6 +234,7 @@ def test_the_least_order_rises_until_no_unordered_event_passes_too_often():
     assert 2.3 < least < 2.4
     assert rates["n"].tolist() == [40]
     assert order_threshold(table.assign(p=0.2), 0.05, 0.05)[0] == LEAST_ORDER
+    assert order_threshold(table.assign(p=0.05), 0.05, 0.05)[0] == least  # at the level: passes
     one = table[:18].assign(order=[9.0, *17 * [0.0]])  # of few, one is no evidence
     assert order_threshold(one, 0.05, 0.05)[0] == LEAST_ORDER
     assert order_threshold(one.assign(order=[9.0, 8.0, *16 * [0.0]]), 0.05, 0.05)[0] > 8.0
