@@ -638,6 +638,27 @@ def test_several_mazes_are_compared(tmp_path):
     assert (name, rat.log.mdp.name) == ("rat", "w_track")
 
 
+def test_an_experiment_is_planned_with_positions_on_a_track(tmp_path):
+    """To and fro on a straight track of 1 m: two laps of ten moves each way, from end to end."""
+    track, positions, paid = (tmp_path / name for name in ("track.json", "rat.csv", "paid.csv"))
+    paid.write_text("state,reward\n1,1\n")
+    track.write_text('{"node_positions": [[0, 0], [100, 0]], "edges": [[0, 1]]}')
+    way = np.linspace(0, 100, 101)
+    x = np.concatenate([way, way[::-1], way])
+    pd.DataFrame({"time": np.arange(len(x)) / 30, "x": x, "y": 0.0}).to_csv(positions, index=False)
+    [(name, rat)] = read_protocols([], [positions], paid, seed=0, track=track).items()
+    steps = rat.log.steps
+    assert (name, len(steps), steps["terminated"].sum()) == ("rat", 30, 3)
+    assert rat.places.n_places == 11
+    with pytest.raises(ValueError, match="Give the positions of an animal on the track"):
+        read_protocols(["w_track"], [], None, seed=0, track=track)
+    with pytest.raises(ValueError, match="is a folder, which knows its track"):
+        read_protocols([], [tmp_path], None, seed=0, track=track)
+    pd.DataFrame({"event": [0, 0], "time": [1.0, 1.1], "x": [0, 9], "y": 0}).to_csv(positions)
+    with pytest.raises(ValueError, match="with --track, give positions"):
+        read_protocols([], [positions], None, seed=0, track=track)
+
+
 def test_an_experiment_is_planned_through_the_recording():
     """By default decoding hardly shows dead ends; with a share of wrong places, nothing is lost."""
     laps = {"mine": recorded_laps("w_track", seed=1)}

@@ -117,10 +117,18 @@ def identifiability(
             metavar="FILE",
             help="Moves: a folder of replay recording, which knows the whole track, the folder of "
             "an event log, or a table (.csv, .parquet) of state, next_state and terminated, and of "
-            "reward unless --rewards gives it, which knows only moves that were made. May be "
-            "repeated, to compare mazes or sessions.",
+            "reward unless --rewards gives it, which knows only moves that were made; or, with "
+            "--track, positions of an animal: a table of time (s) and x, y (cm). May be repeated, "
+            "to compare mazes or sessions.",
         ),
     ] = [],  # noqa: B006
+    track: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The track on which --laps are positions: its graph, with nodes and edges in cm.",
+        ),
+    ] = None,
     rewards: Annotated[
         Path | None,
         typer.Option(
@@ -176,7 +184,7 @@ def identifiability(
     from analyses.studies.explanation.inputs import read_protocols
     from replay.checks import check_whole
 
-    once = read_protocols(split(task), laps, rewards, seed, told_headings)
+    once = read_protocols(split(task), laps, rewards, seed, told_headings, track)
     protocols, n_sessions = with_more_sessions(once, check_whole("sessions", sessions, at_least=1))
     plan = plan_identifiability(
         protocols,

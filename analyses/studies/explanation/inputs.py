@@ -11,6 +11,9 @@ import numpy as np
 import pandas as pd
 
 from analyses.inference.animals import ReplayingAnimal, experienced_animal, replaying_animals
+from analyses.recordings.experience.recorded_experience import experience_of
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.readers import table_files
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.explanation.identify import recorded_laps
 from analyses.studies.pages import read_decoded, read_log
@@ -83,22 +86,30 @@ def read_protocols(
     rewards: str | Path | None,
     seed: int,
     told: float | None = None,
+    track: str | Path | None = None,
 ) -> dict[str, ReplayingAnimal]:
     """Take the laps of tasks, tables, logs and recordings, of which replay does not count.
 
-    `told` is the share of sequences whose heading will be known; by default that of a recording,
-    all in tasks, none in tables. States in the log of a task have a heading already.
+    With a `track`, `laps` are positions of animals on it. `told` is the share of sequences whose
+    heading will be known; by default that of a recording, all in tasks, none in tables. States in
+    the log of a task have a heading already.
     """
     if not tasks and not laps:
         raise ValueError("Give laps: those of a task (--task NAME), or a table (--laps FILE).")
     if told is not None:
         check_number("told_headings", told, at_least=0, at_most=1)
+    if track is not None and not laps:
+        raise ValueError("Give the positions of an animal on the track (--laps FILE).")
     told_of_task = 1.0 if told is None else told
     found = {name: recorded_laps(name, seed, told_of_task) for name in tasks}
     paid = None if rewards is None else read_rewards(rewards)
     for place in laps:
         path = check_path("laps", place)
-        logs = _read_folder(path) if path.is_dir() else [(path.stem, read_laps(path), None)]
+        if track is None and path.is_dir():
+            logs = _read_folder(path)
+        else:
+            log = read_laps(path) if track is None else read_runs(path, track)
+            logs = [(path.stem, log, None)]
         for name, log, paths in logs:
             if name in found:
                 raise ValueError(f"Two mazes are named {name!r}, after their files: rename one.")
@@ -144,6 +155,17 @@ def read_laps(path: str | Path) -> EventLog:
     if not len(table):
         raise ValueError(f"{path} has no moves; its columns are {_MOVES}.")
     return EventLog({"steps": columns})
+
+
+def read_runs(path: Path, track: str | Path) -> EventLog:
+    """Convert positions of an animal (`time`, and `x, y` or `linear_position`) to moves."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, which knows its track: leave out --track.")
+    recording = table_files.read_table(path, read_track(track))
+    if not len(recording.time):
+        raise ValueError(f"{path} has events (a column event): with --track, give positions.")
+    _, log = experience_of(recording, Judgement().state_size)
+    return log
 
 
 def read_rewards(path: str | Path) -> pd.DataFrame:
