@@ -343,7 +343,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     return value
 
 
-def check_function(name: str, value: object, *arguments: str) -> None:
+def check_function(name: str, value: Any, *arguments: str) -> None:
     """Check that a user's function can be called with arguments, which the message describes.
 
     Examples
