@@ -168,6 +168,7 @@ def test_replay_in_an_arena_is_found(seen):
     away = np.hypot(found.paths["x"] - true[0], found.paths["y"] - true[1])
     assert away.median() < 15.0  # 57 by chance
     assert any("In an arena, fields are not estimated by heading" in note for note in found.notes)
+    assert any("cells have place fields in the arena: " in note for note in found.notes)
 
 
 def test_a_recording_in_an_open_field_needs_no_track(seen):
@@ -184,6 +185,36 @@ def test_a_recording_in_an_open_field_needs_no_track(seen):
     arrays["position_xy"] = seen.recording.position * [1.0, 0.0]
     with pytest.raises(ValueError, match=r"no track graph: .* is no open field"):
         read_recording(arrays)
+
+
+def test_a_posterior_in_two_dimensions_needs_no_track(seen):
+    """As replay_trajectory_classification writes it, on a grid of its own."""
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    session = prepare(seen.recording, judgement=SMALL)
+    place = session.track.position
+    x, y = (np.unique(place[:, axis]) for axis in range(2))
+    time, posterior = [], []
+    for begin, counts in zip(session.events["start_time"], session.counts, strict=True):
+        likelihoods = log_likelihood(counts, session.decoded_rates, session.time_bin)
+        time.append(begin + (np.arange(len(counts)) + 0.5) * session.time_bin)
+        posterior.append(state_posterior(likelihoods, session.walk())[0].sum(axis=1))
+    grid = np.full((sum(map(len, time)), len(x), len(y)), np.nan)
+    grid[:, np.searchsorted(x, place[:, 0]), np.searchsorted(y, place[:, 1])] = np.concatenate(
+        posterior
+    )
+    data = xarray.Dataset(
+        {"acausal_posterior": (("time", "x_position", "y_position"), grid)},
+        coords={"time": np.concatenate(time), "x_position": x, "y_position": y},
+    )
+    moved = {"position_time": seen.recording.time, "position_xy": seen.recording.position}
+    given = read_recording(data, session=moved, events=seen.recording.events)
+    assert "taken to move in an arena" in given.notes[-1]
+    paths = find_replay(given).paths
+    true = [np.interp(paths["time"], seen.paths["time"], seen.paths[axis]) for axis in "xy"]
+    away = np.hypot(paths["x"] - true[0], paths["y"] - true[1])
+    assert away.median() < 15.0  # 57 by chance
+    with pytest.raises(ValueError, match=r"An open field needs none, but the animal's positions"):
+        read_recording(data)
 
 
 def test_an_event_in_an_arena_is_drawn_with_both_coordinates(seen):

@@ -10,6 +10,7 @@ import warnings
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import numpy as np
 import own_learner
 import pandas as pd
 import pytest
@@ -17,7 +18,7 @@ from commands import replay, replay_in_a_process
 from rich.console import Console
 
 from analyses.cli import inference, main, paper, simulations, terminal
-from analyses.cli.terminal import broken, print_table
+from analyses.cli.terminal import broken, print_frame, print_table
 from analyses.findings.accounts import ACCOUNTS
 from analyses.measures import STATISTICS
 from analyses.studies import written_tables
@@ -404,6 +405,9 @@ def test_a_row_is_a_line_wherever_it_is_piped_to(width, monkeypatch):
         print_table(header, rows)
     lines = [re.split(r" {2,}", line.rstrip()) for line in piped.getvalue().splitlines()]
     assert lines == [header, [rows[0][0], "-", *rows[0][2:]], rows[1]]
+    with redirect_stdout(io.StringIO()) as piped:
+        print_frame(pd.DataFrame({"kind": ["one"], "share": [np.nan]}))
+    assert piped.getvalue().splitlines()[1].split() == ["one", "-"]
 
 
 def test_an_error_is_a_sentence_of_a_process_too(tmp_path):

@@ -1,5 +1,6 @@
 """Epochs of a recording: what is counted in each, and the test of a difference."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement
 from analyses.recordings.kinds.epochs import compare_epochs, count_blocks, count_in_epochs
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers import read_recording
@@ -199,6 +202,22 @@ def test_an_animal_that_is_off_the_track_before_and_after():
         read_recording(arrays, track, epochs="run=0:200")
     with pytest.raises(ValueError, match="are more than 30 cm from the track"):
         read_recording(arrays, track)
+
+
+def test_events_before_the_run_are_no_sign_of_other_clocks():
+    whole = simulated_recording(12)
+    begins = float(whole.events["start_time"].iloc[3]) - 0.5
+    found = replace(
+        whole,
+        events=whole.events.iloc[:3],
+        on_track=np.array([[begins, whole.time[-1]]]),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kinds = find_replay(found, judgement=Judgement(n_shuffles=19, other_sizes=())).events[
+            "kind"
+        ]
+    assert set(kinds.dropna()) == {"unexperienced"}
 
 
 def test_bursts_do_not_make_a_difference():

@@ -16,6 +16,7 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.marks import classes_of_marks, exchanged
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.session import prepare
 from analyses.recordings.significance import scores
 from analyses.recordings.significance.scoring import _randomised
@@ -131,11 +132,17 @@ def test_marks_are_read_from_arrays_of_numpy_and_matlab(seen, tmp_path):
     again = read_recording(tmp_path / "mine.mat", recording.graph)
     assert again.digest() == found.digest()
     prepared = prepare(replace(found, events=recording.events))
+    assert f" of {len(classes.spikes)} classes of marks have place fields" in prepared.notes[0]
     np.testing.assert_array_equal(prepared.electrode, found.electrode[prepared.cells])
     for key in ("mark_electrode", "mark_features"):
         lacking = {name: each for name, each in arrays.items() if name != key}
         with pytest.raises(ValueError, match=f"has mark_time, but no {key} of these spikes"):
             read_recording(lacking, recording.graph)
+    cells = arrays | {"spike_time": times[0], "spike_unit": np.zeros(len(times[0]))}
+    assert (
+        "; marks are not read, as there are cells"
+        in (read_recording(cells, recording.graph).notes[0])
+    )
     with pytest.raises(ValueError, match="an electrode and a row of features for each mark; got"):
         read_recording(arrays | {"mark_electrode": number[:-1]}, recording.graph)
 
@@ -147,5 +154,7 @@ def test_marks_are_read_from_nwb(kind, tmp_path):
     found = read_recording(path, layouts.TRACK)
     assert sum(map(len, found.spikes)) == 2 * layouts.N_MARKS
     assert np.unique(found.electrode).tolist() == [0, 1]
+    said = "Spikes that were not sorted: tetrode0, tetrode1; they are decoded so."
+    assert said in describe_file(path)
     with pytest.raises(ValueError, match="has no spikes that were not sorted"):
         read_recording(layouts.huszar(tmp_path / "units.nwb"), layouts.TRACK, units="marks")

@@ -5,11 +5,13 @@ import shlex
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from commands import replay
 
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file
+from analyses.recordings.readers.nwb_tables import hippocampal
 from analyses.recordings.readers.unit_choice import choose_units
 from analyses.studies.recorded_replay.files import Files
 
@@ -39,6 +41,7 @@ def run_of(found):
         ("grosmark", {"position": "1.6mLinearMazeLinearizedSpatialSeries"}),
         ("huszar", {}),
         ("huszar", {"position": "LinearizedSpatialSeries"}),
+        ("spyglass", {}),
         ("spyglass", {"position": "series_1"}),
         ("spyglass", {"position": "series_1, series_0"}),
     ],
@@ -66,6 +69,12 @@ def test_what_was_read_is_told(written):
     assert "columns" not in note  # of two, both are read
     assert "not read: '1.6mLinearMazeLinearizedSpatialSeries'" in note
     assert "(of 3 in 'epochs', by their labels)" in note
+    note = read_recording(written["spyglass"], TRACK).notes[0]
+    assert "position 'series_0', 'series_1', 1,992 samples" in note
+    with pytest.raises(ValueError, match="not read: 'LinearizedSpatialSeries'; choose by position"):
+        read_recording(written["huszar"], TRACK)
+    note = read_recording(written["huszar"], TRACK, epochs="run=100:200").notes[0]
+    assert "angles are not used: 'heading'" in note
 
 
 def test_regions_by_a_plain_column_of_electrodes(tmp_path):
@@ -109,6 +118,17 @@ def test_one_channel_is_read_and_no_other(written, monkeypatch):
         ValueError, match=r"the 6 channels .* \(choose one by channel\): .* 0\.0 GB"
     ):
         read_recording(written["jadhav"], TRACK, events="find_ripples")
+
+
+def test_the_field_potential_is_shown_beside_events_that_are_given(written):
+    given = pd.DataFrame({"start_time": [20.0], "end_time": [20.1]})
+    found = read_recording(written["jadhav"], TRACK, events=given, channel=3)
+    assert (found.field_potential.signal == 3.0).all()
+    assert len(found.events) == 1
+    assert read_recording(written["jadhav"], TRACK, events=given).field_potential is None
+    for events in (None, "find"):
+        with pytest.raises(ValueError, match="shown beside events that are given: add events"):
+            read_recording(written["jadhav"], TRACK, events=events, channel=3)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +192,15 @@ def test_a_file_is_described_with_the_command_that_analyses_it(written, tmp_path
     assert len(found.spikes) == 3
     for name, path in written.items():
         assert describe_file(path)[-1].startswith(f"To analyse it: replay recording {path}"), name
+    assert describe_file(written["spyglass"])[-1].endswith("--position series_0,series_1")
+    assert "Angles heading: 3,000 numbers, radians; they are not used." in describe_file(
+        written["huszar"]
+    )
+    assert hippocampal(np.array(["Area 24", "PFC", "PFC", "HPC, dorsal CA1"])) == "HPC, dorsal CA1"
+    assert hippocampal(np.array(["V1", "PFC", "PFC"])) == "PFC"
+    np.savez(tmp_path / "arena.npz", spike_time=[0.5])
+    for path in (written["jadhav"], tmp_path / "arena.npz"):
+        assert describe_file(path)[-2].startswith("It holds no track graph: name one (--track), or")
     with pytest.raises(ValueError, match="cannot be described"):
         describe_file(tmp_path / "track.json")
 

@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ import pytest
 from malformed import limited
 
 from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.readers.hdf5_files import check_hdf5
 from analyses.recordings.readers.table_files import open_table, read_events
 from analyses.recordings.readers.track_graphs import linear_to_plane, read_track
@@ -308,7 +310,10 @@ class TestArrays:
         found = read_recording(ARRAYS | more, TRACK)
         assert found.posterior.probability.tolist() == np.eye(3).tolist()
         assert "a posterior of 3 times and 3 bins" in found.notes[0]
-        with pytest.raises(ValueError, match="a posterior without posterior_xy"):
+        cube = ARRAYS | more | {"posterior": np.full((3, 2, 2), 0.25)}
+        with pytest.raises(ValueError, match=r"got the shape \(3, 2, 2\). In two dimensions, resh"):
+            read_recording(cube, TRACK)
+        with pytest.raises(ValueError, match="is without posterior_xy"):
             read_recording({k: v for k, v in (ARRAYS | more).items() if k != "posterior_xy"}, TRACK)
 
     @pytest.mark.parametrize(
@@ -415,6 +420,14 @@ class TestPosteriors:
         assert np.allclose(found.probability[:, order], expected[:, kept][:, own])
         continuous = np.nansum(data["acausal_posterior"].to_numpy()[:, 0], axis=1)
         assert np.allclose(found.movement["Continuous"], continuous)
+
+    def test_a_file_is_described(self, tmp_path):
+        dataset().to_netcdf(tmp_path / "mine.nc", engine="h5netcdf")
+        lines = describe_file(tmp_path / "mine.nc")
+        n_states, n_places = dataset()["acausal_posterior"].shape[1:]
+        size = f"50 x {n_states} x {n_places} numbers"
+        assert f"Variable acausal_posterior: {size} (time, state, position)." in lines
+        assert lines[-1].endswith("mine.nc --track track.json --session positions.npz")
 
     def test_the_order_of_dimensions_does_not_matter(self):
         data = dataset()
@@ -760,6 +773,18 @@ class TestNWB:
         path = self.write(tmp_path / "mine.nwb", **options)
         with pytest.raises(ValueError, match=message):
             read_recording(path)
+
+    def test_files_of_different_sessions_are_refused(self):
+        whole = read_recording(ARRAYS, TRACK)
+        noon = replace(whole, origin={"session_start_time": "2026-01-01T12:00:00+00:00"})
+        same = replace(whole, origin={"session_start_time": "2026-01-01T13:00:00+01:00"})
+        assert read_recording(noon, session=same).digest() == whole.digest()
+        later = replace(whole, origin={"session_start_time": "2026-01-02T12:00:00+00:00"})
+        with pytest.raises(ValueError, match=r"of different sessions, .*: name a file of the same"):
+            read_recording(noon, session=later)
+        one, other = (replace(whole, origin={"subject": name}) for name in ("Achilles", "Buddy"))
+        with pytest.raises(ValueError, match="of different animals, Achilles and Buddy"):
+            read_recording(one, session=other)
 
     def test_without_units_it_completes_a_posterior(self, tmp_path):
         path = self.write(tmp_path / "mine.nwb", units=False)

@@ -83,7 +83,7 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
         ),
         ({"events": pd.DataFrame({"begin": [1.0]})}, r"events of mine lacks the columns \['start"),
         ({"posterior": posterior(time=np.array([1.0, 1.2, 1.1]))}, "posterior of mine must ascend"),
-        ({"posterior": posterior(time=np.array([1e3, 1.1e3, 1.2e3]))}, "several clocks"),
+        ({"posterior": posterior(time=np.array([1e3, 1.1e3, 1.2e3]))}, "the posterior goes fr"),
         ({"posterior": posterior(probability=2 * np.eye(3))}, "sum to 1; row 0 sums to 2"),
         (
             {"posterior": posterior(probability=np.array([[0.5, 0.2, 0.3]] * 3).T)},

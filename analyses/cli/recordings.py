@@ -123,8 +123,9 @@ def recording(
         int | None,
         typer.Option(
             metavar="N",
-            help="The channel of the field potential, from 0, in which ripples are detected.",
-            show_default="all",
+            help="The channel of the field potential, from 0, in which ripples are detected, or "
+            "which is shown beside events that are given.",
+            show_default="all for ripples, else none",
             rich_help_panel=_EVENTS,
         ),
     ] = None,

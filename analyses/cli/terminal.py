@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import sys
@@ -109,13 +110,15 @@ def progress_bars() -> Iterator[Progress]:
 
 
 def print_frame(table: pd.DataFrame) -> None:
-    """Print a data frame on standard output, numbers with three significant digits."""
+    """Print a data frame, numbers with three significant digits; what is missing is empty."""
     rows = [tuple(map(_text, row)) for row in table.itertuples(index=False)]
     print_table(tuple(map(str, table.columns)), rows)
 
 
 def _text(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.3g}"
+    return str(value)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

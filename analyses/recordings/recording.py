@@ -326,8 +326,8 @@ class Recording:
         if unknown.mean() > self.most_unknown:
             raise ValueError(
                 f"{unknown.sum()} of {len(xy)} positions of {self.name} on the track are NaN, more "
-                f"than {self.most_unknown:.0%}. Interpolate them, give the times on the track, or "
-                "allow more with most_unknown."
+                f"than {self.most_unknown:.0%}. Interpolate them, give the times on the track "
+                "(epochs, such as run=0:600), or allow more with most_unknown."
             )
         away = project(track, xy[~unknown]).away
         n_off = int(np.count_nonzero(away > _FARTHEST))
@@ -339,7 +339,8 @@ class Recording:
                 f"from the track: they go from ({low[0]:.0f}, {low[1]:.0f}) to "
                 f"({high[0]:.0f}, {high[1]:.0f}), and the graph is {width:.0f} x {height:.0f} cm. "
                 "Are positions in pixels, or on other axes? Give both in cm with the same origin "
-                "(a graph may have pixels_per_cm), or give the times on the track."
+                "(a graph may have pixels_per_cm), or give the times on the track (epochs, such as "
+                "run=0:600)." + (f" What was read: {self.notes[0]}" if self.notes else "")
             )
 
     def _check_bins(self, graph: nx.Graph) -> None:
@@ -441,7 +442,8 @@ def _ends(times: NDArray[np.float64]) -> tuple[float, float]:
 
 def _span(name: str, times: NDArray[np.float64]) -> str:
     begin, end = _ends(times)
-    return f"{name} go from {begin:.12g} to {end:.12g}"
+    verb = "goes" if name.startswith("the ") else "go"
+    return f"{name} {verb} from {begin:.12g} to {end:.12g}"
 
 
 def _guess(

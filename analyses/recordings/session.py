@@ -212,9 +212,11 @@ def prepare(
         rates, cells = recorded_fields(recording, moved, track, settings)
         error = decoding_error(recording, moved, track, settings)
         notes.append(
-            f"{len(cells)} of {len(recording.spikes)} cells have place fields on the track: a rate "
-            f"of at least {settings.least_peak:g} Hz somewhere, and at most "
-            f"{settings.largest_mean:g} Hz on average while the animal runs."
+            f"{len(cells)} of {len(recording.spikes)} "
+            f"{'cells' if recording.electrode is None else 'classes of marks'} have place fields "
+            f"{'in the arena' if track.is_arena else 'on the track'}: a rate of at least "
+            f"{settings.least_peak:g} Hz somewhere, and at most {settings.largest_mean:g} Hz on "
+            "average while the animal runs."
         )
         notes.append(
             f"The median error of decoding the running animal is {error.distance:.0f} cm "

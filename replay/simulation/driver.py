@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.checks import MOST_STATES, check_fits, located
-from replay.learners.contract import Learner, Pause, Sizes
+from replay.learners.contract import Learner, Sizes
 from replay.log import backups
 from replay.log.arrays import uninitialised
 from replay.log.blocks import STEPS_PER_BLOCK, LogBlock
@@ -375,15 +375,17 @@ class Driver:
 
     def rest(self, state: int, n_pauses: int) -> None:
         """Let the learner replay at rest before the first step, if it already knows the world."""
-        learner = self.learner
-        if not learner.explores:
+        if not self.learner.explores:
             return
+        self.clock.state[0] = state
+        rows = None
         if self.writer.buffer is not None:
             backups.set_step(self.writer.buffer, -1)
-        pause = Pause(backups.REST, state, False)
-        for _ in range(n_pauses):
+            rows = self.writer.steps_from(0)
+        course = Course(0, -1, 0, 1, self.learner.acts_before_learning)
+        for _ in range(n_pauses):  # one by one, since each may fill the log
             self.writer.make_room(self._most_backups())
-            learner.replay(learner.params, self.memory, pause, self.replay_rng, self.writer.buffer)
+            self._call(_nowhere(), _NOTHING, course, rows)
 
     def finish(self, time: NDArray[np.float64] | None = None) -> EventLog:
         """End the run, and return the log, except for what `on_block` received."""
@@ -415,7 +417,7 @@ class Driver:
                 if given is None:
                     n_more, to_come = min(n_more, len(rows)), _NOTHING
                 is_full = len(rows) == n_more
-            course = Course(n_more, max_episode_steps, n_rest, learner.acts_before_learning)
+            course = Course(n_more, max_episode_steps, n_rest, 0, learner.acts_before_learning)
             n_done = self._call(world, to_come, course, rows)
             if self.time < until and (n_done < n_more or is_full):
                 writer.hand_over(self.clock, self.memory)

@@ -135,6 +135,8 @@ class Course(NamedTuple):
         After how many steps an episode is cut off; -1: never.
     n_rest : int
         Number of pauses of rest between two episodes.
+    n_rest_before : int
+        Number of pauses of rest before the first of these steps.
     act_first : bool
         Whether the next action is drawn before the step is learned from.
     """
@@ -142,6 +144,7 @@ class Course(NamedTuple):
     n_steps: int
     max_episode_steps: int
     n_rest: int
+    n_rest_before: int
     act_first: bool
 
 
@@ -232,7 +235,7 @@ def _loop(
         steps: NDArray[np.void] | None,
         log: backups.BackupBuffer | None,
     ) -> int:
-        n_steps, max_episode_steps, n_rest, act_first = course
+        n_steps, max_episode_steps, n_rest, n_rest_before, act_first = course
         window_ends, rewards = clock.window_ends, clock.rewards
         state = clock.state[0]
         action = clock.action[0]
@@ -245,6 +248,9 @@ def _loop(
         if given is not None:
             is_given, is_asked = len(given.steps) > 0, given.ask != 0
         acts = is_asked or not is_given
+        for _ in range(n_rest_before):
+            pause = Pause(backups.REST, state, False)
+            replay(params, memory, pause, replay_rng, log)
         begin, until = time, time + n_steps
         while time < until:
             stop, total = min(until, window_ends[window]), rewards[window]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -210,7 +211,7 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     events["kind"] = named
     if session.counts:
         notes += _compared(session, events)
-    if session.has_headings:
+    if session.has_headings and events["is_replay"].any():
         notes.append(_headings_told(events, session))
     if session.track.n_components > 1:
         notes.append(_by_track(session.track, events))
@@ -366,7 +367,9 @@ def _sequences(
     listed = pd.DataFrame({"time": time, "states": states, "phase": _phases(recording, log, time)})
     if "along" in paths:
         listed["along"] = [visits["along"].tolist() for visits in visited]
-    found = place_sequences(log, listed, detection=detection)
+    with warnings.catch_warnings():  # all may be before the run; a recording has one clock
+        warnings.filterwarnings("ignore", ".*on the same clock")
+        found = place_sequences(log, listed, detection=detection)
     spans = [
         _span(visited[event], first, states)
         for event, first, states in found[["event", "index", "states"]].itertuples(index=False)

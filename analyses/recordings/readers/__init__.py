@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import networkx as nx
@@ -19,6 +20,7 @@ from analyses.recordings.readers.array_files import read_arrays
 from analyses.recordings.readers.epochs import with_epochs
 from analyses.recordings.readers.nwb_files import Choices, read_nwb
 from analyses.recordings.readers.posteriors import (
+    NETCDF,
     is_posterior,
     is_pynapple,
     read_posterior,
@@ -76,15 +78,17 @@ def read_recording(
         The positions of the bins of a posterior: `linear_position, x_position, y_position` (cm).
     position : str, optional
         For NWB, the name of the series of positions; several that follow one another are joined by
-        commas. By default the first with two or more columns.
+        commas. By default the first with two or more columns, and, on a track, those of the same
+        container that follow one another.
     units : str, optional
         For NWB, which units are read: an expression over the columns of their table, such as
         ``"location == 'CA1' and cell_type == 'pyramidal'"``. It is read, and never run.
         ``"marks"`` reads spikes that were not sorted, by the amplitudes or features of their
         waveforms (`SpikeEventSeries` or `FeatureExtraction`), which is the default without units.
     channel : int, optional
-        For NWB, the channel of the field potential (from 0) in which ripples are detected; only
-        this one is read. By default all are.
+        For NWB, the channel of the field potential (from 0) in which ripples are detected, or which
+        is shown beside events that are given; only this one is read. By default all are read for
+        the detection of ripples, and none otherwise.
     epochs : str, optional
         The epochs in which replay is compared, by their times in s or by labels of the file, such
         as ``"before=0:600,run=600:1500,after=NREM"``. A name may be given several times, for an
@@ -155,7 +159,13 @@ def read_recording(
         found = replace(found, events=None)
     elif events is not None and not is_name:
         found = replace(found, events=read_events(events))
-    if found.graph is None and found.spikes and len(found.time) > 1:
+    if channel is not None and found.events is None and events != FIND_RIPPLES:
+        raise ValueError(
+            "channel chooses the field potential in which ripples are detected, or which is shown "
+            f"beside events that are given: add events, {FIND_RIPPLES!r} or a table."
+        )
+    is_decoded = found.posterior is not None or found.decoded is not None
+    if found.graph is None and (found.spikes or is_decoded) and len(found.time) > 1:
         arena = find_arena(found.position[found.during], bin_size)
         if is_open(arena):
             notes = (*found.notes, describe_arena(arena))
@@ -164,7 +174,12 @@ def read_recording(
     if found.graph is None:
         raise ValueError(
             f"{found.name} has no track graph: give one with nodes and edges in cm, as JSON or "
-            "networkx.Graph (track). Where the animal went is no open field, which needs none."
+            "networkx.Graph (track). "
+            + (
+                "Where the animal went is no open field, which needs none."
+                if len(found.time)
+                else "An open field needs none, but the animal's positions (session)."
+            )
         )
     if not len(found.time):
         raise ValueError(
@@ -238,7 +253,7 @@ def _of_file(
     suffix = path.suffix.lower()
     if suffix == ".nwb":
         return read_nwb(path, graph, events=events, choices=choices, most_unknown=most_unknown)
-    if suffix in (".nc", ".nc4", ".netcdf"):
+    if suffix in NETCDF:
         return read_posterior(path, graph, bins=bins)
     if suffix in (".npz", ".mat"):
         return read_arrays(path, graph, most_unknown=most_unknown)
@@ -256,8 +271,26 @@ def _of_file(
     )
 
 
+def _check_same_session(found: Recording, session: Recording) -> None:
+    for key, what in (("subject", "animals"), ("session_start_time", "sessions")):
+        one, other = found.origin.get(key), session.origin.get(key)
+        if one is None or other is None:
+            continue
+        is_time = key == "session_start_time"
+        if one != other and not (is_time and _moment(one) == _moment(other)):
+            raise ValueError(
+                f"{found.name} and {session.name} are of different {what}, {one} and {other}: name "
+                f"a file of the same session, or correct the {key} of the wrong one."
+            )
+
+
+def _moment(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
 def _completed(found: Recording, session: Recording) -> Recording:
     """Add data of the session that the recording lacks."""
+    _check_same_session(found, session)
     has_position = bool(len(found.time))
     origin = {f"session_{key}": value for key, value in session.origin.items()}
     return replace(

@@ -121,6 +121,8 @@ def read_arrays(
     if "mark_time" in arrays and not spikes:
         spikes, electrode = _by_class(arrays, name)
         contents.append(describe_classes(spikes, electrode))
+    elif "mark_time" in arrays:
+        contents.append("marks are not read, as there are cells")
     posterior = _posterior(arrays, name)
     if posterior is not None:
         contents.append(
@@ -298,8 +300,14 @@ def _posterior(arrays: Mapping[str, NDArray[np.generic]], name: str) -> Posterio
     missing = [key for key in ("posterior_time", "posterior_xy") if key not in arrays]
     if missing:
         raise ValueError(
-            f"{name} has a posterior without {' and '.join(missing)}: it needs the times of its "
-            "rows (s) and the centres of its bins (x, y in cm)."
+            f"The posterior of {name} is without {' and '.join(missing)}: it needs the times of "
+            "its rows (s) and the centres of its bins (x, y in cm)."
+        )
+    if arrays["posterior"].ndim > 2:
+        raise ValueError(
+            f"The posterior of {name} must have a row for each time and a column for each bin; got "
+            f"the shape {arrays['posterior'].shape}. In two dimensions, reshape it to (times, "
+            "bins), and give the centre of each bin in posterior_xy."
         )
     probability, time, xy = (
         check_array(arrays[key], f"{key} of {name}", kind="number", missing=True, n_dims=n_dims)

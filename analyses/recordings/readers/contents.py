@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 
 from analyses.recordings.readers.array_files import load_arrays
 from analyses.recordings.readers.nwb_files import field_potentials_of, open_nwb
-from analyses.recordings.readers.nwb_positions import series_of
+from analyses.recordings.readers.nwb_marks import marks_of
+from analyses.recordings.readers.nwb_positions import angles_of, default_series, series_of
 from analyses.recordings.readers.nwb_tables import (
     choose_events,
+    hippocampal,
     intervals_of,
     labels_of,
     tables_of,
     unit_columns,
 )
+from analyses.recordings.readers.posteriors import NETCDF, open_posterior
 from analyses.recordings.readers.remote_files import find_remote, is_address
 from analyses.recordings.readers.table_files import open_table
 from analyses.recordings.readers.units import count_text
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["describe_file"]
 
 _MOST_VALUES = 8
+_NO_TRACK = "It holds no track graph: name one (--track), or none for an open field."
 
 
 @known_arguments
@@ -41,8 +45,8 @@ def describe_file(path: str | Path) -> list[str]:
     Parameters
     ----------
     path : path or address
-        NWB (``.nwb``, also at an address), arrays (``.npz``, ``.mat``) or a table (``.csv``,
-        ``.parquet``).
+        NWB (``.nwb``, also at an address), a decoded posterior (``.nc``), arrays (``.npz``,
+        ``.mat``) or a table (``.csv``, ``.parquet``).
 
     Returns
     -------
@@ -78,12 +82,20 @@ def describe_file(path: str | Path) -> list[str]:
             lines, options = _of_nwb(file, found.name)
     elif ending in (".npz", ".mat"):
         lines = [f"Array {key}: {_size(values)}." for key, values in load_arrays(found).items()]
+        lines.append(_NO_TRACK)
+    elif ending in NETCDF:
+        lines = [
+            f"Variable {key}: {_size(each)} ({', '.join(map(str, each.dims))})."
+            for key, each in open_posterior(found).data_vars.items()
+        ]
+        lines += [_NO_TRACK, "It holds no positions of the animal: name a file that does."]
+        options = ["--track", "track.json", "--session", "positions.npz"]
     elif ending in (".csv", ".parquet"):
         table = open_table(found)
         lines = [f"A table of {count_text(len(table), 'row')}: {', '.join(map(str, table))}."]
     else:
         raise ValueError(
-            f"{found.name} cannot be described: .nwb, .npz, .mat, .csv and .parquet files can."
+            f"{found.name} cannot be described: .nwb, .nc, .npz, .mat, .csv and .parquet files can."
         )
     return [*lines, _to_analyse(found, options or ["--track", "track.json"])]
 
@@ -99,11 +111,19 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[str]]:
     series = series_of(file)
     lines = [f"Position {key}: {_size(each.data)}, {each.unit}." for key, each in series.items()]
     if len(series) > 1:
-        options += ["--position", next(iter(series))]
+        options += ["--position", ",".join(default_series(series))]
+    lines += [
+        f"Angles {key}: {_size(each.data)}, {each.unit}; they are not used."
+        for key, each in angles_of(file).items()
+    ]
     lines += _of_units(file)
     regions = unit_columns(file).get("location") if file.units is not None else None
     if regions is not None and len(np.unique(regions)) > 1:
-        options += ["--units", f'location == "{regions[0]}"']
+        options += ["--units", f'location == "{hippocampal(regions)}"']
+    marks = marks_of(file)
+    if marks:
+        how = "--units marks decodes them" if file.units is not None else "they are decoded so"
+        lines.append(f"Spikes that were not sorted: {', '.join(marks)}; {how}.")
     tables = dict(tables_of(file))
     lines += [_of_table(key, table) for key, table in tables.items()]
     events = choose_events(tables, name, None)
@@ -111,7 +131,7 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[str]]:
         options += ["--events", events]
     for rate, key, each in field_potentials_of(file):
         lines.append(f"Electrical series {key}: {_size(each.data)} at {rate:g} Hz.")
-    lines.append("The track graph is in the file." if has_track else "It holds no track graph.")
+    lines.append("The track graph is in the file." if has_track else _NO_TRACK)
     return lines, options
 
 

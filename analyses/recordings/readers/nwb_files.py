@@ -26,6 +26,7 @@ from analyses.recordings.readers.nwb_marks import MARKS, has_marks, read_marks
 from analyses.recordings.readers.nwb_positions import read_positions
 from analyses.recordings.readers.nwb_tables import (
     choose_events,
+    hippocampal,
     intervals_of,
     labelled_epochs,
     running_epochs,
@@ -63,7 +64,8 @@ class Choices(NamedTuple):
         An expression over the columns of units (`unit_choice`); by default all units are read.
         ``"marks"`` reads the spikes that were not sorted instead.
     channel : int or None
-        The channel of the field potential, from 0; by default all are read.
+        The channel of the field potential, from 0, which is read also if events are given. By
+        default all are read where ripples are detected in them, and else none.
     """
 
     position: str | None = None
@@ -187,13 +189,15 @@ def _of_file(
         how = describe_classes(spikes, electrode)
     else:
         spikes, how = _spikes_of(file, name, choices.units)
+        if has_marks(file):
+            how += f" (spikes that were not sorted are not read; choose by units: {MARKS!r})"
     text += f"; {how}"
     tables = dict(tables_of(file))
     found, field_potential, chosen = None, None, None
-    if events == FIND_RIPPLES:
+    if events == FIND_RIPPLES or choices.channel is not None:
         field_potential, how = _field_potential_of(file, name, choices.channel)
         text += f"; {how}"
-    else:
+    if events != FIND_RIPPLES:
         chosen = choose_events(tables, name, events)
     if chosen is not None:
         found = intervals_of(tables[chosen])
@@ -270,7 +274,8 @@ def _spikes_of(
         regions, counts = np.unique(columns["location"], return_counts=True)
         if 1 < len(regions) <= _MOST_REGIONS:
             listed = ", ".join(f"{n} of {each}" for each, n in zip(regions, counts, strict=True))
-            text = f" ({listed}; choose by units, such as \"location == '{regions[0]}'\")"
+            chosen = hippocampal(columns["location"])
+            text = f" ({listed}; choose by units, such as \"location == '{chosen}'\")"
     spikes = tuple(np.asarray(units.get_unit_spike_times(int(row)), dtype=float) for row in rows)
     n_spikes = sum(map(len, spikes))
     return spikes, f"{count_text(len(spikes), 'unit')} with {count_text(n_spikes, 'spike')}{text}"

@@ -19,7 +19,7 @@ from replay.checks import unknown_name
 if TYPE_CHECKING:
     from pynwb import NWBFile
 
-__all__ = ["Positions", "read_positions", "series_of"]
+__all__ = ["Positions", "angles_of", "default_series", "read_positions", "series_of"]
 
 Positions = tuple[NDArray[np.float64], NDArray[np.float64], str]
 """Times (s), positions (cm), and a phrase on what was read."""
@@ -33,15 +33,8 @@ def series_of(file: NWBFile) -> dict[str, Any]:
     Series of the same name are told apart by their container: ``Position/xy``. Series of positions
     in the plane come before those along the track.
     """
-    from pynwb.behavior import SpatialSeries
-
     found = [
-        each
-        for each in file.objects.values()
-        if isinstance(each, SpatialSeries)
-        and np.ndim(each.data) in (1, 2)
-        and not str(each.unit).lower().startswith(_ANGLES)
-        and type(each.parent).__name__ != "CompassDirection"
+        each for each in _spatial(file) if np.ndim(each.data) in (1, 2) and not _is_angle(each)
     ]
     found.sort(key=lambda each: (_width(each) < 2, str(each.parent.name) != "Position", each.name))
     names = [str(each.name) for each in found]
@@ -51,14 +44,64 @@ def series_of(file: NWBFile) -> dict[str, Any]:
     }
 
 
+def angles_of(file: NWBFile) -> dict[str, Any]:
+    """Return the series of angles, such as the head direction, by name; nothing reads them."""
+    return {str(each.name): each for each in _spatial(file) if _is_angle(each)}
+
+
+def _spatial(file: NWBFile) -> list[Any]:
+    from pynwb.behavior import SpatialSeries
+
+    return [each for each in file.objects.values() if isinstance(each, SpatialSeries)]
+
+
+def _is_angle(series: Any) -> bool:
+    is_angle = str(series.unit).lower().startswith(_ANGLES)
+    return is_angle or type(series.parent).__name__ == "CompassDirection"
+
+
+def default_series(known: dict[str, Any]) -> list[str]:
+    """Choose the first series, and those of its container that follow one another.
+
+    Files with a series for each epoch have them in one container.
+    """
+    first, *others = known
+    chosen, like = [first], known[first]
+    spans = [_span(like)]
+    for name in others:
+        each = known[name]
+        is_alike = each.parent is like.parent and str(each.unit) == str(like.unit)
+        if is_alike and _width(each) == _width(like):
+            begin, end = _span(each)
+            if all(end <= one or other <= begin for one, other in spans):
+                chosen.append(name)
+                spans.append((begin, end))
+    return chosen
+
+
+def _span(series: Any) -> tuple[float, float]:
+    if not len(series.data):
+        return np.inf, np.inf
+    if series.timestamps is not None:
+        return float(series.timestamps[0]), float(series.timestamps[len(series.data) - 1])
+    begin = float(series.starting_time)
+    return begin, begin + (len(series.data) - 1) / float(series.rate)
+
+
 def read_positions(
     file: NWBFile, name: str, graph: nx.Graph | None, position: str | None
 ) -> Positions:
-    """Read the series that is named (several joined by commas), or else the first."""
+    """Read the series that is named (several joined by commas), or else the default.
+
+    Without a track, only the first is read: an arena is found from all positions.
+    """
     known = series_of(file)
     if not known:
         return np.empty(0), np.empty((0, 2)), "no position"
-    chosen = [next(iter(known))] if position is None else _chosen(position, known, name)
+    if position is not None:
+        chosen = _chosen(position, known, name)
+    else:
+        chosen = default_series(known) if graph is not None else [next(iter(known))]
     parts = [_read(known[each], each, name, graph) for each in chosen]
     parts.sort(key=lambda part: part[0][0] if len(part[0]) else -np.inf)
     time = np.concatenate([part[0] for part in parts])
@@ -73,7 +116,10 @@ def read_positions(
     text = f"position {', '.join(map(repr, chosen))}, {len(time):,} samples at {rate:.3g} Hz"
     notes = list(dict.fromkeys(part[2] for part in parts if part[2]))
     if others:
-        notes.append(f"not read: {', '.join(map(repr, others))}")
+        notes.append(f"not read: {', '.join(map(repr, others))}; choose by position")
+    angles = angles_of(file)
+    if angles:
+        notes.append(f"angles are not used: {', '.join(map(repr, angles))}")
     return time, place, text + (f" ({'; '.join(notes)})" if notes else "")
 
 

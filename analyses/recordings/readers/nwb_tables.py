@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from pynwb import NWBFile
 
 __all__ = ["choose_events", "intervals_of", "labelled_epochs", "labels_of", "running_epochs"]
-__all__ += ["tables_of", "unit_columns"]
+__all__ += ["hippocampal", "tables_of", "unit_columns"]
 
 _EVENT_NAMES = ("ripple", "swr", "sharp_wave", "mua", "hse", "candidate", "replay_events")
 _LABELS = ("label", "tags", "epoch_name", "epoch_type", "task", "environment", "state")
 _RUNNING = {"run", "running", "track", "maze", "task", "behavior", "behaviour"}
 _RESTING = {"rest", "sleep", "box", "home", "pre", "post", "off", "cage"}
+_HIPPOCAMPUS = "CA[1-4]|hippoc|HPC|dentate"
 _FARTHEST = 30.0  # cm, from the track
 _LEAST_ON_TRACK, _LEAST_EXTENT = 0.8, 0.5  # shares of samples, and of the extent of the track
 
@@ -73,6 +74,19 @@ def unit_columns(file: NWBFile) -> dict[str, NDArray[Any]]:
         if places is not None:
             found["location"] = np.asarray(places)
     return found
+
+
+def hippocampal(regions: NDArray[Any]) -> str:
+    """Return the region of most units, of those in the hippocampus if there are any.
+
+    Examples
+    --------
+    >>> hippocampal(np.array(["PFC", "PFC", "left CA1"]))
+    'left CA1'
+    """
+    known, counts = np.unique(regions, return_counts=True)
+    is_there = [bool(re.search(_HIPPOCAMPUS, str(each), re.IGNORECASE)) for each in known]
+    return str(known[np.lexsort((-counts, np.logical_not(is_there)))[0]])
 
 
 def _plain(value: Any) -> Any:

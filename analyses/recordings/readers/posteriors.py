@@ -37,7 +37,10 @@ from analyses.recordings.recording import Posterior, Recording
 from replay.checks import check_array, check_table, shown, typed
 from replay.files import check_file
 
-__all__ = ["along_track", "is_posterior", "is_pynapple", "read_posterior", "read_pynapple"]
+__all__ = ["NETCDF", "along_track", "is_posterior", "is_pynapple", "open_posterior"]
+__all__ += ["read_posterior", "read_pynapple"]
+
+NETCDF = (".nc", ".nc4", ".netcdf")
 
 _NAMES = ("acausal_posterior", "causal_posterior")
 _LEAST = 1e-6
@@ -88,7 +91,7 @@ def read_posterior(
         If there is no posterior, or its bins cannot be mapped to the track.
     """
     if isinstance(source, str | Path):
-        name, source = Path(source).name, _open(Path(source))
+        name, source = Path(source).name, open_posterior(Path(source))
     if not is_posterior(source):
         has = shown(sorted(map(str, getattr(source, "data_vars", ()))))
         raise ValueError(f"{name} must have acausal_posterior; it has {has}.")
@@ -136,7 +139,8 @@ def read_posterior(
     return Recording(name, graph, posterior=posterior, events=events, notes=(note,))
 
 
-def _open(path: Path) -> object:
+def open_posterior(path: Path) -> Any:
+    """Open a NetCDF file; see `read_posterior` for errors."""
     check_file(path)
     try:
         import h5netcdf  # noqa: F401

@@ -97,7 +97,7 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
         ),
         Shown(
             "Shares of kinds, corrected for replay that this recording would miss:",
-            shares.round(3).astype(object).where(shares.notna(), ""),
+            shares.round(3),
             " ".join(filter(None, known)),
         ),
     ]

@@ -188,16 +188,20 @@ def enough_sequences(statistics: pd.DataFrame) -> pd.DataFrame:
 
 
 def headings_told(events: pd.DataFrame) -> str:
-    """Say in how many replay events the heading is told; empty if none was decoded.
+    """Say in how many replay events the heading is told; empty if there are none, or no headings.
 
     Examples
     --------
     >>> headings_told(pd.DataFrame({"is_replay": [True, True], "is_heading_told": [True, False]}))
     'The heading that cells represent is told in 1 of 2, which gives them a direction. '
+    >>> headings_told(pd.DataFrame({"is_replay": [False], "is_heading_told": [False]}))
+    ''
     """
     if "is_heading_told" not in events:
         return ""
     told = events.loc[events["is_replay"], "is_heading_told"]
+    if not len(told):
+        return ""
     return (
         f"The heading that cells represent is told in {told.sum()} of {len(told)}, which gives "
         "them a direction. "
