@@ -437,16 +437,13 @@ def _add_rows(
     pairs: Pairs,
 ) -> tuple[int, int, int]:
     """Append the steps that change the state; return the numbers of episodes, moves and pairs."""
-    episode = episodes[n_moves - 1] if n_moves > 0 else -1
     for i in range(len(rows)):
         row = rows[i]
-        state, next_state = row["state"], row["next_state"]
-        if state != next_state:
+        if row["state"] != row["next_state"]:
             steps[n_moves] = first_step + i
             episodes[n_moves] = n_ended
-            begins[n_moves] = n_ended != episode
-            episode = n_ended
-            number = _numbered(pairs, state, next_state, n_moves, n_pairs)
+            begins[n_moves] = n_moves == 0 or n_ended != episodes[n_moves - 1]
+            number = _numbered(pairs, row["state"], row["next_state"], n_moves, n_pairs)
             text[n_moves] = number
             n_pairs += number == n_pairs
             n_moves += 1

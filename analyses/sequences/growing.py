@@ -47,7 +47,7 @@ _NO_ROWS, _NO_KINDS = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
 _CHAIN = np.dtype(
     [
         ("step", np.int64),
-        ("limit", np.int32),
+        ("limit", np.int64),
         ("state", np.int32),
         ("next_state", np.int32),
         ("forward", np.int32),

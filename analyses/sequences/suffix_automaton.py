@@ -203,11 +203,6 @@ def _build(
         symbol = text[place]
         if begins[place]:
             last = 0
-        follows = from_root[symbol] if last == 0 else _target(nodes, edges, last, symbol)
-        if follows >= 0 and nodes[follows]["length"] == nodes[last]["length"] + 1:
-            last = follows  # an earlier text goes on in the same way, as most do: nothing is new
-            node_at[place] = last
-            continue
         new = n_nodes  # not yet taken: if the text only repeats an earlier one, it is not needed
         node, known = last, -1
         while node >= 0:  # give all suffixes of the text an edge to the new node
@@ -222,7 +217,7 @@ def _build(
                     break
                 n_edges = _add_edge(nodes, edges, node, symbol, new, n_edges)
             node = nodes[node]["link"]
-        repeats = node == last
+        repeats = node == last  # an earlier text continues in the same way: nothing is new
         if not repeats:
             nodes[new]["length"] = nodes[last]["length"] + 1
             nodes[new]["first_end"] = place
