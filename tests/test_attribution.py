@@ -14,7 +14,7 @@ from analyses.jobs.run import run
 from analyses.plots.attribution import attribution_figure, attribution_length_figure
 from analyses.sequences.classification import classify
 from analyses.sequences.experience import Experience
-from analyses.sequences.suffix_automaton import GrowingAutomaton, second_ends
+from analyses.sequences.suffix_automaton import GrowingAutomaton, appended, second_ends
 from analyses.studies import attribution
 from analyses.studies.attribution import (
     ATTRIBUTIONS,
@@ -49,10 +49,7 @@ def test_second_ends_are_those_of_a_search(texts):
     for substring, first_ends in places.items():
         node = automaton.from_root[substring[0]]
         for symbol in substring[1:]:
-            edge = automaton.nodes[node]["first_edge"]
-            while automaton.edges[edge]["symbol"] != symbol:
-                edge = automaton.edges[edge]["next_edge"]
-            node = automaton.edges[edge]["target"]
+            node = appended(automaton, node, symbol)
         assert found[node] == sorted([*first_ends.values(), len(text)])[1 if first_ends else 0]
 
 

@@ -19,6 +19,7 @@ from replay.checks import (
     check_choice,
     check_fits,
     check_flag,
+    check_function,
     check_list,
     check_number,
     check_seed,
@@ -225,3 +226,21 @@ def test_limits_and_forms_are_those_of_the_value():
         check_array([[1], [1, 2]], "it", kind="number", n_dims=2)
     with pytest.raises(ValueError, match="from 0 to 10, got 1000"):
         check_whole("it", 10**30, at_most=10)
+
+
+class Counter:
+    """Something whose methods are called with blocks."""
+
+    def add(self, block):
+        """Take one block."""
+
+    def pair(self, block, other):
+        """Take two."""
+
+
+def test_the_arguments_of_methods_are_counted_without_their_object():
+    """Also when the same method of another object was checked before."""
+    for each in (Counter(), Counter()):
+        check_function("on_block", each.add, "a block")
+        with pytest.raises(TypeError, match="on_block must be a function of a block"):
+            check_function("on_block", each.pair, "a block")

@@ -19,7 +19,7 @@ from strategies import (
 )
 
 from analyses.sequences.experience import Experience, PathPiece
-from analyses.sequences.suffix_automaton import GrowingAutomaton, LatestEnds
+from analyses.sequences.suffix_automaton import GrowingAutomaton, LatestEnds, appended
 
 COLUMNS = ("episode", "step", "state", "action", "next_state")
 
@@ -117,10 +117,7 @@ def test_automaton_holds_each_substring_with_its_places(texts):
     for substring in places:
         node = automaton.from_root[substring[0]]
         for symbol in substring[1:]:
-            edge = automaton.nodes[node]["first_edge"]
-            while automaton.edges[edge]["symbol"] != symbol:
-                edge = automaton.edges[edge]["next_edge"]
-            node = automaton.edges[edge]["target"]
+            node = appended(automaton, node, symbol)
         node_of[substring] = node
     sets = {tuple(ends) for ends in places.values()}
     assert len(automaton.nodes) == len(sets) + 1, "a node for each set of ends, and the root"

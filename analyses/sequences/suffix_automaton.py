@@ -33,11 +33,14 @@ _NODE = np.dtype(
         ("link", np.int32),
         ("length", np.int32),
         ("first_end", np.int32),
-        ("first_edge", np.int32),
         ("first_child", np.int32),
         ("sibling", np.int32),
+        ("symbol", np.int32),
+        ("target", np.int32),
+        ("next_edge", np.int32),
     ]
 )
+# Most nodes have one edge. It is kept in the node, since large indexes do not fit into the cache.
 # 32 bits, as in nodes: with 64, the kernels that follow chains take half as long again.
 _NOWHERE: Any = np.int32(-1)
 _EDGE = np.dtype([("next_edge", np.int32), ("symbol", np.int32), ("target", np.int32)])
@@ -52,11 +55,11 @@ class SuffixAutomaton(NamedTuple):
         All texts, one after the other.
     nodes : structured ndarray, shape (n_nodes,)
         `link`, `length` of the longest substring, position `first_end` of its first end,
-        `first_edge` of a linked list, `first_child`, the first node that links to this one, and
-        `sibling`, the next node with the same link (-1 if none). Node 0 is the empty string; its
-        children are not listed.
+        `first_child`, the first node that links to this one, `sibling`, the next node with the same
+        link, `symbol` and `target` of one edge, and `next_edge`, a row of `edges`; each -1 if there
+        is none. Node 0 is the empty string; its children and edges are not listed.
     edges : structured ndarray, shape (n_edges,)
-        `next_edge` of the list (-1 if none), `symbol`, `target`.
+        Further edges of nodes: `next_edge` of the list (-1 if none), `symbol`, `target`.
     from_root : ndarray of int32, shape (n_symbols,)
         The node of each single symbol; -1 if it does not occur.
     node_at : ndarray of int32, shape (n_symbols_read,)
@@ -120,23 +123,23 @@ class GrowingAutomaton:
 
 
 @inlined
-def _find_edge(nodes: NDArray[np.void], edges: NDArray[np.void], node: int, symbol: int) -> int:
-    edge: int = nodes[node]["first_edge"]
-    while edge >= 0 and edges[edge]["symbol"] != symbol:
-        edge = edges[edge]["next_edge"]
-    return edge
+def _target(nodes: NDArray[np.void], edges: NDArray[np.void], node: int, symbol: int) -> int:
+    """Return the node to which an edge leads; -1 if there is no such edge."""
+    target: int = nodes[node]["target"]
+    if nodes[node]["symbol"] != symbol:
+        edge = nodes[node]["next_edge"]
+        while edge >= 0 and edges[edge]["symbol"] != symbol:
+            edge = edges[edge]["next_edge"]
+        target = edges[edge]["target"] if edge >= 0 else _NOWHERE
+    return target
 
 
 @inlined
 def appended(automaton: SuffixAutomaton, node: int, symbol: int) -> int:
     """Return the node of a node's substrings with a symbol appended; -1 if it never follows."""
-    target: int = _NOWHERE
-    if node == 0:
-        target = automaton.from_root[symbol]
-    else:
-        edge = _find_edge(automaton.nodes, automaton.edges, node, symbol)
-        if edge >= 0:
-            target = automaton.edges[edge]["target"]
+    target: int = automaton.from_root[symbol]
+    if node != 0:
+        target = _target(automaton.nodes, automaton.edges, node, symbol)
     return target
 
 
@@ -191,9 +194,11 @@ def _build(
         nodes[0]["link"] = -1
         nodes[0]["length"] = 0
         nodes[0]["first_end"] = -1
-        nodes[0]["first_edge"] = -1
         nodes[0]["first_child"] = -1
         nodes[0]["sibling"] = -1
+        nodes[0]["symbol"] = -1
+        nodes[0]["target"] = -1
+        nodes[0]["next_edge"] = -1
     for place in range(first_place, len(text)):
         symbol = text[place]
         if begins[place]:
@@ -207,22 +212,19 @@ def _build(
                     break
                 from_root[symbol] = new
             else:
-                edge = _find_edge(nodes, edges, node, symbol)
-                if edge >= 0:
-                    known = edges[edge]["target"]
+                known = _target(nodes, edges, node, symbol)
+                if known >= 0:
                     break
-                edges[n_edges]["next_edge"] = nodes[node]["first_edge"]
-                edges[n_edges]["symbol"] = symbol
-                edges[n_edges]["target"] = new
-                nodes[node]["first_edge"] = n_edges
-                n_edges += 1
+                n_edges = _add_edge(nodes, edges, node, symbol, new, n_edges)
             node = nodes[node]["link"]
         repeats = node == last  # an earlier text continues in the same way: nothing is new
         if not repeats:
             nodes[new]["length"] = nodes[last]["length"] + 1
             nodes[new]["first_end"] = place
-            nodes[new]["first_edge"] = -1
             nodes[new]["first_child"] = -1
+            nodes[new]["symbol"] = -1
+            nodes[new]["target"] = -1
+            nodes[new]["next_edge"] = -1
             n_nodes += 1
         suffix = max(known, 0)
         if known >= 0 and nodes[known]["length"] > nodes[node]["length"] + 1:
@@ -231,21 +233,19 @@ def _build(
             _take_place(nodes, known, suffix)
             nodes[suffix]["length"] = nodes[node]["length"] + 1
             nodes[suffix]["first_end"] = nodes[known]["first_end"]
-            nodes[suffix]["first_edge"] = -1
+            nodes[suffix]["symbol"] = nodes[known]["symbol"]
+            nodes[suffix]["target"] = nodes[known]["target"]
+            nodes[suffix]["next_edge"] = -1
             n_nodes += 1
-            edge = nodes[known]["first_edge"]
+            edge = nodes[known]["next_edge"]
             while edge >= 0:
-                edges[n_edges]["next_edge"] = nodes[suffix]["first_edge"]
-                edges[n_edges]["symbol"] = edges[edge]["symbol"]
-                edges[n_edges]["target"] = edges[edge]["target"]
-                nodes[suffix]["first_edge"] = n_edges
-                n_edges += 1
+                n_edges = _add_edge(
+                    nodes, edges, suffix, edges[edge]["symbol"], edges[edge]["target"], n_edges
+                )
                 edge = edges[edge]["next_edge"]
-            while node > 0:  # shorter suffixes lead to the separate node from now on
-                edge = _find_edge(nodes, edges, node, symbol)
-                if edges[edge]["target"] != known:
-                    break
-                edges[edge]["target"] = suffix
+            # Shorter suffixes lead to the separate node from now on.
+            while node > 0 and _target(nodes, edges, node, symbol) == known:
+                _redirect(nodes, edges, node, symbol, suffix)
                 node = nodes[node]["link"]
             if node == 0 and from_root[symbol] == known:
                 from_root[symbol] = suffix
@@ -260,6 +260,41 @@ def _build(
             last = new
         node_at[place] = last
     return n_nodes, n_edges
+
+
+@inlined
+def _add_edge(
+    nodes: NDArray[np.void],
+    edges: NDArray[np.void],
+    node: int,
+    symbol: int,
+    target: int,
+    n_edges: int,
+) -> int:
+    """Add an edge to a node; return how many `edges` there are then."""
+    if nodes[node]["symbol"] < 0:
+        nodes[node]["symbol"] = symbol
+        nodes[node]["target"] = target
+        return n_edges
+    edges[n_edges]["next_edge"] = nodes[node]["next_edge"]
+    edges[n_edges]["symbol"] = symbol
+    edges[n_edges]["target"] = target
+    nodes[node]["next_edge"] = n_edges
+    return n_edges + 1
+
+
+@inlined
+def _redirect(
+    nodes: NDArray[np.void], edges: NDArray[np.void], node: int, symbol: int, target: int
+) -> None:
+    """Let an edge lead to another node."""
+    if nodes[node]["symbol"] == symbol:
+        nodes[node]["target"] = target
+    else:
+        edge = nodes[node]["next_edge"]
+        while edges[edge]["symbol"] != symbol:
+            edge = edges[edge]["next_edge"]
+        edges[edge]["target"] = target
 
 
 @jitable

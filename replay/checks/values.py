@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Collection, Iterable
-from inspect import signature
+from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
+from inspect import Signature, signature
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -341,7 +343,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     return value
 
 
-def check_function(name: str, value: object, *arguments: str) -> None:
+def check_function(name: str, value: Any, *arguments: str) -> None:
     """Check that a user's function can be called with arguments, which the message describes.
 
     Examples
@@ -353,13 +355,22 @@ def check_function(name: str, value: object, *arguments: str) -> None:
     """
     if callable(value):
         try:
-            found = signature(value)
+            if isinstance(value, MethodType):
+                found, given = _signature_of(value.__func__), (value.__self__, *arguments)
+            else:
+                found, given = signature(value), arguments
         except Exception:  # some functions have none, and objects may raise anything
             return
         with contextlib.suppress(TypeError):
-            found.bind(*arguments)
+            found.bind(*given)
             return
     raise TypeError(f"{name} must be a function of {' and '.join(arguments)}, got {shown(value)}.")
+
+
+@lru_cache
+def _signature_of(function: Callable[..., Any]) -> Signature:
+    """Remember the signatures of methods: to find one takes as long as a thousand steps."""
+    return signature(function)
 
 
 def _message(expected: str, value: object, hint: str) -> str:

@@ -54,12 +54,10 @@ def uninitialised(n_rows: int, dtype: DTypeLike) -> NDArray[Any]:
                 break
         else:
             memory = np.empty(size, dtype=np.uint8)
+            while size + sum(each * len(_spare[each]) for each in _spare) > _MOST_BYTES:
+                oldest = next(each for each in _spare if _spare[each])
+                del _spare[oldest][0]
         alike.append(memory)
-        while sum(each * len(_spare[each]) for each in _spare) > _MOST_BYTES:
-            oldest = next(iter(_spare))
-            del _spare[oldest][0]
-            if not _spare[oldest]:
-                del _spare[oldest]
         return memory[:n_bytes].view(dtype)
 
 
