@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -733,6 +734,13 @@ def test_nothing_is_named_if_nothing_fits(probability, misfit, verdict):
     likely = answers._likely(np.array(probability))
     assert len(likely) == len(misfit)
     assert answers._verdict(np.array(probability), np.array(misfit), 0.0, 10) == verdict
+
+
+def test_an_animal_that_replays_more_than_all_but_one_account_is_named():
+    made = pd.DataFrame({"account": "dyna_q", "draw": range(3), "length": 4.0})
+    rat = SimpleNamespace(name="rat", replayed=SimpleNamespace(lap=range(1000)))
+    with pytest.raises(ValueError, match=r"only dyna_q replays .* as many .* as rat \(1,000\)"):
+        answers.answer(SimpleNamespace(seed=0), rat, {"features": made})
 
 
 @pytest.mark.parametrize(

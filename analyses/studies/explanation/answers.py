@@ -35,6 +35,12 @@ def answer(
 ) -> dict[str, pd.DataFrame]:
     """Classify one animal, check the answer, and say what decides."""
     simulations = simulations_of(tables["features"])
+    if len(simulations.names) < 2:
+        raise ValueError(
+            f"Of the accounts, only {' '.join(simulations.names) or 'none'} replays at least half "
+            f"as many sequences as {animal.name} ({len(animal.replayed.lap):,}): name others, or "
+            "leave this animal out. What was simulated for the others is kept."
+        )
     choice = ModelChoice(simulations, plan.seed)
     own = pd.DataFrame([replay_features(animal.replayed, animal.places)])
     probability = choice.probabilities(own)[0]
