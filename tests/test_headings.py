@@ -222,6 +222,24 @@ def test_the_p_of_a_path_is_that_of_drawn_bursts(second, n_spikes):
     assert found == pytest.approx(expected, abs=0.05)
 
 
+def test_spikes_within_six_milliseconds_are_one_burst(directional):
+    """Whatever the length of time bins: three bins of 2 ms, and one of 5 ms."""
+    seen, _ = directional
+    session = prepare(seen.recording)
+    states = np.full(20, session.headings.rates[:, : session.track.n_bins].argmax(axis=1)[0])
+
+    def p(time_bin, *spikes):
+        counts = np.zeros((len(states), len(session.rates)), dtype=int)
+        np.add.at(counts, (list(spikes), 0), 1)
+        counts[10, 1:4] = 1
+        rng = np.random.default_rng(1)
+        own = session._replace(time_bin=time_bin)
+        return heading.heading_told(own, counts, states, rng).heading_p
+
+    assert p(0.002, 0, 3) == p(0.005, 0, 1) == p(0.005, 0, 0)
+    assert p(0.002, 0, 4) == p(0.005, 0, 2) != p(0.005, 0, 0)
+
+
 @pytest.mark.parametrize(("cell", "p"), [(0, 1.0), (2, 1 / 1001)])
 def test_the_least_and_the_largest_p_of_a_path(cell, p):
     """Of a cell that is the same in both headings, and of one that hardly ever fires."""

@@ -361,6 +361,9 @@ def test_without_spikes_what_was_measured_is_shown(decoded, tmp_path):
     bare = decoded._replace(evidence=Evidence(track, SETTINGS, tables))
     (run,) = data_of(write_page(bare, tmp_path / "page.html"))["runs"]
     assert set(unpack(run["evidence"]["events"][0])) == {"multiunit_rate", "field_potential"}
+    traces = tables["traces.parquet"]
+    others = tables | {"traces.parquet": traces[traces["event"] != 1]}
+    assert Evidence(track, SETTINGS, others).of(1).traces.empty
 
 
 def test_too_much_evidence_is_kept_for_some_events(decoded, evidence, tmp_path, monkeypatch):

@@ -134,6 +134,8 @@ def test_past_arm_and_previous_goal():
     # Arm 2 is goal and future arm at once, which says nothing of either.
     assert np.isnan(compute("future_arm_rate", tables, min_length=3)[0])
     assert np.isnan(compute("past_arm_rate", replays(track(), sequences[:1]), min_length=3)[0])
+    without_goals = replace(tables, laps=tables.laps.drop(columns="goal"))
+    assert np.isnan(compute("past_arm_rate", without_goals, min_length=3)[0])
 
 
 def test_future_arm():

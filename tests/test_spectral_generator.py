@@ -57,11 +57,14 @@ def generator(joined, goals=(), weight=1.0):
     return rates
 
 
-def test_the_priority_of_a_move_is_its_probability():
+@pytest.mark.parametrize("dwell", [True, False])
+def test_the_priority_of_a_move_is_its_probability(dwell):
+    """Of all moves from a place the probabilities sum to 1, also where the walk cannot stay."""
     P = propagator_of(9)
-    propagate(P, box(3), np.zeros(9, dtype=bool), 1.0, 2.0, 0.8, True)
+    propagate(P, box(3), np.zeros(9, dtype=bool), 1.0, 2.0, 0.8, dwell)
     found = [[probability_of_next(P, 9, here, there) for there in range(9)] for here in range(9)]
-    np.testing.assert_allclose(found, propagator(box(3), 2.0, 0.8), atol=1e-12)
+    expected = propagator(box(3), 2.0, 0.8, dwell=dwell)
+    np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), atol=1e-12)
 
 
 @st.composite

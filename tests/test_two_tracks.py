@@ -15,7 +15,7 @@ from analyses.recordings.decoding.decoding_error import decoding_error
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import state_posterior, walk_transitions
 from analyses.recordings.experience.recorded_experience import experience_of
-from analyses.recordings.fields.running import running
+from analyses.recordings.fields.running import Running, running
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.linearised_track import linearise
@@ -138,6 +138,17 @@ def test_the_running_animal_is_decoded_on_its_track(seen):
     assert error.distance < 10 < error.by_chance < np.inf
     assert error.wrong_track < 0.02
     assert error.wrong_by_chance == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize(("n_bins", "distance"), [(11, np.nan), (12, 0.0), (23, 0.0)])
+def test_the_running_animal_is_decoded_in_quarters_of_a_second(seen, n_bins, distance):
+    """From bins of 20 ms; a single quarter has only itself as another time."""
+    moved = running(seen.recording)
+    first = np.flatnonzero(moved.speed > 20.0)[0]
+    short = Running(*(each[first : first + n_bins] for each in moved))
+    track = cut_track(make_track_graph([(0, 0), (30, 0)], [(0, 1)]), 5.0)
+    error = decoding_error(seen.recording, short, track, Settings())
+    assert error.by_chance == pytest.approx(distance, nan_ok=True)
 
 
 def test_a_posterior_of_another_program(seen, true_track):

@@ -12,16 +12,22 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from joblib import cpu_count
 from pieces_of_work import end, fail, run, work
 from test_reproduce import digests
 
 from analyses.jobs.run import run as run_study
+from analyses.jobs.workers import n_processes
 from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 
 # Drawing takes longest, and other tests draw.
 STUDY = replace(REPRODUCTION, figures={})
 PLAN = plan_reproduction(["maze"], ["prioritized_sweeping"], n_mdps=8, n_seeds=1, n_steps=20_000)
+
+
+def test_no_number_of_jobs_is_one_per_core():
+    assert [n_processes(jobs) for jobs in (None, 1, 7)] == [cpu_count(), 1, 7]
 
 
 def test_one_job_is_this_process():

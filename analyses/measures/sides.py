@@ -112,7 +112,7 @@ def arms(replays: Replays) -> NDArray[np.int64]:
 
 def main_arm(arm: NDArray[np.int64], walked: Lists) -> NDArray[np.int64]:
     """Return the arm, a number of `arms`, where each sequence visits most states; -1 for none."""
-    n_arms = int(arm.max(initial=-1)) + 1
+    n_arms = int(arm.max()) + 1
     n_sequences = len(walked.begin) - 1
     if not n_arms or not n_sequences:
         return np.full(n_sequences, -1)
