@@ -23,7 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from analyses.tables import in_paper_order
+from analyses.tables import different, in_paper_order
 from replay.checks import (
     check_array,
     check_column,
@@ -227,7 +227,7 @@ def _check_groups(
         raise ValueError(f"by must list other columns than {shown(columns)}; got {shown(by)}.")
     check_table(table, [*by, *columns], name)
     for column in by:
-        for each in table[column]:
+        for each in different(table[column]):
             if isinstance(each, list | tuple | dict | set | np.ndarray):
                 raise ValueError(
                     f"The column {column!r} of {name} must hold names, got {shown(each)}."

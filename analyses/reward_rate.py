@@ -24,7 +24,7 @@ import pandas as pd
 from scipy import stats
 
 from analyses.intervals import mean_interval, sign_test
-from analyses.tables import in_paper_order
+from analyses.tables import different, in_paper_order
 from replay.checks import check_choice, check_column, check_number, check_table, shown
 
 __all__ = [
@@ -290,7 +290,7 @@ def _checked_baselines(baselines: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check_names(table: pd.DataFrame, column: str, name: str) -> None:
-    for row, value in table[column].items():
+    for row, value in different(table[column]).items():
         if not (isinstance(value, str) and value and value.isprintable()):
             raise ValueError(
                 f"The column {column!r} of {name} must hold names; row {row} has {shown(value)}."

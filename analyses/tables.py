@@ -7,6 +7,7 @@ them. The user's own names come after these, in the order in which they appear.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pandas as pd
 
@@ -18,6 +19,7 @@ __all__ = [
     "KINDS",
     "LEARNER_ORDER",
     "account_of",
+    "different",
     "in_order",
     "in_paper_order",
     "learner_label",
@@ -98,6 +100,20 @@ def read_learner_label(text: str) -> tuple[str, tuple[str, ...]]:
     return name, tuple(settings)
 
 
+def different(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the first row of each value; all rows if values cannot be compared.
+
+    Examples
+    --------
+    >>> different(pd.Series(["maze", "maze", "tree"])).to_dict()
+    {0: 'maze', 2: 'tree'}
+    """
+    try:
+        return column.drop_duplicates()
+    except TypeError:  # lists
+        return column
+
+
 def in_paper_order(table: pd.DataFrame) -> pd.DataFrame:
     """Convert `experiment`, `learner` and `kind` to categories in the paper's order.
 
@@ -108,12 +124,15 @@ def in_paper_order(table: pd.DataFrame) -> pd.DataFrame:
     ['monte_carlo', 'episodic_control']
     """
     ordered = {
-        column: pd.Categorical(
-            table[column].astype(object),
-            in_order(table[column].dropna().unique(), order),
-            ordered=True,
-        )
+        column: _ordered(table[column], order)
         for column, order in _ORDER.items()
         if column in table
     }
     return table.assign(**ordered)
+
+
+def _ordered(names: pd.Series[Any], order: tuple[str, ...]) -> pd.Series[Any] | pd.Categorical:
+    known = in_order(names.dropna().unique(), order)
+    if isinstance(names.dtype, pd.CategoricalDtype):  # several times as fast
+        return names.cat.set_categories(known, ordered=True)
+    return pd.Categorical(names.astype(object), known, ordered=True)

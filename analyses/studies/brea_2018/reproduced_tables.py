@@ -15,6 +15,7 @@ from analyses import intervals, reward_rate
 from analyses.jobs.mdp_files import write_mdps
 from analyses.jobs.results import Results
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
+from analyses.tables import in_paper_order
 from replay.experiments import EXPERIMENTS
 from replay.files import opened_parquet, replacing
 
@@ -40,7 +41,7 @@ def make_tables(plan: Reproduction, results: Results) -> dict[str, pd.DataFrame]
             if plan.log != "none":
                 replayed = results.read_piece("counts", name, index)
                 counts.append(replayed.assign(experiment=name))
-    normalised = normalise_windows(pd.concat(means, ignore_index=True))
+    normalised = normalise_windows(in_paper_order(pd.concat(means, ignore_index=True)))
     n_seeds = [plan.n_seeds[name] for name in plan.experiments for _ in plan.learners]
     areas = reward_rate.area_under_curve(normalised)
     times = reward_rate.time_to_criterion(normalised, _CRITERION)
@@ -58,7 +59,7 @@ def make_tables(plan: Reproduction, results: Results) -> dict[str, pd.DataFrame]
     single = normalise_windows(pd.concat(singles, ignore_index=True))
     tables["single_runs.parquet"] = single
     if plan.log != "none":
-        tables |= _replay_tables(pd.concat(counts, ignore_index=True))
+        tables |= _replay_tables(in_paper_order(pd.concat(counts, ignore_index=True)))
         logs = [results.folder / "logs" / name for name in plan.experiments]
         kept = [path for folder in logs for path in sorted(folder.glob("[!.]*/sequences.parquet"))]
         if kept:
