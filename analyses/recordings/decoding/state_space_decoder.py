@@ -36,6 +36,7 @@ __all__ = [
     "averaged_bins",
     "continuous_path",
     "state_posterior",
+    "walk_evidence",
     "walk_of_states",
     "walk_transitions",
     "walks_of_states",
@@ -175,6 +176,23 @@ def state_posterior(
     return _posterior(*_checked(log_likelihoods, walk), _MOVEMENTS)
 
 
+def walk_evidence(log_likelihoods: ArrayLike, walk: ArrayLike | Walk) -> float:
+    """Compare the evidence for a random walk with that for places drawn anew in each time bin.
+
+    Returns the difference of the log-probabilities of all spikes; see `state_posterior`.
+
+    Examples
+    --------
+    >>> walk_evidence(np.log([[0.9, 0.1], [0.9, 0.1]]), np.eye(2)) > 0
+    True
+    """
+    given, steps = _checked(log_likelihoods, walk)
+    if not len(given):
+        return 0.0
+    likelihood = np.exp(given - given.max(axis=1)[:, None])
+    return float(_walk_evidence(likelihood, _transitions(steps)))
+
+
 def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int32]:
     """Find the path of an event under continuous movement throughout.
 
@@ -278,6 +296,24 @@ def _stepped(weights: NDArray[np.float64], into: _Transitions) -> NDArray[np.flo
             total += weights[into.source[k]] * into.weight[k]
         found[b] = total
     return found
+
+
+@kernel
+def _walk_evidence(likelihood: NDArray[np.float64], into: _Transitions) -> float:
+    n_time, n_bins = likelihood.shape
+    evidence = 0.0
+    place = np.full(n_bins, 1.0 / n_bins)
+    for t in range(n_time):
+        if t > 0:
+            place = _stepped(place, into)
+        total, anywhere = 0.0, 0.0
+        for b in range(n_bins):
+            place[b] *= likelihood[t, b]
+            total += place[b]
+            anywhere += likelihood[t, b]
+        place /= total
+        evidence += np.log(total * n_bins / anywhere)
+    return evidence
 
 
 @kernel

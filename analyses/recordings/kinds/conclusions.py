@@ -25,7 +25,7 @@ from analyses.recordings.significance.calibration import (
 )
 from analyses.recordings.significance.heading import heading_levels, heading_of_ways, is_told
 from analyses.recordings.significance.order import LEAST_ORDER, UNORDERED, order_threshold
-from analyses.recordings.significance.scores import SCORE_LABELS
+from analyses.recordings.significance.scores import SCORES
 from analyses.recordings.significance.scoring import Scored
 from analyses.recordings.significance.track_log_odds import common_cells, tracks_to_compare
 from analyses.sequences.place_sequences import Detection, place_sequences
@@ -233,7 +233,7 @@ def _calibrated(
         f"{n_tested} of {len(events)} events have at least {judgement.least_active} active cells "
         f"and were tested against {judgement.n_shuffles} shuffles each of "
         f"{' and '.join(judgement.shuffles)}. Replay has p <= {calibration.threshold:.4g}, a "
-        f"{SCORE_LABELS[judgement.score]} of at least {judgement.least_score:g}, and evidence for "
+        f"{SCORES[judgement.score].label} of at least {judgement.least_score:g}, and evidence for "
         f"movement along the track that is {np.exp(least_order):.1f} times that for places in no "
         f"order; of {calibration.n_events} events with randomised cells, "
         f"{calibration.false_positive_rate:.1%} pass, each tenth by a threshold chosen from the "

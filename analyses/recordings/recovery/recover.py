@@ -149,7 +149,7 @@ def recover(
         counts = [*counts, *(rng.poisson(expected, (n, len(expected))) for n in lasts)]
     rates = observed.gain * session.decoded_rates
     walk, walks = session.walk(), session.walks()
-    rule, routes = SCORES[judgement.score], routes_for(judgement.score, session.track)
+    rule, routes = SCORES[judgement.score].of, routes_for(judgement.score, session.track)
     scores, followed = [], []
     for each in counts:
         likelihoods = log_likelihood(each, rates, session.time_bin)

@@ -1,7 +1,7 @@
 """P values of events: tests of whether an event is replay or could arise by chance.
 
-The score of each event is compared with the scores of shuffled data. Its p value is
-(k + 1) / (n + 1), where k of n shuffles score at least as high [1]_.
+Each event is compared with shuffled data by its score, or by what `SCORES` names instead. Its p
+value is (k + 1) / (n + 1), where k of n shuffles reach at least as much [1]_.
 
 References
 ----------
@@ -94,11 +94,14 @@ def significance(
         row: dict[str, float] = {"event": number, "n_active": n_active, "score": np.nan}
         row |= dict.fromkeys([f"p_{name}" for name in chosen], np.nan)
         if n_active >= least and len(counts) > 1:
-            row["score"] = rule(event, log_likelihood(counts, hertz, dt))
+            likelihoods = log_likelihood(counts, hertz, dt)
+            row["score"], own_value = rule.of(event, likelihoods), rule.compared(event, likelihoods)
             for name, own in zip(chosen, child.spawn(len(chosen)), strict=True):
                 rng = np.random.default_rng(own)
-                by_chance = [rule(event, shuffled_likelihoods(name, event, rng)) for _ in range(n)]
-                n_above = np.count_nonzero(np.array(by_chance) >= row["score"] - 1e-12)
+                by_chance = [
+                    rule.compared(event, shuffled_likelihoods(name, event, rng)) for _ in range(n)
+                ]
+                n_above = np.count_nonzero(np.array(by_chance) >= own_value - 1e-12)
                 row[f"p_{name}"] = (n_above + 1) / (n + 1)
         row["p"] = max(row[f"p_{name}"] for name in chosen)
         rows.append(row)

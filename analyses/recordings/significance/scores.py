@@ -19,6 +19,7 @@ from analyses.recordings.decoding.state_space_decoder import (
     CONTINUOUS,
     Walk,
     state_posterior,
+    walk_evidence,
 )
 from analyses.recordings.significance.routes import Route, find_routes
 from replay.checks import check_number
@@ -26,7 +27,7 @@ from replay.jit import kernel
 
 __all__ = [
     "SCORES",
-    "SCORE_LABELS",
+    "Score",
     "TestedEvent",
     "line_fit",
     "routes_for",
@@ -202,6 +203,10 @@ def _continuous(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:
     return float(posterior[:, CONTINUOUS].sum(axis=1).mean())
 
 
+def _evidence(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:
+    return walk_evidence(likelihoods, event.walk)
+
+
 def _correlation(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:
     return weighted_correlation(_places(event, likelihoods), event.routes)
 
@@ -223,17 +228,32 @@ def routes_for(score: str, track: BinnedTrack) -> list[Route]:
     return [] if score == "continuous" else find_routes(track)
 
 
-SCORES: dict[str, Callable[[TestedEvent, NDArray[np.float64]], float]] = {
-    "continuous": _continuous,
-    "weighted_correlation": _correlation,
-    "line_fit": _line,
-}
-"""``continuous``: the mean probability of continuous movement in the state-space decoder.
-``weighted_correlation`` and ``line_fit``: those of the posterior of the Bayesian decoder."""
+class Score(NamedTuple):
+    """A score of events.
 
-SCORE_LABELS = {
-    "continuous": "mean probability of continuous movement",
-    "weighted_correlation": "weighted correlation of time and place",
-    "line_fit": "mean probability near the best line",
+    Attributes
+    ----------
+    label : str
+        A short description.
+    of : callable
+        ``of(event, likelihoods)`` returns the score.
+    compared : callable
+        The same for the quantity by which an event is compared with its shuffles.
+    """
+
+    label: str
+    of: Callable[[TestedEvent, NDArray[np.float64]], float]
+    compared: Callable[[TestedEvent, NDArray[np.float64]], float]
+
+
+SCORES = {
+    "continuous": Score("mean probability of continuous movement", _continuous, _evidence),
+    "weighted_correlation": Score(
+        "weighted correlation of time and place", _correlation, _correlation
+    ),
+    "line_fit": Score("mean probability near the best line", _line, _line),
 }
-"""Short descriptions of the scores."""
+"""``continuous``: the mean probability of continuous movement in the state-space decoder; shuffles
+are compared by the evidence for such movement throughout, which tells fast replay of few spikes
+from chance more often. ``weighted_correlation`` and ``line_fit``: those of the posterior of the
+Bayesian decoder."""

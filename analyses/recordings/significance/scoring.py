@@ -181,7 +181,7 @@ def _unordered(
     block: int,
 ) -> pd.DataFrame:
     """Simulate and test an event of each unordered kind for each event."""
-    judgement, rule = session.judgement, SCORES[session.judgement.score]
+    judgement, rule = session.judgement, SCORES[session.judgement.score].of
     rng = np.random.default_rng([seed, block, 4])
     routes, walk = routes_for(judgement.score, session.track), session.walk()
     table, drawn = [], []
