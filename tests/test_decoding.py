@@ -75,7 +75,7 @@ def test_it_is_the_sum_over_all_paths(n_time):
 def test_a_path_is_nearest_on_average_over_all_paths(n_time, n_headings):
     rng = np.random.default_rng(10 * n_time + n_headings)
     n_states = 3 * n_headings
-    distance = np.abs(np.subtract.outer([0.0, 4.0, 10.0], [0.0, 4.0, 10.0]))
+    distance = np.abs(np.subtract.outer([0.0, 2.0, 5.0], [0.0, 2.0, 5.0]))  # none is uncertain
     steps = rng.random((2, n_states, n_states)) ** 2
     if n_headings == 2:  # which is kept
         steps *= np.kron(np.eye(2), np.ones((3, 3)))
@@ -97,6 +97,19 @@ def test_a_path_is_nearest_on_average_over_all_paths(n_time, n_headings):
     around = np.pad(by_heading.sum(axis=1), ((1, 1), (0, 0)), "edge")
     around = np.lib.stride_tricks.sliding_window_view(around, 3, axis=0).mean(axis=2)
     assert (wide % 3 == (around @ distance).argmin(axis=1)).all()
+
+
+def test_a_path_does_not_come_back_where_spikes_are_few():
+    """Without likelihoods the nearest place to all others is in the middle of the track."""
+    n = 41
+    distance = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) * 5.0
+    walk = np.exp(-0.5 * (distance / 8.0) ** 2)
+    walk /= walk.sum(axis=1, keepdims=True)
+    likelihoods = np.zeros((n + 24, n))
+    likelihoods[12:-12] = -0.5 * (distance / 5.0) ** 2
+    path = continuous_path(likelihoods, Walks((walk,), distance))
+    assert (np.diff(path) >= -1).all()
+    assert path[[0, -1]].tolist() == [1, n - 2]  # one bin from the ends of the track
 
 
 def single_path(likelihoods, walk):

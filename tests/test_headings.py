@@ -116,6 +116,30 @@ def test_a_path_keeps_its_heading_where_its_number_changes():
     assert continuous_path(likelihoods, walks).tolist() == true
 
 
+def test_a_step_aside_at_a_junction_does_not_turn_the_heading():
+    """Through one bin of the middle arm, on the way from one outer arm to the other."""
+    track, graph = cut_track(make_wtrack(), 5.0), make_wtrack()
+    n, walks = track.n_bins, walks_of_states(track, 15.0, 2 * track.n_bins, 0.025)
+    first, last, middle = (
+        int(project(track, [graph.nodes[node]["pos"]]).bin[0]) for node in (3, 5, 4)
+    )
+    way = bins_on_way(track, first, last)
+    aside = bins_on_way(track, first, middle)
+    aside = int(aside[~np.isin(aside, way)][0])
+    at = 1 + int(track.distance[aside, way].argmin())
+
+    def headings(places):
+        likelihoods = np.full((len(places), 2 * n), -8.0)
+        likelihoods[np.arange(len(places)), places] = 0.0
+        likelihoods[np.arange(len(places)), places + n] = 0.0
+        likelihoods[:5, places[0] // n * n :] -= 0.5
+        return np.array(continuous_path(likelihoods, walks)) // n
+
+    straight = headings(way)
+    turned = headings(np.insert(way, at, aside))
+    assert np.delete(turned, at).tolist() == straight.tolist()
+
+
 def test_headings_share_the_weights_between_bins():
     track = cut_track(make_wtrack(), 10.0)
     between = np.exp(-track.distance / 20.0)

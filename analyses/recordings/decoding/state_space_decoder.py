@@ -57,6 +57,8 @@ _GOES_ON = 0.98  # the probability of the same movement in the next time bin
 _MOVEMENTS = np.where(np.eye(3) > 0, _GOES_ON, (1.0 - _GOES_ON) / 2.0)
 _MANY_STATES = 128  # from which on a sparse walk is faster
 _AVERAGED = 0.025  # s, of which the path is free of to and fro
+_USUAL_ERROR = 1.5  # times the median of an event, up to which a place is certain
+_SMALL_ERROR = 5.0  # cm, up to which it always is
 _FAR = 1e6  # cm, between parts of a track that are not joined
 _FARTHEST_STEP = 4.0  # standard deviations, in an arena: beyond are 3 in 10,000 steps
 
@@ -200,7 +202,9 @@ def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int3
     around then, given all spikes, and it has the more probable of two headings. The expectation is
     also over `walks`, which are equally likely before. The single most probable path is shorter and
     farther away, since it lingers where spikes are few. The path is continuous whatever the spikes:
-    a test must decide whether there is one at all.
+    a test must decide whether there is one at all. At the beginning and end of an event, where few
+    spikes are left, places nearer to all others would be the best guess, as if the path came back:
+    where it is less certain than usual in the event, it stays.
 
     Examples
     --------
@@ -224,8 +228,12 @@ def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int3
     n_bins = len(walks.distance)
     probability = np.tensordot(weights, posteriors, 1).reshape(len(posteriors[0]), -1, n_bins)
     probability = uniform_filter1d(probability, walks.width, axis=0, mode="nearest")
-    place = (probability.sum(axis=1) @ walks.distance).argmin(axis=1)
-    path: NDArray[np.int32] = place.astype(np.int32)
+    expected = probability.sum(axis=1) @ walks.distance
+    path: NDArray[np.int32] = expected.argmin(axis=1).astype(np.int32)
+    error = expected.min(axis=1)
+    certain = np.flatnonzero(error <= max(_USUAL_ERROR * np.median(error), _SMALL_ERROR))
+    if len(certain):
+        path[: certain[0]], path[certain[-1] :] = path[certain[0]], path[certain[-1]]
     if probability.shape[1] == 2:
         path += n_bins * _headings(probability, path, walks.steps[0])
     return path
@@ -234,12 +242,27 @@ def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int3
 def _headings(
     probability: NDArray[np.float64], place: NDArray[np.int32], steps: Walk
 ) -> NDArray[np.int32]:
-    """Choose the more probable heading of a path, which changes its number only where steps do."""
+    """Choose the more probable heading of a path, which changes its number only where steps do.
+
+    A step aside, into a third arm of a junction and out again, does not count.
+    """
     n_bins = probability.shape[2]
-    same, other = (
-        np.asarray(steps[place[:-1], place[1:] + n_bins * change]).ravel() for change in range(2)
-    )
-    number = np.append(0, np.cumsum((same == 0) & (other > 0)) % 2)
+
+    def changes(one: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bool_]:
+        same, opposite = (
+            np.asarray(steps[one, other + n_bins * number]).ravel() for number in range(2)
+        )
+        return (same == 0) & (opposite > 0)
+
+    begins = np.flatnonzero(np.diff(place, prepend=-1))
+    stays = place[begins]
+    change = changes(stays[:-1], stays[1:])
+    aside = np.zeros(len(stays), dtype=bool)
+    aside[1:-1] = change[:-1] ^ change[1:] ^ changes(stays[:-2], stays[2:])
+    # Of what follows it, the next change counts from the place before it.
+    change[1:] ^= aside[1:-1]
+    number = np.append(0, np.cumsum(change) % 2)
+    number = np.repeat(number, np.diff(begins, append=len(place)))
     moments = np.arange(len(place))
     either = [probability[moments, heading, place].sum() for heading in (number, 1 - number)]
     chosen: NDArray[np.int32] = (number if either[0] >= either[1] else 1 - number).astype(np.int32)
