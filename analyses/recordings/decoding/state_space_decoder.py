@@ -252,7 +252,8 @@ def _headings(
         same, opposite = (
             np.asarray(steps[one, other + n_bins * number]).ravel() for number in range(2)
         )
-        return (same == 0) & (opposite > 0)
+        found: NDArray[np.bool_] = (same == 0) & (opposite > 0)
+        return found
 
     begins = np.flatnonzero(np.diff(place, prepend=-1))
     stays = place[begins]
