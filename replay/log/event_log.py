@@ -66,7 +66,7 @@ _INSTEAD = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class EventLog:
     """Steps and backups of one or several runs.
 
@@ -150,8 +150,8 @@ class EventLog:
         unknown = [name for name in self.tables if name not in SCHEMA]
         if unknown:
             raise unknown_name("table", unknown[0], SCHEMA)
-        object.__setattr__(self, "tables", {name: self.tables.get(name, {}) for name in SCHEMA})
-        object.__setattr__(self, "closed", check_closed(self.closed, self.mdp))
+        self.tables = {name: self.tables.get(name, {}) for name in SCHEMA}
+        self.closed = check_closed(self.closed, self.mdp)
 
     @classmethod
     def from_run(
@@ -196,7 +196,7 @@ class EventLog:
         provenance = _software() | {"log": keep}
         tables = {"runs": run, "steps": [(steps, *beside)], "backups": backups}
         log = cls(tables, provenance, mdp, excerpt, closed or {})
-        object.__setattr__(log, "_is_made_here", True)
+        log._is_made_here = True
         return log
 
     @classmethod
