@@ -166,31 +166,12 @@ class EventLog:
         excerpt: Excerpt = WHOLE_RUN,
         closed: ClosedMoves | None = None,
     ) -> EventLog:
-        """Make the log of one run; its tables are completed on first use.
+        """Make the log of one run from rows as its loop and its learner wrote them.
 
-        Parameters
-        ----------
-        run : mapping
-            Columns of ``runs``; `parameters` is a mapping.
-        steps : structured ndarray, shape (n_steps,)
-            The rows that the loop wrote, one per step.
-        backups : structured ndarray, or list of these
-            The rows that the learner wrote, in order, buffer by buffer; `phase` as a number. A
-            buffer may be a tuple of arrays, whose columns are joined.
-        keep : {"none", "replay", "all"}
-            Which backups were kept.
-        mdp : MDP, optional
-            The world.
-        time : ndarray of float64, shape (n_steps,), optional
-            Time of each step in seconds.
-        excerpt : Excerpt, optional
-            The part of the run; by default all of it.
-        closed : dict, optional
-            Step -> the moves that are closed from then on.
-
-        Returns
-        -------
-        EventLog
+        Its tables are completed on first use. `run` has the columns of ``runs``, with `parameters`
+        as a mapping; `backups` come in order, buffer by buffer, with `phase` as a number, and a
+        buffer may be a tuple of arrays, whose columns are joined. `keep` says which backups were
+        kept, and `time` has the time of each step in s.
         """
         beside = () if time is None else (np.array(time).view([("time", np.float64)]),)
         provenance = _software() | {"log": keep}
