@@ -48,12 +48,9 @@ TAKEN = {
     "EventLog tables": "columns are checked on first use",
     "Experience steps": "columns that it does not read",
     "Task protocol": "any function, which is called when the task is run",
-    "along_track name": "a name that messages use",
     "both_directions edges": "nodes of a graph may be anything",
     "decoded_backups steps": "columns that it does not read",
-    "linear_to_plane name": "a name that messages use",
     "questions table": "columns that it does not read",
-    "to_cm name": "a name that messages use",
 }
 """Arguments in which odd input is taken, and why."""
 

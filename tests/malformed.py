@@ -1,8 +1,8 @@
 """Mistaken input: valid input with one or a few faults.
 
-`malformed(value)` is a Hypothesis strategy of such input: a scalar, a list, a dict, an array, a
-table, a graph, a text or a row of options; `damage(folder, pick)` does the same to the files of a
-log. `is_ours` distinguishes an error of this project from one of Python or numpy.
+`mutated(value, pick)` changes a scalar, a list, a dict, an array, a table, a graph or a text, and
+`malformed_options(options)` draws such arguments of a call; `damage(folder, pick)` does the same to
+the files of a log. `is_ours` distinguishes an error of this project from one of Python or numpy.
 """
 
 import dis
@@ -119,18 +119,6 @@ def mutated(value, pick):
     if isinstance(value, str) and value and pick(2):
         return _mutated_text(value, pick)
     return _mutated_scalar(value, pick)
-
-
-@st.composite
-def malformed(draw, value):
-    """Draw a copy of a value in which up to three places are wrong."""
-
-    def pick(n):
-        return draw(st.integers(0, n - 1))
-
-    for _ in range(1 + pick(3)):
-        value = mutated(value, pick)
-    return value
 
 
 @st.composite

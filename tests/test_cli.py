@@ -18,7 +18,7 @@ from commands import replay, replay_in_a_process
 from rich.console import Console
 
 from analyses.cli import inference, main, paper, simulations, terminal
-from analyses.cli.terminal import broken, print_frame, print_table
+from analyses.cli.terminal import PIPE_WIDTH, broken, print_frame, print_table
 from analyses.findings.accounts import ACCOUNTS
 from analyses.measures import STATISTICS
 from analyses.studies import written_tables
@@ -88,7 +88,7 @@ def shown(*words, monkeypatch, capsys):
         ("findings gillespie2024", ["Neurofeedback", "gillespie2024.after", "no: per ripple"]),
         ("tasks gupta_2t", ["left_loop", "share: shortcuts", "pauses of rest"]),
         ("accounts", [*ACCOUNTS, "spectral_diffusion"]),
-        ("accounts sfma", ["0.1 to 10, logarithmic", "default or reverse or dynamic", "Diekmann"]),
+        ("accounts sfma", ["0.1 to 10,", "default or reverse", "or dynamic", "Diekmann"]),
         ("columns", [*written_tables()]),
         ("columns sums", ["evidence_of_all", "bits"]),
     ],
@@ -396,18 +396,37 @@ def test_ranges_of_parameters_fit_on_a_narrow_screen(name, monkeypatch):
 
 
 @pytest.mark.parametrize("width", [20, 80])
-def test_a_row_is_a_line_wherever_it_is_piped_to(width, monkeypatch):
+def test_a_row_that_fits_is_a_line_wherever_it_is_piped_to(width, monkeypatch):
     """The terminal's width, which a pipe inherits, is none of its business."""
     monkeypatch.setenv("COLUMNS", str(width))
-    header = [f"column_{place}" for place in range(12)]
-    rows = [["several words in a cell", "", *map(str, range(10))], ["x" * 30] * 12]
+    header = [f"column_{place}" for place in range(4)]
+    rows = [["several words in a cell", "", "1", "2"], ["x" * 30, "y", "z", "4"]]
     with redirect_stdout(io.StringIO()) as piped:
         print_table(header, rows)
-    lines = [re.split(r" {2,}", line.rstrip()) for line in piped.getvalue().splitlines()]
+    lines = [re.split(r" {2,}", line) for line in piped.getvalue().splitlines()]
     assert lines == [header, [rows[0][0], "-", *rows[0][2:]], rows[1]]
     with redirect_stdout(io.StringIO()) as piped:
         print_frame(pd.DataFrame({"kind": ["one"], "share": [np.nan]}))
     assert piped.getvalue().splitlines()[1].split() == ["one", "-"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "accounts", "accounts dyna_q", "columns", "columns evidence", "experiments", "findings",
+        "findings shortcut_share", "learners", "learners bayes_adaptive", "study", "tasks",
+        "tasks w_track", "worlds",
+    ],
+)  # fmt: skip
+def test_lists_fit_a_pipe(command, monkeypatch, capsys):
+    """No line is longer than 100 characters, and no word is lost: all fit a wide terminal."""
+    piped = shown(*command.split(), monkeypatch=monkeypatch, capsys=capsys)
+    assert max(map(len, piped.splitlines())) <= PIPE_WIDTH
+    monkeypatch.setenv("COLUMNS", "1000")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    wide = shown(*command.split(), monkeypatch=monkeypatch, capsys=capsys)
+    words = set(re.sub(r"\x1b\[\d+m", "", wide).split()) - {"account", "finding"}  # of paragraphs
+    assert words <= {word for each in piped.split() for word in (each, each.rstrip(":"))}
 
 
 def test_an_error_is_a_sentence_of_a_process_too(tmp_path):

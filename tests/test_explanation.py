@@ -25,7 +25,7 @@ from analyses.inference.model_choice import (
     classes_of,
     parameter_intervals,
 )
-from analyses.inference.simulation import as_decoded, as_many, misread, simulate_replay
+from analyses.inference.simulation import as_decoded, as_many, misread, simulate_misread
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece
@@ -254,9 +254,8 @@ def test_misread_places():
 def test_an_account_replays_what_it_would_replay():
     """Episodic control, fed with these laps, replays each backwards, like this rat."""
     animal = reverse_rat()
-    made = simulate_replay(
-        animal, ACCOUNTS["episodic_control"], {"discount": 0.9}, np.random.SeedSequence(1)
-    )
+    account, seeds = ACCOUNTS["episodic_control"], np.random.SeedSequence(1)
+    [made] = simulate_misread(animal, account, {"discount": 0.9}, seeds, [0.0])
     assert made.states.arrays()[0].tolist() == [3, 2, 1, 0]
     assert made.lap.tolist() == list(range(12))
     assert made.location.tolist() == [3, 5] * 6

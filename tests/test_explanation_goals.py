@@ -10,7 +10,7 @@ import pytest
 from analyses.findings.accounts import ACCOUNTS
 from analyses.inference import model_choice
 from analyses.inference.model_choice import ModelChoice, Simulations, parameter_intervals
-from analyses.inference.simulation import simulate_misread, simulate_replay
+from analyses.inference.simulation import simulate_misread
 from analyses.jobs.run import run
 from analyses.studies.explanation import goals
 from analyses.studies.explanation.goals import STUDY
@@ -48,9 +48,8 @@ def test_one_replay_misread_by_several_shares():
     account, params = ACCOUNTS["episodic_control"], {"discount": 0.9}
     both = simulate_misread(animal, account, params, np.random.SeedSequence(1), [0.0, 0.2])
     for share, made in zip([0.0, 0.2], both, strict=True):
-        alone = simulate_replay(
-            animal, account, params, np.random.SeedSequence(1), wrong_places=share
-        )
+        seeds = np.random.SeedSequence(1)
+        [alone] = simulate_misread(animal, account, params, seeds, [share])
         assert made.states.flat.tolist() == alone.states.flat.tolist()
     assert both[0].states.length.mean() > both[1].states.length.mean()
 

@@ -12,7 +12,7 @@ from analyses.inference import model_choice
 from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
 from analyses.inference.features import lost_bits, measure, replay_features
 from analyses.inference.headings import headings_of
-from analyses.inference.simulation import _told, simulate_misread, simulate_replay
+from analyses.inference.simulation import _told, simulate_misread
 from analyses.recordings.observation.observe import _headings_of
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.reactivations import reactivated_by, reactivations
@@ -110,23 +110,25 @@ def test_a_heading_tells_forward_from_reverse():
 def test_accounts_learn_in_places_with_headings():
     """Episodic control replays each lap against its heading, as it is in the task's own states."""
     animal, seeds = rat([-1] * 12), np.random.SeedSequence(1)
-    made = simulate_replay(animal, *EPISODIC, seeds)
+    [made] = simulate_misread(animal, *EPISODIC, seeds, [0.0])
     assert [path.tolist() for path in made.states.arrays()] == [BACK, OUT] * 6
     assert set(made.along.flat.tolist()) == {-1}
     assert made.location.tolist() == [4, 0] * 6
     [misread] = simulate_misread(animal, *EPISODIC, seeds, [0.3])
     assert set(misread.along.flat.tolist()) == {-1}
     control = ACCOUNTS["graph_walks"], {"most_places": 20, "share_of_pauses": 1.0}
-    walks = simulate_replay(animal, *control, seeds)
+    [walks] = simulate_misread(animal, *control, seeds, [0.0])
     assert set(walks.along.flat.tolist()) == {-1, 0, 1}
-    assert set(simulate_replay(rat(None), *control, seeds).along.flat.tolist()) == {0}
+    [walks] = simulate_misread(rat(None), *control, seeds, [0.0])
+    assert set(walks.along.flat.tolist()) == {0}
 
 
 def test_as_many_headings_are_told_as_the_animal_has():
     half = rat([-1, 0] * 6)
     assert half.told == 0.5
-    many = [simulate_replay(half, *EPISODIC, np.random.SeedSequence(k)) for k in range(30)]
-    assert np.mean([made.is_told.mean() for made in many]) == pytest.approx(0.5, abs=0.1)
+    seeds = map(np.random.SeedSequence, range(30))
+    many = [simulate_misread(half, *EPISODIC, each, [0.0]) for each in seeds]
+    assert np.mean([made.is_told.mean() for [made] in many]) == pytest.approx(0.5, abs=0.1)
     assert rat([0] * 12).headings is rat([-1] + [0] * 11).headings is None  # as many by chance
 
 

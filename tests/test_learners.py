@@ -39,7 +39,6 @@ COMPUTES_VALUES = [
     pytest.param(own_learner, id="own_learner"),
     pytest.param(recent_sarsa, id="recent_sarsa"),
 ]
-QUEUES = [name for name in LEARNERS if name.startswith("prioritized_sweeping")]
 AT_ENDS = ["monte_carlo", "episodic_control", "episodic_sequences", "policy_rollouts"]
 FORWARD = [
     "prioritized_memory_access",

@@ -286,15 +286,13 @@ ON_A_PAGE = {  # for a page
         evidence(),
         *(reference_table(f"comparison/{name}") for name in ("sums", "confusion", "fit")),
     ),
-    "study_figures": lambda: dict(
-        plots.study_figures(evidence().assign(study="one", source="Somebody 2024"))
-    )["one"],
 }
 
 
 def test_every_figure_is_looked_at():
     made = {name for name in plots.__all__ if name.endswith(("_figure", "_figures"))}
-    shown = {*FIGURES} | {*ON_A_PAGE} | {"recorded_statistics_figures"} | ELSEWHERE
+    several = {"recorded_statistics_figures", "study_figures"}
+    shown = {*FIGURES} | {*ON_A_PAGE} | several | ELSEWHERE
     assert shown == made
 
 
@@ -314,6 +312,16 @@ def test_the_figures_of_a_recordings_statistics_are_legible(width, assert_legibl
         assert_legible(figure)
 
 
+def test_the_figures_of_a_study_are_legible(assert_legible):
+    """Six findings with the longest names, and all 42 accounts: two figures."""
+    of_one = evidence().assign(study="one", source="Somebody 2024")
+    figures = dict(plots.study_figures(of_one))
+    assert {name: len(figure.axes) for name, figure in figures.items()} == {"one": 3, "one_2": 3}
+    for figure in figures.values():
+        assert figure.get_size_inches()[1] < 22 / 2.54
+        assert_legible(figure)
+
+
 def test_shipped_pictures_fit_a_page():
     """A picture is 17.5 cm wide, or a column's 8.5 cm, and at most 22 cm high."""
     for path in FOLDER.glob("**/*.png"):
@@ -326,6 +334,7 @@ def test_shipped_pictures_fit_a_page():
 def test_a_figure_for_a_page_is_legible(name, assert_legible):
     figure = ON_A_PAGE[name]()
     assert figure.get_size_inches()[0] == pytest.approx(17.5 / 2.54)
+    assert figure.get_size_inches()[1] < 22 / 2.54
     assert_legible(figure)
 
 

@@ -392,6 +392,14 @@ def test_networkx_and_back(mdp):
     assert MDP.from_networkx(mdp.to_networkx()) == mdp
 
 
+def test_what_is_known_of_other_starts_is_forgotten():
+    """Start states and their probabilities are computed on first use, and kept."""
+    world = corridor(terminal=[], start=None)
+    assert world.start_states.tolist() == [0, 1, 2, 3]
+    assert world.starting_in(2).start_states.tolist() == [2]
+    assert world.starting_in(2).cumulative_start_probability.tolist() == [1]
+
+
 def test_graph_of_a_corridor():
     graph = corridor(position=[(10 * k, 0) for k in range(4)], labels="abcd").to_networkx()
     assert graph.nodes[3] == {

@@ -132,6 +132,7 @@ def test_an_event_to_check_by_eye_is_on_one_axis_of_time(width, assert_legible):
     given = {"start": 7.0, "spikes": spikes, "rates": rates, "path": path, "traces": traces}
     figure = posterior_figure(np.full((30, 3, 20), 1 / 60), track, **given, width_cm=width)
     assert_legible(figure)
+    assert figure.get_size_inches()[1] < 22 / 2.54
     *timed, chart, _ = figure.axes  # the last is the colour bar
     assert [ax.get_ylabel().split("\n")[0] for ax in timed] == [
         "20 cells", "Place (nodes of the track)", "Probability", "All cells", "Speed",
@@ -210,6 +211,7 @@ def test_paths_get_a_panel_each(ran, width, n_columns, assert_legible):
     found = place_sequences(log, table[:3], graph=graph)
     figure = decoded_path_figure(found, log.steps, log.mdp, cut_track(EIGHT), width_cm=width)
     assert_legible(figure)
+    assert figure.get_size_inches()[1] < 22 / 2.54
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles == ["Experienced, forward", "Experienced, reverse", "Composed, both ways"]
     assert figure.axes[0].get_subplotspec().get_gridspec().ncols == min(n_columns, 3)

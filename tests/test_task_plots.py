@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.collections import LineCollection, PatchCollection, PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
@@ -147,6 +147,17 @@ def test_barriers_are_those_of_the_block():
     ax = plot_task(task, Figure().subplots())
     assert not [line for each in ax.collections if isinstance(each, LineCollection)
                 for line in each.get_segments()]  # fmt: skip
+
+
+def test_corridors_are_drawn_in_the_order_of_the_graph():
+    """So that a figure has the same bytes in each process, whose sets of text have other orders."""
+    task = find_task("barrier_arena").build()
+    ax = plot_task(task, Figure().subplots())
+    (corridors,) = (each for each in ax.collections if isinstance(each, PatchCollection))
+    pos = dict(task.graph.nodes(data="pos"))
+    middles = [path.vertices[:4].mean(axis=0) for path in corridors.get_paths()[len(pos) :]]
+    expected = [np.mean([pos[one], pos[other]], axis=0) for one, other in task.graph.edges]
+    np.testing.assert_allclose(middles, expected, atol=1e-9)
 
 
 def test_rewards_are_as_large_as_they_ever_pay():

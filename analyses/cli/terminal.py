@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ __all__ += ["say", "screen"]
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
+
+PIPE_WIDTH = 100
+"""The width of lines in a pipe or file, whatever that of the terminal around it."""
 
 _CONTROLS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -44,9 +47,8 @@ def say(text: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print a text on standard output; in a terminal, lines are wrapped between words."""
-    is_shown = sys.stdout.isatty()
-    print(broken(text, shutil.get_terminal_size().columns) if is_shown else plain(text))
+    """Print a text on standard output; lines are wrapped between words."""
+    print(broken(text, _width()))
 
 
 def plain(text: str) -> str:
@@ -69,7 +71,7 @@ def broken(text: str, width: int) -> str:
     ['Replay is in', '/a/long/path']
     """
     wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
-    lines = (wrapper.wrap(line) or [""] for line in plain(text).splitlines())
+    lines = (wrapper.wrap(line) or [""] for line in plain(text).split("\n"))
     return "\n".join(part for parts in lines for part in parts)
 
 
@@ -124,37 +126,35 @@ def _text(value: object) -> str:
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table on standard output, without breaking words.
 
-    In a terminal, long cells are wrapped, except those of the first column; if the terminal is too
-    narrow for the longest words of all columns, rows are printed as paragraphs. In a pipe or file,
-    each row is one line; columns are separated by two blanks, and an empty cell is a dash.
+    Long cells are wrapped, except those of the first column; where there is no room for the longest
+    words of all columns, rows are printed as paragraphs. A pipe or file is 100 characters wide,
+    columns are separated by two blanks, and an empty cell is a dash.
     """
     from rich.table import Table
     from rich.text import Text
 
     header, rows = [plain(name) for name in header], [[*map(plain, row)] for row in rows]
-    if not sys.stdout.isatty():
-        _print_lines([[cell or "-" for cell in row] for row in (header, *rows)])
-        return
+    width = _width()
     columns = [[name, *(row[place] for row in rows)] for place, name in enumerate(header)]
-    gaps = 2 * (len(header) - 1)
-    console = Console(highlight=False)
-    room = _widths(columns, console.width - gaps)
+    room = _widths(columns, width - 2 * (len(header) - 1))
     if room is None:
-        _print_paragraphs(header, rows, console.width)
+        _print_paragraphs(header, rows, width)
         return
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
-    for name, width in zip(header, room, strict=True):
-        table.add_column(Text(name), width=width, overflow="fold")
+    for name, cells in zip(header, room, strict=True):
+        table.add_column(Text(name), width=cells, overflow="fold")
+    empty = "" if sys.stdout.isatty() else "-"
     for row in rows:
-        table.add_row(*map(Text, row))
-    console.print(table)
+        table.add_row(*(Text(cell or empty) for cell in row))
+    console = Console(highlight=False, width=width)
+    with console.capture() as printed:
+        console.print(table)
+    for line in printed.get().splitlines():
+        print(line.rstrip())
 
 
-def _print_lines(rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
+def _width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:

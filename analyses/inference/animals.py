@@ -271,7 +271,6 @@ def experienced_animal(
     *,
     name: str = "animal",
     rewards: Mapping[int, float] | pd.DataFrame | None = None,
-    detection: Detection = RECORDED,
     told: float = 0.0,
 ) -> ReplayingAnimal:
     """Prepare the laps of an animal that has not replayed anything yet.
@@ -283,7 +282,7 @@ def experienced_animal(
     nothing = pd.DataFrame({"step": [0], "states": [[]]}).iloc[:0]
     [(run, reactivated)] = reactivations_by_run(log, nothing)
     steps = of_run(log, "steps", run)
-    animal = _experienced(name, steps, log.mdp, reactivated, rewards, detection, told > 0)
+    animal = _experienced(name, steps, log.mdp, reactivated, rewards, RECORDED, told > 0)
     return replace(animal, told=told) if animal.headings is not None else animal
 
 

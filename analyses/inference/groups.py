@@ -57,22 +57,9 @@ class Frequencies(NamedTuple):
 def account_frequencies(log_evidence: ArrayLike, *, seed: int = 0) -> Frequencies:
     """Infer the frequencies of accounts from the evidence of each animal.
 
-    Parameters
-    ----------
-    log_evidence : array_like of float, shape (n_animals, n_accounts)
-        The natural logarithm of the probability of each animal's data under each account; only
-        differences between accounts matter.
-    seed : int, default 0
-        Seed of the draws for exceedance probabilities.
-
-    Returns
-    -------
-    Frequencies
-
-    Raises
-    ------
-    ValueError
-        If values are not finite, or there are fewer than two accounts.
+    `log_evidence`, shape (n_animals, n_accounts), is the natural logarithm of the probability of
+    each animal's data under each account; only differences between accounts matter. `seed` is that
+    of the draws for exceedance probabilities.
 
     Examples
     --------

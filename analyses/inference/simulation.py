@@ -39,19 +39,7 @@ _LOST, _NEXT_LOST, _HALF_FOUND, _LONGEST = (0.4, 0.9), (0.0, 0.4), (4.0, 6.0), (
 _HALF_TO_MOST, _LESS_BY_TURN, _OVERSHOT = 1.2, 0.2, (0.0, 0.01)
 _TIMES = 3
 
-__all__ = ["as_decoded", "as_many", "misread", "simulate_misread", "simulate_replay"]
-
-
-def simulate_replay(
-    animal: ReplayingAnimal,
-    account: Account,
-    params: dict[str, Parameter],
-    seeds: np.random.SeedSequence,
-    *,
-    wrong_places: float = 0.0,
-) -> Replayed:
-    """Simulate all sequences that an account replays after an animal's moves."""
-    return simulate_misread(animal, account, params, seeds, [wrong_places])[0]
+__all__ = ["as_decoded", "as_many", "misread", "simulate_misread"]
 
 
 def simulate_misread(

@@ -24,7 +24,7 @@ from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost, seconds_of_figures
 from analyses.jobs.results import Part, Results, write_table
 from analyses.jobs.study import Figures, Piece, PlanT, Study
 from replay.files import inside, safe_name
-from replay.jit import compiling_seconds
+from replay.jit import working_seconds
 from replay.sources import sources_digest
 
 __all__ = ["draw_figures", "manifest", "pieces_of", "run"]
@@ -267,7 +267,7 @@ def _make(
     Tables are sent to the main process. Other files, which may be large, stay where they are for
     the main process to move, unless the worker may not share its file system (`sends`).
     """
-    start, compiling = process_time(), compiling_seconds()
+    start = working_seconds()
     files: dict[str, bytes | Path] = {}
     for name, content in make(plan, piece).items():
         if isinstance(content, pd.DataFrame):
@@ -281,7 +281,7 @@ def _make(
                 content.parent.rmdir()
         else:
             files[name] = content
-    return piece, files, process_time() - start - (compiling_seconds() - compiling)
+    return piece, files, working_seconds() - start
 
 
 def draw_figures(study: Study[Any], names: Iterable[str], folder: str | Path) -> list[Path]:

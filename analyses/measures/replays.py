@@ -8,10 +8,10 @@ it, for instance without sequences that count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -141,16 +141,6 @@ class Replays:
         return animals
 
 
-class Compute(Protocol):
-    """Computes a statistic: one row per animal, with the columns `animal, value, null, n`.
-
-    `value` is the animal's own value and `null` the value expected by chance; `n` is the number of
-    its sequences, or of its pauses where these are counted.
-    """
-
-    def __call__(self, replays: Replays) -> pd.DataFrame: ...
-
-
 class Statistic(NamedTuple):
     """A statistic of replay.
 
@@ -169,7 +159,7 @@ class Statistic(NamedTuple):
     """
 
     label: str
-    compute: Compute
+    compute: Callable[[Replays], pd.DataFrame]
     is_share: bool = False
     span: tuple[float, float] = (-1.0, 1.0)
 

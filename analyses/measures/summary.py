@@ -43,34 +43,16 @@ def chance_above(null: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.
 
 
 @typed
-def over_animals(
-    per_animal: pd.DataFrame, by: Sequence[str] = ("statistic",), level: float = 0.95
-) -> pd.DataFrame:
-    """Summarise each statistic over animals in one row.
+def over_animals(per_animal: pd.DataFrame, by: Sequence[str] = ("statistic",)) -> pd.DataFrame:
+    """Summarise each statistic over animals, in one row per group of the columns `by`.
 
-    Parameters
-    ----------
-    per_animal : DataFrame
-        One row per animal and statistic: `by, value, null, n`. Values of NaN are ignored.
-    by : sequence of str, default ("statistic",)
-        Columns that name a group; `statistic` is one of them. Categories keep their order.
-    level : float, default 0.95
-        Coverage of the interval.
-
-    Returns
-    -------
-    DataFrame
-        One row per group: `by`; `value`, the mean over animals, with its Student-t interval
-        `ci_low, ci_high`; the mean `null`; the two-sided `p` of the exact sign test on the numbers
-        `n_above` and `n_below` of animals above and below their null; `chance_above`, the share of
-        these expected above by chance (by :func:`chance_above` for shares, a half for other
-        statistics); `n_animals` and `n_chains`, the number of sequences. Entries that the data do
-        not determine are NaN.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or `level` is not between 0 and 1.
+    `per_animal` has a row for each animal and statistic: `by`, `value`, `null` and `n`; a value of
+    NaN is ignored. A row of the result has `value`, the mean over animals, with its Student-t
+    interval `ci_low, ci_high`; the mean `null`; the two-sided `p` of the exact sign test on the
+    numbers `n_above` and `n_below` of animals above and below their null; `chance_above`, the share
+    of these expected above by chance (by :func:`chance_above` for shares, a half for other
+    statistics); `n_animals`; and `n_chains`, the number of sequences. What the data do not
+    determine is NaN.
 
     Examples
     --------
@@ -106,7 +88,7 @@ def over_animals(
         chance_above=("chance", "mean"),
         n_chains=("counted", "sum"),
     )
-    means = mean_interval(rows, "value", by, level).set_index(by)
+    means = mean_interval(rows, "value", by).set_index(by)
     table = means.rename(columns={"mean": "value", "n": "n_animals"}).join(counts).reset_index()
     n, share = table["n_above"] + table["n_below"], table["chance_above"]
     sides = binom.cdf(table["n_above"], n, share), binom.sf(table["n_above"] - 1, n, share)

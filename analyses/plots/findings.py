@@ -32,6 +32,7 @@ _SOURCES, _LABELS = 1.37, 2.65
 _TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.2, 1.22, 0.7, 0.2, 0.06
 _LETTER = 0.047  # of 6 pt, on average
 _COLUMNS = 5  # of a study's figure
+_PAGE, _TEXTS = 21.5 / INCH, 0.6  # the height of a page, and of the texts of a row of panels
 _WIDEST = 0.3
 _PARTS = ("", "_of_all")
 _OF_A_STUDY = (
@@ -314,7 +315,9 @@ def _first_control(table: pd.DataFrame) -> str:
 
 
 def study_figures(evidence: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
-    """Draw one page per study: its findings and the predictions of all accounts.
+    """Draw the findings of each study and the predictions of all accounts.
+
+    A figure is at most a page high: a study of many findings has several, STUDY, STUDY_2 ...
 
     Parameters
     ----------
@@ -324,12 +327,20 @@ def study_figures(evidence: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     Yields
     ------
     study : str
-        Its name.
+        Its name, and the number of any further figure.
     figure : matplotlib.figure.Figure
         The figure, with one panel per finding.
     """
     for study, rows in evidence.groupby("study", sort=False):
-        yield str(study), _study_figure(rows)
+        findings = rows["finding"].unique()
+        most = _COLUMNS * max(int(_PAGE / (_panel_height(rows) + _TEXTS)), 1)
+        for number, part in enumerate(np.array_split(findings, -(-len(findings) // most)), 1):
+            name = str(study) if number == 1 else f"{study}_{number}"
+            yield name, _study_figure(rows[rows["finding"].isin(part)])
+
+
+def _panel_height(rows: pd.DataFrame) -> float:
+    return 0.105 * max(rows["account"].nunique(), _FEWEST_ROWS) + 0.5
 
 
 @styled
@@ -340,7 +351,7 @@ def _study_figure(rows: pd.DataFrame) -> Figure:
     figure, axes = grid(
         [label[:1].upper() + label[1:] for label in rows.drop_duplicates("finding")["label"]],
         _COLUMNS,
-        0.105 * max(len(accounts), _FEWEST_ROWS) + 0.5,
+        _panel_height(rows),
         labels_cm=3.2,
         letters=False,
         sharey=True,

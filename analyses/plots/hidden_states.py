@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import fitting_columns, grid
-from analyses.plots.style import FULL_WIDTH, Look, count_range, label, learner_looks, styled
+from analyses.plots.layers import draw_rows, name_rows
+from analyses.plots.style import FULL_WIDTH, count_range, label, learner_looks, styled
 from analyses.tables import in_order
 from replay.checks import check_table
 
@@ -66,8 +69,14 @@ def hidden_states_figure(
     columns = ["world", "encoder", "learner", "mean", "ci_low", "ci_high"]
     table = check_table(hidden_states, columns, "hidden_states", empty=False)
     found = check_table(recovered, ["world", "n_before", "mean"], "recovered", empty=False)
-    looks = learner_looks(table["learner"].unique())
-    encoders, worlds = in_order(table["encoder"], _ENCODERS), in_order(table["world"], _WORLDS)
+    looks = {
+        name: look | {"marker": marker, "linestyle": "-"}
+        for (name, look), marker in zip(
+            learner_looks(table["learner"].unique()).items(), cycle(_MARKERS), strict=False
+        )
+    }
+    encoders = in_order(table["encoder"], _ENCODERS)
+    worlds = {name: _WORLDS.get(name, label(name)) for name in in_order(table["world"], _WORLDS)}
     runs = count_range(table.get("n", []), "run")
     titles = [_ENCODERS.get(name, label(name)) + (f", {runs}" if runs else "") for name in encoders]
     titles.append("Runs that find the true states")
@@ -76,44 +85,26 @@ def hidden_states_figure(
     n_rows = -(-len(titles) // n_columns)
     figure, axes = grid(
         titles, n_columns, [height] * n_rows, width_cm=width_cm,
-        legend=[
-            look | {"marker": marker, "linestyle": "-"}
-            for look, marker in zip(looks.values(), _MARKERS, strict=False)
-        ],
-        legend_columns=3,
+        legend=looks.values(), legend_columns=3,
         note="Points: means over runs, with 95 % intervals. Numbers: share of runs, by the length "
         "of the random walk before the run.",
     )  # fmt: skip
     low = min(0.0, float(table["ci_low"].min()), float(table["mean"].min()))
     high = max(1.0, float(table["ci_high"].max()), float(table["mean"].max()))
     for ax, encoder in zip(axes, encoders, strict=False):
-        _draw_earned(table[table["encoder"] == encoder], ax, worlds, looks)
+        draw_rows(table[table["encoder"] == encoder], ax, "world", worlds, looks)
         ax.set(xlabel="Reward rate (0 random, 1 optimal)", xlim=(low - 0.05, high + 0.05))
     _draw_found(found, axes[len(encoders)], worlds)
     return figure
 
 
-def _name_rows(ax: Axes, worlds: list[str]) -> None:
-    ax.set_yticks(range(len(worlds)), [_WORLDS.get(name, label(name)) for name in worlds])
-    ax.set_ylim(len(worlds) - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
-
-
-def _draw_earned(rows: pd.DataFrame, ax: Axes, worlds: list[str], looks: dict[str, Look]) -> None:
-    for k, (learner, look) in enumerate(looks.items()):
-        own = rows[rows["learner"] == learner]
-        y = own["world"].map(worlds.index) + 0.22 * (k - (len(looks) - 1) / 2)
-        ax.hlines(y, own["ci_low"], own["ci_high"], color=look["color"], linewidth=1)
-        ax.plot(own["mean"], y, _MARKERS[k], color=look["color"], markersize=3.5)
-    _name_rows(ax, worlds)
-
-
-def _draw_found(rows: pd.DataFrame, ax: Axes, worlds: list[str]) -> None:
-    shares = rows.pivot_table(index="world", columns="n_before", values="mean").reindex(worlds)
+def _draw_found(rows: pd.DataFrame, ax: Axes, worlds: dict[str, str]) -> None:
+    shares = rows.pivot_table(index="world", columns="n_before", values="mean")
+    shares = shares.reindex([*worlds])
     ax.imshow(shares, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
     for row, values in enumerate(shares.to_numpy()):
         for column, share in enumerate(values):
             ax.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=7)
     ax.set_xticks(range(shares.shape[1]), [f"{n:,}" for n in shares.columns])
     ax.set_xlabel("Observations before the run")
-    _name_rows(ax, worlds)
+    name_rows(ax, worlds.values())

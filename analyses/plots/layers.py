@@ -16,7 +16,7 @@ from matplotlib.colors import to_rgba
 from analyses.plots.style import Look
 from replay.checks import check_column
 
-__all__ = ["draw", "draw_curves", "hatch", "nominal", "whiskers"]
+__all__ = ["draw", "draw_curves", "draw_rows", "hatch", "name_rows", "nominal", "whiskers"]
 
 
 def draw(plot: so.Plot, ax: Axes) -> Axes:
@@ -124,6 +124,30 @@ def draw_curves(
         curve.set_dash_capstyle(mpl.rcParams["lines.dash_capstyle"])
         curve.set(**{"label": name, "linestyle": "-", **looks[name]})
     return ax
+
+
+def draw_rows(
+    table: pd.DataFrame, ax: Axes, by: str, names: Mapping[str, str], looks: Mapping[str, Look]
+) -> None:
+    """Draw learners' means with intervals in rows: one for each value of `by`, with its name.
+
+    `table` has the columns `by, learner, mean, ci_low, ci_high`.
+    """
+    rows = {value: row for row, value in enumerate(names)}
+    for k, (learner, look) in enumerate(looks.items()):
+        own = table[table["learner"] == learner]
+        y = own[by].map(rows) + 0.22 * (k - (len(looks) - 1) / 2)
+        ax.hlines(y, own["ci_low"], own["ci_high"], color=look["color"], linewidth=1)
+        ax.plot(own["mean"], y, look["marker"], color=look["color"], markersize=3.5)
+    name_rows(ax, names.values())
+
+
+def name_rows(ax: Axes, names: Iterable[str]) -> None:
+    """Name the rows of an Axes, the first at the top."""
+    shown = [*names]
+    ax.set_yticks(range(len(shown)), shown)
+    ax.set_ylim(len(shown) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
 
 
 def whiskers(

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import fitting_columns, grid
+from analyses.plots.layers import draw_rows, name_rows
 from analyses.plots.style import (
     FULL_WIDTH,
     Look,
@@ -74,7 +75,8 @@ def learned_states_figure(
     shares = check_table(
         kinds, ["encoder", "learner", "states", "kind", "share"], "kinds", empty=False
     )
-    looks = learner_looks(table["learner"].unique())
+    learners = learner_looks(table["learner"].unique())
+    looks = {name: look | _POINT for name, look in learners.items()}
     shown = in_order(shares["kind"], (*KINDS, "no_sequence"))
     colours = kind_looks(kind for kind in shown if kind != "no_sequence")
     colours |= {"no_sequence": {"label": "No sequence", "color": "#eeeeee"}}
@@ -94,55 +96,40 @@ def learned_states_figure(
         0.6 + _ROW * max(n_rows[begin : begin + n_columns])
         for begin in range(0, len(n_rows), n_columns)
     ]
-    points = [look | _POINT for look in looks.values()]
     figure, axes = grid(
         titles, n_columns, heights, width_cm=width_cm,
-        legend=[*points, *(colours[kind] for kind in shown)], legend_columns=4,
+        legend=[*looks.values(), *(colours[kind] for kind in shown)], legend_columns=4,
         note="Points: means, with 95 % intervals. Bars: the kind of each event's longest sequence, "
         "above in the codes that the learner knows, below in the places that the codes stand for.",
     )  # fmt: skip
     for ax, task in zip(axes, tasks, strict=False):
-        _draw_earned(table[table["task"] == task], ax, looks)
+        own = table[table["task"] == task]
+        draw_rows(own, ax, "encoder", _encoders(own), looks)
+        ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
         ax.set_xlabel(_TASKS[task][1].replace("\n", " "))
     for ax, name in zip(axes[len(tasks) :], replaying, strict=True):
         _draw_kinds(shares[shares["learner"] == name], ax, shown, colours)
     return figure
 
 
-def _encoders(rows: pd.DataFrame) -> list[str]:
-    return in_order(rows["encoder"], _ENCODERS)
-
-
-def _name_rows(ax: Axes, encoders: list[str]) -> None:
-    ax.set_yticks(range(len(encoders)), [_ENCODERS.get(name, label(name)) for name in encoders])
-    ax.set_ylim(len(encoders) - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
-
-
-def _draw_earned(rows: pd.DataFrame, ax: Axes, looks: dict[str, Look]) -> None:
-    encoders = _encoders(rows)
-    for k, (learner, look) in enumerate(looks.items()):
-        own = rows[rows["learner"] == learner]
-        y = own["encoder"].map(encoders.index) + 0.22 * (k - (len(looks) - 1) / 2)
-        ax.hlines(y, own["ci_low"], own["ci_high"], color=look["color"], linewidth=1)
-        ax.plot(own["mean"], y, "o", color=look["color"], markersize=3.5)
-    _name_rows(ax, encoders)
-    ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
+def _encoders(rows: pd.DataFrame) -> dict[str, str]:
+    names = in_order(rows["encoder"], _ENCODERS)
+    return {name: _ENCODERS.get(name, label(name)) for name in names}
 
 
 def _draw_kinds(rows: pd.DataFrame, ax: Axes, kinds: list[str], looks: dict[str, Look]) -> None:
     encoders = _encoders(rows)
     for k, states in enumerate(("codes", "places")):
         of_states = rows[rows["states"] == states]
-        left = pd.Series(0.0, index=encoders)
+        left = pd.Series(0.0, index=[*encoders])
         for kind in kinds:
             own = of_states[of_states["kind"] == kind].set_index("encoder")["share"]
-            width = own.reindex(encoders, fill_value=0.0)
+            width = own.reindex([*encoders], fill_value=0.0)
             y = [place + 0.4 * (k - 0.5) for place in range(len(encoders))]
             ax.barh(
                 y, width, 0.34, left=left, color=looks[kind]["color"], linewidth=0,
                 hatch=looks[kind].get("hatch", ""), edgecolor="white",
             )  # fmt: skip
             left += width
-    _name_rows(ax, encoders)
+    name_rows(ax, encoders.values())
     ax.set(xlim=(0, 1), xlabel="Share of events")

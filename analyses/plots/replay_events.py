@@ -164,32 +164,13 @@ def plot_replay(
 
 
 def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.Series]:
-    """Pick the sequence of each kind that shows best what the kind is.
+    """Pick the sequence of each kind, from 3 to 30 states long, that shows best what the kind is.
 
     Criteria are listed in order of priority. For an experienced path: it begins where the agent is,
     in the pause at the end of an episode, visits many states and returns to few. For a novel path:
     it begins where the agent is and returns to no state; each piece has three or more moves; there
     are few pieces, from several episodes; the shortest piece is long, and so is the whole. Ties are
     broken in favour of the first sequence.
-
-    Parameters
-    ----------
-    sequences : pandas.DataFrame
-        Columns `run, step, phase, location, states, kind, length, n_distinct, n_episodes,
-        composition_order, splice_states` at least.
-    steps : pandas.DataFrame
-        Steps of the log: `run, state, next_state`.
-
-    Returns
-    -------
-    dict of str to pandas.Series
-        Kind -> row, for those of `reverse_episode`, `forward_episode` and `novel_path` that have
-        sequences of 3 to 30 states.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
 
     Examples
     --------

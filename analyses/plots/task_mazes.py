@@ -62,11 +62,9 @@ def plot_task(
     """
     ax = new_axes(width_cm) if ax is None else ax
     place = {node: np.array(pos, dtype=float) for node, pos in task.graph.nodes(data="pos")}
-    edges = {frozenset(edge) for edge in task.graph.edges}
+    edges = dict.fromkeys(tuple(sorted(edge)) for edge in task.graph.edges if edge[0] != edge[1])
     shapes: list[Patch] = [Circle(tuple(at), HALF_WIDTH) for at in place.values()]
-    shapes += [
-        _corridor(*(place[node] for node in sorted(edge))) for edge in edges if len(edge) == 2
-    ]
+    shapes += [_corridor(place[one], place[other]) for one, other in edges]
     ax.add_collection(PatchCollection(shapes, color=_CORRIDOR, linewidths=0, zorder=0))
     x, y = task.position.T
     ax.scatter(x, y, s=2, color=_PLACE, linewidths=0, zorder=1)
@@ -74,8 +72,11 @@ def plot_task(
     if block is not None and block not in barriers_of:
         raise unknown_name("block", block, barriers_of)
     closed = barriers_of.get(block, ()) if block is not None else ()
-    both = {frozenset(pair) for pair in closed if pair[::-1] in closed} & edges
-    barriers = [_barrier(*(place[node] for node in sorted(edge))) for edge in both]
+    barriers = [
+        _barrier(place[one], place[other])
+        for one, other in edges
+        if {(one, other), (other, one)} <= {*closed}
+    ]
     ax.add_collection(LineCollection(barriers, colors=_BARRIER, linewidths=2, zorder=2))
     if rewards:
         paid: dict[str, float] = {}

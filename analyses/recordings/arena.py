@@ -88,25 +88,10 @@ def find_arena(position: ArrayLike, bin_size: float = Settings().bin_size) -> nx
 
 
 def arena_graph(centres: ArrayLike, bin_size: float) -> nx.Graph:
-    """Join the bins of an arena with their neighbours.
+    """Join the square bins inside an arena, given by their centres in cm, shape (n_bins, 2).
 
-    Parameters
-    ----------
-    centres : array_like of float, shape (n_bins, 2)
-        The centres of the square bins inside, in cm, on one grid.
-    bin_size : float
-        Their side, in cm.
-
-    Returns
-    -------
-    networkx.Graph
-        Nodes 0 to n_bins - 1 with `pos`; edges to the up to eight neighbours, diagonal ones only
-        where both bins beside the diagonal are inside, too. Its attribute `arena` is `bin_size`.
-
-    Raises
-    ------
-    ValueError
-        If the centres are not on a grid, or fewer than two bins are neighbours.
+    Nodes have `pos`; edges lead to up to eight neighbours, diagonal ones only where both bins
+    beside the diagonal are inside, too. The attribute `arena` of the graph is `bin_size`, in cm.
 
     Examples
     --------
@@ -139,28 +124,10 @@ def arena_graph(centres: ArrayLike, bin_size: float) -> nx.Graph:
 
 @typed
 def world_of(graph: nx.Graph, state_size: float) -> MDP:
-    """Make the world of a track, or of an arena, at a size of states.
+    """Make the world of a track, or of an arena, with neighbouring states at most so many cm apart.
 
     In an arena, states are square fields that are at least half inside, at the bin nearest to the
     middle of what is inside; they are neighbours, also diagonally, if the way is about direct.
-
-    Parameters
-    ----------
-    graph : networkx.Graph
-        The track or the arena.
-    state_size : float
-        Largest distance between neighbouring states along a track, or on the grid of an arena, in
-        cm.
-
-    Returns
-    -------
-    MDP
-        The world.
-
-    Raises
-    ------
-    ValueError
-        If the states of an arena are so large that none are neighbours.
 
     Examples
     --------

@@ -105,16 +105,10 @@ class Chains(NamedTuple):
     orientation: NDArray[np.int8]
 
 
-def link_backups(
-    backups: Columns,
-    order: str = "causal",
-    across_events: bool = False,
-    begun: Links | None = None,
-) -> Links:
+def link_backups(backups: Columns, order: str = "causal", across_events: bool = False) -> Links:
     """Link each backup of a run to the one that it continues.
 
-    `backups` has the columns `event, state, next_state, action, cause`. The first of them may have
-    been linked before (`begun`).
+    `backups` has the columns `event, state, next_state, action, cause`.
 
     Examples
     --------
@@ -134,14 +128,10 @@ def link_backups(
     names = ("event", "state", "next_state", "action", "cause")
     wide = {"event": np.int64, "cause": np.int64}
     event, state, next_state, action, cause = whole_columns(backups, names, "backups", wide)
-    n = len(event)
-    links = Links(*(uninitialised(n, dtype) for dtype in (np.int32, np.uint8, np.int32, np.bool_)))
-    n_begun = 0 if begun is None else len(begun.parent)
-    if begun is not None:
-        for name in Links._fields:
-            getattr(links, name)[:n_begun] = getattr(begun, name)
+    types = (np.int32, np.uint8, np.int32, np.bool_)
+    links = Links(*(uninitialised(len(event), dtype) for dtype in types))
     temporal = order == "temporal"
-    late = _link(event, state, next_state, action, cause, n_begun, temporal, across_events, *links)
+    late = _link(event, state, next_state, action, cause, temporal, across_events, *links)
     if late >= 0:
         raise ValueError(
             f"A cause must be an earlier row of the run's backups; row {late} names row "
@@ -157,7 +147,6 @@ def _link(
     next_state: NDArray[np.int32],
     action: NDArray[np.int32],
     cause: NDArray[np.int64],
-    n_begun: int,
     temporal: bool,
     across_events: bool,
     parent: NDArray[np.int32],
@@ -165,8 +154,8 @@ def _link(
     length: NDArray[np.int32],
     is_leaf: NDArray[np.bool_],
 ) -> int:
-    """Link the backups from `n_begun` on; return a row whose cause is not an earlier row, or -1."""
-    for row in range(n_begun, len(event)):
+    """Link all backups; return a row whose cause is not an earlier row, or -1."""
+    for row in range(len(event)):
         if cause[row] >= row:
             return row
         parent[row] = -1

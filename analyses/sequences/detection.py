@@ -31,13 +31,7 @@ class Detection(NamedTuple):
     min_correlation: float = 0.0
 
     def check(self) -> None:
-        """Check that all criteria are in range.
-
-        Raises
-        ------
-        ValueError
-            If a criterion is out of range.
-        """
+        """Check that all criteria are in range."""
         from replay.checks import check_number, check_whole
 
         check_whole("min_length", self.min_length, at_least=2)

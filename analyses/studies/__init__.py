@@ -70,13 +70,9 @@ def find_study(name: str) -> "Study[Any]":
 
 
 def written_tables() -> "dict[str, Table]":
-    """Describe the tables that commands write: those of logs, and of all studies.
+    """Describe the tables that commands write, by file name: those of logs, and of all studies.
 
-    Returns
-    -------
-    dict of str to Table
-        Name of the file -> what its rows and columns mean. Where two tables have the same file
-        name, the second is listed as ``STUDY/FILE``.
+    Where two tables have the same file name, the second is listed as ``STUDY/FILE``.
 
     Examples
     --------

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, digests, draw
 from analyses.tables import in_paper_order
 from replay.checks import check_whole
 from replay.demands import count_demands
-from replay.jit import compiling_seconds
+from replay.jit import working_seconds
 from replay.learners import LEARNERS, find_learner
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
@@ -184,9 +183,9 @@ def _estimate(plan: DemandsPlan, left: Sequence[Piece], call: Runner) -> WorkCos
 
 
 def _time(plan: DemandsPlan, piece: Piece) -> float:
-    start, compiling = process_time(), compiling_seconds()
+    start = working_seconds()
     _make(plan, piece)
-    return process_time() - start - (compiling_seconds() - compiling)
+    return working_seconds() - start
 
 
 def _summarise(plan: DemandsPlan, results: Results) -> dict[str, pd.DataFrame]:

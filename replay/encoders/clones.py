@@ -92,15 +92,7 @@ class Clones:
         single = self.of.prepare(walk, rng, None if previous is None else previous.single)
         shape = (walk.n_actions, single.n_codes, self.n_clones, single.n_codes, self.n_clones)
         check_fits(24 * np.prod(shape, dtype=float), f"the moves between {self.n_clones} clones")
-        seen = np.array(
-            [
-                single.begin(row) if first else single.encode(row, int(action))
-                for row, first, action in zip(
-                    walk.observations, walk.is_first, walk.action, strict=True
-                )
-            ],
-            dtype=np.int64,
-        )
+        seen = walk.codes(single)
         if previous is not None:
             starts = [(previous.follows, previous.begins)]
         else:

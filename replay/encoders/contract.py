@@ -52,6 +52,15 @@ class Walk(NamedTuple):
     action: NDArray[np.int64]
     n_actions: int
 
+    def codes(self, coder: Coder) -> NDArray[np.int64]:
+        """Encode all observations, in their order."""
+        rows = zip(self.observations, self.is_first, self.action, strict=True)
+        codes = (
+            coder.begin(row) if first else coder.encode(row, int(action))
+            for row, first, action in rows
+        )
+        return np.fromiter(codes, np.int64, len(self.action))
+
 
 class Coder(Protocol):
     """Encodes the observations of one run, in their order.

@@ -99,15 +99,7 @@ class StateMerging:
                 f"most_codes must be larger than the number of codes of single observations: got "
                 f"{self.most_codes}, and there are {single.n_codes}."
             )
-        seen = np.array(
-            [
-                single.begin(row) if first else single.encode(row, int(action))
-                for row, first, action in zip(
-                    walk.observations, walk.is_first, walk.action, strict=True
-                )
-            ],
-            dtype=np.int64,
-        )
+        seen = walk.codes(single)
         most = self.most_codes - single.n_codes
         before = None
         if previous is not None:

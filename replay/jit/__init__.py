@@ -22,17 +22,17 @@ from replay.jit.functions import (
     own_code,
     uncached_kernel,
 )
-from replay.jit.stopwatch import compiling_seconds
+from replay.jit.stopwatch import working_seconds
 
 __all__ = [
     "address_of",
     "as_int",
     "call",
-    "compiling_seconds",
     "inlined",
     "jitable",
     "kernel",
     "loop_kernel",
     "own_code",
     "uncached_kernel",
+    "working_seconds",
 ]

@@ -143,16 +143,6 @@ def _own(module: LearnerModule, params: Any) -> Learner:
 def check_computes_values(learner: str | LearnerModule | Learner, params: Any = None) -> None:
     """Refuse a learner that computes no values, since its reward rate is meaningless.
 
-    Parameters
-    ----------
-    learner, params
-        As for `find_learner`.
-
-    Raises
-    ------
-    ValueError
-        If it computes no values, or a name or parameter is unknown.
-
     Examples
     --------
     >>> check_computes_values("dyna_q")

@@ -200,7 +200,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q, h and the outcome of each pair, the episode, and two sums."""
     held = episode_words(memory.episode) + len(memory.earned)
     n_pairs = int(memory.experiences.n_known[0])
-    return 2 * known.pairs + experience_words(memory.experiences, n_pairs) + held
+    return 2 * known.pairs + experience_words(n_pairs) + held
 
 
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:

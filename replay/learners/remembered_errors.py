@@ -134,7 +134,7 @@ def most_backups(params: Params, memory: Memory) -> int:
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair, and its experience."""
-    return known.pairs + experience_words(memory.experiences, known.pairs)
+    return known.pairs + experience_words(known.pairs)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:

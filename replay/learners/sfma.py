@@ -194,7 +194,7 @@ def most_backups(params: Params, memory: Memory) -> int:
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair, its experience and place, and the similarity."""
     n_known = int(memory.experiences.n_known[0])
-    experiences = experience_words(memory.experiences, n_known)
+    experiences = experience_words(n_known)
     held = experiences + similarity_words(memory.similarity)
     return known.pairs + held + earnings_words(params)
 

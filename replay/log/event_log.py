@@ -66,7 +66,7 @@ _INSTEAD = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class EventLog:
     """Steps and backups of one or several runs.
 
@@ -150,8 +150,8 @@ class EventLog:
         unknown = [name for name in self.tables if name not in SCHEMA]
         if unknown:
             raise unknown_name("table", unknown[0], SCHEMA)
-        object.__setattr__(self, "tables", {name: self.tables.get(name, {}) for name in SCHEMA})
-        object.__setattr__(self, "closed", check_closed(self.closed, self.mdp))
+        self.tables = {name: self.tables.get(name, {}) for name in SCHEMA}
+        self.closed = check_closed(self.closed, self.mdp)
 
     @classmethod
     def from_run(
@@ -166,37 +166,18 @@ class EventLog:
         excerpt: Excerpt = WHOLE_RUN,
         closed: ClosedMoves | None = None,
     ) -> EventLog:
-        """Make the log of one run; its tables are completed on first use.
+        """Make the log of one run from rows as its loop and its learner wrote them.
 
-        Parameters
-        ----------
-        run : mapping
-            Columns of ``runs``; `parameters` is a mapping.
-        steps : structured ndarray, shape (n_steps,)
-            The rows that the loop wrote, one per step.
-        backups : structured ndarray, or list of these
-            The rows that the learner wrote, in order, buffer by buffer; `phase` as a number. A
-            buffer may be a tuple of arrays, whose columns are joined.
-        keep : {"none", "replay", "all"}
-            Which backups were kept.
-        mdp : MDP, optional
-            The world.
-        time : ndarray of float64, shape (n_steps,), optional
-            Time of each step in seconds.
-        excerpt : Excerpt, optional
-            The part of the run; by default all of it.
-        closed : dict, optional
-            Step -> the moves that are closed from then on.
-
-        Returns
-        -------
-        EventLog
+        Its tables are completed on first use. `run` has the columns of ``runs``, with `parameters`
+        as a mapping; `backups` come in order, buffer by buffer, with `phase` as a number, and a
+        buffer may be a tuple of arrays, whose columns are joined. `keep` says which backups were
+        kept, and `time` has the time of each step in s.
         """
         beside = () if time is None else (np.array(time).view([("time", np.float64)]),)
         provenance = _software() | {"log": keep}
         tables = {"runs": run, "steps": [(steps, *beside)], "backups": backups}
         log = cls(tables, provenance, mdp, excerpt, closed or {})
-        object.__setattr__(log, "_is_made_here", True)
+        log._is_made_here = True
         return log
 
     @classmethod

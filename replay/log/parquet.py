@@ -276,25 +276,7 @@ def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
 
 
 def parts(folder: str | os.PathLike[str], name: str) -> Iterator[Columns]:
-    """Read a table of a log part by part, as it was written.
-
-    Parameters
-    ----------
-    folder : path
-        A folder written by `writing`.
-    name : {"runs", "steps", "backups"}
-        The table.
-
-    Yields
-    ------
-    dict of ndarray
-        The complete columns of each part.
-
-    Raises
-    ------
-    LogError
-        If the file is damaged or foreign.
-    """
+    """Read a table of a log part by part, as it was written, all columns of each."""
     path = check_path("folder", folder) / f"{name}.parquet"
     with _opened(path, name) as (file, _, _):
         for number in range(file.num_row_groups):

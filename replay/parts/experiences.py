@@ -55,7 +55,7 @@ def experiences_of(n_states: int, n_actions: int) -> Experiences:
     )
 
 
-def experience_words(experiences: Experiences, n_pairs: int) -> int:
+def experience_words(n_pairs: int) -> int:
     """Count the numbers held: the fields of each experience, and its row."""
     return (len(_EXPERIENCE.names or ()) + 1) * n_pairs
 

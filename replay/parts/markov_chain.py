@@ -93,14 +93,7 @@ def set_edge(chain: MarkovChain, state: int, next_state: int, probability: float
 def move(chain: MarkovChain, state: int, next_state: int, rate: float) -> None:
     """Learn from a move: shift the probabilities of a state towards its latest successor.
 
-    Parameters
-    ----------
-    chain : MarkovChain
-        Changed in place.
-    state, next_state : int
-        The move.
-    rate : float
-        The learning rate; the first move from a state gets probability 1.
+    The first move from a state gets probability 1, whatever the learning rate.
     """
     if chain.first_out[state] < 0:
         set_edge(chain, state, next_state, 1.0)

@@ -63,21 +63,10 @@ def forget_all(known: Numbering) -> None:
 
 @inlined
 def join(known: Numbering, is_linked: NDArray[np.bool_], place: int, next_place: int) -> bool:
-    """Link two places that follow each other, in both directions.
+    """Link two places that follow each other, in both directions, but none to itself.
 
-    Parameters
-    ----------
-    known : Numbering
-        The places met so far; changed in place.
-    is_linked : ndarray of bool, shape (n_places, n_places)
-        Which of them are linked, by number; changed in place.
-    place, next_place : int
-        The places; a place is not linked to itself.
-
-    Returns
-    -------
-    bool
-        Whether the graph has changed: a place or the link is new.
+    `is_linked` is indexed by number, shape (n_places, n_places). Return whether the graph has
+    changed: a place or the link is new.
     """
     n_before = known.n[0]
     i, j = meet(known, place), meet(known, next_place)

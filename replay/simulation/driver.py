@@ -65,25 +65,9 @@ def changing_tables(mdp: MDP, reward: NDArray[np.float64], start_state: NDArray[
 def way_back(
     learner: Learner, mdp: MDP | Protocol | None, n_actions: int
 ) -> NDArray[np.int32] | None:
-    """Look up the actions that undo each other, for a learner with a reversible model.
+    """Look up `MDP.way_back` for a learner with a reversible model; None if it needs none.
 
-    Parameters
-    ----------
-    learner : Learner
-    mdp : MDP, Protocol or None
-        The world, if it is known.
-    n_actions : int
-        Number of actions that the world must have.
-
-    Returns
-    -------
-    ndarray of int32, shape (n_states, n_actions), or None
-        See :attr:`replay.worlds.mdp.MDP.way_back`; None if the learner does not need it.
-
-    Raises
-    ------
-    ValueError
-        If the learner needs it, and there is no such world.
+    It is refused if the learner needs it, and there is no such world with so many actions.
     """
     if not learner.needs_way_back:
         return None

@@ -54,7 +54,7 @@ def act_encoded(
     window_ends: NDArray[np.int64],
 ) -> EncodedRun:
     """Let a learner act in an environment, step by step."""
-    observed = _Observed(environment, _whole_number(seed, 1))
+    observed = _Observed(environment, int(_stream(seed, 1).generate_state(1)[0]))
     walk_rng, coder_rng = (np.random.default_rng(_stream(seed, key)) for key in (2, 3))
     n_before, refit_at = _schedule(encoder, n_steps)
     walk = observed.walk(max(n_before, 1), walk_rng)
@@ -203,10 +203,6 @@ class _Acting:
 
 def _stream(seed: int, key: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed, spawn_key=(key,))
-
-
-def _whole_number(seed: int, key: int) -> int:
-    return int(_stream(seed, key).generate_state(1)[0])
 
 
 def _schedule(encoder: Encoder, n_steps: int) -> tuple[int, frozenset[int]]:

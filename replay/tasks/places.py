@@ -149,21 +149,7 @@ class Places:
         return State(node, _AWAY if is_home else self._homewards, memory)
 
     def enter(self, state: State, node: str, end: bool) -> State:
-        """Return the state in which a neighbouring node is entered.
-
-        Parameters
-        ----------
-        state : State
-            The state before.
-        node : str
-            The neighbour.
-        end : bool
-            Whether the lap ends there.
-
-        Returns
-        -------
-        State
-        """
+        """Return the state in which a neighbouring node is entered; `end`: the lap ends there."""
         far = self.steps_from_home
         away = bool(far) and far[node] > far[state.node]
         return State(node, _AWAY if away else self._homewards, state.memory, end)

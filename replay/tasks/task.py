@@ -326,17 +326,7 @@ class Task:
         )
 
     def laps(self, rng: np.random.Generator) -> Laps:
-        """Start the protocol for one animal; send it each lap as it was run to get the next one.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            Random numbers for the protocol.
-
-        Yields
-        ------
-        Lap
-        """
+        """Start the protocol for one animal; send it each lap as it was run to get the next one."""
         return self.protocol(self, rng)
 
     def __repr__(self) -> str:

@@ -230,7 +230,9 @@ class MDP:
         start[state] = 1.0
         start.setflags(write=False)
         same = object.__new__(MDP)  # everything else has been checked
-        same.__dict__.update(self.__dict__, start_probability=start)
+        for each in fields(self):
+            object.__setattr__(same, each.name, getattr(self, each.name))
+        object.__setattr__(same, "start_probability", start)
         return same
 
     def with_barrier(self, one: Hashable, other: Hashable) -> MDP:

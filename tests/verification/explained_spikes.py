@@ -20,7 +20,7 @@ from analyses.findings.accounts import ACCOUNTS
 from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name
-from analyses.inference.simulation import as_decoded, as_many, simulate_replay
+from analyses.inference.simulation import as_decoded, as_many, simulate_misread
 from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
@@ -61,7 +61,7 @@ def simulated(laps, name, draws, n_draws, seed):
     """Simulate draws of an account: number of the draw, sequences, and a random stream."""
     plan = SimpleNamespace(seed=seed, n_draws=n_draws)
     for draw, params, seeds, rng in drawn_parameters(name, ACCOUNTS[name], draws, plan):
-        made = simulate_replay(laps.animal, ACCOUNTS[name], params, seeds)
+        [made] = simulate_misread(laps.animal, ACCOUNTS[name], params, seeds, [0.0])
         yield draw, made.take(np.sort(rng.permutation(len(made.lap))[:KEPT])), rng
 
 

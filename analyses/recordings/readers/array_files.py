@@ -164,25 +164,7 @@ def read_arrays(
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
-    """Read the arrays of an ``.npz`` file, or of one of MATLAB (``.mat``).
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    dict of str to ndarray
-        The arrays by name.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is damaged or has another format, or arrays are pickled objects.
-    """
+    """Read the arrays of an ``.npz`` file, or of one of MATLAB (``.mat``), by name."""
     if path.suffix.lower() == ".mat":
         return load_mat(path)
     check_file(path)

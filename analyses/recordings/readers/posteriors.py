@@ -328,30 +328,9 @@ def along_track(
     graph: nx.Graph | None,
     name: str,
 ) -> Recording:
-    """Make a recording from a posterior over linearised positions.
+    """Make a recording from a posterior, shape (n_time, n_bins), over linearised positions in cm.
 
-    Parameters
-    ----------
-    time : array_like of float, shape (n_time,)
-        Times in s.
-    probability : array_like of float, shape (n_time, n_bins)
-        The posterior; rows sum to 1, or are NaN.
-    linear : array_like of float, shape (n_bins,)
-        The linearised positions of bins, in cm.
-    graph : networkx.Graph or None
-        The track.
-    name : str
-        The name of the source in messages.
-
-    Returns
-    -------
-    Recording
-        The posterior.
-
-    Raises
-    ------
-    ValueError
-        If it is not a posterior, or its bins cannot be mapped to the track.
+    Rows of `probability` sum to 1, or are NaN; `name` is that of the source in messages.
 
     Examples
     --------

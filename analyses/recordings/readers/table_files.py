@@ -25,23 +25,6 @@ def open_table(path: str | Path) -> pd.DataFrame:
     """Read a CSV or parquet file.
 
     Rows of a CSV file are numbered as in the file, for messages: the first row of data is row 2.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The table.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it cannot be read as a table.
     """
     try:
         table = files.read_table(path)

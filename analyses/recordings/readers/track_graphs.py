@@ -129,18 +129,7 @@ def _from_mapping(drawn: Mapping[str, Any], name: str) -> nx.Graph:
 
 @typed
 def draw_track(graph: nx.Graph) -> dict[str, Any]:
-    """Convert a track graph to JSON that `read_track` reads.
-
-    Parameters
-    ----------
-    graph : networkx.Graph
-        Nodes with `pos` in cm.
-
-    Returns
-    -------
-    dict
-        `node_names`, `node_positions` (cm), `edges` (pairs of node numbers), `units`, and the
-        linearisation, if the graph has one.
+    """Convert a track graph to JSON that `read_track` reads, in cm, with any linearisation.
 
     Examples
     --------
@@ -167,45 +156,18 @@ def draw_track(graph: nx.Graph) -> dict[str, Any]:
 
 
 def epochs_of(graph: nx.Graph | None) -> NDArray[np.float64]:
-    """Return the epochs in which the animal was on the track, if its graph has them.
-
-    Parameters
-    ----------
-    graph : networkx.Graph or None
-        The track; epochs are its attribute `run_epochs`.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_epochs, 2)
-        Begin and end of each epoch, in s; empty if the graph has none.
-    """
+    """Return begin and end, in s, of the epochs on the track (`run_epochs`); empty without."""
     epochs = None if graph is None else graph.graph.get("run_epochs")
     return np.empty((0, 2)) if epochs is None else np.asarray(epochs, dtype=float)
 
 
 @typed
 def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Map linearised positions to the plane.
+    """Map positions along a linearised track, in cm, to (x, y).
 
-    Parameters
-    ----------
-    graph : networkx.Graph
-        The track; its attributes `edge_order` and `edge_spacing` define the linearisation, unless
-        it has only one edge.
-    linear : array_like of float, shape (n_places,)
-        Positions in cm from the beginning of the first edge.
-    name : str
-        The name of the positions in messages.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_places, 2)
-        Positions (x, y) in cm; NaN in the gaps between edges and beyond the ends.
-
-    Raises
-    ------
-    ValueError
-        If the graph does not define the linearisation.
+    They count from the beginning of the first edge; in the gaps between edges, and beyond the ends,
+    they become NaN. A graph of several edges needs the attributes `edge_order` and `edge_spacing`;
+    `name` is that of the positions in messages.
 
     Examples
     --------

@@ -28,30 +28,10 @@ def count_text(number: int, thing: str) -> str:
 def to_cm(
     values: ArrayLike, unit: str, graph: nx.Graph | None, name: str
 ) -> tuple[NDArray[np.float64], str]:
-    """Convert positions to cm.
+    """Convert positions to cm; also return the conversion that was made, for a note, empty if none.
 
-    Parameters
-    ----------
-    values : array_like of float
-        Positions.
-    unit : str
-        Their unit, as written in the file.
-    graph : networkx.Graph or None
-        The track; its attribute `pixels_per_cm` is needed for pixels, and for unknown units.
-    name : str
-        The name of the recording in messages.
-
-    Returns
-    -------
-    values : ndarray of float64
-        Positions in cm.
-    note : str
-        The conversion that was made; empty if none.
-
-    Raises
-    ------
-    ValueError
-        If the unit is not a known unit of length, or the size of a pixel is unknown.
+    `unit` is as written in the file. For pixels and unknown units, the graph of the track must have
+    `pixels_per_cm`; `name` is that of the recording in messages.
 
     Examples
     --------

@@ -88,20 +88,7 @@ def normalise_windows(windows: pd.DataFrame) -> pd.DataFrame:
 
 
 def learning_curves(plan: Reproduction, normalised: pd.DataFrame) -> pd.DataFrame:
-    """Average normalised reward rates over worlds.
-
-    Parameters
-    ----------
-    plan : Reproduction
-        The plan.
-    normalised : pandas.DataFrame
-        The `world_means` of all worlds after `normalise_windows`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The table ``reward_rate.csv``.
-    """
+    """Average normalised rates over worlds: the table ``reward_rate.csv``."""
     curves = reward_rate.summarise(normalised)
     n_seeds = [plan.n_seeds[name] for name in plan.experiments for _ in plan.learners]
     return curves.assign(n_seeds=np.repeat(n_seeds, N_WINDOWS))

@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,7 +43,7 @@ from analyses.studies.explanation.predictions import (
 from analyses.studies.explanation.report import write_explanation
 from replay.checks import check_number, check_whole, known_arguments
 from replay.files import replacing
-from replay.jit import compiling_seconds
+from replay.jit import working_seconds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -330,13 +329,12 @@ def _estimate(plan: ExplanationPlan, left: Sequence[Piece], call: Runner) -> Wor
 
 def _time_draws(plan: ExplanationPlan, animal: str, account: str) -> tuple[str, float]:
     """Time two draws of an account; return the processor seconds of one, without compiling."""
-    begin, compiling = process_time(), compiling_seconds()
+    begin = working_seconds()
     draws = range(min(2, plan.n_draws))
     own = plan.accounts[account]
     for _ in simulated_draws(plan.animals[animal], account, own, draws, plan):
         pass
-    spent = process_time() - begin - (compiling_seconds() - compiling)
-    return account, max(spent, 0.0) / len(draws)
+    return account, max(working_seconds() - begin, 0.0) / len(draws)
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:

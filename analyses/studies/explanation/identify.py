@@ -10,7 +10,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from time import process_time
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,7 +36,7 @@ from analyses.studies.explanation.plan import (
     simulations_of,
 )
 from replay.checks import check_number, check_whole
-from replay.jit import compiling_seconds
+from replay.jit import working_seconds
 from replay.log.event_log import EventLog
 from replay.tasks import give_laps, replay_laps
 from replay.tasks.published import TASKS
@@ -336,11 +335,10 @@ def estimate_identifiability(
 
 
 def _time_draws(plan: IdentifiabilityPlan, account: str) -> tuple[str, float]:
-    begin, compiling = process_time(), compiling_seconds()
+    begin = working_seconds()
     first = next(iter(plan.protocols))
     _make(plan._replace(accounts={account: plan.accounts[account]}, n_draws=2), Piece(first, 0))
-    spent = process_time() - begin - (compiling_seconds() - compiling)
-    return account, max(spent, 0.0) / 2
+    return account, max(working_seconds() - begin, 0.0) / 2
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:

@@ -79,16 +79,7 @@ class Attractor(NamedTuple):
 
 @typed
 def attractor(n_places: int) -> Attractor:
-    """Make a network without connections and activity.
-
-    Parameters
-    ----------
-    n_places : int
-        The most places that the graph may have.
-
-    Returns
-    -------
-    Attractor
+    """Make a network for at most so many places, without connections and activity.
 
     Examples
     --------
@@ -113,19 +104,8 @@ def connect(
 ) -> None:
     """Connect the neurons of a graph according to their distance d on it, in moves.
 
-    J is a Gaussian, excitation / (sqrt(2 pi) a) exp(-d^2 / (2 a^2)), whose sum over an infinite
-    line of places is about `excitation`; beyond four widths it is 0.
-
-    Parameters
-    ----------
-    network : Attractor
-        Changed in place.
-    is_linked : ndarray of bool, shape (n, n)
-        Which places are linked.
-    width : float
-        a, in places.
-    excitation : float
-        The sum of J over an infinite line.
+    J is a Gaussian of `width` a, excitation / (sqrt(2 pi) a) exp(-d^2 / (2 a^2)), whose sum over an
+    infinite line of places is about `excitation`; beyond four widths it is 0.
     """
     n, distance, queue = len(is_linked), network.room[0], network.room[1]
     highest = excitation / (math.sqrt(2.0 * math.pi) * width)
