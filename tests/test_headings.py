@@ -138,6 +138,7 @@ def test_a_step_aside_at_a_junction_does_not_turn_the_heading():
     straight = headings(way)
     turned = headings(np.insert(way, at, aside))
     assert np.delete(turned, at).tolist() == straight.tolist()
+    assert [headings(way[:n_places]).tolist() for n_places in (1, 2)] == [[0], [0, 0]]
 
 
 def test_headings_share_the_weights_between_bins():

@@ -249,6 +249,8 @@ def _headings(
     n_bins = probability.shape[2]
 
     def changes(one: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bool_]:
+        if not len(one):  # of nothing, a sparse matrix gives no array
+            return np.zeros(0, dtype=bool)
         same, opposite = (
             np.asarray(steps[one, other + n_bins * number]).ravel() for number in range(2)
         )
