@@ -96,20 +96,14 @@ def recorded_shares(
     Notes
     -----
     On simulated rats that nothing was tuned on (180 events each, so that the true recall is known
-    to .03; seeds 951 to 960), recall was printed as .81 of .87 (50 cells), .61 of .63 (20 cells),
-    .89 of .83 (30 cells, ten times running speed), .34 of .38 (forty times), .68 of .75 (three of
-    ten events followed by another at once), .78 of .84 and .82 of .85 (2 and 3 cm of noise), .72 of
-    .72 (three of ten spikes followed by another at once), .83 of .91 (40 cells with two fields,
-    bursts, drift and noise) and .94 of .93 (three fields): within .05 in five of ten, and within
-    .08 in all. The intervals held 28 of 30 true shares, all but two of merged events, and were 1.0
-    to 1.4 times as wide as counting alone would make them, but 2.5 at forty times. At four times
-    running speed most events last longer than candidates may, and are left out.
-
-    A rat's 180 events differ from what it would replay in the long run. Of six others (seeds 971 to
-    976), recall was printed as .88, .82, .68 (50 cells), .28 (20 cells), .85 (2 cm of noise) and
-    .61 (30 cells, ten times running speed), where .87, .79, .70, .24, .86 and .69 of 900 further
-    events were found that the same rats' own simulator put into the same rest: within .05 but for
-    the last, and by .006 lower on average.
+    to .03; seeds 991 to 1000), recall was printed as .88 of .90 (50 cells), .53 of .61 (20 cells),
+    .56 of .56 (30 cells, ten times running speed), .48 of .36 (forty times), .48 of .55 (three of
+    ten events followed by another at once), .82 of .88 and .91 of .93 (2 and 3 cm of noise), .74 of
+    .74 (three of ten spikes followed by another at once), .89 of .92 (40 cells with two fields,
+    bursts, drift and noise) and .94 of .94 (three fields): within .05 in six of ten, within .08 in
+    nine, and too high at forty times. The intervals held 28 of 30 true shares, and were 1.0 to 1.5
+    times as wide as counting alone would make them, but 2.1 where events follow one another. At
+    four times running speed most events last longer than candidates may, and are left out.
 
     Examples
     --------
