@@ -54,6 +54,7 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 }
 MOST_SECONDS = 100.0  # of the processor, for a file of tests; longer ones are left out
 MOST_FILES = 4  # of tests, for one module
+LEARNERS = "replay.learners."
 EVERYTHING = ("test_malformed", "test_columns")  # these are about no module in particular
 
 
@@ -138,25 +139,30 @@ def changes(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def tests_of(module: str, function: str) -> list[str]:
-    """Find the tests that import a module, or, if there are few, one that imports it.
+    """Find the tests that import a module, or, if there are few, those of what imports it.
 
-    Those of its name come first, then those that name the function, then those that import the
-    least, which are about little else.
+    These are the tests that import that, or name it, if it is a learner. Those of the module's name
+    come first, then those that import it, then those that name the function, then those that name
+    the learner most often or import the least, which are about little else.
     """
     path = Path(module.removesuffix(".py").removesuffix("/__init__"))
     name = ".".join(path.parts)
-    found = importers(name, "tests")
+    direct = importers(name, "tests")
     own = ROOT / "tests" / f"test_{path.name}.py"
-    found |= {own} if own.exists() else set()
-    if len(found) < 2:
-        for above in importers(name, module.partition("/")[0]):
-            above_name = ".".join(above.relative_to(ROOT).with_suffix("").parts)
-            found |= importers(above_name.removesuffix(".__init__"), "tests")
-    found -= {path for path in found if path.stem in EVERYTHING}
+    direct |= {own} if own.exists() else set()
+    found, learners = direct, set[str]()
+    if len(direct) < 2:
+        users = [path, *(user.relative_to(ROOT) for user in importers(name, path.parts[0]))]
+        names = {".".join(user.with_suffix("").parts).removesuffix(".__init__") for user in users}
+        learners = {f'"{name.split(".")[2]}"' for name in names if name.startswith(LEARNERS)}
+        found = direct.union(*(importers(name, "tests") for name in names))
+        found |= containing(learners, "tests")
+    found = {path for path in found if path.stem not in EVERYTHING}
 
-    def about_others(path: Path) -> tuple[bool, bool, int, str]:
+    def about_others(path: Path) -> tuple[bool, bool, bool, int, int, str]:
         text = path.read_text("utf-8")
-        return path != own, function not in text, text.count("\nfrom "), path.name
+        is_far = path != own, path not in direct, function not in text
+        return *is_far, -sum(map(text.count, learners)), text.count("\nfrom "), path.name
 
     ordered = sorted(found, key=about_others)[:MOST_FILES]
     return [path.relative_to(ROOT).as_posix() for path in ordered]
@@ -164,8 +170,12 @@ def tests_of(module: str, function: str) -> list[str]:
 
 def importers(name: str, folder: str) -> set[Path]:
     """Find the files below a folder that import a module."""
+    return containing({f"from {name} import", f"import {name}\n"}, folder)
+
+
+def containing(wanted: set[str], folder: str) -> set[Path]:
+    """Find the files below a folder, or of tests, that contain one of some texts."""
     files = (ROOT / folder).glob("test_*.py" if folder == "tests" else "**/*.py")
-    wanted = (f"from {name} import", f"import {name}\n")
     return {path for path in files if any(text in path.read_text("utf-8") for text in wanted)}
 
 

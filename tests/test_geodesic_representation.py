@@ -160,12 +160,12 @@ def test_the_goal_of_before_is_replayed_as_long_as_it_is_likely():
     assert shown == {0.05: [3, 2, 1], 1.0: [5, 4, 1]}
 
 
-@pytest.mark.parametrize("pre_explored", [False, True])
-def test_a_track_run_one_way_is_replayed_only_if_it_was_explored(pre_explored):
+@pytest.mark.parametrize("params", [{}, {"pre_explored": True}])
+def test_a_track_run_one_way_is_replayed_only_if_it_was_explored(params):
     """Where one action was tried in each state, no policy towards any goal can be improved."""
     laps = give_laps(find_task("linear_track").build(), seed=1)
-    log = replay_laps(laps, "geodesic_representation", {"pre_explored": pre_explored})
-    assert (log.backups["phase"] != "online").any() == pre_explored
+    log = replay_laps(laps, "geodesic_representation", params)
+    assert (log.backups["phase"] != "online").any() == bool(params)
 
 
 def test_discount_must_be_below_one():
