@@ -54,7 +54,8 @@ class Agent:
         self.learner = find_learner("geodesic_representation", params)
         self.params, shape = self.learner.params, next_state.shape
         self.next_state = next_state
-        self.memory = self.learner.init(self.params, Sizes(*shape, next_state.size, 1))
+        n_transitions = 2 * next_state.size  # the world may change once
+        self.memory = self.learner.init(self.params, Sizes(*shape, n_transitions, 1))
         self.rng = np.random.default_rng(seed)
 
     def step(self, s, a, reward=0.0, ended=False):
@@ -91,6 +92,8 @@ def test_each_backup_is_the_best_one_by_the_plain_version(seed, policy):
     )  # fmt: skip
     state = int(rng.integers(n_states))
     for number in range(16):
+        if number == 8:  # the world changes: moves lead elsewhere
+            agent.next_state = rng.integers(n_states, size=(n_states, n_actions))
         action, is_end = int(rng.integers(n_actions)), number % 4 == 3
         entered = int(agent.next_state[state, action])
         agent.step(state, action, float(pays[entered]), is_end)

@@ -37,9 +37,9 @@ def place_cells(n_cells=30, seed=0):
 RATES = place_cells()
 
 
-def sweep(seed, n_time=20):
+def sweep(seed, n_time=20, ends=(0, TRACK.n_bins - 1)):
     rng = np.random.default_rng(seed)
-    bins = np.linspace(0, TRACK.n_bins - 1, n_time).round().astype(int)[:: rng.choice([-1, 1])]
+    bins = np.linspace(*ends, n_time).round().astype(int)[:: rng.choice([-1, 1])]
     return rng.poisson(RATES[:, bins].T * DT * 2.9)
 
 
@@ -169,7 +169,7 @@ def test_thresholds_keep_the_level():
         assert np.mean(few) < 0.01
 
 
-ORDERED = [sweep, lambda seed: sweep(seed)[::-1]]
+ORDERED = [sweep, lambda seed: sweep(seed)[::-1], lambda seed: sweep(seed, ends=(10, 20))]
 
 
 def order(counts):
