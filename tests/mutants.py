@@ -3,11 +3,11 @@
 ``python tests/mutants.py [--sample N] [--seed N] [module or folder ...]``
 
 Each mutant is a copy of the tree with one change, drawn at random: a comparison, an operator, a
-constant, ``and`` or ``or``, or a ``not`` that is left out. The tests that import its module, or are
-named after it, run until one fails: as plain Python if the module has compiled functions, which
-would be compiled anew each time. Files that take minutes are left out. Mutants that survive are
-listed, and the exit status is 1, unless ``equivalent_mutants.json`` says why the change makes no
-difference. Tests that fail without any change, because they need compiled code, are left out.
+constant, ``and`` or ``or``, or a ``not`` that is left out. The tests that are most about its module
+run until one fails: as plain Python if the module has compiled functions, which would be compiled
+anew each time. Files that take minutes are left out. Mutants that survive are listed, and the exit
+status is 1, unless ``equivalent_mutants.json`` says why the change makes no difference. Tests that
+fail without any change, because they need compiled code, are left out.
 """
 
 import argparse
@@ -54,7 +54,6 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 }
 MOST_SECONDS = 100.0  # of the processor, for a file of tests; longer ones are left out
 MOST_FILES = 4  # of tests, for one module
-LEARNERS = "replay.learners."
 EVERYTHING = ("test_malformed", "test_columns")  # these are about no module in particular
 
 
@@ -139,33 +138,32 @@ def changes(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def tests_of(module: str, function: str) -> list[str]:
-    """Find the tests that import a module, or, if there are few, those of what imports it.
+    """Find the tests that are most about a module.
 
-    These are the tests that import that, or name it, if it is a learner. Those of the module's name
-    come first, then those that import it, then those that name the function, then those that name
-    the learner most often or import the least, which are about little else.
+    The one of its name comes first, then those that import it, then those that import what imports
+    it, or name it, if it is a learner. Of these, those that name the function come first, then
+    those of the name of an importer, then those that name the learner most often, then those that
+    import the least, which are about little else.
     """
     path = Path(module.removesuffix(".py").removesuffix("/__init__"))
-    name = ".".join(path.parts)
-    direct = importers(name, "tests")
-    own = ROOT / "tests" / f"test_{path.name}.py"
-    direct |= {own} if own.exists() else set()
-    found, learners = direct, set[str]()
-    if len(direct) < 2:
-        users = [path, *(user.relative_to(ROOT) for user in importers(name, path.parts[0]))]
-        names = {".".join(user.with_suffix("").parts).removesuffix(".__init__") for user in users}
-        learners = {f'"{name.split(".")[2]}"' for name in names if name.startswith(LEARNERS)}
-        found = direct.union(*(importers(name, "tests") for name in names))
-        found |= containing(learners, "tests")
-    found = {path for path in found if path.stem not in EVERYTHING}
+    name, own = ".".join(path.parts), ROOT / "tests" / f"test_{path.name}.py"
+    users = [user.relative_to(ROOT) for user in importers(name, path.parts[0])]
+    names = {".".join(user.with_suffix("").parts).removesuffix(".__init__") for user in users}
+    direct, names = importers(name, "tests"), names | {name}
+    learners = {f'"{each.split(".")[2]}"' for each in names if each.startswith("replay.learners.")}
+    found = containing(learners, "tests").union(*(importers(each, "tests") for each in names))
+    found |= {own} if own.exists() else set()
+    of_importers = {f"test_{each.rpartition('.')[2]}" for each in names}
 
-    def about_others(path: Path) -> tuple[bool, bool, bool, int, int, str]:
+    def about_others(path: Path) -> tuple[bool, bool, bool, bool, int, int, str]:
         text = path.read_text("utf-8")
         is_far = path != own, path not in direct, function not in text
-        return *is_far, -sum(map(text.count, learners)), text.count("\nfrom "), path.name
+        n_named = sum(map(text.count, learners))
+        others = path.stem not in of_importers, -n_named, text.count("\nfrom "), path.name
+        return *is_far, *others
 
-    ordered = sorted(found, key=about_others)[:MOST_FILES]
-    return [path.relative_to(ROOT).as_posix() for path in ordered]
+    ordered = sorted({path for path in found if path.stem not in EVERYTHING}, key=about_others)
+    return [path.relative_to(ROOT).as_posix() for path in ordered[:MOST_FILES]]
 
 
 def importers(name: str, folder: str) -> set[Path]:
