@@ -53,7 +53,7 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Or: ast.And,
 }
 MOST_SECONDS = 100.0  # of the processor, for a file of tests; longer ones are left out
-MOST_FILES = 4  # of tests, for one module
+MOST_FILES = 6  # of tests, for one module, besides its examples
 EVERYTHING = ("test_malformed", "test_columns")  # these are about no module in particular
 
 
@@ -140,10 +140,10 @@ def changes(node: ast.expr) -> Iterator[ast.expr]:
 def tests_of(module: str, function: str) -> list[str]:
     """Find the tests that are most about a module.
 
-    The one of its name comes first, then those that import it, then those that import what imports
-    it, or name it, if it is a learner. Of these, those that name the function come first, then
-    those of the name of an importer, then those that name the learner most often, then those that
-    import the least, which are about little else.
+    Its examples come first, then the tests of its name, then those that import it, then those that
+    import what imports it, have the name of that, or name it, if it is a learner. Of these, those
+    that name the function come first, then those of the name of an importer, then those that name
+    the learner most often, then those that import the least, which are about little else.
     """
     path = Path(module.removesuffix(".py").removesuffix("/__init__"))
     name, own = ".".join(path.parts), ROOT / "tests" / f"test_{path.name}.py"
@@ -152,18 +152,18 @@ def tests_of(module: str, function: str) -> list[str]:
     direct, names = importers(name, "tests"), names | {name}
     learners = {f'"{each.split(".")[2]}"' for each in names if each.startswith("replay.learners.")}
     found = containing(learners, "tests").union(*(importers(each, "tests") for each in names))
-    found |= {own} if own.exists() else set()
-    of_importers = {f"test_{each.rpartition('.')[2]}" for each in names}
+    of_the_name = {own.with_name(f"test_{each.rpartition('.')[2]}.py") for each in names}
+    found |= {path for path in of_the_name if path.exists()}
 
     def about_others(path: Path) -> tuple[bool, bool, bool, bool, int, int, str]:
         text = path.read_text("utf-8")
         is_far = path != own, path not in direct, function not in text
         n_named = sum(map(text.count, learners))
-        others = path.stem not in of_importers, -n_named, text.count("\nfrom "), path.name
+        others = path not in of_the_name, -n_named, text.count("\nfrom "), path.name
         return *is_far, *others
 
     ordered = sorted({path for path in found if path.stem not in EVERYTHING}, key=about_others)
-    return [path.relative_to(ROOT).as_posix() for path in ordered[:MOST_FILES]]
+    return [module, *(path.relative_to(ROOT).as_posix() for path in ordered[:MOST_FILES])]
 
 
 def importers(name: str, folder: str) -> set[Path]:
@@ -228,7 +228,7 @@ def is_noticed(
         left_out = [f"--deselect={test}" for test in failing]
         status, _ = run_tests(tree, test, 3 * seconds + 10, "-x", *left_out)
         path.write_text(original, encoding="utf-8")
-        found = status not in (0, 5)  # 5: no test is left
+        found = found if status == 5 else status != 0  # 5: no test is left
         if found:
             break
     return found
