@@ -117,6 +117,9 @@ def test_scores_by_hand():
     assert weighted_correlation(still, [route]) == 0.0
     assert line_fit(still, [route], width=1.0) == pytest.approx(1.0)
     assert line_fit(np.eye(4)[[0, 3, 0, 3]], [route], width=1.0) == pytest.approx(0.5)
+    # What is exactly as far away as the width still counts, on either side of a line.
+    for ends in ([0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]):
+        assert line_fit([ends], [route], width=10.0, n_lines=2) == 1.0
     # Two of the four columns of a correlation, weighted: time and place agree in one half.
     mixed = np.eye(4) * 0.5 + 0.125
     assert 0.3 < weighted_correlation(mixed, [route]) < 0.7
