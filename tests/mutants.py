@@ -3,11 +3,11 @@
 ``python tests/mutants.py [--sample N] [--seed N] [module or folder ...]``
 
 Each mutant is a copy of the tree with one change, drawn at random: a comparison, an operator, a
-constant, ``and`` or ``or``, or a ``not`` that is left out. The tests that import its module, or are
-named after it, run until one fails: as plain Python if the module has compiled functions, which
-would be compiled anew each time. Files that take minutes are left out. Mutants that survive are
-listed, and the exit status is 1, unless ``equivalent_mutants.json`` says why the change makes no
-difference. Tests that fail without any change, because they need compiled code, are left out.
+constant, ``and`` or ``or``, or a ``not`` that is left out. The tests that are most about its module
+run until one fails: as plain Python if the module has compiled functions, which would be compiled
+anew each time. Files that take minutes are left out. Mutants that survive are listed, and the exit
+status is 1, unless ``equivalent_mutants.json`` says why the change makes no difference. Tests that
+fail without any change, because they need compiled code, are left out.
 """
 
 import argparse
@@ -53,7 +53,7 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Or: ast.And,
 }
 MOST_SECONDS = 100.0  # of the processor, for a file of tests; longer ones are left out
-MOST_FILES = 4  # of tests, for one module
+MOST_FILES = 6  # of tests, for one module, besides its examples
 EVERYTHING = ("test_malformed", "test_columns")  # these are about no module in particular
 
 
@@ -138,34 +138,42 @@ def changes(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def tests_of(module: str, function: str) -> list[str]:
-    """Find the tests that import a module, or, if there are few, one that imports it.
+    """Find the tests that are most about a module.
 
-    Those of its name come first, then those that name the function, then those that import the
-    least, which are about little else.
+    Its examples come first, then the tests of its name, then those that import it, then those that
+    import what imports it, have the name of that, or name it, if it is a learner. Of these, those
+    that name the function come first, then those of the name of an importer, then those that name
+    the learner most often, then those that import the least, which are about little else.
     """
     path = Path(module.removesuffix(".py").removesuffix("/__init__"))
-    name = ".".join(path.parts)
-    found = importers(name, "tests")
-    own = ROOT / "tests" / f"test_{path.name}.py"
-    found |= {own} if own.exists() else set()
-    if len(found) < 2:
-        for above in importers(name, module.partition("/")[0]):
-            above_name = ".".join(above.relative_to(ROOT).with_suffix("").parts)
-            found |= importers(above_name.removesuffix(".__init__"), "tests")
-    found -= {path for path in found if path.stem in EVERYTHING}
+    name, own = ".".join(path.parts), ROOT / "tests" / f"test_{path.name}.py"
+    users = [user.relative_to(ROOT) for user in importers(name, path.parts[0])]
+    names = {".".join(user.with_suffix("").parts).removesuffix(".__init__") for user in users}
+    direct, names = importers(name, "tests"), names | {name}
+    learners = {f'"{each.split(".")[2]}"' for each in names if each.startswith("replay.learners.")}
+    found = containing(learners, "tests").union(*(importers(each, "tests") for each in names))
+    of_the_name = {own.with_name(f"test_{each.rpartition('.')[2]}.py") for each in names}
+    found |= {path for path in of_the_name if path.exists()}
 
-    def about_others(path: Path) -> tuple[bool, bool, int, str]:
+    def about_others(path: Path) -> tuple[bool, bool, bool, bool, int, int, str]:
         text = path.read_text("utf-8")
-        return path != own, function not in text, text.count("\nfrom "), path.name
+        is_far = path != own, path not in direct, function not in text
+        n_named = sum(map(text.count, learners))
+        others = path not in of_the_name, -n_named, text.count("\nfrom "), path.name
+        return *is_far, *others
 
-    ordered = sorted(found, key=about_others)[:MOST_FILES]
-    return [path.relative_to(ROOT).as_posix() for path in ordered]
+    ordered = sorted({path for path in found if path.stem not in EVERYTHING}, key=about_others)
+    return [module, *(path.relative_to(ROOT).as_posix() for path in ordered[:MOST_FILES])]
 
 
 def importers(name: str, folder: str) -> set[Path]:
     """Find the files below a folder that import a module."""
+    return containing({f"from {name} import", f"import {name}\n"}, folder)
+
+
+def containing(wanted: set[str], folder: str) -> set[Path]:
+    """Find the files below a folder, or of tests, that contain one of some texts."""
     files = (ROOT / folder).glob("test_*.py" if folder == "tests" else "**/*.py")
-    wanted = (f"from {name} import", f"import {name}\n")
     return {path for path in files if any(text in path.read_text("utf-8") for text in wanted)}
 
 
@@ -220,7 +228,7 @@ def is_noticed(
         left_out = [f"--deselect={test}" for test in failing]
         status, _ = run_tests(tree, test, 3 * seconds + 10, "-x", *left_out)
         path.write_text(original, encoding="utf-8")
-        found = status not in (0, 5)  # 5: no test is left
+        found = found if status == 5 else status != 0  # 5: no test is left
         if found:
             break
     return found

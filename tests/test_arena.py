@@ -26,6 +26,8 @@ from analyses.recordings.observation.simulated_arena import simulated_arena
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track, read_track
 from analyses.recordings.session import prepare
+from analyses.recordings.significance.order import ordered_paths
+from replay.worlds.tracks import make_linear_track
 
 SMALL = ARENA._replace(state_size=25.0, other_sizes=(), n_shuffles=19)
 
@@ -124,6 +126,14 @@ def test_running_is_decoded_within_10_cm_in_2_x_2_m():
     found = track.position[posterior.sum(axis=1).argmax(axis=1)]
     true = moved.position[tested][width // 2 :: width]
     assert np.median(np.hypot(*(found - true).T)) < 10.0
+
+
+def test_the_random_walk_goes_as_far_in_an_arena_as_on_a_track():
+    for track in (cut_track(find_arena(positions())), cut_track(make_linear_track(100.0), 5.0)):
+        [paths] = ordered_paths(track, 0.01, track.n_bins)
+        middle = track.distance.max(axis=0).argmin()
+        [square] = paths.walk[[middle]] @ track.distance[middle] ** 2
+        assert square == pytest.approx(120.0, rel=0.01)
 
 
 def test_states_are_neighbours_where_the_way_is_direct():

@@ -357,6 +357,9 @@ def test_paths_on_another_clock_are_told():
     for time, message in ((2500.0, "on the same clock"), (0.5, "nothing had been experienced")):
         with pytest.warns(UserWarning, match=message):
             classify_paths(pd.DataFrame({"time": [time], "states": [[0, 1, 2]]}), log)
+    minutes = pd.DataFrame(run_of([0, 1] * 301)).assign(time=np.arange(601.0))
+    days_later = pd.DataFrame({"time": [2 * 24 * 3600.0], "states": [[0, 1, 0]]})
+    classify_paths(days_later, EventLog({"steps": minutes}))  # without a warning
     paths = pd.DataFrame({"start_time": [1.0], "states": [[0, 1, 2]]})
     with pytest.raises(
         ValueError, match=r"needs a column 'time' .* If 'start_time' is that column, rename it"

@@ -131,6 +131,15 @@ def test_models_and_squares_by_hand():
     assert retrieved["words"].tolist() == [2 + 7, 4 + 14, 6 + 21, *[6 + 28] * 3]
 
 
+def test_belief_states_by_hand():
+    """The latest tree has the start and what follows one try, which may show either outcome."""
+    params = {"horizon": 1, "one_try_tells": False}
+    steps = count_demands(CHAIN, "bayes_adaptive", params, n_steps=6).steps
+    # Three nodes with a place and the tries of one uncertain move; that move, from the start.
+    tree = 3 * (1 + 2) + 4
+    assert steps["words"].tolist() == [6, 12, 18, *[18 + tree] * 3]
+
+
 def test_memory_access_by_hand():
     params = {"max_backups": 1}
     steps = count_demands(CHAIN, "prioritized_memory_access", params, n_steps=3).steps

@@ -63,3 +63,12 @@ def test_first_move_as_replayed():
     assert np.isnan(compute("followed_if_to_goal", tables)[0])  # laps don't tell their second state
     told = replace(tables, laps=tables.laps.assign(second=WELL["w20"]))
     assert compute("followed_if_to_goal", told) == (1 - 1 / 2, 0, 4)
+
+
+def test_the_goal_may_be_the_first_place():
+    task = make_task(nx.path_graph([f"n{i}" for i in range(5)]), {"goal": ("n0",)})
+    start = {"place": 2, "phase": "start"}
+    sequences = [sequence(2, 1, 0, **start), sequence(2, 3, 4, **start)]
+    tables = replays(task, sequences, laps=[{"start": 2, "end": 0}])
+    told = replace(tables, laps=tables.laps.assign(second=1))
+    assert compute("followed_if_to_goal", told, min_length=3) == (1, 0, 2)

@@ -13,6 +13,7 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.recovery.injection import _before_smoothing as before_smoothing
 from analyses.recordings.recovery.injection import _ends as ends_of
+from analyses.recordings.recovery.injection import _passes as passes
 from analyses.recordings.recovery.injection import inject, is_split, quiet_rest
 from analyses.recordings.recovery.known_paths import known_paths
 from analyses.recordings.recovery.similar_replay import _number_of_each as number_of_each
@@ -82,6 +83,15 @@ def test_clear_replay_is_found_and_without_spikes_none_is(session, paths):
     silent = found(session, paths, gain=0.01)
     assert (silent["kind"] == "missed").all()
     assert silent["lasts"].isna().all()
+
+
+def test_an_event_passes_if_its_p_is_the_threshold(session):
+    few = session._replace(judgement=JUDGEMENT._replace(n_shuffles=9, least_score=0.0))
+    rng = np.random.default_rng(0)
+    events = [rng.poisson(0.1, (10, len(session.decoded_rates))) for _ in range(40)]
+    at, below = (passes(few, threshold, events, 0) for threshold in (0.2, 0.19))
+    assert (at & ~below).any()
+    assert not (below & ~at).any()
 
 
 def test_events_follow_others_in_pairs_as_often_as_asked_for():

@@ -506,6 +506,7 @@ def test_runs_have_their_own_experience(tmp_path):
     [
         ({"graph": [(0, 1)]}, TypeError, "graph must be a networkx.Graph, got list"),
         ({"graph": nx.path_graph(["a", "b"])}, ValueError, "Number places like the states"),
+        ({"graph": nx.path_graph([0, 10**7])}, ValueError, "Number places like the states"),
         ({"graph": ruler(distance=-1)}, ValueError, "'distance' of the edge from 0 to 1 must be"),
         ({"graph": ruler(distance="far")}, ValueError, "of at least 0, got 'far'"),
         ({"graph": ruler(shortcut=["top"])}, ValueError, "of the edge from 0 to 1 must be True"),
@@ -544,6 +545,7 @@ def test_a_track_finds_moves_both_ways():
     track = Track.of(nx.DiGraph([(0, 2), (2, 1), (1, 1)]))
     found = track.move(np.array([0, 2, 1, 0, 1]), np.array([2, 0, 2, 1, 1]))
     assert (found >= 0).tolist() == [True, True, True, False, False]
+    assert Track.of(nx.path_graph([0, 10**7 - 1])).move(np.array([10**7 - 1]), np.array([0])) >= 0
 
 
 def test_a_graph_of_other_states_is_told():

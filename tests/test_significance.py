@@ -37,9 +37,9 @@ def place_cells(n_cells=30, seed=0):
 RATES = place_cells()
 
 
-def sweep(seed, n_time=20):
+def sweep(seed, n_time=20, ends=(0, TRACK.n_bins - 1)):
     rng = np.random.default_rng(seed)
-    bins = np.linspace(0, TRACK.n_bins - 1, n_time).round().astype(int)[:: rng.choice([-1, 1])]
+    bins = np.linspace(*ends, n_time).round().astype(int)[:: rng.choice([-1, 1])]
     return rng.poisson(RATES[:, bins].T * DT * 2.9)
 
 
@@ -117,6 +117,9 @@ def test_scores_by_hand():
     assert weighted_correlation(still, [route]) == 0.0
     assert line_fit(still, [route], width=1.0) == pytest.approx(1.0)
     assert line_fit(np.eye(4)[[0, 3, 0, 3]], [route], width=1.0) == pytest.approx(0.5)
+    # What is exactly as far away as the width still counts, on either side of a line.
+    for ends in ([0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]):
+        assert line_fit([ends], [route], width=10.0, n_lines=2) == 1.0
     # Two of the four columns of a correlation, weighted: time and place agree in one half.
     mixed = np.eye(4) * 0.5 + 0.125
     assert 0.3 < weighted_correlation(mixed, [route]) < 0.7
@@ -169,7 +172,7 @@ def test_thresholds_keep_the_level():
         assert np.mean(few) < 0.01
 
 
-ORDERED = [sweep, lambda seed: sweep(seed)[::-1]]
+ORDERED = [sweep, lambda seed: sweep(seed)[::-1], lambda seed: sweep(seed, ends=(10, 20))]
 
 
 def order(counts):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -35,6 +36,13 @@ def test_moves_through_walls():
     crossed = [sum(list(move) == slot for move in moves for slot in np.array(slots)[other].tolist())
                for other in turned]  # fmt: skip
     assert null == pytest.approx(np.mean(crossed) / 8)
+
+
+def test_a_well_need_not_be_a_place():
+    sequences = [walk("w10", "w00", "w01", "w11", "w12")]
+    fewer = SimpleNamespace(**{**vars(ARENA), "node": ARENA.node[:-1]})
+    value, _, n = compute("wall_crossing_share", replays(fewer, sequences))
+    assert (value, n) == (2 / 4, 1)
 
 
 def test_symmetric_walls_have_fewer_images():

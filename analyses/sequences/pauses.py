@@ -64,7 +64,7 @@ def replayed_moves(log: EventLog, event: int, run: int = 0) -> pd.DataFrame:
     own = {name: column[rows] for name, column in backups.items()}
     # Causes in other events do not belong to it; the others count from its first row.
     place = np.searchsorted(rows, own["cause"])
-    known = rows[np.minimum(place, len(rows) - 1)] == own["cause"]
+    known = rows[place] == own["cause"]
     own["cause"] = np.where(known, place, -1)
     found = chains(link_backups(own))
     if not len(found.rows):
