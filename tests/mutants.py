@@ -226,7 +226,8 @@ def is_noticed(
             continue
         path.write_text(mutant.source, encoding="utf-8")
         left_out = [f"--deselect={test}" for test in failing]
-        status, _ = run_tests(tree, test, 3 * seconds + 10, "-x", *left_out)
+        longest = 3 * seconds + (10 if test.is_plain else MOST_SECONDS)  # to compile anew
+        status, _ = run_tests(tree, test, longest, "-x", *left_out)
         path.write_text(original, encoding="utf-8")
         found = found if status == 5 else status != 0  # 5: no test is left
         if found:
