@@ -10,7 +10,7 @@ import typer
 
 from analyses.cli.options import Jobs, Out, Seed, split
 from analyses.cli.studies import do_study
-from analyses.cli.terminal import print_text, say, screen
+from analyses.cli.terminal import plain, print_text, say, screen
 from analyses.recordings.judgement import ARENA, Judgement, judgement_for
 from analyses.recordings.settings import (
     MOST_UNKNOWN,
@@ -273,7 +273,9 @@ def recording(
 
     if inspect:
         for path in file:
-            print_text("\n".join([f"{path}:", *describe_file(path)]))
+            *lines, command = describe_file(path)
+            print_text("\n".join([f"{path}:", *lines]))
+            print(plain(command))  # in one line, so that it can be copied
         return
     with screen.status("Reading"):
         study, plan = plan_files(
