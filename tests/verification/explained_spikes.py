@@ -154,4 +154,4 @@ def measure(task, n_animals, n_draws, seed):
 
 
 if __name__ == "__main__":
-    measure("w_track", 2, 32, 20261130).to_csv(sys.argv[1], index=False, float_format="%.4f")
+    measure("w_track", 2, 32, 20261201).to_csv(sys.argv[1], index=False, float_format="%.4f")
