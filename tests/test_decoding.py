@@ -6,6 +6,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from analyses.plots.decoded_event import _MOVEMENT_LOOKS
 from analyses.recordings.binned_track import cut_track
@@ -18,6 +19,7 @@ from analyses.recordings.decoding.state_space_decoder import (
     Walks,
     continuous_path,
     state_posterior,
+    walk_evidence,
     walk_transitions,
     walks_of_states,
 )
@@ -97,6 +99,28 @@ def test_a_path_is_nearest_on_average_over_all_paths(n_time, n_headings):
     around = np.pad(by_heading.sum(axis=1), ((1, 1), (0, 0)), "edge")
     around = np.lib.stride_tricks.sliding_window_view(around, 3, axis=0).mean(axis=2)
     assert (wide % 3 == (around @ distance).argmin(axis=1)).all()
+
+
+@pytest.mark.parametrize("n_time", [1, 2, 4])
+def test_the_evidence_for_a_walk_is_the_sum_over_its_paths(n_time):
+    rng = np.random.default_rng(n_time)
+    walk = rng.random((3, 3)) ** 3
+    walk /= walk.sum(axis=1, keepdims=True)
+    likelihoods = rng.normal(0, 3, (n_time, 3))
+    moments = np.arange(n_time)
+    total = sum(
+        np.exp(likelihoods[moments, list(path)].sum())
+        * np.prod([walk[one, other] for one, other in pairwise(path)])
+        for path in product(range(3), repeat=n_time)
+    )
+    expected = np.log(total / 3) - np.log(np.exp(likelihoods).mean(axis=1)).sum()
+    assert walk_evidence(likelihoods, walk) == pytest.approx(expected, abs=1e-12)
+    sparse = walk_evidence(likelihoods, csr_array(walk))
+    assert sparse == pytest.approx(expected, abs=1e-12)
+
+
+def test_no_walk_leads_to_a_place_out_of_reach():
+    assert walk_evidence([[0.0, -2000.0], [-2000.0, 0.0]], np.eye(2)) == -np.inf
 
 
 def test_a_path_does_not_come_back_where_spikes_are_few():

@@ -337,6 +337,8 @@ def _walk_evidence(likelihood: NDArray[np.float64], into: _Transitions) -> float
             place[b] *= likelihood[t, b]
             total += place[b]
             anywhere += likelihood[t, b]
+        if total <= 0.0:  # no walk leads there
+            return -np.inf
         place /= total
         evidence += np.log(total * n_bins / anywhere)
     return evidence
