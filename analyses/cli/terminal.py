@@ -158,16 +158,21 @@ def _width() -> int:
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
-    """Divide the width among columns: each gets that of its longest word, and a share of the rest.
+    """Divide the width among columns: headers are wrapped before other cells, words never.
 
     Returns None if the terminal is too narrow.
     """
     natural = [max(map(cell_len, cells)) for cells in columns]
-    least = [
+    words = [
         max((cell_len(word) for cell in cells for word in cell.split()), default=0)
         for cells in columns
     ]
-    least[0] = natural[0]
+    words[0] = natural[0]
+    below = [
+        max(least, *map(cell_len, cells[1:]), 0)
+        for least, cells in zip(words, columns, strict=True)
+    ]
+    least = below if sum(below) <= room else words
     spare = room - sum(least)
     if spare < 0:
         return None
