@@ -101,6 +101,23 @@ def test_a_path_is_nearest_on_average_over_all_paths(n_time, n_headings):
     assert (wide % 3 == (around @ distance).argmin(axis=1)).all()
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("certain", "goes_on"), [(range(4, 12), True), (range(16, 32), False)])
+def test_where_a_path_is_uncertain_it_goes_on_but_does_not_come_back(certain, goes_on, order):
+    """Of 40 places without spikes, the best guess is drawn to those in the middle."""
+    track = cut_track(make_linear_track(200.0), 5.0)
+    walks = walks_of_states(track, 100.0, track.n_bins, 0.025)
+    way = np.argsort(track.distance[0])
+    likelihoods = np.zeros((len(certain) + 40, track.n_bins))
+    likelihoods[np.arange(len(certain)), way[certain]] = 20.0
+    path = continuous_path(likelihoods[::order], walks)[::order]
+    moves = np.diff(track.distance[0, path])
+    seen, unseen = moves[: len(certain) - 1], moves[len(certain) - 1 :]
+    np.testing.assert_array_equal(seen, 5.0)
+    assert (unseen >= 0).all()
+    assert unseen.any() == goes_on
+
+
 @pytest.mark.parametrize("n_time", [1, 2, 4])
 def test_the_evidence_for_a_walk_is_the_sum_over_its_paths(n_time):
     rng = np.random.default_rng(n_time)

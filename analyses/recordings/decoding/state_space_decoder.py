@@ -59,6 +59,7 @@ _MANY_STATES = 128  # from which on a sparse walk is faster
 _AVERAGED = 0.025  # s, of which the path is free of to and fro
 _USUAL_ERROR = 1.5  # times the median of an event, up to which a place is certain
 _SMALL_ERROR = 5.0  # cm, up to which it always is
+_APPROACH = 15.0  # cm from the last certain place, where a path came from
 _FAR = 1e6  # cm, between parts of a track that are not joined
 _FARTHEST_STEP = 4.0  # standard deviations, in an arena: beyond are 3 in 10,000 steps
 
@@ -204,7 +205,7 @@ def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int3
     farther away, since it lingers where spikes are few. The path is continuous whatever the spikes:
     a test must decide whether there is one at all. At the beginning and end of an event, where few
     spikes are left, places nearer to all others would be the best guess, as if the path came back:
-    where it is less certain than usual in the event, it stays.
+    where it is less certain than usual in the event, it goes on or stays, but does not come back.
 
     Examples
     --------
@@ -233,10 +234,25 @@ def continuous_path(log_likelihoods: ArrayLike, walks: Walks) -> NDArray[np.int3
     error = expected.min(axis=1)
     certain = np.flatnonzero(error <= max(_USUAL_ERROR * np.median(error), _SMALL_ERROR))
     if len(certain):
-        path[: certain[0]], path[certain[-1] :] = path[certain[0]], path[certain[-1]]
+        _go_on(path, int(certain[-1]), walks.distance)
+        _go_on(path[::-1], len(path) - 1 - int(certain[0]), walks.distance)
     if probability.shape[1] == 2:
         path += n_bins * _headings(probability, path, walks.steps[0])
     return path
+
+
+def _go_on(path: NDArray[np.int32], last: int, distance: NDArray[np.float64]) -> None:
+    """Let a path go on in place after its `last` certain place, but never back.
+
+    It stays unless it moves on, away from where it came from.
+    """
+    before = np.flatnonzero(distance[path[:last], path[last]] >= _APPROACH)
+    if not len(before):
+        path[last:] = path[last]
+        return
+    away = distance[path[before[-1]], path[last:]]
+    moves_on = np.diff(np.maximum.accumulate(away), prepend=0.0) > 0
+    path[last:] = path[last + np.maximum.accumulate(np.where(moves_on, np.arange(len(away)), 0))]
 
 
 def _headings(
