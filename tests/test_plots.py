@@ -53,6 +53,7 @@ from replay import EventLog, simulate
 from replay.data import reference_table
 from replay.experiments import PAPER_LEARNERS as LEARNERS
 from replay.learners import LEARNERS as ALL_LEARNERS
+from replay.tasks.published import TASKS
 from replay.worlds.mazes import from_ascii, random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.trees import deterministic_tree, stochastic_tree
@@ -436,6 +437,11 @@ def test_colours_and_labels_can_be_changed():
     wrong = r"colour of 'maze' is 'bluish', which is unknown to matplotlib"
     with pytest.raises(ValueError, match=wrong), figure_style({"maze": "bluish"}):
         pass
+
+
+def test_learners_and_tasks_have_labels_in_words():
+    for name in (*ALL_LEARNERS, *TASKS):
+        assert label(name) != name.replace("_", " "), name
 
 
 # -- kinds of replay ------------------------------------------------------------------------
@@ -919,5 +925,5 @@ def test_the_gallery_shows_every_script():
         assert f"`{script.name}`" in guide
     pictures = {path.name for path in FIGURES.glob("*.png")}
     assert {*re.findall(r'href="(\w+\.png)"', guide)} == pictures
-    # a clone has them all; 1.1 MB is the page of findings, whose 2,600 pixels its small words need
+    # a clone has them all; the page of findings has 2,066 pixels, which its small words need
     assert sum(path.stat().st_size for path in FIGURES.glob("*.png")) < 4_000_000

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from analyses.plots.explanation import predictions_figure as predictions_figure
     from analyses.plots.findings import page_figure as page_figure
     from analyses.plots.findings import study_figures as study_figures
+    from analyses.plots.findings import sums_figure as sums_figure
     from analyses.plots.found_accounts import found_accounts_figure as found_accounts_figure
     from analyses.plots.found_accounts import plot_found_accounts as plot_found_accounts
     from analyses.plots.gain_floor import gain_floor_figure as gain_floor_figure

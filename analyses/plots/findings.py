@@ -1,4 +1,4 @@
-"""The page of a comparison: published findings beside the predictions of each account of replay."""
+"""A comparison: the evidence of each finding for each account, its sums, and all predictions."""
 
 from __future__ import annotations
 
@@ -16,25 +16,36 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from analyses.plots.grids import grid
-from analyses.plots.style import FULL_WIDTH, INCH, SMALL, label, new_figure, styled
+from analyses.plots.grids import add_legend, add_note, grid
+from analyses.plots.style import FULL_WIDTH, INCH, SMALL, Look, label, new_figure, styled
 from analyses.tables import account_of
 from replay.checks import check_table
 
-__all__ = ["draw_evidence", "page_figure", "study_figures"]
+__all__ = ["draw_evidence", "page_figure", "study_figures", "sums_figure"]
 
 _COLOURS = "PuOr"
 _LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
 # Of the page, in inches:
-_ROW, _MORE_LINE = 0.1, 0.083  # the height of a row, and of each further line of its name
+_ROW, _MORE_LINE = 0.105, 0.083  # the height of a row, and of each further line of its name
 _FEWEST_ROWS = 8  # of a study's panels: their texts need space
-_SOURCES, _LABELS = 1.37, 2.65
-_TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.2, 1.22, 0.7, 0.2, 0.06
-_LETTER = 0.047  # of 6 pt, on average
-_COLUMNS = 5  # of a study's figure
+_SOURCES, _LABELS, _APART = 1.7, 2.59, 0.1
+_TITLE, _TOP = 0.2, 1.22
+_LETTER = 0.045  # of 6 pt, on average
+_COLUMNS, _TASK_LETTERS = 5, 24  # of a study's figure: panels side by side, letters in a line
+_SUM = 0.135  # inches, the height of a row of sums
 _PAGE, _TEXTS = 21.5 / INCH, 0.6  # the height of a page, and of the texts of a row of panels
 _WIDEST = 0.3
-_PARTS = ("", "_of_all")
+_DOT: Look = {"marker": "o", "color": "black", "linestyle": "none", "markeredgewidth": 0.5}
+_PARTS: dict[str, Look] = {
+    "_of_all": {**_DOT, "label": "All findings", "markerfacecolor": "black"},
+    "": {**_DOT, "label": "Diagnostic findings only", "markerfacecolor": "white"},
+}
+_ON_SUMS = (
+    "Above 0: findings are more probable than under a uniform prediction. Each study has one vote. "
+    "Lines: 95 % intervals over studies. Grey: 90 % of the sums over all findings if the account "
+    "were true. Diagnostic findings, which no control predicts as well as the best account, favour "
+    "accounts."
+)
 _OF_A_STUDY = (
     "Dots: the median prediction of an account; lines: 5 to 95 % of simulated studies. Purple "
     "diamonds: the account makes the finding more probable than a uniform prediction does; orange "
@@ -54,32 +65,27 @@ _NEEDED += ["published_high", "weight", "diagnostic", "is_control", "as_publishe
 
 
 def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw what each account predicts for each finding, coloured by the evidence.
+    """Draw how much more probable each account makes each finding than a uniform prediction does.
 
-    The dot in a cell is the median prediction of an account, and the line runs from 5 to 95 % of
-    its simulated studies; a cross means that it replays nothing. The grey band is the published
-    value with its 95 % interval, differences between studies included; an arrow is the published
-    direction from the null, which is the thin line. Purple: the account makes the finding more
-    probable than a uniform prediction does; orange: less. Pale rows are not diagnostic: controls
-    predict them equally well.
-
-    The height of a row, in inches, is that of its name.
+    Purple: more; orange: less; a cross means that the account replays nothing. Pale rows are not
+    diagnostic: controls predict them equally well. The height of a row, in inches, is that of its
+    texts.
     """
     check_table(evidence, _NEEDED, "evidence")
     accounts = list(dict.fromkeys(evidence["account"]))
     findings = evidence.drop_duplicates("finding")
     edges = _edges(findings)
-    scale = TwoSlopeNorm(0.0, _LEAST, _MOST)
-    colours = ScalarMappable(scale, _COLOURS)
+    colours = ScalarMappable(TwoSlopeNorm(0.0, _LEAST, _MOST), _COLOURS)
     for finding, top, bottom in zip(findings["finding"], edges, edges[1:], strict=False):
         rows = evidence[evidence["finding"] == finding].set_index("account")
-        low, high = _limits(rows)
         for x, account in enumerate(accounts):
             row = rows.loc[account]
             colour = colours.to_rgba(np.clip(row["evidence"], _LEAST, _MOST))
             cell = Rectangle((x - 0.5, top), 1, bottom - top, facecolor=colour, edgecolor="white")
             ax.add_patch(cell).set_linewidth(0.5)
-            _draw_prediction(ax, x, (top + bottom) / 2, row, low, high)
+            if np.isnan(row["predicted"]):
+                middle = (top + bottom) / 2
+                ax.plot(x, middle, "x", color="0.25", markersize=2.5, markeredgewidth=0.5)
         if not _is_diagnostic(rows):
             veil = Rectangle(
                 (-0.5, top), len(accounts), bottom - top, facecolor="white", alpha=0.55
@@ -100,12 +106,24 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
 
 def _edges(findings: pd.DataFrame) -> NDArray[np.float64]:
     """Return the edges of the rows, in inches from the top."""
-    more = np.array([_name(row).count("\n") for row in findings["label"]])
+    texts = zip(findings["label"], _places(findings), strict=True)
+    more = np.array([max(_name(name).count("\n"), place.count("\n")) for name, place in texts])
     return np.append(0.0, np.cumsum(_ROW + _MORE_LINE * more))
 
 
 def _name(text: str) -> str:
     return fill(text, int(_LABELS / _LETTER), break_long_words=False)
+
+
+def _places(findings: pd.DataFrame) -> list[str]:
+    """Return the text left of each row: the study and the task, once, at their first row."""
+    places, before = [], ("", "")
+    for source, task in zip(findings["source"], findings["task"], strict=True):
+        text = "" if (source, task) == before else label(task)
+        text = text if source == before[0] else f"{source}: {text}"
+        places.append(fill(text, int((_SOURCES - _APART) / _LETTER), break_long_words=False))
+        before = source, task
+    return places
 
 
 def _is_diagnostic(rows: pd.DataFrame) -> bool:
@@ -122,136 +140,48 @@ def _short(evidence: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def _limits(rows: pd.DataFrame) -> tuple[float, float]:
-    """Return the limits of a row's scale, which include all that is drawn in it and the null."""
-    names = ["predicted_low", "predicted_high", "published_low", "published_high"]
-    shown = rows[names].to_numpy(float)
-    is_share = rows["likelihood"].iloc[0] == "count"
-    ends = np.append(shown[~np.isnan(shown)], [0.0, 1.0] if is_share else [0.0])
-    low, high = float(ends.min()), float(ends.max())
-    if not is_share:
-        low, high = -max(-low, high, 1e-6), max(-low, high, 1e-6)
-    return low, high
-
-
-def _draw_prediction(ax: Axes, x: float, y: float, row: pd.Series, low: float, high: float) -> None:
-    def at(value: float) -> float:
-        return x - 0.4 + 0.8 * (value - low) / (high - low)
-
-    half = 0.4 * _ROW
-    if row["likelihood"] == "direction":
-        ax.plot([at(0.0)] * 2, [y - half, y + half], color="0.35", linewidth=0.4)
-        if row["published"]:
-            tip = at(0.85 * (high if row["published"] > 0 else low))
-            ax.annotate(
-                "", (tip, y - 0.6 * half), (at(0.0), y - 0.6 * half),
-                arrowprops={"arrowstyle": "->", "color": "0.25", "linewidth": 0.5, "shrinkA": 0,
-                            "shrinkB": 0, "mutation_scale": 3},
-            )  # fmt: skip
-    else:
-        begin, end = at(max(row["published_low"], low)), at(min(row["published_high"], high))
-        band = Rectangle((begin, y - half), end - begin, 2 * half, facecolor="0.3", alpha=0.3)
-        ax.add_patch(band).set_linewidth(0)
-    if np.isnan(row["predicted"]):
-        ax.plot(x, y, "x", color="0.25", markersize=2.5, markeredgewidth=0.5)
-        return
-    ends = [at(row["predicted_low"]), at(row["predicted_high"])]
-    ax.plot(ends, [y + 0.2 * half] * 2, color="black", linewidth=0.7, solid_capstyle="butt")
-    ax.plot(at(row["predicted"]), y + 0.2 * half, "o", color="black", markersize=1.6)
-
-
 def _name_rows(ax: Axes, findings: pd.DataFrame, edges: NDArray[np.float64]) -> None:
-    """Label each row; the study and the task are written once, at their first row."""
+    """Label each row, with its study and task at their first one."""
     ax.set_yticks((edges[:-1] + edges[1:]) / 2, [_name(text) for text in findings["label"]])
     diagnostic = findings["diagnostic"].fillna(False).astype(bool)
     for text, is_diagnostic in zip(ax.get_yticklabels(), diagnostic, strict=True):
         text.set(color="black" if is_diagnostic else "0.5", linespacing=0.95)
     wide = ax.get_position().width * cast(Figure, ax.figure).get_size_inches()[0]
-    before = ("", "")
-    rows = findings[["source", "task"]].itertuples(index=False)
-    for (source, task), top, bottom in zip(rows, edges, edges[1:], strict=False):
-        if (source, task) != before:
-            place = "" if task == before[1] and source == before[0] else task.replace("_", " ")
-            ax.text(
-                (0.05 - _SOURCES - _LABELS) / wide, (top + bottom) / 2,
-                place if source == before[0] else f"{source}: {place}",
-                transform=ax.get_yaxis_transform(), fontsize=SMALL, va="center",
-            )  # fmt: skip
-        if source != before[0]:
+    before = ""
+    rows = zip(findings["source"], _places(findings), edges, edges[1:], strict=False)
+    for source, place, top, bottom in rows:
+        ax.text(
+            (0.05 - _SOURCES - _LABELS) / wide, (top + bottom) / 2, place,
+            transform=ax.get_yaxis_transform(), fontsize=SMALL, va="center", linespacing=0.95,
+        )  # fmt: skip
+        if source != before:
             ax.axhline(top, color="black", linewidth=0.5, zorder=6)
-        before = source, task
-
-
-def _draw_sums(sums: pd.DataFrame, fit: pd.DataFrame, accounts: list[str], ax: Axes) -> None:
-    """Draw the sums at the foot of the columns, beside those that an account would have if true."""
-    rows = sums.set_index("account").loc[accounts]
-    true = fit.set_index("account").loc[accounts]
-    ax.axhline(0, color="0.5", linewidth=0.5)
-    high = true["expected_high"] - true["expected_low"]
-    ax.bar(np.arange(len(accounts)), high, 0.7, true["expected_low"], color="0.8")
-    for part, shift, face in (("_of_all", -0.15, "black"), ("", 0.15, "white")):
-        x = np.arange(len(accounts)) + shift
-        ends = rows[f"ci_low{part}"], rows[f"ci_high{part}"]
-        ax.vlines(x, *ends, color="0.4", linewidth=0.8)
-        ax.scatter(
-            x, rows[f"evidence{part}"], s=6, c=face, edgecolors="black", linewidths=0.5, zorder=3
-        )
-    ax.set_xlim(-0.5, len(accounts) - 0.5)
-    ax.set_xticks([])
-    ax.margins(y=0.1)
-    ax.tick_params(labelsize=SMALL, length=2, pad=2)
-    ax.spines[["top", "right", "bottom"]].set_visible(False)
-
-
-def _write_shares(confusion: pd.DataFrame, accounts: list[str], ax: Axes) -> None:
-    """Write below each column how often its account is identified if it is true."""
-    own = confusion[confusion["truth"] == confusion["found"]].set_index("truth")["share"]
-    for x, account in enumerate(accounts):
-        if account in own.index:
-            text = f"{own[account]:.2f}".removesuffix(".00").removeprefix("0") or "0"
-            ax.text(x, 0.5, text, fontsize=SMALL, ha="center", va="center", rotation=90)
-    ax.set(xlim=(-0.5, len(accounts) - 0.5), ylim=(0, 1))
-    ax.set_axis_off()
+        before = source
 
 
 _HOW_TO_READ = """A row is a published result, a column an account of replay.
 Purple: the account makes the result more probable than
 a uniform prediction does; orange: less.
-In a cell: line and dot, the prediction of the account over
-its parameters (5 to 95 % of simulated studies, median);
-grey band, the published value with its error; arrow, the
-published direction from the null (thin line); cross, no replay.
+Cross: the account replays nothing of this kind.
 Pale rows, grey names: not diagnostic, since a control, which
 does not depend on learning, predicts them equally well.
 Columns are ordered by their sums over all findings."""
 
-_SUMS = """Sum over studies (bits, one vote each), 95 % over studies
-Grey bars: what the sum would be if the account were true (90 %)
-●  all findings
-○  diagnostic findings only, which favour accounts"""
-
-_FOUND = "Share of its own simulated findings that identify the account"
-
 
 @styled
-def page_figure(
-    evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFrame, fit: pd.DataFrame
-) -> Figure:
-    """Draw a comparison on one page of a journal.
+def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame) -> Figure:
+    """Draw the evidence of each published finding for each account on one page of a journal.
 
     Parameters
     ----------
-    evidence, sums, confusion, fit : DataFrame
+    evidence, sums : DataFrame
         The tables of a comparison.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Findings by accounts as drawn by `draw_evidence`; at the foot, the sums over all and over
-        the diagnostic findings, with 95 % intervals over studies, beside the sums that it would
-        have if it were true, and how often it would then be identified. It is 17.5 cm wide and,
-        with all findings, 22 cm tall. The published parameters of accounts have a row in
-        `study_figures`, but no column here.
+        Findings by accounts as drawn by `draw_evidence`, 17.5 cm wide. `study_figures` draws what
+        accounts predict, also with the parameters of their authors, which have no column here.
 
     Raises
     ------
@@ -259,16 +189,14 @@ def page_figure(
         If columns are missing.
     """
     check_table(evidence, _NEEDED, "evidence")
-    ends = [f"{name}{part}" for name in ("evidence", "ci_low", "ci_high") for part in _PARTS]
-    check_table(sums, ["account", *ends], "sums")
-    check_table(fit, ["account", "expected_low", "expected_high"], "fit")
+    check_table(sums, ["account"], "sums")
     over_priors = evidence[~evidence["as_published"].astype(bool)]
     table = _ordered(over_priors, list(sums["account"]))
     accounts = [str(name) for name in dict.fromkeys(table["account"])]
     rows = float(_edges(table.drop_duplicates("finding"))[-1])
     width, left = FULL_WIDTH / INCH, _SOURCES + _LABELS
     wide = min(width - left - 0.08, _WIDEST * len(accounts))
-    height = _TITLE + _TOP + rows + _FOOT + _SHARES + 3 * _GAP
+    height = _TITLE + _TOP + rows + 0.06
     figure = new_figure(width, height)
     figure.set_layout_engine("none")
 
@@ -280,23 +208,73 @@ def page_figure(
 
     main = panel(left, _TITLE + _TOP, wide, rows)
     draw_evidence(table, main)
-    below = _TITLE + _TOP + rows + _GAP
-    foot = panel(left, below, wide, _FOOT)
-    _draw_sums(sums, fit, accounts, foot)
-    last = panel(left, below + _FOOT + _GAP, wide, _SHARES)
-    _write_shares(confusion, accounts, last)
     first_control = accounts.index(_first_control(table))
-    for ax in (main, foot, last):
-        ax.axvline(first_control - 0.5, color="black", linewidth=0.8, zorder=6)
-    write(0.05, 0.05, "Published findings, and the predictions of each account", fontsize=9)
+    main.axvline(first_control - 0.5, color="black", linewidth=0.8, zorder=6)
+    write(0.05, 0.05, "How probable each account makes published findings", fontsize=9)
     write(0.05, _TITLE + 0.04, _HOW_TO_READ, fontsize=SMALL, linespacing=1.15)
-    write(0.05, below, _SUMS, fontsize=SMALL)
-    write(0.05, below + _FOOT + _GAP + 0.02, _FOUND, fontsize=SMALL)
-    bar = panel(0.1, below + 0.5, 1.6, 0.06)
+    bar = panel(0.1, _TITLE + 0.93, 1.6, 0.06)
     colours = ScalarMappable(TwoSlopeNorm(0.0, _LEAST, _MOST), _COLOURS)
     figure.colorbar(colours, cax=bar, orientation="horizontal", ticks=[-4, 0, 4])
     bar.tick_params(labelsize=SMALL, length=2, pad=1)
-    write(1.8, below + 0.48, "evidence (bits)", fontsize=SMALL)
+    write(1.8, _TITLE + 0.91, "evidence (bits)", fontsize=SMALL)
+    return figure
+
+
+@styled
+def sums_figure(sums: pd.DataFrame, fit: pd.DataFrame) -> Figure:
+    """Draw whether any account fits: its sum of evidence, and what it would be if it were true.
+
+    Parameters
+    ----------
+    sums, fit : DataFrame
+        The tables of a comparison.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One row per account, in the order of their sums over all findings, with controls last. It
+        is 17.5 cm wide.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> from replay.data import reference_table
+    >>> tables = [reference_table(f"comparison/{name}") for name in ("sums", "fit")]
+    >>> sums_figure(*tables).axes[0].get_yticklabels()[0].get_text()
+    'Context-driven reactivation'
+    """
+    ends = [f"{name}{part}" for name in ("evidence", "ci_low", "ci_high") for part in _PARTS]
+    check_table(sums, ["account", "is_control", *ends], "sums")
+    check_table(fit, ["account", "expected_low", "expected_high"], "fit")
+    over_priors = [account_of(name) == name for name in sums["account"].astype(str)]
+    rows = sums[over_priors].sort_values("is_control", kind="stable")
+    true = fit.set_index("account").loc[rows["account"]]
+    y = np.arange(len(rows))
+    figure = new_figure(FULL_WIDTH / INCH, _SUM * len(rows) + 0.45)
+    ax = figure.subplots()
+    ax.axvline(0, color="0.5", linewidth=0.5)
+    if_true = true["expected_high"] - true["expected_low"]
+    ax.barh(y, if_true, 0.7, true["expected_low"], color="0.8")
+    for part, shift in zip(_PARTS, (-0.15, 0.15), strict=True):
+        ax.hlines(y + shift, rows[f"ci_low{part}"], rows[f"ci_high{part}"], "0.4", linewidth=0.8)
+        look = {"facecolors": _PARTS[part]["markerfacecolor"], "edgecolors": "black"}
+        ax.scatter(rows[f"evidence{part}"], y + shift, s=9, linewidths=0.5, zorder=3, **look)
+    controls = rows["is_control"].astype(bool).to_numpy()
+    if controls.any():
+        ax.axhline(int((~controls).sum()) - 0.5, color="black", linewidth=0.5)
+    names = zip(rows["account"], controls, strict=True)
+    ax.set_yticks(
+        y, [label(str(name)) + " (control)" * bool(is_control) for name, is_control in names]
+    )
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel("Sum of evidence over studies (bits)")
+    add_note(figure, _ON_SUMS)
+    add_legend(figure, [{"label": "If the account were true", "color": "0.8"}, *_PARTS.values()], 3)
     return figure
 
 
@@ -361,7 +339,7 @@ def _study_figure(rows: pd.DataFrame) -> Figure:
     for ax, finding in zip(axes, findings, strict=True):
         own = rows[rows["finding"] == finding].set_index("account").loc[accounts]
         first = own.iloc[0]
-        task = first["task"].replace("_", " ")
+        task = fill(label(first["task"]), _TASK_LETTERS, break_long_words=False)
         if first["likelihood"] == "direction":
             ax.axvline(0, color="0.5", linewidth=0.5)
             side = {1.0: "above 0", -1.0: "below 0"}.get(first["published"], "no difference")

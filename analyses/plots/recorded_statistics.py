@@ -71,7 +71,7 @@ def plot_beside_accounts(
     ax.scatter(rows["predicted"], place, c=faces, edgecolors=colours, linewidths=0.7, s=7, zorder=3)
     ax.set_yticks(place, [label(str(name)) for name in rows["account"]])
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    task = str(first["task"]).replace("_", " ")
+    task = fill(label(str(first["task"])), _LINE, break_long_words=False)
     ax.set_title(f"{first['source']}\n{task}")
     text = " ".join(str(first["label"]).split())
     ax.set_xlabel(fill(text, _LINE, break_long_words=False), fontsize=SMALL)

@@ -202,6 +202,23 @@ _LABELS = {
     "single_move": "Single move",
     "within_event": "Within events",
     "across_events": "Across events",
+    "linear_track": "Linear track",
+    "linear_track_novel": "Linear track, novel",
+    "linear_track_4x": "Linear track, four times the food at one end",
+    "linear_track_0x": "Linear track, no food at one end",
+    "long_track": "Long track",
+    "two_tracks": "Two tracks",
+    "gupta_2t": "Two-choice T",
+    "w_track": "W-track",
+    "t_unvisited": "T, arms seen only",
+    "t_unvisited_unknown": "T, arms unknown",
+    "t_revaluation": "T with food and water",
+    "barrier_arena": "Barrier arena",
+    "eight_arm": "Eight arms",
+    "y_maze": "Y-maze",
+    "liu2021_three_arm": "Three arms, people",
+    "liu2019_chains": "Two chains, people",
+    "mattar_open_maze": "Open maze",
 }
 
 Parameters = ParamSpec("Parameters")
@@ -385,7 +402,7 @@ def new_axes(width_cm: float = COLUMN_WIDTH) -> Axes:
 
 
 def label(name: str) -> str:
-    """Return the label of an experiment, world, learner or kind of replay in figures.
+    """Return the label of an experiment, world, task, learner or kind of replay in figures.
 
     Parameters may follow the name of a learner, as in :func:`analyses.tables.learner_label`.
 

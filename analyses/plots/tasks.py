@@ -50,25 +50,6 @@ _PAUSES = {
     "rest": "at rest",
     "step": "on the way",
 }
-_TITLES = {
-    "linear_track": "Linear track",
-    "linear_track_novel": "Linear track, novel",
-    "linear_track_4x": "Linear track, four times the food at one end",
-    "linear_track_0x": "Linear track, no food at one end",
-    "long_track": "Long track",
-    "two_tracks": "Two tracks",
-    "gupta_2t": "Two-choice T",
-    "w_track": "W-track",
-    "t_unvisited": "T, arms seen only",
-    "t_unvisited_unknown": "T, arms unknown",
-    "t_revaluation": "T with food and water",
-    "barrier_arena": "Barrier arena",
-    "eight_arm": "Eight arms",
-    "y_maze": "Y-maze",
-    "liu2021_three_arm": "Three arms, people",
-    "liu2019_chains": "Two chains, people",
-    "mattar_open_maze": "Open maze",
-}
 _Box = tuple[float, float, float, float]
 _Layout = tuple[Figure, list[_Box], tuple[float, float, int]]
 _COLUMNS = ["learner", "kind", "orientation", "phase", "block", "place", "goal", "states"]
@@ -180,7 +161,7 @@ def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WID
     figure, boxes, notes = lay_out(typical, extent[1] / extent[0], width_cm / INCH)
     maze, *panels = (figure.add_axes(box) for box in boxes)
     plot_task(task, maze, block=typical["block"].iloc[0])
-    maze.set_title(_TITLES.get(task.name, label(task.name)), pad=12)
+    maze.set_title(label(task.name), pad=12)
     if "Positions are drawn only" not in task.remark:  # else there are no distances
         draw_scale_bar(maze, min(_BARS, key=lambda length: abs(length - 0.2 * extent[0])))
     for ax, (_, replay) in zip(panels, typical.iterrows(), strict=True):

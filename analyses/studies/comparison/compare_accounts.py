@@ -310,18 +310,16 @@ def _found(truth: str, rows: pd.DataFrame) -> tuple[str, str, str]:
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.findings import page_figure, study_figures
+    from analyses.plots.findings import page_figure, study_figures, sums_figure
     from analyses.plots.found_accounts import found_accounts_figure
 
     found = results.read("evidence.csv")
     if not len(found):
         return
-    confusion = results.read("confusion.csv")
-    yield (
-        "findings",
-        page_figure(found, results.read("sums.csv"), confusion, results.read("fit.csv")),
-    )
-    yield "found_accounts", found_accounts_figure(confusion)
+    sums = results.read("sums.csv")
+    yield "findings", page_figure(found, sums)
+    yield "sums", sums_figure(sums, results.read("fit.csv"))
+    yield "found_accounts", found_accounts_figure(results.read("confusion.csv"))
     for study, figure in study_figures(found):
         yield f"study_{study}", figure
 
@@ -334,7 +332,7 @@ STUDY = Study(
     summarise=compare_tables,
     figures={"findings": _draw},
     columns=COMPARISON_COLUMNS,
-    n_figures=lambda plan: 2 + len({s for task in plan.tasks for s in plan.tested(task)["study"]}),
+    n_figures=lambda plan: 3 + len({s for task in plan.tasks for s in plan.tested(task)["study"]}),
     show=_show,
     estimate=estimate_studies,
     size=lambda plan, piece: float(
