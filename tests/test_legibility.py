@@ -119,7 +119,7 @@ def demands():
 def bounded_memory():
     rows = table(
         experiment=["deterministic_tree", "stochastic_tree", "maze"],
-        retention=["recent_episodes", "valuable_transitions"],
+        retention=["recent_episodes", "fading", "recent_transitions", "valuable_transitions"],
         capacity=[5.0, 50.0, np.inf],
     )
     return rows.assign(n_transitions=rows["capacity"].replace(np.inf, 3000))

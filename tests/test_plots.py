@@ -587,24 +587,30 @@ def test_learners_by_conditions_of_your_own():
         learners_figure(table[:0], "score", by="room")
 
 
-def test_memory_is_drawn_against_what_was_held(ax):
+def test_memories_of_one_capacity_stand_side_by_side(ax):
+    """Rates may be the same: no memory hides another."""
     table = pd.DataFrame(
         {
             "retention": ["fading"] * 3 + ["recent_episodes"] * 2,
-            "capacity": [2.0, 1.0, np.inf, 3.0, np.inf],
-            "n_transitions": [9, 5, 30, 12, 30],
-            "mean": [0.4, 0.1, 0.9, 0.6, 0.9],
+            "capacity": [2.0, 1.0, np.inf, 1.0, np.inf],
+            "n_transitions": [9, 5, 30, 5, 30],
+            "mean": [0.4, 0.1, 0.9, 0.1, 0.9],
         }
     )
     table = table.assign(ci_low=table["mean"] - 0.125, ci_high=table["mean"] + 0.125)
     plot_bounded_memory(table, ax)
     episodes, fading, everything = ax.lines
-    assert fading.get_xydata().tolist() == [[5, 0.1], [9, 0.4], [30, 0.9]]
-    assert episodes.get_xydata().tolist() == [[12, 0.6], [30, 0.9]]
+    assert fading.get_ydata().tolist() == [0.1, 0.4, 0.9]
+    assert episodes.get_ydata().tolist() == [0.1, 0.9]
+    left, right = np.log2(episodes.get_xdata()), np.log2(fading.get_xdata())
+    assert (left + right[[0, 2]]) / 2 == pytest.approx([0, 3])
+    assert (right[[0, 2]] - left > 0.2).all()
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["1", "2", "all"]
     assert [line.get_marker() for line in (episodes, fading)] == ["o", "s"]
     assert everything.get_ydata() == [0.9, 0.9]
-    band = ax.patches[1].get_xy()
-    assert band[:6, 1] == pytest.approx([-0.025, 0.275, 0.775, 1.025, 0.525, 0.225])
+    other = table.assign(retention="recent_transitions")
+    with pytest.raises(ValueError, match="in episodes or in transitions on one Axes, not both"):
+        plot_bounded_memory(pd.concat([table, other]))
 
 
 def test_attribution_has_bars_where_there_are_intervals(ax):

@@ -1,4 +1,4 @@
-"""Reward rate against the size of memory, from one episode to all experience."""
+"""Reward rate against the capacity of memory, from one episode to all experience."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
-from analyses.plots.grids import (
-    add_own_legend,
-    fitting_columns,
-    grid,
-    keep_outer_labels,
-)
+from analyses.plots.grids import add_own_legend, grid
 from analyses.plots.layers import draw_curves
 from analyses.plots.style import (
     COLUMN_WIDTH,
@@ -36,9 +31,14 @@ _LOOKS: dict[str, Look] = {
     "recent_transitions": {"label": "Recent transitions", "color": "#d55e00", "marker": "^"},
     "valuable_transitions": {"label": "Valuable transitions", "color": "#cc79a7", "marker": "D"},
 }
-# Where rates are the same, wider lines show behind narrower ones.
-for _look, _size in zip(_LOOKS.values(), (6.0, 4.5, 3.5, 2.5), strict=True):
-    _look.update(markersize=_size, linewidth=_size / 3)
+_UNITS = {
+    "recent_episodes": "episodes",
+    "fading": "episodes",
+    "recent_transitions": "transitions",
+    "valuable_transitions": "transitions",
+}
+_MOST_TICKS = 4
+_APART = 0.15  # of two memories of one capacity, in doublings, so that neither hides the other
 _LOOKS["everything"] = {"label": "Everything", "color": "0.4", "linestyle": "--"}
 _COLUMNS = ["retention", "capacity", "n_transitions", "mean", "ci_low", "ci_high"]
 
@@ -47,12 +47,13 @@ _COLUMNS = ["retention", "capacity", "n_transitions", "mean", "ci_low", "ci_high
 def plot_bounded_memory(
     table: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw the reward rate of one experiment against the number of remembered transitions.
+    """Draw the reward rate of one experiment against the capacity of memory.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Rows of ``bounded_memory.csv``; those of infinite capacity are drawn as the dashed line.
+        Rows of ``bounded_memory.csv`` whose capacities are all in episodes or all in transitions.
+        Those of infinite capacity stand at the right end and are the dashed line.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -66,46 +67,62 @@ def plot_bounded_memory(
     Raises
     ------
     ValueError
-        If columns are missing, or the table has several experiments.
+        If columns are missing, or the table has several experiments or units of capacity.
 
     Examples
     --------
     >>> table = pd.DataFrame({"retention": "fading", "capacity": [1.0, 2.0], "mean": [0.2, 0.4],
     ...                       "n_transitions": [5, 9], "ci_low": [0.1, 0.3], "ci_high": 0.5})
     >>> plot_bounded_memory(table).lines[-1].get_xdata().tolist()
-    [5.0, 9.0]
+    [1.0, 2.0]
     """
     check_table(table, _COLUMNS, "bounded_memory", empty=False)
     if "experiment" in table and len(table["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; bounded_memory_figure draws several.")
+    retentions = in_order(table["retention"], _UNITS)
+    units = {_UNITS[name] for name in retentions}
+    if len(units) > 1:
+        raise ValueError("Draw capacities in episodes or in transitions on one Axes, not both.")
     is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     looks = own_looks(_LOOKS)
+    bounds = sorted(table.loc[np.isfinite(table["capacity"]), "capacity"].unique()) or [1.0]
+    unbounded_at = 4 * bounds[-1]
+    shifts = {
+        name: 2 ** (_APART * (2 * k - len(retentions) + 1)) for k, name in enumerate(retentions)
+    }
+    shift = table["retention"].map(shifts)
     draw_curves(
-        table.sort_values(["capacity", "n_transitions"]),
+        table.assign(at=table["capacity"].replace(np.inf, unbounded_at) * shift).sort_values("at"),
         ax,
-        "n_transitions",
+        "at",
         "mean",
         "retention",
-        {name: looks[name] for name in in_order(table["retention"], looks)},
-        shade=0.1,
+        {name: looks[name] for name in retentions},
+        shade=None,
         fillcolor="white",
+        pointsize=2.8,
+        linewidth=0.8,
     )
     unbounded = table[np.isinf(table["capacity"])]
     if len(unbounded):
         ax.axhline(unbounded["mean"].iloc[0], linewidth=0.8, zorder=1, **looks["everything"])
-    ax.set(xscale="log", xlabel="Transitions held at most")
+    ax.set_xscale("log", base=2)
+    shown = bounds[:: -(-len(bounds) // _MOST_TICKS)]
+    ax.set_xticks([*shown, unbounded_at], [*(f"{each:g}" for each in shown), "all"])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlabel(f"Capacity ({units.pop()})")
     ax.margins(y=0.08)
     ax.yaxis.set_major_locator(MaxNLocator(4))
-    add_own_legend(
-        ax, is_new, [looks[name] for name in [*in_order(table["retention"], looks), "everything"]]
-    )
+    add_own_legend(ax, is_new, [looks[name] for name in [*retentions, "everything"]])
     return ax
 
 
 @styled
 def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of reward rate against memory: one panel per experiment.
+    """Make the figure of reward rate against memory: a row for each experiment.
+
+    Memories of episodes are on the left, memories of transitions on the right.
 
     Parameters
     ----------
@@ -127,26 +144,36 @@ def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
     """
     check_table(table, ["experiment", *_COLUMNS], "bounded_memory", empty=False)
     experiments = in_order(table["experiment"], EXPERIMENT_ORDER)
+    units = list(dict.fromkeys(_UNITS[name] for name in in_order(table["retention"], _UNITS)))
     looks = own_looks(_LOOKS)
     shown = [looks[name] for name in in_order(table["retention"], looks)]
+    panels = [(experiment, unit) for experiment in experiments for unit in units]
     figure, axes = grid(
-        [label(experiment) for experiment in experiments],
-        fitting_columns(len(experiments), width_cm, 4.0),
-        2.1 if width_cm > COLUMN_WIDTH else 1.5,
+        [label(experiment) if unit == units[0] else "" for experiment, unit in panels],
+        len(units),
+        1.35,
         width_cm=width_cm,
         legend=[*shown, looks["everything"]],
         note=_note(table),
         ylabel="Normalised reward rate",
+        letters=False,
+        sharey="row",
     )
-    for ax, experiment in zip(axes, experiments, strict=True):
-        plot_bounded_memory(table[table["experiment"] == experiment], ax)
-    keep_outer_labels(axes)
+    for k, (ax, (experiment, unit)) in enumerate(zip(axes, panels, strict=True)):
+        is_shown = (table["experiment"] == experiment) & (table["retention"].map(_UNITS) == unit)
+        plot_bounded_memory(table[is_shown], ax)
+        if k < len(axes) - len(units):
+            ax.set_xlabel("")
     return figure
 
 
 def _note(table: pd.DataFrame) -> str:
     n = count_range(table.get("n_mdps", ()), "world")
+    one = table[(table["retention"].map(_UNITS) == "episodes") & (table["capacity"] == 1)]
+    held = count_range(one["n_transitions"].round(), "transition")
     return (
-        "Means over a whole run; 0 is the random policy, 1 the optimal one. Each panel has its own "
-        "scale. Bands: 95 % intervals" + (f" over {n} per experiment." if n else " over worlds.")
+        "Means over a whole run; 0 is the random policy, 1 the optimal one. Each row has its own "
+        "scale. Bars: 95 % intervals"
+        + (f" over {n} per experiment." if n else " over worlds.")
+        + (f" A memory of one episode held {held} at most, by experiment." if held else "")
     )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from textwrap import fill
 from typing import Literal, cast
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -152,9 +153,8 @@ def add_own_legend(ax: Axes, is_new: bool, looks: Collection[Look]) -> None:
 
 def _row_width(names: list[float], n_columns: int) -> float:
     """Estimate the width of a legend, in inches."""
-    n_rows = -(-len(names) // n_columns)
-    longest = [max(names[k : k + n_rows]) for k in range(0, len(names), n_rows)]
-    return sum(_HANDLE + _LEGEND_LETTER * letters for letters in longest)
+    columns = np.array_split(names, min(n_columns, len(names)))  # as matplotlib fills them
+    return sum(_HANDLE + _LEGEND_LETTER * float(letters.max()) for letters in columns)
 
 
 def add_note(figure: Figure, text: str) -> None:
