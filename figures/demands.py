@@ -1,4 +1,4 @@
-"""Words of memory and operations per step.
+"""Words of memory and operations per step, one figure per kind of world.
 
 Usage: ``python figures/demands.py [results]``
 """
@@ -9,5 +9,5 @@ from analyses.jobs.results import Results
 from analyses.plots import demands_figure, save
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
-table = results.read("demands.csv")
-save(demands_figure(table), results.folder / "figures" / "demands")
+for world, rows in results.read("demands.csv").groupby("world", sort=False):
+    save(demands_figure(rows), results.folder / "figures" / f"demands_{world}")

@@ -6,8 +6,9 @@ Usage: ``python figures/learned_states.py [results]``
 import sys
 
 from analyses.jobs.results import Results
-from analyses.plots import learned_states_figure, save
+from analyses.plots import kinds_in_codes_figure, learned_states_figure, save
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
-tables = [results.read(name) for name in ("learned_states.csv", "kinds_in_codes.csv")]
-save(learned_states_figure(*tables), results.folder / "figures" / "learned_states")
+earned, kinds = results.read("learned_states.csv"), results.read("kinds_in_codes.csv")
+save(learned_states_figure(earned), results.folder / "figures" / "learned_states")
+save(kinds_in_codes_figure(kinds), results.folder / "figures" / "kinds_in_codes")

@@ -223,7 +223,8 @@ def test_figures_hold_the_table(table, draw):
         assert [bar.get_height() for bar in bars] == drawn.sort_values("up_to")["share"].tolist()
         tops = [bar.get_y() + bar.get_height() for bar in none]
         assert tops == pytest.approx([1.0] * len(one))
-    assert len(figure.axes) == 2
+    assert len(figure.axes) == 1
+    assert "No sequence at all: Dyna-Q." in figure.texts[0].get_text().replace("\n", " ")
     with pytest.raises(ValueError, match="no rows"):
         draw(table.head(0))
 

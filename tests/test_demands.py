@@ -245,12 +245,16 @@ def test_demands_grow_with_the_world(table):
     assert (table[table["learner"] == "dyna_q"]["backups"] == 11).all()
 
 
-def test_the_figure_has_words_above_operations(table):
-    figure = demands_figure(table)
-    assert len(figure.axes) == 4
-    words = {line.get_xdata()[-1] for line in figure.axes[1].lines}
-    last = table[(table["world"] == "stochastic_tree_actions") & (table["n_actions"] == 4)]
-    assert words == set(last["words"])
+def test_the_figure_has_words_beside_operations(table):
+    trees = table[table["world"] == "stochastic_tree_actions"]
+    figure = demands_figure(trees)
+    assert len(figure.axes) == 2
+    last = trees[trees["n_actions"] == 4]
+    operations = last[["backups", "queue_operations", "comparisons"]].sum(axis=1)
+    for ax, drawn in zip(figure.axes, (last["words"], operations), strict=True):
+        assert {line.get_xdata()[-1] for line in ax.lines} == set(drawn)
+    with pytest.raises(ValueError, match="holds several kinds of world"):
+        demands_figure(table)
     with pytest.raises(ValueError, match="demands has no rows"):
         demands_figure(table[:0])
     with pytest.raises(ValueError, match="what must be one of"):
@@ -268,7 +272,7 @@ def test_the_command_writes_table_and_figure(tmp_path, monkeypatch):
     assert "episodic_control" in done.stdout
     table = pd.read_csv(tmp_path / "out" / "demands.csv")
     assert len(table) == 2 * 2 * 2
-    assert (tmp_path / "out" / "figures" / "demands.png").exists()
+    assert (tmp_path / "out" / "figures" / "demands_maze_size.png").exists()
 
 
 def test_unknown_learners():

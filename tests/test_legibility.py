@@ -16,6 +16,7 @@ from analyses.tables import EXPERIMENT_ORDER, KINDS
 from replay import simulate
 from replay.data import reference_table
 from replay.experiments import PAPER_LEARNERS
+from replay.learners import LEARNERS
 from replay.tasks.published import TASKS
 from replay.worlds.mazes import random_maze
 from replay.worlds.trees import deterministic_tree, stochastic_tree
@@ -109,8 +110,8 @@ def changes():
 
 
 def demands():
-    worlds = ["deterministic_tree_depth", "stochastic_tree_actions", "maze_size"]
-    rows = table(world=worlds, learner=LONG_NAMES, size=[2, 3, 4], mdp=[0, 1])
+    learners = [*dict.fromkeys([*LONG_NAMES, *LEARNERS])]
+    rows = table(world=["maze_size"], learner=learners, size=[2, 3, 4], mdp=[0, 1])
     operations = {"backups": 1.0, "queue_operations": 2.0, "comparisons": 3.0}
     n_states = 4 ** rows["size"]
     return rows.assign(n_states=n_states, n_actions=4, words=90 * n_states, **operations)
@@ -249,6 +250,8 @@ FIGURES = {
     "learned_graph_figure": graphs,
     "learned_states_figure": lambda: (
         table(task=["maze", "cart_pole"], encoder=[*LONG_NAMES], learner=[*PAPER_LEARNERS][:3]),
+    ),
+    "kinds_in_codes_figure": lambda: (
         table(
             encoder=[*LONG_NAMES],
             learner=[*PAPER_LEARNERS][:2],

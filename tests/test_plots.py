@@ -905,7 +905,7 @@ def write_studies(folder):
         ("learned_graph", ["learned_graph_maze"]),
         ("discrepancies", ["discrepancies", "discrepancy_curves"]),
         ("changes", ["changes"]),
-        ("demands", ["demands"]),
+        ("demands", ["demands_maze_size"]),
         ("bounded_memory", ["bounded_memory"]),
         ("attribution", ["attribution", "attribution_length"]),
         ("gain_floor", ["gain_floor"]),

@@ -150,7 +150,7 @@ def drawn(function: str, *tables: str) -> Figures:
 
     Examples
     --------
-    >>> drawing = drawn("demands_figure", "demands.csv")  # writes figures/demands
+    >>> drawing = drawn("bounded_memory_figure", "bounded_memory.csv")  # figures/bounded_memory
     """
     return partial(_drawn, function, tables)
 

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from analyses.plots.hidden_states import hidden_states_figure as hidden_states_figure
     from analyses.plots.learned_graph import learned_graph_figure as learned_graph_figure
     from analyses.plots.learned_graph import plot_learned_graph as plot_learned_graph
+    from analyses.plots.learned_states import kinds_in_codes_figure as kinds_in_codes_figure
     from analyses.plots.learned_states import learned_states_figure as learned_states_figure
     from analyses.plots.learners import learners_figure as learners_figure
     from analyses.plots.learners import plot_learners as plot_learners

@@ -212,7 +212,10 @@ def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:
     check_table(table, ["experiment", "learner", *_COLUMNS], "attribution")
     table = check_table(table[table["over"] == over], [], "attribution", empty=False)
     experiments = in_order(table["experiment"], EXPERIMENT_ORDER)
-    learners = in_order(table["learner"], LEARNER_ORDER)
+    total = table[table["of"] == "sequences"].groupby("learner", observed=True)["count"].sum()
+    silent = [name for name in in_order(table["learner"], LEARNER_ORDER) if not total.get(name)]
+    replaying = [name for name in total.index if name not in silent]
+    learners = in_order(replaying or silent, LEARNER_ORDER)
     learners.sort(key=lambda name: name != "episodic_control")
     has_moves = over == "episode" and (table["of"] == "moves").any()
     looks = own_looks(_LOOKS) if over == "episode" else _areas(own_looks(_LOOKS))
@@ -223,7 +226,7 @@ def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:
         width_cm=width_cm,
         legend=[look for name, look in looks.items() if has_moves or name != "moves"],
         letters=False,
-        note=_note(table),
+        note=_note(table, silent),
         ylabel="Share of replayed sequences",
         sharex="col",
         sharey=True,
@@ -242,11 +245,12 @@ def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:
     return figure
 
 
-def _note(table: pd.DataFrame) -> str:
+def _note(table: pd.DataFrame, silent: list[str]) -> str:
     n = count_range(table.get("n_mdps", ()), "world")
     many = count_range([table.loc[table["of"] == "sequences", "count"].sum()], "sequence")
     return (
         f"{many} of three or more states"
         + (f" in {n} per experiment" if n else "")
         + ". Thin lines: 95 % intervals over worlds. A gap: no such sequence."
+        + (f" No sequence at all: {', '.join(map(label, silent))}." if silent else "")
     )

@@ -24,7 +24,6 @@ from analyses.plots.style import (
     new_axes,
     styled,
 )
-from analyses.tables import in_order
 from replay.checks import check_table
 
 __all__ = ["demands_figure", "plot_demands"]
@@ -32,13 +31,12 @@ __all__ = ["demands_figure", "plot_demands"]
 _WORLDS = {
     "deterministic_tree_depth": "Tree, deeper",
     "deterministic_tree_actions": "Tree, wider",
-    "stochastic_tree_depth": "Stochastic, deeper",
-    "stochastic_tree_actions": "Stochastic, wider",
+    "stochastic_tree_depth": "Stochastic tree, deeper",
+    "stochastic_tree_actions": "Stochastic tree, wider",
     "maze_size": "Maze, larger",
 }
 _OPERATIONS = ["backups", "queue_operations", "comparisons"]
 _DEMANDS = {"words": "Words held, at most", "operations": "Operations per step"}
-_LEAST_CM = 2.5
 _DOTS = (2.0, 14.0)  # square points, of the smallest and the largest world
 _AXES = 0.65  # inches, of what is above and below the rows
 
@@ -112,14 +110,13 @@ def plot_demands(
 
 @styled
 def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of demands: a column for each kind of world, words above operations.
-
-    In a narrow figure each kind of world has a row instead.
+    """Make the figure of what learners need as worlds of one kind grow: memory, and operations.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        The table `demands.csv`; see :func:`analyses.studies.demands.measure_demands`.
+        The rows of one kind of world in `demands.csv`; see
+        :func:`analyses.studies.demands.measure_demands`.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -131,31 +128,26 @@ def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
     Raises
     ------
     ValueError
-        If columns are missing, or the table is empty.
+        If columns are missing, or the table is empty or holds several kinds of world.
     """
     check_table(table, ["world", "learner"], "demands", empty=False)
-    worlds = in_order(table["world"], _WORLDS)
+    worlds = table["world"].unique()
+    if len(worlds) > 1:
+        raise ValueError("demands holds several kinds of world: choose one for a figure.")
     looks = learner_looks(table["learner"])
-    is_wide = width_cm >= NAMES_CM + _LEAST_CM * len(worlds)
-    if is_wide:
-        panels = [(what, world) for what in _DEMANDS for world in worlds]
-    else:
-        panels = [(what, world) for world in worlds for what in _DEMANDS]
     figure, axes = grid(
-        [_WORLDS.get(world, label(world)) if what == "words" else "" for what, world in panels],
-        len(worlds) if is_wide else len(_DEMANDS),
+        [_WORLDS.get(worlds[0], label(worlds[0])), ""],
+        2,
         ROW * len(looks) + _AXES,
         width_cm=width_cm,
         labels_cm=NAMES_CM,
         letters=False,
         note=_note(table),
-        sharex="row" if is_wide else "col",
         sharey=True,
     )
-    for k, (ax, (what, world)) in enumerate(zip(axes, panels, strict=True)):
-        plot_demands(table[table["world"] == world], ax, what, looks)
-        is_named = k % len(worlds) == len(worlds) // 2 if is_wide else k >= len(axes) - 2
-        ax.set_xlabel(_DEMANDS[what] if is_named else "")
+    for ax, what in zip(axes, _DEMANDS, strict=True):
+        plot_demands(table, ax, what, looks)
+        ax.set_xlabel(_DEMANDS[what])
     return figure
 
 

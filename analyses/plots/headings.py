@@ -8,14 +8,20 @@ from matplotlib.figure import Figure
 
 from analyses.plots.grids import fitting_columns, grid
 from analyses.plots.layers import draw_curves
-from analyses.plots.style import FULL_WIDTH, Look, own_looks, styled
+from analyses.plots.style import FULL_WIDTH, Look, count_range, own_looks, styled
 from replay.checks import check_table
 
 __all__ = ["headings_figure"]
 
 _COLOURS = ("#d55e00", "#e69f00", "#009e73", "#0072b2", "#cc79a7")
 _MARKERS = ("o", "s", "^", "D", "v")
-_TITLES = {"right": "Told right", "wrong": "Told wrong", "ambiguous": "Ambiguous"}
+_TITLES = {
+    "right": "Told right",
+    "wrong": "Told wrong",
+    "ambiguous": "Ambiguous",
+    "missed": "Missed",
+}
+_APART = 0.03  # of numbers of cells, so that none hides another
 
 
 @styled
@@ -44,7 +50,7 @@ def headings_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Fig
     >>> table = pd.DataFrame({"n_cells": 50, "other_rate": [0.1, 1.0], "outcome": "right",
     ...                       "mean": [0.9, 0.0], "ci_low": [0.8, 0.0], "ci_high": [1.0, 0.1]})
     >>> len(headings_figure(table).axes)
-    3
+    4
     """
     columns = ["n_cells", "other_rate", "outcome", "mean", "ci_low", "ci_high"]
     given = check_table(table, columns, "headings").copy()
@@ -56,19 +62,33 @@ def headings_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Fig
         }
     )
     given["cells"] = given["n_cells"].astype(str)
+    shift = given["n_cells"].map({n: _APART * k for k, n in enumerate(numbers)})
+    given["at"] = given["other_rate"] + shift - _APART * (len(numbers) - 1) / 2
     figure, axes = grid(
-        list(_TITLES.values()), fitting_columns(len(_TITLES), width_cm, 4.5), 1.7,
+        list(_TITLES.values()), fitting_columns(len(_TITLES), width_cm, 4.0), 1.5,
         width_cm=width_cm, legend=list(looks.values()), ylabel="Share of replay", sharey=True,
+        note=_note(given),
     )  # fmt: skip
+    rates = sorted(given["other_rate"].unique())
     for ax, outcome in zip(axes, _TITLES, strict=True):
         _draw_outcome(given[given["outcome"] == outcome], ax, looks)
-        ax.set(xlabel="Rate in the weaker heading", ylabel="", ylim=(-0.03, 1.03))
+        ax.set(xlabel="Rate in the weaker heading", ylabel="", ylim=(-0.05, 1.05))
+        ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
     return figure
 
 
 def _draw_outcome(rows: pd.DataFrame, ax: Axes, looks: dict[str, Look]) -> None:
     if len(rows):
         draw_curves(
-            rows.sort_values(["n_cells", "other_rate"]), ax, "other_rate", "mean", "cells", looks,
-            shade=0.1, linewidth=0.8, pointsize=3, fillcolor="white",
+            rows.sort_values(["n_cells", "at"]), ax, "at", "mean", "cells", looks,
+            shade=None, linewidth=0.6, pointsize=2.2, fillcolor="white",
         )  # fmt: skip
+
+
+def _note(table: pd.DataFrame) -> str:
+    n = count_range(table.get("n", ()), "session")
+    return (
+        "Rate: of a cell with a preferred heading, in the other one, relative to that in its own; "
+        "points at one rate stand side by side. Bars: 95 % intervals"
+        + (f" over {n} each." if n else " over sessions.")
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,10 +19,10 @@ from analyses.plots.style import (
     learner_looks,
     styled,
 )
-from analyses.tables import KINDS, in_order
+from analyses.tables import KINDS, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["learned_states_figure"]
+__all__ = ["kinds_in_codes_figure", "learned_states_figure"]
 
 _ENCODERS = {
     "true_states": "True states",
@@ -30,25 +32,22 @@ _ENCODERS = {
     "random_projections": "Random projections",
 }
 _TASKS = {
-    "maze": ("Maze, {}", "Reward rate\n(0 random, 1 optimal)"),
+    "maze": ("Maze, {}", "Reward rate (0 random, 1 optimal)"),
     "cart_pole": ("Cart and pole, {}", "Steps until the pole falls"),
 }
 _ROW = 0.26  # inches
-_POINT: Look = {"marker": "o", "linestyle": "-"}
+_MARKERS = ("o", "s", "^", "D", "v")
+_LEAST_CM = 7.5  # of a panel
 
 
 @styled
-def learned_states_figure(
-    learned_states: pd.DataFrame, kinds: pd.DataFrame, *, width_cm: float = FULL_WIDTH
-) -> Figure:
-    """Make the figure of learned states: what is earned, and the kinds of replay.
+def learned_states_figure(learned_states: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
+    """Make the figure of what learners earn when states are learned: a panel for each task.
 
     Parameters
     ----------
     learned_states : DataFrame
         ``learned_states.csv`` of ``replay study learned_states``.
-    kinds : DataFrame
-        Its ``kinds_in_codes.csv``.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -59,56 +58,85 @@ def learned_states_figure(
     Raises
     ------
     ValueError
-        If columns are missing, or a table is empty.
+        If columns are missing, or the table is empty.
 
     Examples
     --------
     >>> table = pd.DataFrame({"task": "maze", "encoder": ["true_states", "k_means"], "mean": 0.9,
     ...                       "learner": "prioritized_sweeping", "ci_low": 0.8, "ci_high": 1.0})
-    >>> kinds = pd.DataFrame({"encoder": ["true_states", "k_means"], "kind": "novel_path",
-    ...                       "learner": "prioritized_sweeping", "states": "codes", "share": 0.4})
-    >>> len(learned_states_figure(table, kinds).axes)
-    2
+    >>> [text.get_text() for text in learned_states_figure(table).axes[0].get_yticklabels()]
+    ['True states', 'K-means']
     """
     columns = ["task", "encoder", "learner", "mean", "ci_low", "ci_high"]
     table = check_table(learned_states, columns, "learned_states", empty=False)
-    shares = check_table(
-        kinds, ["encoder", "learner", "states", "kind", "share"], "kinds", empty=False
-    )
     learners = learner_looks(table["learner"].unique())
-    looks = {name: look | _POINT for name, look in learners.items()}
-    shown = in_order(shares["kind"], (*KINDS, "no_sequence"))
-    colours = kind_looks(kind for kind in shown if kind != "no_sequence")
-    colours |= {"no_sequence": {"label": "No sequence", "color": "#eeeeee"}}
-    tasks = in_order(table["task"], _TASKS)
-    replaying = in_order(shares["learner"], looks)
+    looks = {
+        name: look | {"marker": marker, "linestyle": "-"}
+        for (name, look), marker in zip(learners.items(), itertools.cycle(_MARKERS))
+    }
     rows = table.assign(count=table.get("n", 0))
+    tasks = in_order(table["task"], _TASKS)
     titles = []
     for task in tasks:
-        own = rows[rows["task"] == task]
         noun = "maze" if task == "maze" else "seed"
-        titles.append(_TASKS[task][0].format(count_range(own["count"], noun) or "by encoder"))
-    titles += [f"Replay of {label(name).lower()}" for name in replaying]
-    n_rows = [len(_encoders(table[table["task"] == task])) for task in tasks]
-    n_rows += [2 * len(_encoders(shares[shares["learner"] == name])) for name in replaying]
-    n_columns = fitting_columns(2, width_cm, 7.5)
-    heights = [
-        0.6 + _ROW * max(n_rows[begin : begin + n_columns])
-        for begin in range(0, len(n_rows), n_columns)
-    ]
+        numbers = rows.loc[rows["task"] == task, "count"]
+        titles.append(_TASKS[task][0].format(count_range(numbers, noun) or "by encoder"))
     figure, axes = grid(
-        titles, n_columns, heights, width_cm=width_cm,
-        legend=[*looks.values(), *(colours[kind] for kind in shown)], legend_columns=4,
-        note="Points: means, with 95 % intervals. Bars: the kind of each event's longest sequence, "
-        "above in the codes that the learner knows, below in the places that the codes stand for.",
+        titles, fitting_columns(2, width_cm, _LEAST_CM),
+        0.6 + _ROW * max(len(_encoders(table[table["task"] == task])) for task in tasks),
+        width_cm=width_cm, legend=[*looks.values()], note="Points: means, with 95 % intervals.",
     )  # fmt: skip
-    for ax, task in zip(axes, tasks, strict=False):
+    for ax, task in zip(axes, tasks, strict=True):
         own = table[table["task"] == task]
         draw_rows(own, ax, "encoder", _encoders(own), looks)
         ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
-        ax.set_xlabel(_TASKS[task][1].replace("\n", " "))
-    for ax, name in zip(axes[len(tasks) :], replaying, strict=True):
-        _draw_kinds(shares[shares["learner"] == name], ax, shown, colours)
+        ax.set_xlabel(_TASKS[task][1])
+    return figure
+
+
+@styled
+def kinds_in_codes_figure(kinds: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
+    """Make the figure of kinds of replay when states are learned: a panel for each learner.
+
+    Parameters
+    ----------
+    kinds : DataFrame
+        ``kinds_in_codes.csv`` of ``replay study learned_states``.
+    width_cm : float, default 17.5
+        Width of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or the table is empty.
+
+    Examples
+    --------
+    >>> kinds = pd.DataFrame({"encoder": ["true_states", "k_means"], "kind": "novel_path",
+    ...                       "learner": "prioritized_sweeping", "states": "codes", "share": 0.4})
+    >>> kinds_in_codes_figure(kinds).axes[0].get_title(loc="left")
+    'Replay of prioritized sweeping'
+    """
+    columns = ["encoder", "learner", "states", "kind", "share"]
+    shares = check_table(kinds, columns, "kinds", empty=False)
+    shown = in_order(shares["kind"], (*KINDS, "no_sequence"))
+    looks = kind_looks(kind for kind in shown if kind != "no_sequence")
+    looks |= {"no_sequence": {"label": "No sequence", "color": "#eeeeee"}}
+    learners = in_order(shares["learner"], LEARNER_ORDER)
+    figure, axes = grid(
+        [f"Replay of {label(name).lower()}" for name in learners],
+        fitting_columns(2, width_cm, _LEAST_CM),
+        0.6 + 2 * _ROW * len(_encoders(shares)),
+        width_cm=width_cm, legend=[looks[kind] for kind in shown],
+        note="The kind of each event's longest sequence: above in the codes that the learner "
+        "knows, below in the places that the codes stand for.",
+    )  # fmt: skip
+    for ax, name in zip(axes, learners, strict=True):
+        _draw_kinds(shares[shares["learner"] == name], ax, shown, looks)
     return figure
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ import pandas as pd
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
-from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, digests, drawn
+from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, digests
 from analyses.tables import in_paper_order
 from replay.checks import check_whole
 from replay.demands import count_demands
@@ -26,6 +26,9 @@ from replay.learners import LEARNERS, find_learner
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.trees import deterministic_tree, stochastic_tree
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["GROWING_WORLDS", "STUDY", "DemandsPlan", "measure_demands", "plan_demands"]
 
@@ -214,13 +217,21 @@ def _show(plan: DemandsPlan, tables: Mapping[str, pd.DataFrame]) -> Iterator[Sho
     )
 
 
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.demands import demands_figure
+
+    for world, rows in results.read("demands.csv").groupby("world", sort=False):
+        yield f"demands_{world}", demands_figure(rows)
+
+
 STUDY = Study(
     "demands",
     "How do the memory and the operations that learners need grow with the world?",
     plan=_plan,
     make=_make,
     summarise=_summarise,
-    figures={"demands": drawn("demands_figure", "demands.csv")},
+    figures={"demands": _draw},
+    n_figures=lambda plan: len(GROWING_WORLDS),
     columns={
         "demands.csv": Table.of(
             "learner in a world of some size",

@@ -224,7 +224,8 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={
-        "learned_states": drawn("learned_states_figure", "learned_states.csv", "kinds_in_codes.csv")
+        "learned_states": drawn("learned_states_figure", "learned_states.csv"),
+        "kinds_in_codes": drawn("kinds_in_codes_figure", "kinds_in_codes.csv"),
     },
     columns={
         "learned_states.csv": Table.of(
