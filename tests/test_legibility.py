@@ -333,6 +333,14 @@ def test_shipped_pictures_fit_a_page():
         assert height / width * (8.5 if is_column else 17.5) <= 22, path.name
 
 
+def test_the_shipped_picture_of_demands_has_a_row_for_each_learner():
+    """A row more makes it taller, so that a picture without today's learners has another shape."""
+    picture = (FOLDER / "demands_maze_size.png").read_bytes()
+    width, height = struct.unpack(">II", picture[16:24])
+    wide, high = plots.demands_figure(demands()).get_size_inches()
+    assert height / width == pytest.approx(high / wide, rel=0.008)
+
+
 @pytest.mark.parametrize("name", ON_A_PAGE)
 def test_a_figure_for_a_page_is_legible(name, assert_legible):
     figure = ON_A_PAGE[name]()
