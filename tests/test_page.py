@@ -29,6 +29,7 @@ from replay.files import write_checksums
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 from replay.simulation import feed, simulate
+from replay.tasks.published import find_task
 from replay.worlds.mazes import from_ascii, random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.tracks import make_wtrack
@@ -451,6 +452,7 @@ def test_how_worlds_are_drawn():
     assert tree["style"] == "graph"
     track = MDP.from_networkx(make_wtrack(), bin_size=15.0)
     assert describe_world(track)["style"] == "track"
+    assert describe_world(find_task("gupta_2t").build().world)["name"] == "Two-choice T"
     assert describe_world(track)["floor"] == describe_world(track)["unit"]
     assert describe_world(MDP.from_tables([[1], [0]], reward=[0, 1]))["style"] == "graph"
     arena = world_of(arena_graph(np.mgrid[5:100:10, 5:100:10].reshape(2, -1).T, 10.0), 20.0)

@@ -258,7 +258,7 @@ function summary(shown, one) {
   if (shown.length > 1) parts.push(one ? "Both have the same experience." : "Each has its own experience.");
   if (shown.some((run) => !worldOf(run).known)) parts.push("The world is unknown, so neighbouring states are drawn near one another, not to scale.");
   else if (shown.some((run) => worldOf(run).style === "graph")) parts.push("The drawing is not to scale.");
-  const world = worldOf(shown[0]), name = world.known ? world.name.replaceAll("_", " ") : "";
+  const world = worldOf(shown[0]), name = world.known ? world.name : "";
   if (name) parts.unshift(`${name[0].toUpperCase()}${name.slice(1)} with ${plural(world.n_states, "state")}.`);
   return parts.join(" ");
 }

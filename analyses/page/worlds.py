@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from analyses.page.packing import pack
 from analyses.plots.mdps import maze_cell_size, state_positions
+from analyses.plots.style import label
 from analyses.plots.task_mazes import HALF_WIDTH
 from replay.log.closed_moves import ClosedMoves
 from replay.worlds.mazes import barriers, layout
@@ -64,7 +65,7 @@ def describe_world(
         is_track = is_scaled and (mdp.labels is not None or _leads_back(mdp))
         style, unit = ("track", 2 * HALF_WIDTH) if is_track else ("graph", 0.0)
     described: dict[str, Any] = {
-        "name": mdp.name, "n_states": mdp.n_states, "style": style, "unit": unit,
+        "name": label(mdp.name), "n_states": mdp.n_states, "style": style, "unit": unit,
         "floor": max(unit, _field_width(place, pairs)) if style == "track" else unit,
     }  # fmt: skip
     if mdp.labels is not None and mdp.n_states <= _MOST_LABELS:
