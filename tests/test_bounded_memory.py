@@ -105,9 +105,11 @@ def test_figure(measured, tmp_path):
     table = summarise_bounded_memory(measured)
     figure = bounded_memory_figure(table)
     first = figure.axes[0]
-    assert len(figure.axes) == 2
+    assert len(figure.axes) == 4  # two experiments, capacities in episodes and in transitions
     *curves, everything = first.lines
-    assert curves[0].get_xdata()[0] == 5
+    assert [ax.get_xlabel() for ax in figure.axes[2:]] == [
+        "Capacity (episodes)", "Capacity (transitions)"
+    ]  # fmt: skip
     assert everything.get_ydata()[0] == curves[0].get_ydata()[-1]
     with pytest.raises(ValueError, match="one experiment on one Axes"):
         plot_bounded_memory(table, first)
