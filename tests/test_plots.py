@@ -34,7 +34,7 @@ from analyses.plots.learned_graph import growth_moments, learned_graph_figure, p
 from analyses.plots.learners import learners_figure, plot_learners
 from analyses.plots.learning_curves import learning_curves_figure, plot_learning_curves
 from analyses.plots.mdps import mark_cut_edges, maze_cell_size, mdps_figure, plot_mdp
-from analyses.plots.recovery import _SETTING_LOOKS
+from analyses.plots.recovery import _BY_TRUE_LOOKS, _SETTING_LOOKS
 from analyses.plots.replay_events import (
     pick_examples,
     plot_replay,
@@ -207,7 +207,7 @@ def grey(colour):
         (kind_looks(KINDS), "hatch"),
         (_GAIN_FLOOR_LOOKS, "hatch"),
         (_MOVEMENT_LOOKS, "hatch"),
-        (dict(enumerate(_SETTING_LOOKS)), "marker"),
+        (dict(enumerate((*_SETTING_LOOKS, *_BY_TRUE_LOOKS))), "marker"),
     ],
 )
 def test_looks_can_be_told_apart_in_grey(looks, mark):

@@ -260,6 +260,12 @@ def test_shares_that_are_refused_have_no_dot(ax):
 def test_the_figure_of_recovery(width, n_panels, assert_legible):
     both = pd.concat([shares(), shares().assign(true=0.6)])
     figure = recovery_figure(matrices(), both, width_cm=width)
+    looks = [
+        {line.get_color() for line in ax.lines if not line.get_label().startswith("_")}
+        for ax in figure.axes[-2:]
+    ]
+    assert all(looks), "a panel has no settings"
+    assert looks[0].isdisjoint(looks[1]), "a colour has two meanings"
     assert_legible(figure)
     assert len(figure.axes) == n_panels
     assert figure.axes[0].get_title(loc="left") == "20 cells, gain 2.9, 8 m/s"

@@ -40,6 +40,12 @@ _SETTING_LOOKS: tuple[Look, ...] = (
     {"color": "#009e73", "marker": "^"},
     {"color": "#cc79a7", "marker": "D"},
 )
+_BY_TRUE_LOOKS: tuple[Look, ...] = (  # of other settings, in the same figure
+    {"color": "#e69f00", "marker": "v"},
+    {"color": "#882255", "marker": "<"},
+    {"color": "#56b4e9", "marker": ">"},
+    {"color": "black", "marker": "p"},
+)
 _ASIDE = (0.0, 0.2, -0.2, 0.4)
 _BESIDE = 0.09
 
@@ -188,16 +194,16 @@ def plot_corrected(
     settings = [*known.groupby(_SETTING)]
     step = 0.6 * float(np.diff(known["true"].unique()).min(initial=1.0)) / len(settings)
     for number, ((n_cells, _, speed), own) in enumerate(settings):
-        look = _SETTING_LOOKS[number % len(_SETTING_LOOKS)]
+        look = _BY_TRUE_LOOKS[number % len(_BY_TRUE_LOOKS)]
         colour = look["color"]
         at = own["true"].to_numpy() + step * (number - (len(settings) - 1) / 2)
         ax.plot(
-            own["true"], own["found"], **look, linewidth=0.7, markersize=2.5,
+            own["true"], own["found"], **look, linewidth=0.7, markersize=3,
             markerfacecolor="white", markevery=[-1], zorder=2,
         )  # fmt: skip
         ax.vlines(at, own["ci_low"], own["ci_high"], colors=colour, linewidth=0.9, zorder=3)
         ax.plot(
-            at, own["corrected"], **look, linestyle="none", markersize=2.5, zorder=4,
+            at, own["corrected"], **look, linestyle="none", markersize=3, zorder=4,
             label=f"{n_cells} cells, {speed / 100:g} m/s",
         )  # fmt: skip
     ax.set(xlabel="True share", ylabel="Share of replay", xlim=(-0.05, 1), ylim=(0, 1))
