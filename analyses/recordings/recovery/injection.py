@@ -111,20 +111,22 @@ def inject(
 ) -> pd.DataFrame:
     """Put paths into quiet rest, and find them as the recording's own events are found.
 
-    `paths` are `states, along, kind, speed`; they begin and end anywhere in their first and last
-    moves, as replay is not tied to the centres of states. The share `merged` of them follows
-    another at once. Returns `true_kind, true_lasts` (s) of each; and, of the candidate event with
-    which it has most time in common, `kind` and `distance` (cm) of the longest sequence, `lasts`,
-    `n_spikes`, how many are `expected` along the decoded path during running, and whether it was
-    split from another (`is_split`).
+    `paths` are `states, along, kind, speed` and `length` (cm), to which they are cut anywhere in
+    their first and last moves, as replay is not tied to the centres of states. The share `merged`
+    of them follows another at once. Returns `true_kind, true_lasts` (s) of each; and, of the
+    candidate event with which it has most time in common, `kind` and `distance` (cm) of the longest
+    sequence, `lasts`, `n_spikes`, how many are `expected` along the decoded path during running,
+    and whether it was split from another (`is_split`).
     """
     rng = np.random.default_rng([seed, 0])
     track, rates = session.track, _before_smoothing(session)
     bins = TrackPaths(track, bins_of_states(log, track))
     joined = graph_of_log(log)
     sweeps = [
-        _from_anywhere(bins, states, bins.sweep_along(states, joined, along), rng)
-        for states, along in zip(paths["states"], paths["along"], strict=True)
+        _from_anywhere(bins, states, bins.sweep_along(states, joined, along), length, rng)
+        for states, along, length in zip(
+            paths["states"], paths["along"], paths["length"], strict=True
+        )
     ]
     dwell = [sweep.dwell(speed) for sweep, speed in zip(sweeps, paths["speed"], strict=True)]
     lasts = np.array([each.sum() for each in dwell])
@@ -198,19 +200,19 @@ def is_split(events: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def _from_anywhere(
-    bins: TrackPaths, states: Sequence[int], sweep: Sweep, rng: np.random.Generator
+    bins: TrackPaths, states: Sequence[int], sweep: Sweep, length: float, rng: np.random.Generator
 ) -> Sweep:
-    """Cut a random part from the first and from the last move of a sweep along states."""
-    if len(states) < 3:
-        return sweep
-    first, last = (
-        int(rng.integers(max(len(bins.between(here, there).bins), 1)))
-        for here, there in (states[:2], states[-2:])
-    )
-    kept = slice(first, len(sweep.bins) - last)
-    ahead = sweep.ahead[kept].copy()
+    """Cut a sweep along states to a length, from the first and from the last move."""
+    moves = (bins.between(*ends) for ends in (states[:2], states[-2:]))
+    first, last = (move.along.max(initial=0.0) for move in moves)
+    at = np.cumsum(sweep.ahead)
+    longer = min(max(at[-1] - length, 0.0), first + last)
+    from_first = rng.uniform(max(longer - last, 0.0), min(longer, first))
+    begin = int(np.abs(at - from_first).argmin())
+    end = int(np.abs(at - (at[begin] + at[-1] - longer)).argmin()) + 1
+    ahead = sweep.ahead[begin:end].copy()
     ahead[0] = 0.0
-    return Sweep(sweep.bins[kept], ahead, sweep.along[kept])
+    return Sweep(sweep.bins[begin:end], ahead, sweep.along[begin:end])
 
 
 def _before_smoothing(session: Session) -> NDArray[np.float64]:
