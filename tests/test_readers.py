@@ -625,6 +625,9 @@ class TestTables:
         self.TABLE.iloc[::-1].to_csv(path, index=False)
         with pytest.raises(ValueError, match="row 3 is out of order"):
             read_recording(path, TRACK, session=POSITIONS)
+        path.write_text("\nevent,time,x,y\n0,3,4,5\n\n0,4,5,6\n \n0,5,six,7\n")
+        with pytest.raises(ValueError, match="must hold finite numbers; row 7 has 'six'"):
+            read_recording(path, TRACK, session=POSITIONS)
 
     def test_events_by_any_of_their_names(self, tmp_path):
         for start, end in (
