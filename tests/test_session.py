@@ -39,6 +39,15 @@ def test_speed_and_position_are_those_of_the_animal():
     assert np.array_equal(moved.is_on_track, (moved.time >= 1) & (moved.time <= 25))
 
 
+@pytest.mark.parametrize("factor", [1000, 30_000])
+def test_times_in_other_units_are_refused_before_they_take_memory(recording, factor):
+    spikes = tuple(factor * each for each in recording.spikes)
+    events = factor * recording.events[["start_time", "end_time"]]
+    other = replace(recording, time=factor * recording.time, spikes=spikes, events=events)
+    with pytest.raises(ValueError, match="s apart, too far .* divide milliseconds by 1000"):
+        prepare(other)
+
+
 def test_every_spike_is_counted_once(recording):
     moved = running(recording)
     half = 0.5 * (moved.time[1] - moved.time[0])

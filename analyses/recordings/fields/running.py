@@ -71,6 +71,13 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
             f"Positions of {recording.name} span less than {seconds:g} s: give the positions of "
             "the whole session, with times in s."
         )
+    apart = float(np.median(np.diff(time)))
+    if apart > 2 * _LONGEST_GAP:
+        raise ValueError(
+            f"Successive positions of {recording.name} are {apart:.6g} s apart, too far to tell "
+            "when the animal runs. Are times in other units? Give all times in s: divide "
+            "milliseconds by 1000, and sample numbers by the sampling rate."
+        )
     n_time = int((time[-1] - time[0]) / seconds + 1e-6)
     edges = time[0] + np.arange(n_time + 1) * seconds
     middle = (edges[1:] + edges[:-1]) / 2
