@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 __all__ = ["DETECTED_IN", "MOST_UNKNOWN", "N_SESSIONS", "RIPPLES", "RUN", "Criteria", "Settings"]
-__all__ += ["FIND", "FIND_DECODED", "FIND_RIPPLES"]
+__all__ += ["FARTHEST", "FIND", "FIND_DECODED", "FIND_RIPPLES", "MEDIAN_SPAN"]
 
 MOST_UNKNOWN = 0.2
 """The largest share of positions on the track that may be unknown."""
+FARTHEST = 30.0
+"""A position farther from the track than this, in cm, is not on it."""
+MEDIAN_SPAN = 0.3
+"""The length of the running median that removes outliers of positions, in s."""
 N_SESSIONS = 10
 """Number of sessions that are simulated to correct shares."""
 DETECTED_IN = ("activity", "posterior")
