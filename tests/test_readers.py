@@ -209,6 +209,9 @@ class TestTracks:
         ("track", "message"),
         [
             ({"edges": [[0, 1]]}, "lacks node_positions: a track graph needs"),
+            (TRACK | {"node_positions": None}, r"a pair \(x, y\) in cm .* 2 dimensions, got None"),
+            (TRACK | {"node_positions": {"a": [0, 0]}}, r"2 dimensions, got {'a': \[0, 0\]}"),
+            (TRACK | {"node_positions": [[0, 0], [60, None]]}, r"entry \[1, 1\] has None"),
             (TRACK | {"units": "pixels"}, "must be in cm; got units 'pixels'"),
             (TRACK | {"edges": [[0, 7]]}, "must join two of the nodes"),
             (TRACK | {"pixels_per_cm": -3}, "pixels_per_cm"),
