@@ -16,6 +16,7 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track
+from analyses.recordings.settings import Criteria
 from analyses.recordings.significance.calibration import Calibration
 from analyses.studies.recorded_replay.one_animal import STUDY
 from analyses.studies.recorded_replay.plan import plan_recording
@@ -152,9 +153,11 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     epochs = "run=0:300,early=300:350,late=350:900"
     done = replay(
         "recording", arrays / "mine.npz", *options, "--shuffles", 19, "--recovery", 0,
-        "--epochs", epochs, "--jobs", 1, "--out", arrays / "out",
+        "--epochs", epochs, "--longest", 2, "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    criteria = Results(arrays / "out").manifest()["settings"]["criteria"]
+    assert criteria == Criteria(longest=2.0)._asdict()
     told = " ".join(done.stderr.split())
     for part in (
         "mine.npz: arrays;", "60 cells with", "Track: 6 nodes, 5 edges", "20 events are left: ",
@@ -173,7 +176,7 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     assert (arrays / "out" / "figures" / "epochs.png").exists()
     again = replay(
         "recording", arrays / "mine.npz", *options, "--shuffles", 20, "--recovery", 0,
-        "--epochs", epochs,
+        "--epochs", epochs, "--longest", 2,
         "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip
     assert again.returncode == 1
@@ -203,6 +206,10 @@ def test_an_error_is_a_sentence_and_nothing_is_written(arrays):
         (
             (arrays / "mine.npz", "--track", arrays / "track.json", "--shuffles", 0),
             "n_shuffles must be a whole number of at least 1",
+        ),
+        (
+            (arrays / "mine.npz", "--track", arrays / "track.json", "--shortest", 1),
+            "longest must be a number of at least 1, got 0.75",
         ),
     ):
         done = replay("recording", *options, "--out", arrays / "wrong")

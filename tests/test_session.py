@@ -12,7 +12,7 @@ from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.fields.running import running
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.recording import FieldPotential, Recording
-from analyses.recordings.session import prepare
+from analyses.recordings.session import prepare, settings_for
 from analyses.recordings.settings import RIPPLES, Criteria, Settings
 from replay.worlds.tracks import make_linear_track
 
@@ -37,6 +37,15 @@ def test_speed_and_position_are_those_of_the_animal():
     assert unknown[(moved.time > 10.1) & (moved.time < 11.9)].all()  # long: not known
     assert not unknown[(moved.time > 19) & (moved.time < 21)].any()  # short: interpolated
     assert np.array_equal(moved.is_on_track, (moved.time >= 1) & (moved.time <= 25))
+
+
+@pytest.mark.parametrize("factor", [1000, 30_000])
+def test_times_in_other_units_are_refused_before_they_take_memory(recording, factor):
+    spikes = tuple(factor * each for each in recording.spikes)
+    events = factor * recording.events[["start_time", "end_time"]]
+    other = replace(recording, time=factor * recording.time, spikes=spikes, events=events)
+    with pytest.raises(ValueError, match="s apart, too far to tell"):
+        prepare(other)
 
 
 def test_every_spike_is_counted_once(recording):
@@ -128,9 +137,13 @@ def test_events_are_found_in_the_ripple_band(recording):
         envelope = np.exp(-0.5 * ((time - each) / 0.03) ** 2)
         signal += (4 * envelope * np.sin(2 * np.pi * 190 * time))[:, None]
     potential = FieldPotential(float(time[0]), 1250.0, signal)
+    found = replace(recording, events=None, field_potential=potential)
+    assert prepare(found).settings == Settings(criteria=RIPPLES)
+    assert settings_for(replace(found, events=recording.events)) == Settings()
+    assert settings_for(found, detected_in="posterior").criteria == Criteria()
     session = prepare(
-        replace(recording, events=None, field_potential=potential),
-        Settings(criteria=RIPPLES._replace(threshold=4.0)),
+        found,
+        settings_for(found, threshold=4.0),
     )
     assert len(session.events) == len(middle)
     assert np.allclose(session.events[["start_time", "end_time"]].mean(axis=1), middle, atol=0.04)

@@ -25,7 +25,7 @@ __all__ = ["conclude_session", "find_replay"]
 @known_arguments
 def find_replay(
     recording: Recording,
-    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    settings: Settings | None = None,
     judgement: Judgement | None = None,
     *,
     seed: int = 0,
@@ -37,7 +37,8 @@ def find_replay(
     recording : Recording
         As `analyses.recordings.readers.read_recording` returns it.
     settings : Settings, optional
-        The settings of decoding.
+        The settings of decoding; by default those for how its events are found, as
+        `analyses.recordings.session.settings_for` chooses them.
     judgement : Judgement, optional
         The criteria for replay; by default those on a track or in an arena.
     seed : int, default 0

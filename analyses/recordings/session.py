@@ -7,7 +7,7 @@ events are those of the file, or are detected; each is divided into time bins.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -49,10 +49,10 @@ from analyses.recordings.fields.recorded_fields import recorded_fields
 from analyses.recordings.fields.running import Running, running, running_bins, running_headings
 from analyses.recordings.judgement import Judgement, judgement_for
 from analyses.recordings.recording import Recording
-from analyses.recordings.settings import Settings
+from analyses.recordings.settings import RIPPLES, Criteria, Settings
 from replay.checks import known_arguments
 
-__all__ = ["Session", "describe_merged", "prepare"]
+__all__ = ["Session", "describe_merged", "prepare", "settings_for"]
 
 _CLEARLY_TWO = 10.0  # nats; a hundredth of simulated events of one path have 7 to 10
 _MANY_MERGED = 0.05
@@ -154,10 +154,29 @@ class Session(NamedTuple):
         return walks_of_states(self.track, self.variance, n_states, self.time_bin)
 
 
+def settings_for(recording: Recording, **given: Any) -> Settings:
+    """Return the default settings for a recording, but for settings and criteria that are given.
+
+    Events that are detected in the field potential are ripples, with ``RIPPLES`` as their criteria;
+    None stands for a default.
+
+    Examples
+    --------
+    >>> settings_for(Recording("mine"), bin_size=4.0, longest=2.0, threshold=None).criteria
+    Criteria(threshold=3.0, shortest=0.1, longest=2.0, merged_within=0.05, largest_speed=5.0)
+    """
+    own = {name: value for name, value in given.items() if value is not None}
+    criteria = {name: own.pop(name) for name in Criteria._fields if name in own}
+    in_potential = own.get("detected_in", Settings().detected_in) == "activity"
+    are_ripples = recording.field_potential is not None and recording.events is None
+    usual = RIPPLES if are_ripples and in_potential else Criteria()
+    return Settings(criteria=usual._replace(**criteria), **own)
+
+
 @known_arguments
 def prepare(
     recording: Recording,
-    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    settings: Settings | None = None,
     judgement: Judgement | None = None,
 ) -> Session:
     """Estimate place fields, and collect or detect candidate events.
@@ -167,7 +186,7 @@ def prepare(
     recording : Recording
         With a track and positions, and with spikes, a posterior, or decoded places.
     settings : Settings, optional
-        The settings of decoding.
+        The settings of decoding; by default those of `settings_for`.
     judgement : Judgement, optional
         The criteria for replay, which are checked; by default those on a track or in an arena.
 
@@ -183,6 +202,7 @@ def prepare(
         place field; or if a criterion does not suit it.
     """
     check_recording(recording)
+    settings = settings_for(recording) if settings is None else settings
     judgement = judgement_for(recording.graph) if judgement is None else judgement
     check_settings(settings)
     check_criteria(settings.criteria)

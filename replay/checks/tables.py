@@ -280,7 +280,7 @@ def check_array(
             limited &= (np.abs(numbers) < 2.0**63) | (flat.dtype.kind == "i")
         fits &= limited | (np.isnan(numbers) if missing and kind == "number" else False)
     if not fits.all():
-        row = int(np.flatnonzero(~fits)[0])
+        row = _to_blame(flat, np.flatnonzero(~fits).tolist())
         place = [int(index) for index in np.unravel_index(row, given.shape)]
         names = values.index.tolist() if isinstance(values, pd.Series) else range(len(flat))
         where = f"row {shown(names[row])} has" if given.ndim == 1 else f"entry {place} has"
@@ -319,6 +319,22 @@ def _are_flags(values: NDArray[Any]) -> NDArray[np.bool_]:
     if values.dtype.kind == "O":
         return np.array([isinstance(value, bool | np.bool_) for value in values], dtype=bool)
     return np.full(len(values), values.dtype.kind == "b")
+
+
+def _to_blame(values: NDArray[Any], wrong: list[int]) -> int:
+    """Return the first wrong value that is no number or flag in text, or else the first.
+
+    One bad cell of a file makes text of its whole column.
+    """
+    return next((row for row in wrong if not _is_written(values[row])), wrong[0])
+
+
+def _is_written(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    with contextlib.suppress(ValueError):
+        return math.isfinite(float(value))
+    return value.lower() in ("true", "false")
 
 
 def _numbers(given: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -79,7 +79,7 @@ def candidate_events(
             f"{criteria.threshold:g} standard deviations for {criteria.shortest:g} to "
             f"{criteria.longest:g} s while the animal is slow; {n_refused} of {n_bursts} bursts "
             f"were refused for its speed. {told} Lower the threshold, allow more speed or other "
-            "durations, or give events."
+            "durations (--threshold, --speed, --shortest, --longest), or give events."
         )
     how = (
         f"{len(events)} candidate events were found in which {what} reaches "
@@ -91,8 +91,8 @@ def candidate_events(
     )
     if n_long > _MANY_LONG * len(events):
         how += (
-            " Replay that lasts so long is missed: allow it (in Python, "
-            f"Settings(criteria=Criteria(longest={most:g})))."
+            f" Replay that lasts so long is missed: allow it (--longest {most:g}; in Python, "
+            f"settings_for(recording, longest={most:g}))."
         )
     return events, how
 

@@ -19,15 +19,13 @@ from scipy import ndimage
 
 from analyses.recordings.binned_track import cut_track, project
 from analyses.recordings.recording import Recording
+from analyses.recordings.settings import FARTHEST, MEDIAN_SPAN
 from replay.checks import check_choice, check_list
 
 __all__ = ["LapEnd", "describe_pauses", "find_lap_ends", "find_pauses", "steady_positions"]
 
-_MEDIAN = 0.3  # s
-
 _NEAR, _HALF = 0.4, 0.5  # of an arm: a visit to its end begins nearer than the former
-_LEAST_VISITS, _MOST_VISITS, _FARTHEST = 3, 0.95, 0.25
-_MOST_AWAY = 30.0  # cm
+_LEAST_VISITS, _MOST_VISITS, _LARGEST_REACH = 3, 0.95, 0.25
 _PAUSE, _AT_NODE = 1.0, 20.0  # s and cm
 _LEAST_SHARE = 0.1  # of all pauses
 _ONCE_A_LAP = 0.75  # of the pauses at the node that has most
@@ -80,7 +78,7 @@ def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEn
     ends = named or dead
     track = cut_track(graph, bin_size=1.0)
     found = project(track, steady_positions(recording)[recording.during])
-    bins = found.bin[found.away <= _MOST_AWAY]
+    bins = found.bin[found.away <= FARTHEST]
     at_node = project(track, track.node_position).bin
     stops = ends | {place for place, count in enumerate(degree) if count > 2}
     lap_ends = []
@@ -91,7 +89,7 @@ def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEn
         visits = _nearest_of_visits(track.distance[at_node[node], bins], arm)
         reach = 0.0
         if node in dead and len(visits) >= _LEAST_VISITS:
-            reach = min(float(np.quantile(visits, _MOST_VISITS)), _FARTHEST * arm)
+            reach = min(float(np.quantile(visits, _MOST_VISITS)), _LARGEST_REACH * arm)
         lap_ends.append(LapEnd(node, node in ends, reach, _HALF * arm))
     return lap_ends
 
@@ -105,7 +103,7 @@ def steady_positions(recording: Recording) -> NDArray[np.float64]:
     known = ~np.isnan(recording.position).any(axis=1)
     between = np.diff(recording.time[known])
     each = float(np.median(between)) if len(between) else np.inf
-    width = 2 * int(_MEDIAN / 2 / each) + 1 if each > 0 else 1
+    width = 2 * int(MEDIAN_SPAN / 2 / each) + 1 if each > 0 else 1
     found = recording.position.copy()
     found[known] = ndimage.median_filter(found[known], (width, 1), mode="nearest")
     return found

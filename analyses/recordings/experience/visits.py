@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.binned_track import BinnedTrack, cut_track, project
+from analyses.recordings.settings import FARTHEST, MOST_UNKNOWN
 from replay.checks import (
     check_array,
     check_list,
@@ -34,7 +35,6 @@ __all__ = ["experience", "find_visits"]
 
 _NEAR = 0.4
 _NEARER = 0.5  # in an arena
-_MOST_UNKNOWN = 0.2
 
 
 @typed
@@ -46,8 +46,8 @@ def find_visits(
     *,
     radius: float | None = None,
     reach: Mapping[int, float] | None = None,
-    most_away: float = 30.0,
-    most_unknown: float = _MOST_UNKNOWN,
+    most_away: float = FARTHEST,
+    most_unknown: float = MOST_UNKNOWN,
 ) -> pd.DataFrame:
     """Find the times at which an animal was in each state.
 

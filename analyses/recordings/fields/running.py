@@ -11,13 +11,14 @@ from scipy.sparse import csr_array
 
 from analyses.recordings.binned_track import BinnedTrack, project
 from analyses.recordings.recording import Recording
+from analyses.recordings.settings import FARTHEST, MEDIAN_SPAN
 from replay.checks import check_number
 
 __all__ = ["Running", "running", "running_bins", "running_headings"]
 
 _LONGEST_GAP = 0.5
-# Positions within this time are smoothed, so that 3 cm of noise seldom look like 5 cm/s.
-_MEDIAN, _SMOOTHING = 0.3, 0.25  # s: of the running median, and the SD of the Gaussian after it
+# The SD of a Gaussian, in s, after the median: 3 cm of noise seldom look like 5 cm/s.
+_SMOOTHING = 0.25
 
 
 class Running(NamedTuple):
@@ -71,13 +72,20 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
             f"Positions of {recording.name} span less than {seconds:g} s: give the positions of "
             "the whole session, with times in s."
         )
+    apart = float(np.median(np.diff(time)))
+    if apart > 2 * _LONGEST_GAP:
+        raise ValueError(
+            f"Successive positions of {recording.name} are {apart:.6g} s apart, too far to tell "
+            "when the animal runs. Are times in other units? Give all times in s: divide "
+            "milliseconds by 1000, and sample numbers by the sampling rate."
+        )
     n_time = int((time[-1] - time[0]) / seconds + 1e-6)
     edges = time[0] + np.arange(n_time + 1) * seconds
     middle = (edges[1:] + edges[:-1]) / 2
     after = np.clip(np.searchsorted(time, middle), 1, len(time) - 1)
     is_near = time[after] - time[after - 1] <= 2 * _LONGEST_GAP
     xy = np.stack([np.interp(middle, time, position[:, axis]) for axis in range(2)], axis=1)
-    median = ndimage.median_filter(xy, (2 * int(_MEDIAN / 2 / seconds) + 1, 1), mode="nearest")
+    median = ndimage.median_filter(xy, (2 * int(MEDIAN_SPAN / 2 / seconds) + 1, 1), mode="nearest")
     smooth = ndimage.gaussian_filter1d(median, _SMOOTHING / seconds, axis=0, mode="nearest")
     velocity = np.gradient(smooth, seconds, axis=0) if n_time > 1 else np.zeros((n_time, 2))
     spikes = np.concatenate([np.empty(0), *recording.spikes])
@@ -103,7 +111,7 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
 def running_bins(moved: Running, track: BinnedTrack, least_speed: float) -> NDArray[np.int32]:
     """Find the bin of the track in which the animal ran."""
     found = project(track, moved.position)
-    runs = moved.is_on_track & (moved.speed >= least_speed) & (found.away <= 30.0)
+    runs = moved.is_on_track & (moved.speed >= least_speed) & (found.away <= FARTHEST)
     return np.where(runs, found.bin, -1).astype(np.int32)
 
 
