@@ -606,6 +606,8 @@ def test_the_priors_are_those_that_were_frozen():
         assert date.fromisoformat(FROZEN["frozen"]) < date.fromisoformat(day) <= date.today()
     described = plan_comparison(["long_track"], seed=FROZEN["seed"]).describe()
     assert json.loads(json.dumps(described["accounts"])) == FROZEN["accounts"]
+    manifest = json.loads((GUIDE.parent / "comparison" / "manifest.json").read_text())
+    assert manifest["accounts"] == FROZEN["accounts"]
 
 
 @pytest.mark.parametrize("name", SHELL)
