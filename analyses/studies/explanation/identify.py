@@ -436,4 +436,5 @@ STUDY = Study(
             LEFT_OUT,
         ),
     },
+    command="replay identifiability",
 )  # fmt: skip
