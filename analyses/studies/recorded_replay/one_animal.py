@@ -42,7 +42,8 @@ from analyses.recordings.observation.simulated_recording import simulated_record
 from analyses.recordings.significance.calibration import Calibration
 from analyses.recordings.significance.scoring import score_block
 from analyses.studies.recorded_replay.animal_figures import DRAWINGS, of_one_animal
-from analyses.studies.recorded_replay.animal_tables import ANIMAL_COLUMNS, analyse, write_track
+from analyses.studies.recorded_replay.animal_tables import analyse, write_track
+from analyses.studies.recorded_replay.columns import ANIMAL_COLUMNS
 from analyses.studies.recorded_replay.plan import (
     EVENTS,
     RecordingPlan,

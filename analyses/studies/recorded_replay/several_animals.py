@@ -34,13 +34,15 @@ from analyses.recordings.observation.simulated_recording import simulated_record
 from analyses.recordings.significance.scoring import n_blocks, score_block
 from analyses.studies.recorded_replay.animal_figures import DRAWINGS, Draw, of_one_animal
 from analyses.studies.recorded_replay.animal_tables import (
+    analyse,
+    landmarks_of,
+    write_track,
+)
+from analyses.studies.recorded_replay.columns import (
     ANIMAL_COLUMNS,
     EPOCH_COLUMNS,
     STATE_SIZE,
     STATISTIC_COLUMNS,
-    analyse,
-    landmarks_of,
-    write_track,
 )
 from analyses.studies.recorded_replay.epochs import describe_epochs_of_all, epochs_of_all
 from analyses.studies.recorded_replay.plan import (
