@@ -54,11 +54,15 @@ class Rest(NamedTuple):
         Mean and standard deviation of the rate of all cells in the whole recording, in Hz.
     bursting : float
         The share of spikes that are followed by another of the same cell at once.
+    others : ndarray of float64, shape (n_cells of the recording,)
+        By how much more the cells that are not decoded fire in candidate events than in rest, in
+        Hz, and 0 for the others.
     """
 
     begin: NDArray[np.float64]
     scale: tuple[float, float]
     bursting: float
+    others: NDArray[np.float64]
 
 
 def quiet_rest(session: Session) -> Rest:
@@ -78,9 +82,21 @@ def quiet_rest(session: Session) -> Rest:
     before = np.searchsorted(bursts["start_time"] - _AWAY, begin + _PIECE)
     ended = np.append(-np.inf, np.maximum.accumulate(bursts["end_time"]))[before] + _AWAY
     is_quiet = (speed < criteria.largest_speed) & (ended <= begin)
-    return Rest(
-        begin[is_quiet], (float(height.mean()), float(height.std())), _bursting(recording.spikes)
-    )
+    begin = begin[is_quiet]
+    in_events = _rates(recording.spikes, *session.events[["start_time", "end_time"]].to_numpy().T)
+    others = np.maximum(in_events - _rates(recording.spikes, begin, begin + _PIECE), 0.0)
+    others[session.cells] = 0.0
+    scale = float(height.mean()), float(height.std())
+    return Rest(begin, scale, _bursting(recording.spikes), others)
+
+
+def _rates(
+    spikes: tuple[NDArray[np.float64], ...], begin: NDArray[np.float64], end: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the rate of each cell in some stretches of time, in Hz; 0 if there is none."""
+    number = [np.searchsorted(each, end) - np.searchsorted(each, begin) for each in spikes]
+    found: NDArray[np.float64] = np.sum(number, axis=1) / max(float((end - begin).sum()), 1e-9)
+    return found
 
 
 def _bursting(spikes: tuple[NDArray[np.float64], ...]) -> float:
@@ -148,9 +164,12 @@ def inject(
         gain * headed * (1 - rest.bursting), np.concatenate(places) % headed.shape[1],
         np.concatenate(begin), np.concatenate(dwell), rng,
     )  # fmt: skip
-    time, cell = _with_bursts(fired.time, fired.cell, rest.bursting, rng)
-    for number, own in enumerate(session.cells.tolist()):
-        spikes[own] = np.sort(np.append(spikes[own], time[cell == number]))
+    time, cell = _with_bursts(fired.time, session.cells[fired.cell], rest.bursting, rng)
+    anywhere = np.zeros(len(true), dtype=np.int64)
+    also = poisson_spikes(rest.others[:, None], anywhere, end - lasts, lasts, rng)
+    time, cell = np.append(time, also.time), np.append(cell, also.cell)
+    for number, own in enumerate(spikes):
+        spikes[number] = np.sort(np.append(own, time[cell == number]))
     events = _detect(session, spikes, true, rest)
     at = candidates_of(true, events)
     own_cells = [spikes[number] for number in session.cells]
