@@ -102,6 +102,18 @@ def test_sequences_last_from_when_to_when_their_states_are_replayed(session):
     assert (end > start).all()
 
 
+def test_an_event_shorter_than_a_time_bin_is_not_tested(session):
+    recording, kinds = session
+    events = recording.events.copy()
+    events.loc[0, "end_time"] = events.loc[0, "start_time"] + 0.004
+    found = find_replay(of_columns(recording, events), judgement=QUICK)
+    (note,) = (note for note in found.notes if "is not tested" in note)
+    assert note.startswith("1 of 30 candidate events is shorter than two time bins of 0.005 s")
+    assert found.events["p"].isna().tolist() == [True] + [False] * 29
+    assert 0 not in found.paths["event"].tolist()
+    assert found.events["kind"].iloc[1:].tolist() == kinds[1:]
+
+
 def test_only_what_had_been_run_before_the_event_counts(session):
     """Before the first lap to the right nothing of it is known."""
     recording, _ = session

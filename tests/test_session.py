@@ -91,6 +91,15 @@ def test_given_events_that_overlap_are_told(recording):
     assert "8 candidate events were given. 1 of them overlaps an earlier one" in told
 
 
+def test_a_time_bin_longer_than_all_events_is_refused(recording):
+    events = recording.events[["start_time", "end_time"]].iloc[:4].copy()
+    events["end_time"] = events["start_time"] + 0.09
+    brief = replace(recording, events=events)
+    with pytest.raises(ValueError, match="Each of the 4 candidate events is shorter than two time"):
+        prepare(brief, Settings(time_bin=0.05))
+    assert not any("not tested" in note for note in prepare(brief).notes)
+
+
 def test_events_are_found_by_the_rate_of_all_cells(recording):
     """Events of a simulated animal are dense in spikes, and the animal is still in them."""
     found = prepare(

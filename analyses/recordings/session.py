@@ -253,6 +253,7 @@ def prepare(
     split_above = np.inf
     if len(cells):
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
+        notes += _too_short(counts, time_bin)
         may_split = recording.events is None or settings.split_given
         if may_split and recording.posterior is None and recording.decoded is None:
             shortest = _shortest(settings, time_bin)
@@ -331,6 +332,23 @@ def describe_merged(session: Session) -> list[str]:
         f"{n_merged} of the {len(at)} given events seem to be several replays in a row: two paths "
         "explain their spikes far better than one. Such events are mistaken for novel paths. Have "
         "them split (--split-events; in Python, Settings(split_given=True))."
+    ]
+
+
+def _too_short(counts: list[NDArray[np.int64]], time_bin: float) -> list[str]:
+    """Say how many events have too few time bins to be tested; refuses a time bin for all."""
+    n_short = sum(len(each) < 2 for each in counts)
+    if n_short and n_short == len(counts):
+        raise ValueError(
+            f"Each of the {len(counts)} candidate events is shorter than two time bins of "
+            f"{time_bin:g} s, so none can be decoded: choose a shorter time bin (time_bin; on the "
+            "command line, --time-bin), and give the times of events in s."
+        )
+    if not n_short:
+        return []
+    return [
+        f"{n_short} of {len(counts)} candidate events {'are' if n_short != 1 else 'is'} shorter "
+        f"than two time bins of {time_bin:g} s and {'are' if n_short != 1 else 'is'} not tested."
     ]
 
 
