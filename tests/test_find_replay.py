@@ -18,6 +18,7 @@ from analyses.recordings.recovery.shares import recorded_shares
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Settings
 from analyses.recordings.significance.scoring import Scored, n_blocks, score_block
+from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.tables import KINDS
 from replay import MDP
 from replay.log.event_log import EventLog
@@ -112,6 +113,24 @@ def test_an_event_shorter_than_a_time_bin_is_not_tested(session):
     assert found.events["p"].isna().tolist() == [True] + [False] * 29
     assert 0 not in found.paths["event"].tolist()
     assert found.events["kind"].iloc[1:].tolist() == kinds[1:]
+
+
+def test_the_animal_is_where_it_was_recorded_and_not_where_its_last_move_led(session):
+    """It is carried from the end of an arm to the foot, and lost during the last events."""
+    recording, _ = session
+    events, position = recording.events, recording.position.copy()
+    begin = events["start_time"].to_numpy()
+    ended = begin[0] - 0.5
+    position[recording.time >= ended] = 4.0, 3.0
+    position[recording.time >= begin[20] - 1.0] = np.nan
+    found = find_replay(replace(recording, position=position), judgement=QUICK)
+    location = found.sequences.set_index("event")["location"]
+    assert set(location.loc[:19]) == {0}
+    assert set(location.loc[20:]) == {-1}
+    assert found.experience.steps["next_state"].iloc[-1] == 3
+    shown = recorded_statistics([found]).set_index("statistic")["value"]
+    at_foot = found.sequences.loc[location.to_numpy() == 0, "first"].isin([0, 4])
+    assert shown["begins_at_animal"] == pytest.approx(at_foot.mean())
 
 
 def test_only_what_had_been_run_before_the_event_counts(session):
