@@ -71,6 +71,38 @@ def test_cells_that_say_nothing_are_left_out(recording):
     assert "cells have place fields" in session.notes[0]
 
 
+def test_where_the_animal_never_ran_nothing_is_decoded(recording):
+    """An arm that is only drawn changes nothing, but for its beginning, which is told to the cm."""
+    whole = prepare(recording)
+    graph = recording.graph.copy()
+    graph.add_node("far", pos=(0.0, 180.0))  # node 3, an end, is at (0, 80)
+    graph.add_edge(3, "far")
+    longer = prepare(replace(recording, graph=graph))
+    track = longer.track
+    assert whole.track.whole is None
+    assert not any("never" in note or "ran" in note for note in whole.notes)
+    n_left_out = track.whole.n_bins - track.n_bins
+    assert np.count_nonzero(track.position[:, 1] > 80) == 20 - n_left_out
+    assert track.position[:, 1].max() < 80 + 12 + 5
+    (told,) = (note for note in longer.notes if "farther than 12 cm" in note)
+    assert told.startswith(f"{5 * n_left_out} of the 420 cm of the track")
+    assert "These are left out: nothing is decoded there." in told
+    assert longer.rates.shape == (len(longer.cells), track.n_bins)
+    assert np.array_equal(longer.rates[:, : whole.track.n_bins], whole.rates)
+    assert longer.walk().shape == (track.n_bins, track.n_bins)
+
+
+def test_what_lies_between_places_that_were_run_is_kept_and_told(recording):
+    """The animal is not seen in the middle of the track, where it passes."""
+    position = recording.position.copy()
+    position[(np.abs(position[:, 0] - 40) < 1) & (np.abs(position[:, 1] - 40) < 30)] = np.nan
+    session = prepare(replace(recording, position=position))
+    assert session.track.whole is None
+    (told,) = (note for note in session.notes if "farther than 12 cm" in note)
+    assert "left out" not in told
+    assert "fields are those of the nearest places" in told
+
+
 def test_events_are_counted_in_bins(recording):
     session = prepare(recording, Settings(time_bin=0.01))
     start, end = (session.events[name] for name in ("start_time", "end_time"))

@@ -46,7 +46,13 @@ from analyses.recordings.fields.headings import (
     is_run_both_ways,
 )
 from analyses.recordings.fields.recorded_fields import recorded_fields
-from analyses.recordings.fields.running import Running, running, running_bins, running_headings
+from analyses.recordings.fields.running import (
+    Running,
+    run_track,
+    running,
+    running_bins,
+    running_headings,
+)
 from analyses.recordings.judgement import Judgement, judgement_for
 from analyses.recordings.recording import Recording
 from analyses.recordings.settings import Settings
@@ -203,11 +209,17 @@ def prepare(
             "score must be continuous."
         )
     check_state_size(judgement.state_size, track)
-    for nodes in judgement.tracks:
-        bins_between(track, nodes)  # may refuse
     notes = []
     rates, cells = np.empty((0, track.n_bins)), np.empty(0, dtype=np.int64)
     moved, headings = running(recording), None
+    is_decoded_here = recording.posterior is None and recording.decoded is None
+    place = running_bins(moved, track, settings.least_speed)
+    if recording.spikes and not track.is_arena and (place >= 0).any():
+        part, n_cm = run_track(place, track, 2 * settings.smoothing)
+        notes += _never_run(track, part, n_cm, settings, is_left_out=is_decoded_here)
+        track = part if is_decoded_here else track
+    for nodes in judgement.tracks:
+        bins_between(track, nodes)  # may refuse
     if recording.spikes:
         rates, cells = recorded_fields(recording, moved, track, settings)
         error = decoding_error(recording, moved, track, settings)
@@ -255,7 +267,7 @@ def prepare(
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
         notes += _too_short(counts, time_bin)
         may_split = recording.events is None or settings.split_given
-        if may_split and recording.posterior is None and recording.decoded is None:
+        if may_split and is_decoded_here:
             shortest = _shortest(settings, time_bin)
             found = find_change_points(counts, decoded, walk, track, time_bin, shortest)
             split_above, n_split = found.least, sum(map(bool, found.at))
@@ -275,6 +287,30 @@ def prepare(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
         diffusion * time_bin, events, counts, by_chance, split_above, tuple(pauses), tuple(notes),
     )  # fmt: skip
+
+
+def _never_run(
+    track: BinnedTrack, part: BinnedTrack, n_cm: float, settings: Settings, *, is_left_out: bool
+) -> list[str]:
+    """Say how much of the track the animal never ran near, and what follows."""
+    if not n_cm:
+        return []
+    left_out = float(track.width.sum() - part.width.sum()) if is_left_out else 0.0
+    told = (
+        f"{n_cm:.0f} of the {track.width.sum():.0f} cm of the track are farther than "
+        f"{2 * settings.smoothing:g} cm from everywhere that the animal ran, so that fields there "
+        "are unknown."
+    )
+    is_whole = n_cm <= left_out + 1e-6
+    if left_out:
+        told += (
+            f" {'These' if is_whole else f'{left_out:.0f} cm of these'} are left out: nothing is "
+            "decoded there. If the animal did run there, are the nodes of the track graph where "
+            "they are in the recording?"
+        )
+    if not is_whole:
+        told += f" In {n_cm - left_out:.0f} cm of them, fields are those of the nearest places."
+    return [told]
 
 
 def _in_posterior(

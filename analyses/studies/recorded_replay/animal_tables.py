@@ -180,7 +180,7 @@ ANIMAL_COLUMNS = {
         "cell and bin of the track",
         "animal? cell bin x y rate rate_ahead? rate_back?",
         {
-            "bin": Column("the number of the bin, from 0"),
+            "bin": Column("the number of the bin, from 0; without those where it never ran"),
             "rate": Column("the rate in running", "Hz"),
             "rate_ahead": Column("that towards the second node of its edge", "Hz"),
             "rate_back": Column("that towards the first node of its edge", "Hz"),
@@ -397,13 +397,13 @@ def _traces(session: Session) -> pd.DataFrame:
 
 def _place_fields(session: Session) -> pd.DataFrame:
     n_cells, n_bins = session.rates.shape
-    bins = np.tile(np.arange(n_bins), n_cells)
+    track, bins = session.track, np.tile(np.arange(n_bins), n_cells)
     table = pd.DataFrame(
         {
             "cell": np.repeat(session.cells, n_bins),
-            "bin": bins,
-            "x": session.track.position[bins, 0],
-            "y": session.track.position[bins, 1],
+            "bin": bins if track.whole is None else track.kept[bins],
+            "x": track.position[bins, 0],
+            "y": track.position[bins, 1],
             "rate": session.rates.ravel(),
         }
     )
