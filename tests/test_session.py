@@ -1,5 +1,6 @@
 """Everything derived from a recording before decoding: speeds, fields, events, laps."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -101,6 +102,14 @@ def test_what_lies_between_places_that_were_run_is_kept_and_told(recording):
     (told,) = (note for note in session.notes if "farther than 12 cm" in note)
     assert "left out" not in told
     assert "fields are those of the nearest places" in told
+
+
+def test_a_run_that_is_a_small_part_of_the_recording_is_decoded_by_fifths_of_it(recording):
+    short = prepare(replace(recording, on_track=np.array([[0.0, 45.0]])))
+    (error,) = (note for note in short.notes if "error of decoding" in note)
+    assert int(re.search(r"animal is (\d+) cm", error).group(1)) < 20
+    assert any(note.startswith("The animal runs for only 1") for note in short.notes)
+    assert not any("runs for only" in note for note in prepare(recording).notes)
 
 
 def test_events_are_counted_in_bins(recording):

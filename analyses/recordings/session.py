@@ -27,7 +27,7 @@ from analyses.recordings.decoded_events import (
     slow_stretches,
 )
 from analyses.recordings.decoding.change_points import find_change_points, split_at, split_events
-from analyses.recordings.decoding.decoding_error import decoding_error
+from analyses.recordings.decoding.decoding_error import DecodingError, decoding_error
 from analyses.recordings.decoding.spike_counts import count_spikes
 from analyses.recordings.decoding.state_space_decoder import (
     Walk,
@@ -62,6 +62,7 @@ __all__ = ["Session", "describe_merged", "prepare"]
 
 _CLEARLY_TWO = 10.0  # nats; a hundredth of simulated events of one path have 7 to 10
 _MANY_MERGED = 0.05
+_LEAST_RUNNING = 60.0  # s
 
 
 class Session(NamedTuple):
@@ -230,17 +231,13 @@ def prepare(
             f"{settings.least_peak:g} Hz somewhere, and at most {settings.largest_mean:g} Hz on "
             "average while the animal runs."
         )
-        notes.append(
-            f"The median error of decoding the running animal is {error.distance:.0f} cm "
-            f"{'in the arena' if track.is_arena else 'along the track'} "
-            f"({error.by_chance:.0f} by chance); each fifth of the time is decoded with the fields "
-            "of the rest."
-            + (
-                " This is hardly better than chance: little can be decoded."
-                if error.distance > error.by_chance / 2
-                else ""
+        notes.append(_describe_error(error, track))
+        seconds = float((place >= 0).sum() * (moved.time[1] - moved.time[0]))
+        if seconds < _LEAST_RUNNING:
+            notes.append(
+                f"The animal runs for only {seconds:.0f} s: fields are uncertain, and little had "
+                "been run before the events. Is the epoch of the run right?"
             )
-        )
         headings, sentences = _headings(moved, track, cells, settings)
         notes += sentences
         if track.n_components > 1:
@@ -287,6 +284,23 @@ def prepare(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
         diffusion * time_bin, events, counts, by_chance, split_above, tuple(pauses), tuple(notes),
     )  # fmt: skip
+
+
+def _describe_error(error: DecodingError, track: BinnedTrack) -> str:
+    if np.isnan(error.distance):
+        return (
+            "The error of decoding the running animal cannot be measured: it runs too little, or "
+            "no cell fires then."
+        )
+    told = (
+        f"The median error of decoding the running animal is {error.distance:.0f} cm "
+        f"{'in the arena' if track.is_arena else 'along the track'} "
+        f"({error.by_chance:.0f} by chance); each fifth of its running is decoded with the fields "
+        "of the rest."
+    )
+    if error.distance > error.by_chance / 2:
+        told += " This is hardly better than chance: little can be decoded."
+    return told
 
 
 def _never_run(
