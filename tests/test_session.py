@@ -132,6 +132,18 @@ def test_given_events_that_overlap_are_told(recording):
     assert "8 candidate events were given. 1 of them overlaps an earlier one" in told
 
 
+def test_given_events_during_running_are_told(recording):
+    moved = running(recording)
+    fast = moved.time[np.flatnonzero(moved.speed > 20)[[50, 400]]]
+    events = recording.events[["start_time", "end_time"]].iloc[:6]
+    ran = pd.DataFrame({"start_time": fast, "end_time": fast + 0.2})
+    events = pd.concat([events, ran]).sort_values("start_time", ignore_index=True)
+    (told,) = (n for n in prepare(replace(recording, events=events)).notes if "were given" in n)
+    assert "2 of 8 begin while the animal is faster than 5 cm/s" in told
+    still = prepare(replace(recording, events=recording.events[["start_time", "end_time"]]))
+    assert "12 candidate events were given." in still.notes
+
+
 def test_a_time_bin_longer_than_all_events_is_refused(recording):
     events = recording.events[["start_time", "end_time"]].iloc[:4].copy()
     events["end_time"] = events["start_time"] + 0.09

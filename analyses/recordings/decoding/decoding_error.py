@@ -60,7 +60,8 @@ def decoding_error(
     group = np.arange(len(place)) // n_fine
     counts = sums_by(np.where(group < n_coarse, group, -1), moved.counts[:, cells], n_coarse)
     own = place[n_fine // 2 : n_coarse * n_fine : n_fine]
-    part = (np.cumsum(own >= 0) - 1) * _N_PARTS // max(np.count_nonzero(own >= 0), 1)
+    n_ran = max(int((own >= 0).sum()), 1)
+    part = (np.cumsum(own >= 0) - 1) * _N_PARTS // n_ran
     errors = [np.empty(0)]
     for held in range(_N_PARTS):
         known = np.where(part == held, -1, own)
