@@ -144,6 +144,12 @@ def test_given_events_during_running_are_told(recording):
     assert "12 candidate events were given." in still.notes
 
 
+@pytest.mark.parametrize("size", [12.0, 100.0])
+def test_bins_larger_than_states_are_refused(recording, size):
+    with pytest.raises(ValueError, match=r"up to .* cm long, and must be at most 10 cm"):
+        prepare(recording, Settings(bin_size=size))
+
+
 def test_a_time_bin_longer_than_all_events_is_refused(recording):
     events = recording.events[["start_time", "end_time"]].iloc[:4].copy()
     events["end_time"] = events["start_time"] + 0.09

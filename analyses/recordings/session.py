@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import BinnedTrack, bins_between, cut_track
 from analyses.recordings.checks import (
+    check_bins_in_states,
     check_data,
     check_judgement,
     check_recording,
@@ -210,10 +211,12 @@ def prepare(
             "score must be continuous."
         )
     check_state_size(judgement.state_size, track)
+    is_decoded_here = recording.posterior is None and recording.decoded is None
+    if is_decoded_here:
+        check_bins_in_states(track, judgement.state_size)
     notes = []
     rates, cells = np.empty((0, track.n_bins)), np.empty(0, dtype=np.int64)
     moved, headings = running(recording), None
-    is_decoded_here = recording.posterior is None and recording.decoded is None
     place = running_bins(moved, track, settings.least_speed)
     if recording.spikes and not track.is_arena and (place >= 0).any():
         part, n_cm = run_track(place, track, 2 * settings.smoothing)
