@@ -128,6 +128,10 @@ def test_the_animal_is_where_it_was_recorded_and_not_where_its_last_move_led(ses
     assert set(location.loc[:19]) == {0}
     assert set(location.loc[20:]) == {-1}
     assert found.experience.steps["next_state"].iloc[-1] == 3
+    carried = replace(recording, position=position, on_track=np.array([[0.0, ended]]))
+    off_track = find_replay(carried, judgement=QUICK)
+    assert set(off_track.visited["phase"]) == {"rest"}
+    assert set(off_track.visited["location"]) == {3}  # where it was last on the track
     shown = recorded_statistics([found]).set_index("statistic")["value"]
     at_foot = found.sequences.loc[location.to_numpy() == 0, "first"].isin([0, 4])
     assert shown["begins_at_animal"] == pytest.approx(at_foot.mean())
