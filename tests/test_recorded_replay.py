@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,13 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
+from analyses.recordings.linearised_track import linearise
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.settings import Criteria
 from analyses.recordings.significance.calibration import Calibration
+from analyses.studies.recorded_replay.animal_figures import read_evidence
 from analyses.studies.recorded_replay.one_animal import STUDY
 from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.report import enough_sequences, replay_by_chance
@@ -123,6 +126,27 @@ def test_spikes_and_fields_are_those_of_the_events(folder, recording):
     ]
     rates = results.read("place_fields.parquet")
     assert rates.groupby("cell")["rate"].max().min() >= 0.5
+
+
+def test_events_are_decoded_again_on_the_part_of_the_track_that_was_run(recording, tmp_path):
+    graph = recording.graph.copy()
+    graph.add_node("far", pos=(0.0, 180.0))
+    graph.add_edge(3, "far")
+    longer = replace(recording, graph=graph, events=recording.events[:6])
+    quick = Judgement(n_shuffles=19, other_sizes=())
+    plan = plan_recording(longer, judgement=quick, n_sessions=0)
+    run(STUDY, plan, tmp_path / "out", tell=lambda text: None)
+    results = Results(tmp_path / "out")
+    evidence = read_evidence(results, results.read)
+    assert evidence.track.n_bins == plan.session.track.n_bins < plan.session.track.whole.n_bins
+    np.testing.assert_allclose(evidence.rates, plan.session.rates)
+    paths = results.read("paths.parquet")
+    own = paths.loc[paths["event"] == 2, ["x", "y"]].to_numpy()
+    np.testing.assert_allclose(evidence.track.position[evidence.of(2).path], own)
+    line = linearise(evidence.track)
+    assert len(line.low) == evidence.track.n_bins
+    assert line.length == linearise(plan.session.track.whole).length
+    assert any(path.name.startswith("event_") for path in (tmp_path / "out" / "figures").iterdir())
 
 
 def test_the_figures_are_there(folder):

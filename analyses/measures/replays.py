@@ -207,11 +207,16 @@ def chosen(
 ) -> pd.DataFrame:
     """Choose the sequences that a statistic counts: those of some phases.
 
+    Where it asks for the `place` of the animal, those for which it is unknown are left out.
+
     Returns `animal` and the asked columns; the index is the row in ``replays.sequences``.
     """
     asked = list(dict.fromkeys(["animal", *columns]))
     table = check_table(replays.sequences, ["phase", *asked], "sequences")
-    kept = np.flatnonzero(is_one_of(table["phase"], phases))
+    counts = is_one_of(table["phase"], phases)
+    if "place" in asked:
+        counts &= table["place"].to_numpy() >= 0
+    kept = np.flatnonzero(counts)
     return pd.DataFrame({name: table[name].array[kept] for name in asked}, index=kept)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import BinnedTrack, bins_between, cut_track
 from analyses.recordings.checks import (
+    check_bins_in_states,
     check_data,
     check_judgement,
     check_recording,
@@ -27,7 +28,7 @@ from analyses.recordings.decoded_events import (
     slow_stretches,
 )
 from analyses.recordings.decoding.change_points import find_change_points, split_at, split_events
-from analyses.recordings.decoding.decoding_error import decoding_error
+from analyses.recordings.decoding.decoding_error import DecodingError, decoding_error
 from analyses.recordings.decoding.spike_counts import count_spikes
 from analyses.recordings.decoding.state_space_decoder import (
     Walk,
@@ -46,7 +47,13 @@ from analyses.recordings.fields.headings import (
     is_run_both_ways,
 )
 from analyses.recordings.fields.recorded_fields import recorded_fields
-from analyses.recordings.fields.running import Running, running, running_bins, running_headings
+from analyses.recordings.fields.running import (
+    Running,
+    run_track,
+    running,
+    running_bins,
+    running_headings,
+)
 from analyses.recordings.judgement import Judgement, judgement_for
 from analyses.recordings.recording import Recording
 from analyses.recordings.settings import RIPPLES, Criteria, Settings
@@ -56,6 +63,7 @@ __all__ = ["Session", "describe_merged", "prepare", "settings_for"]
 
 _CLEARLY_TWO = 10.0  # nats; a hundredth of simulated events of one path have 7 to 10
 _MANY_MERGED = 0.05
+_LEAST_RUNNING = 60.0  # s
 
 
 class Session(NamedTuple):
@@ -223,11 +231,19 @@ def prepare(
             "score must be continuous."
         )
     check_state_size(judgement.state_size, track)
-    for nodes in judgement.tracks:
-        bins_between(track, nodes)  # may refuse
+    is_decoded_here = recording.posterior is None and recording.decoded is None
+    if is_decoded_here:
+        check_bins_in_states(track, judgement.state_size)
     notes = []
     rates, cells = np.empty((0, track.n_bins)), np.empty(0, dtype=np.int64)
     moved, headings = running(recording), None
+    place = running_bins(moved, track, settings.least_speed)
+    if recording.spikes and not track.is_arena and (place >= 0).any():
+        part, n_cm = run_track(place, track, 2 * settings.smoothing)
+        notes += _never_run(track, part, n_cm, settings, is_left_out=is_decoded_here)
+        track = part if is_decoded_here else track
+    for nodes in judgement.tracks:
+        bins_between(track, nodes)  # may refuse
     if recording.spikes:
         rates, cells = recorded_fields(recording, moved, track, settings)
         error = decoding_error(recording, moved, track, settings)
@@ -238,17 +254,13 @@ def prepare(
             f"{settings.least_peak:g} Hz somewhere, and at most {settings.largest_mean:g} Hz on "
             "average while the animal runs."
         )
-        notes.append(
-            f"The median error of decoding the running animal is {error.distance:.0f} cm "
-            f"{'in the arena' if track.is_arena else 'along the track'} "
-            f"({error.by_chance:.0f} by chance); each fifth of the time is decoded with the fields "
-            "of the rest."
-            + (
-                " This is hardly better than chance: little can be decoded."
-                if error.distance > error.by_chance / 2
-                else ""
+        notes.append(_describe_error(error, track))
+        seconds = float((place >= 0).sum() * (moved.time[1] - moved.time[0]))
+        if seconds < _LEAST_RUNNING:
+            notes.append(
+                f"The animal runs for only {seconds:.0f} s: fields are uncertain, and little had "
+                "been run before the events. Is the epoch of the run right?"
             )
-        )
         headings, sentences = _headings(moved, track, cells, settings)
         notes += sentences
         if track.n_components > 1:
@@ -273,8 +285,9 @@ def prepare(
     split_above = np.inf
     if len(cells):
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
+        notes += _too_short(counts, time_bin)
         may_split = recording.events is None or settings.split_given
-        if may_split and recording.posterior is None and recording.decoded is None:
+        if may_split and is_decoded_here:
             shortest = _shortest(settings, time_bin)
             found = find_change_points(counts, decoded, walk, track, time_bin, shortest)
             split_above, n_split = found.least, sum(map(bool, found.at))
@@ -294,6 +307,47 @@ def prepare(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
         diffusion * time_bin, events, counts, by_chance, split_above, tuple(pauses), tuple(notes),
     )  # fmt: skip
+
+
+def _describe_error(error: DecodingError, track: BinnedTrack) -> str:
+    if np.isnan(error.distance):
+        return (
+            "The error of decoding the running animal cannot be measured: it runs too little, or "
+            "no cell fires then."
+        )
+    told = (
+        f"The median error of decoding the running animal is {error.distance:.0f} cm "
+        f"{'in the arena' if track.is_arena else 'along the track'} "
+        f"({error.by_chance:.0f} by chance); each fifth of its running is decoded with the fields "
+        "of the rest."
+    )
+    if error.distance > error.by_chance / 2:
+        told += " This is hardly better than chance: little can be decoded."
+    return told
+
+
+def _never_run(
+    track: BinnedTrack, part: BinnedTrack, n_cm: float, settings: Settings, *, is_left_out: bool
+) -> list[str]:
+    """Say how much of the track the animal never ran near, and what follows."""
+    if not n_cm:
+        return []
+    left_out = float(track.width.sum() - part.width.sum()) if is_left_out else 0.0
+    told = (
+        f"{n_cm:.0f} of the {track.width.sum():.0f} cm of the track are farther than "
+        f"{2 * settings.smoothing:g} cm from everywhere that the animal ran, so that fields there "
+        "are unknown."
+    )
+    is_whole = n_cm <= left_out + 1e-6
+    if left_out:
+        told += (
+            f" {'These' if is_whole else f'{left_out:.0f} cm of these'} are left out: nothing is "
+            "decoded there. If the animal did run there, are the nodes of the track graph where "
+            "they are in the recording?"
+        )
+    if not is_whole:
+        told += f" In {n_cm - left_out:.0f} cm of them, fields are those of the nearest places."
+    return [told]
 
 
 def _in_posterior(
@@ -351,6 +405,23 @@ def describe_merged(session: Session) -> list[str]:
         f"{n_merged} of the {len(at)} given events seem to be several replays in a row: two paths "
         "explain their spikes far better than one. Such events are mistaken for novel paths. Have "
         "them split (--split-events; in Python, Settings(split_given=True))."
+    ]
+
+
+def _too_short(counts: list[NDArray[np.int64]], time_bin: float) -> list[str]:
+    """Say how many events have too few time bins to be tested; refuses a time bin for all."""
+    n_short = sum(len(each) < 2 for each in counts)
+    if n_short and n_short == len(counts):
+        raise ValueError(
+            f"Each of the {len(counts)} candidate events is shorter than two time bins of "
+            f"{time_bin:g} s, so none can be decoded: choose a shorter time bin (time_bin; on the "
+            "command line, --time-bin), and give the times of events in s."
+        )
+    if not n_short:
+        return []
+    return [
+        f"{n_short} of {len(counts)} candidate events {'are' if n_short != 1 else 'is'} shorter "
+        f"than two time bins of {time_bin:g} s and {'are' if n_short != 1 else 'is'} not tested."
     ]
 
 

@@ -112,7 +112,8 @@ def place_sequences(
         Decoded or emitted places, instead of the log's backups; see
         :func:`analyses.sequences.reactivations.reactivations`. The column `along` may list, for
         each place, whether the heading that is represented there is the direction of travel (1),
-        the opposite (-1) or unknown (0).
+        the opposite (-1) or unknown (0), and `location` have the state of the animal at each event
+        (-1 if unknown); by default, it is where its last move led.
     graph : networkx.Graph, optional
         Which places are neighbours: nodes are states of the log. Edges may have a `distance` (cm),
         `shortcut` (True, or the name of a shortcut of several edges) and `impossible` (True). By

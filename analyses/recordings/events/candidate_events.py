@@ -44,7 +44,7 @@ def candidate_events(
                 "what they share is counted twice: intervals are too narrow. Join such events, or "
                 "leave one out."
             )
-        return events, how
+        return events, how + _begin_running(events, moved, settings.criteria.largest_speed)
     if recording.field_potential is not None:
         what = "the power in the ripple band"
         start, hertz, signal = recording.field_potential
@@ -60,8 +60,7 @@ def candidate_events(
             f"{recording.name} has neither spikes nor a field potential to detect events in: give "
             "a table of candidate events."
         )
-    known = ~np.isnan(moved.speed)
-    speed = np.interp(time, moved.time[known], moved.speed[known], left=np.nan, right=np.nan)
+    speed = _speed_at(time, moved)
     criteria = settings.criteria
     events = find_events(time, height, speed, criteria)
     n_bursts = len(find_events(time, height, None, criteria))
@@ -95,6 +94,29 @@ def candidate_events(
             f"settings_for(recording, longest={most:g}))."
         )
     return events, how
+
+
+def _speed_at(time: NDArray[np.float64], moved: Running) -> NDArray[np.float64]:
+    """Interpolate the animal's speed in cm/s; NaN before and after it is known."""
+    known = ~np.isnan(moved.speed)
+    speed: NDArray[np.float64] = np.interp(
+        time, moved.time[known], moved.speed[known], left=np.nan, right=np.nan
+    )
+    return speed
+
+
+def _begin_running(events: pd.DataFrame, moved: Running, largest_speed: float) -> str:
+    """Say how many given events begin while the animal runs."""
+    speed = _speed_at(events["start_time"].to_numpy(dtype=float), moved)
+    n_fast = int((speed > largest_speed).sum())
+    if not n_fast:
+        return ""
+    return (
+        f" {n_fast} of {len(events)} begin{'s' * (n_fast == 1)} while the animal is faster than "
+        f"{largest_speed:g} cm/s: then cells represent where it runs, in theta sequences, which "
+        "look like replay. Leave such events out, or check that events and positions have one "
+        "clock."
+    )
 
 
 def is_covered(recording: Recording, events: pd.DataFrame) -> NDArray[np.bool_]:

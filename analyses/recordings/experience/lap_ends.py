@@ -42,6 +42,9 @@ class LapEnd(NamedTuple):
         Whether laps end there; if not, it is a dead end at which they go on.
     reach : float
         The distance from the node at which the animal has reached it, in cm.
+    turns : float
+        The distance from the node within which it turns in 95 % of its visits, in cm, infinite
+        without any; if it is more than a quarter of the arm, `reach` is this quarter.
     excursion : float
         The distance that an excursion must exceed to be a lap, in cm.
     """
@@ -49,6 +52,7 @@ class LapEnd(NamedTuple):
     state: int
     is_end: bool
     reach: float
+    turns: float
     excursion: float
 
 
@@ -87,10 +91,13 @@ def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEn
         farthest = away[np.isfinite(away)].max()
         arm = float(away[sorted(stops - {node})].min(initial=farthest))
         visits = _nearest_of_visits(track.distance[at_node[node], bins], arm)
-        reach = 0.0
-        if node in dead and len(visits) >= _LEAST_VISITS:
-            reach = min(float(np.quantile(visits, _MOST_VISITS)), _LARGEST_REACH * arm)
-        lap_ends.append(LapEnd(node, node in ends, reach, _HALF * arm))
+        turns = 0.0
+        if node in dead and not len(visits):
+            turns = np.inf
+        elif node in dead and len(visits) >= _LEAST_VISITS:
+            turns = float(np.quantile(visits, _MOST_VISITS))
+        reach = min(turns, _LARGEST_REACH * arm) if np.isfinite(turns) else 0.0
+        lap_ends.append(LapEnd(node, node in ends, reach, turns, _HALF * arm))
     return lap_ends
 
 

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from analyses.recordings.binned_track import BinnedTrack, project
 from analyses.recordings.recording import Recording
 from analyses.recordings.settings import FARTHEST, MEDIAN_SPAN
 from replay.checks import check_number
 
-__all__ = ["Running", "running", "running_bins", "running_headings"]
+__all__ = ["Running", "run_track", "running", "running_bins", "running_headings"]
 
 _LONGEST_GAP = 0.5
 # The SD of a Gaussian, in s, after the median: 3 cm of noise seldom look like 5 cm/s.
@@ -121,3 +122,37 @@ def running_headings(moved: Running, track: BinnedTrack) -> NDArray[np.int8]:
     ends = track.node_position[track.edges[np.maximum(found.edge, 0)]]
     ahead = np.nan_to_num((moved.velocity * (ends[:, 1] - ends[:, 0])).sum(axis=1))
     return np.where(found.edge >= 0, np.sign(ahead), 0).astype(np.int8)
+
+
+def run_track(
+    place: NDArray[np.integer], track: BinnedTrack, farthest: float
+) -> tuple[BinnedTrack, float]:
+    """Leave out stretches that are farther than `farthest` cm from all bins in which it ran.
+
+    `place` is as `running_bins` returns it. Also returns how many cm are so far, left out or not:
+    a stretch stays where the track would fall apart without it, for what is on both sides was run.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = cut_track(make_linear_track(50.0), bin_size=5.0)
+    >>> part, length = run_track(np.array([0, 6]), track, 8.0)
+    >>> part.n_bins, int(part.kept[-1]), length
+    (8, 7, 25.0)
+    """
+    ran = np.unique(place[place >= 0])
+    is_far = track.distance[:, ran].min(axis=1) > farthest
+    is_next = track.distance <= (track.width[:, None] + track.width) / 2 + 1e-6
+    far = np.flatnonzero(is_far)
+    _, stretch = connected_components(is_next[np.ix_(far, far)], directed=False)
+    kept, n_before = np.ones(track.n_bins, dtype=bool), track.n_components
+    for number in np.unique(stretch):
+        kept[far[stretch == number]] = False
+        n_parts, _ = connected_components(is_next[np.ix_(kept, kept)], directed=False)
+        if n_parts > n_before:
+            kept[far[stretch == number]] = True
+        else:
+            n_before = n_parts
+    part = track if kept.all() else track.only(np.flatnonzero(kept))
+    return part, float(track.width[is_far].sum())

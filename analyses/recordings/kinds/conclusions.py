@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import BinnedTrack, cut_track
-from analyses.recordings.experience.lap_ends import find_lap_ends
+from analyses.recordings.experience.lap_ends import find_lap_ends, steady_positions
 from analyses.recordings.experience.recorded_experience import experience_of
-from analyses.recordings.experience.visits import find_visits
+from analyses.recordings.experience.visits import find_visits, nearest_states
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.kinds.event_kinds import count_kinds, event_kinds
 from analyses.recordings.recording import Recording
@@ -36,6 +36,7 @@ from replay.worlds.mdp import MDP
 __all__ = ["Conclusions", "conclude", "path_radius"]
 
 _APART = 1e-6  # s, between two intervals of pynapple
+_LONGEST_GAP = 0.5  # s, between an event and a position that is the animal's
 
 
 class Conclusions(NamedTuple):
@@ -58,9 +59,10 @@ class Conclusions(NamedTuple):
     experience : EventLog
         The animal's moves between states, lap by lap; its `mdp` is the track.
     visited : DataFrame
-        The states that each replay event visits: `event, time` (s), `states`, and `phase`: `rest`
-        off the track, `episode_end` after a lap, `step` within a lap; and `along`, if headings were
-        decoded (see :func:`analyses.place_sequences`).
+        The states that each replay event visits: `event, time` (s), `states`; `phase`: `rest`
+        off the track, `episode_end` after a lap, `step` within a lap; `location`, the state at
+        which the animal is, or off the track was last (-1 if its position is unknown); and `along`,
+        if headings were decoded (see :func:`analyses.place_sequences`).
     paths : DataFrame
         The decoded paths of all events.
     calibration : Calibration or None
@@ -364,7 +366,12 @@ def _sequences(
     begin = chosen.set_index("event")["start_time"]
     states = [visits["state"].tolist() for visits in visited]
     time = begin.loc[rows].to_numpy(dtype=float)
-    listed = pd.DataFrame({"time": time, "states": states, "phase": _phases(recording, log, time)})
+    phase = _phases(recording, log, time)
+    location = nearest_states(_position_at(recording, time), track, world, reach)
+    last = np.append(log.steps["next_state"], log.steps["state"].iloc[0])
+    last = last[np.searchsorted(log.steps["time"], time, side="right") - 1]
+    location = np.where(phase == "rest", last, location)
+    listed = pd.DataFrame({"time": time, "states": states, "phase": phase, "location": location})
     if "along" in paths:
         listed["along"] = [visits["along"].tolist() for visits in visited]
     with warnings.catch_warnings():  # all may be before the run; a recording has one clock
@@ -388,7 +395,17 @@ def _headings_of(visits: pd.DataFrame, path: pd.DataFrame) -> NDArray[np.int64]:
     return heading_of_ways(path["along"].to_numpy(), at)
 
 
-def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> list[str]:
+def _position_at(recording: Recording, time: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the positions that are recorded nearest to these times, NaN if none is near."""
+    position = steady_positions(recording)
+    known = np.flatnonzero(~np.isnan(position).any(axis=1))
+    clock = recording.time[known]
+    at = known[np.searchsorted((clock[1:] + clock[:-1]) / 2, time)]
+    is_near = np.abs(recording.time[at] - time) <= _LONGEST_GAP
+    return np.where(is_near[:, None], position[at], np.nan)
+
+
+def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> NDArray[np.object_]:
     """Return the phase of each replay: rest off the track, the end of a lap, or within a lap."""
     steps = log.steps
     before = np.searchsorted(steps["time"], time, side="right") - 1
@@ -399,7 +416,7 @@ def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> l
         inside = (time[:, None] >= begin) & (time[:, None] <= end)
     at_end = (before >= 0) & ended[np.maximum(before, 0)]
     phases = np.select([~inside.any(axis=1), at_end], ["rest", "episode_end"], "step")
-    return list(map(str, phases))
+    return phases.astype(object)
 
 
 def _span(visits: pd.DataFrame, first: int, states: Sequence[int]) -> tuple[float, float]:

@@ -231,7 +231,8 @@ def _numbers(text: Any, row: object, name: str, path: str | Path) -> Any:
 
 def _whole(sequences: pd.DataFrame) -> pd.DataFrame:
     """Take the sequences of a recording as events of their own."""
-    kept = [name for name in ("event", "time", "step", "phase", "along") if name in sequences]
+    names = ("event", "time", "step", "phase", "location", "along")
+    kept = [name for name in names if name in sequences]
     return sequences[[*kept, "states"]].reset_index(drop=True)
 
 

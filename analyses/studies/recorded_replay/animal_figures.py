@@ -109,7 +109,11 @@ def read_evidence(results: Results, read: Reader) -> Evidence:
     """Read the tables from which the events of an animal can be decoded again."""
     settings = results.manifest()["settings"]
     track = cut_track(read_track(inside(results.folder, "track.json")), settings["bin_size"])
-    return Evidence(track, settings, {name: read(name) for name in EVIDENCE})
+    tables = {name: read(name) for name in EVIDENCE}
+    bins = tables["place_fields.parquet"]["bin"].unique()
+    if 0 < len(bins) < track.n_bins:  # where the animal ran
+        track = track.only(bins)
+    return Evidence(track, settings, tables)
 
 
 DRAWINGS: dict[str, Draw] = {

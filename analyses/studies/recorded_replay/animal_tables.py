@@ -152,13 +152,13 @@ def _traces(session: Session) -> pd.DataFrame:
 
 def _place_fields(session: Session) -> pd.DataFrame:
     n_cells, n_bins = session.rates.shape
-    bins = np.tile(np.arange(n_bins), n_cells)
+    track, bins = session.track, np.tile(np.arange(n_bins), n_cells)
     table = pd.DataFrame(
         {
             "cell": np.repeat(session.cells, n_bins),
-            "bin": bins,
-            "x": session.track.position[bins, 0],
-            "y": session.track.position[bins, 1],
+            "bin": bins if track.whole is None else track.kept[bins],
+            "x": track.position[bins, 0],
+            "y": track.position[bins, 1],
             "rate": session.rates.ravel(),
         }
     )
