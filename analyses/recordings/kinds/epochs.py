@@ -28,6 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from analyses.intervals import wilson_interval
 from analyses.recordings.settings import RUN
 from analyses.tables import KINDS
 
@@ -165,10 +166,8 @@ def _interval(measured: _Measured, *, is_rate: bool) -> tuple[float, float, floa
             float(low),
             float(stats.chi2.ppf(0.5 + _LEVEL / 2, 2 * count + 2) / 2 / exposure),
         )
-    events = total * fewer
-    middle = (value + z**2 / (2 * events)) / (1 + z**2 / events)
-    half = z * np.sqrt(value * (1 - value) / events + (z / (2 * events)) ** 2) / (1 + z**2 / events)
-    return value, float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+    ends = wilson_interval(value, total * fewer, _LEVEL)
+    return value, float(ends[0]), float(ends[1])
 
 
 def _variance(measured: _Measured) -> float:

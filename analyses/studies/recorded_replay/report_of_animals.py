@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analyses.intervals import LEAST_UNITS
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.kinds.choices import describe_dependence
 from analyses.recordings.kinds.conclusions import Conclusions
@@ -15,12 +16,11 @@ from analyses.studies.recorded_replay.report import (
     KIND_NAMES,
     LEAST_SEQUENCES,
     accounts_table,
-    enough_sequences,
     statistics_table,
     with_interval,
 )
 
-__all__ = ["describe_dependence_of_animals", "write_report_of_animals"]
+__all__ = ["describe_dependence_of_animals", "intervals_over", "write_report_of_animals"]
 
 
 def write_report_of_animals(
@@ -39,8 +39,7 @@ def write_report_of_animals(
     text = [
         f"# Replay in {n} animals",
         describe_dependence_of_animals(choices),
-        "Each animal also has its own report. Animals are the unit of all intervals (Student's t, "
-        f"95 %): they are over {n} animals, however many events each has.",
+        f"Each animal also has its own report. {intervals_over(n)}",
         "## Each animal",
         _animals_table(animals),
         "The false-positive rate is the share of events with randomised cells that pass the same "
@@ -51,14 +50,34 @@ def write_report_of_animals(
         _shares_table(shares),
         *epochs,
         "## Statistics",
-        "Statistics are of replay at rest and at the ends of laps, and are means over animals. "
-        f"Those of fewer than {LEAST_SEQUENCES} sequences are left out.",
-        statistics_table(enough_sequences(statistics)),
+        "Statistics are of replay at rest and at the ends of laps, and are means over the animals "
+        f"that have at least {LEAST_SEQUENCES} of the sequences; statistics.csv has all animals.",
+        statistics_table(statistics),
         "## Predictions of accounts of replay",
         BESIDE_ACCOUNTS,
         accounts_table(accounts),
     ]
     Path(path).write_text("\n\n".join(filter(None, text)) + "\n", "utf-8")
+
+
+def intervals_over(n: int) -> str:
+    """Say what intervals over so many animals are, or why there are none.
+
+    Examples
+    --------
+    >>> intervals_over(2)
+    'There are no intervals over animals: fewer than 3 say too little of how others may differ.'
+    """
+    if n < LEAST_UNITS:
+        return (
+            f"There are no intervals over animals: fewer than {LEAST_UNITS} say too little of how "
+            "others may differ."
+        )
+    return (
+        f"Intervals (95 %) are over {n} animals, however many events each has: of shares, Wilson's "
+        "for as many independent events as would vary like these animals; of other values, "
+        f"Student's t. What fewer than {LEAST_UNITS} animals have gets none."
+    )
 
 
 def describe_dependence_of_animals(choices: pd.DataFrame) -> str:
