@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -102,7 +103,8 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "randomised cells",
         "Dependence of shares on choices",
         "| state size | 30 cm |",
-        "two random places, one after the other",
+        "| two random places, one after the other | 24 | ",
+        "| one random place | 24 | 0.0% | 0.0% to 13.8% |",
         "McNemar's exact test",
         "n_shuffles: 19",
         "Intervals are 95 % Wilson intervals",
@@ -162,7 +164,9 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     ):  # fmt: skip
         assert part in told
     assert "novel_path" in done.stdout
-    assert "same events with randomised cells, 0.0% pass" in " ".join(done.stdout.split())
+    assert "events with randomised cells, 0.0% (95 %: 0.0% to 16.1%) pass" in " ".join(
+        done.stdout.split()
+    )
     report = (arrays / "out" / "report.md").read_text("utf-8")
     assert "| | run | early | late |" in report
     assert "### From early to late" in report
@@ -227,9 +231,22 @@ def test_replay_by_chance_pairs_events_with_themselves():
     events = pd.DataFrame({"is_replay": own, "passes_by_chance": by_chance, "p": 0.5})
     text = replay_by_chance(events, Calibration(0.05, 0.02, 0.02, 100))
     assert "9 pass with their own cells only, and 1 with randomised ones only" in text
-    assert f"p = {11 / 2**10:.2g}" in text
+    assert f"p = {11 / 2**10:.2g} (McNemar's exact test, one-sided)" in text
     few = replay_by_chance(events.assign(is_replay=by_chance), Calibration(0.05, 0.02, 0.02, 100))
     assert "no evidence of replay" in few
+
+
+def test_what_is_found_after_an_exchange_is_not_paired():
+    """Nine found, and three in the same time after an exchange of cells: other events."""
+    events = pd.DataFrame({"is_replay": [True] * 9 + [False] * 3, "p": 0.5})
+    rate = Calibration(0.05, 0.25, 0.0, 7, ci_low=0.05, ci_high=0.73, n_exchanged=7)
+    text = replay_by_chance(events, rate)
+    p = sum(comb(12, n) for n in range(9, 13)) / 2**12
+    assert f"9 against 3 in the same time: p = {p:.2g} (exact binomial test, one-sided)" in text
+    assert "the same search finds 7 candidate events" in text
+    assert "25.0% (95 %: 5.0% to 73.0%) of the number of candidate events" in text
+    assert "McNemar" not in text
+    assert "no evidence of replay" in text
 
 
 def test_statistics_of_few_sequences_are_neither_reported_nor_compared(folder):

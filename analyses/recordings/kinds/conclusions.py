@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
+from analyses.intervals import wilson_interval
 from analyses.recordings.binned_track import BinnedTrack, cut_track
 from analyses.recordings.experience.lap_ends import find_lap_ends
 from analyses.recordings.experience.recorded_experience import experience_of
@@ -46,7 +48,8 @@ class Conclusions(NamedTuple):
     events : DataFrame
         The tested events, with `is_replay`, `kind` (of the event's longest sequence; null unless it
         is replay) and, with spikes, `passes_by_chance`: whether the same event with randomised
-        cells passes.
+        cells passes, be there a sequence or not. Without it if events were found in the posterior:
+        what is found after an exchange of cells are other events.
     sequences : DataFrame
         The place sequences of replay, as `analyses.place_sequences` returns them, with `kind` and
         `start_time` and `end_time` (s); `event` is that of `events`.
@@ -67,7 +70,7 @@ class Conclusions(NamedTuple):
         The threshold of p, and the false-positive rate of the procedure; None without spikes.
     unordered : DataFrame
         For each kind of event that represents places in no order: `null, n, rate`, the share of
-        simulated ones that pass all criteria.
+        simulated ones that pass all criteria, with its 95 % interval `ci_low, ci_high`.
     notes : tuple of str
         What was read, found and done, one sentence each.
     """
@@ -132,7 +135,7 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     recording, judgement = session.recording, session.judgement
     least = judgement.least_score
     events, notes = scored.events.copy(), [*recording.notes, *session.notes]
-    calibration, unordered = None, pd.DataFrame(columns=["null", "n", "rate"])
+    calibration, unordered = None, pd.DataFrame(columns=["null", "n", "rate", "ci_low", "ci_high"])
     has_score = events["score"].notna()
     if session.counts:
         # Events must pass by both p and score, and so must those with randomised cells.
@@ -141,18 +144,17 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         p_by_chance = chance["p"].where(passes | chance["p"].isna(), 1.0)
         calibration = choose_threshold(p_by_chance, level)
         least_order, unordered = order_threshold(scored.unordered, calibration.threshold, level)
-        events["passes_by_chance"] = passes_by_chance(p_by_chance, level)
-        events["passes_by_chance"] &= ~(chance["order"] < least_order).to_numpy()
+        by_chance = passes_by_chance(p_by_chance, level)
+        by_chance &= ~(chance["order"] < least_order).to_numpy()
+        if session.chance_counts is None:
+            events["passes_by_chance"] = by_chance
         events["is_replay"] = (
             (events["p"] <= calibration.threshold)
             & (events["score"] >= least)
             & (events["order"] >= least_order)
         )
-        tested = events["p"].notna()
-        calibration = calibration._replace(
-            least_order=least_order,
-            false_positive_rate=float(events.loc[tested, "passes_by_chance"].mean()),
-        )
+        calibration = _with_rate(calibration._replace(least_order=least_order), by_chance, events,
+                                 session.chance_counts)  # fmt: skip
         notes.append(_calibrated(calibration, judgement, events, least_order))
         if calibration.threshold < 1 / (judgement.n_shuffles + 1):
             notes.append(
@@ -223,6 +225,32 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
         paths, calibration, unordered, tuple(notes),
     )  # fmt: skip
+
+
+def _with_rate(
+    calibration: Calibration,
+    passes: NDArray[np.bool_],
+    events: pd.DataFrame,
+    exchanged: Sequence[NDArray[np.int64]] | None,
+) -> Calibration:
+    """Set the false-positive rate: of the events themselves, or of what is found in equal time."""
+    if exchanged is None:
+        tested = passes[events["p"].notna()]
+        low, high = wilson_interval(tested.mean(), len(tested))
+        return calibration._replace(
+            false_positive_rate=float(tested.mean()), ci_low=float(low), ci_high=float(high)
+        )
+    # Of more than there are candidates, as many are tested; they stand for all.
+    each = max(len(exchanged) / len(events), 1.0) / len(events)
+    n = int(passes.sum())
+    low, high = stats.chi2.ppf([0.025, 0.975], [2 * n, 2 * n + 2]) / 2
+    return calibration._replace(
+        false_positive_rate=n * each,
+        n_events=min(len(exchanged), len(events)),
+        ci_low=float(np.nan_to_num(low) * each),
+        ci_high=float(high * each),
+        n_exchanged=float(len(exchanged)),
+    )
 
 
 def _calibrated(

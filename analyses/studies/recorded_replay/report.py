@@ -24,6 +24,7 @@ __all__ += [
     "enough_sequences",
     "headings_told",
     "in_markdown",
+    "passing_by_chance",
     "replay_by_chance",
     "statistics_table",
     "with_interval",
@@ -83,7 +84,9 @@ def write_report(
         _kinds_table(found.kinds, judgement.state_size),
         "Intervals are 95 % Wilson intervals over the events of this recording. Events of one "
         "animal are similar, so the intervals do not generalise to other animals.",
-        "## Events that are no replay",
+        "## Events in no order",
+        "Simulated events represent places in no order; they are as long as the candidate events, "
+        "with as many spikes.",
         _by_chance(found),
         "## Shares corrected for what this recording misses",
         _shares(shares.table),
@@ -144,33 +147,67 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
         return "The number expected by chance is unknown, as nothing could be shuffled."
     tested = events["p"].notna()
     n_replay, n_tested = int(events["is_replay"].sum()), int(tested.sum())
-    rate = calibration.false_positive_rate
-    share = n_replay / n_tested if n_tested else np.nan
-    only = [
-        int((events["is_replay"] & ~events["passes_by_chance"])[tested].sum()),
-        int((~events["is_replay"] & events["passes_by_chance"])[tested].sum()),
-    ]
-    p = float(stats.binomtest(only[0], max(sum(only), 1), alternative="greater").pvalue)
-    text = (
-        f"These are {share:.1%} of the {n_tested} that were tested; of the same events with "
-        f"randomised cells, {rate:.1%} pass the same tests, so about {rate * n_tested:.0f} are "
-        f"expected by chance. {only[0]} pass with their own cells only, and {only[1]} with "
-        f"randomised ones only: McNemar's exact test, p = {p:.2g}."
-    )
+    share = f"These are {n_replay / max(n_tested, 1):.1%} of the {n_tested} that were tested. "
+    if "passes_by_chance" not in events:
+        by_chance = round(calibration.false_positive_rate * len(events))
+        p = _one_sided(n_replay, by_chance)
+        text = (
+            f"{share}{passing_by_chance(calibration)} {n_replay} against {by_chance} in the same "
+            f"time: p = {p:.2g} (exact binomial test, one-sided)."
+        )
+    else:
+        own, chance = events["is_replay"], events["passes_by_chance"]
+        only = int((own & ~chance)[tested].sum()), int((~own & chance)[tested].sum())
+        p = _one_sided(*only)
+        expected = calibration.false_positive_rate * n_tested
+        text = (
+            f"{share}{passing_by_chance(calibration)} So about {expected:.0f} are expected by "
+            f"chance. {only[0]} pass with their own cells only, and {only[1]} with randomised ones "
+            f"only: p = {p:.2g} (McNemar's exact test, one-sided)."
+        )
     if p > _LEVEL:
         text += " This is compatible with chance: there is no evidence of replay."
     return text
 
 
+def _one_sided(own: int, chance: int) -> float:
+    """Test whether chance alone would give `own` or more of so many."""
+    if not own + chance:
+        return 1.0
+    return float(stats.binomtest(own, own + chance, alternative="greater").pvalue)
+
+
+def passing_by_chance(calibration: Calibration) -> str:
+    """Say in a sentence how many events pass by chance.
+
+    Examples
+    --------
+    >>> passing_by_chance(Calibration(0.05, 0.0, 0.0, 60, ci_low=0.0, ci_high=0.06))[:58]
+    'Of 60 events with randomised cells, 0.0% (95 %: 0.0% to 6.'
+    """
+    n = calibration.n_exchanged
+    if np.isnan(n):
+        return (
+            f"Of {calibration.n_events} events with randomised cells, {calibration.rate_in_words} "
+            "pass the same tests, even if they visit no sequence."
+        )
+    return (
+        f"After an exchange of cells, the same search finds {n:.0f} candidate "
+        f"event{'s' * (n != 1)} in the same time; those that pass the same tests are "
+        f"{calibration.rate_in_words} of the number of candidate events."
+    )
+
+
 def _by_chance(found: Conclusions) -> str:
-    """List the rates at which events that are no replay pass."""
+    """List the rates at which events that represent places in no order pass."""
     if found.calibration is None:
         return "Without spikes, none can be simulated."
-    rows = ["| no replay | simulated | pass |", "|---|---|---|"]
-    randomised = ("the same events with randomised cells", found.calibration.n_events,
-                  found.calibration.false_positive_rate)  # fmt: skip
-    listed = [(UNORDERED[str(row.null)], row.n, row.rate) for row in found.unordered.itertuples()]
-    rows += [f"| {what} | {n} | {rate:.1%} |" for what, n, rate in [randomised, *listed]]
+    rows = ["| in no order | simulated | pass | 95 % interval |", "|---|---|---|---|"]
+    rows += [
+        f"| {UNORDERED[str(row.null)]} | {row.n} | {row.rate:.1%} | {row.ci_low:.1%} to "
+        f"{row.ci_high:.1%} |"
+        for row in found.unordered.itertuples()
+    ]
     return "\n".join(rows)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from analyses.intervals import LEAST_UNITS
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.kinds.choices import describe_dependence
 from analyses.recordings.kinds.conclusions import Conclusions
+from analyses.recordings.significance.calibration import Calibration
 from analyses.studies.recorded_replay.report import (
     BESIDE_ACCOUNTS,
     KIND_NAMES,
@@ -20,7 +22,8 @@ from analyses.studies.recorded_replay.report import (
     with_interval,
 )
 
-__all__ = ["describe_dependence_of_animals", "intervals_over", "write_report_of_animals"]
+__all__ = ["describe_dependence_of_animals", "describe_rates", "intervals_over"]
+__all__ += ["write_report_of_animals"]
 
 
 def write_report_of_animals(
@@ -42,8 +45,7 @@ def write_report_of_animals(
         f"Each animal also has its own report. {intervals_over(n)}",
         "## Each animal",
         _animals_table(animals),
-        "The false-positive rate is the share of events with randomised cells that pass the same "
-        "test.",
+        describe_rates(each.calibration for each in animals.values()),
         "## What was found",
         _kinds_table(kinds[kinds["state_size"] == judgement.state_size]),
         "## Shares corrected for what these recordings miss",
@@ -93,6 +95,22 @@ def describe_dependence_of_animals(choices: pd.DataFrame) -> str:
     )
 
 
+def describe_rates(calibrations: Iterable[Calibration | None]) -> str:
+    """Say what the false-positive rates of animals are; empty if there are none."""
+    known = [each for each in calibrations if each is not None]
+    if not known:
+        return ""
+    if np.isnan(known[0].n_exchanged):
+        return (
+            "The false-positive rate is the share of the same events, with randomised cells, that "
+            "pass the same tests."
+        )
+    return (
+        "The false-positive rate is the number of events that the same search finds in the same "
+        "time after an exchange of cells, and that pass, divided by the number of candidate events."
+    )
+
+
 def _animals_table(animals: Mapping[str, Conclusions]) -> str:
     rows = ["| animal | laps | events | replay | false-positive rate |", "|---|---|---|---|---|"]
     for name, found in animals.items():
@@ -100,7 +118,7 @@ def _animals_table(animals: Mapping[str, Conclusions]) -> str:
         n_replay = int(found.events["is_replay"].sum())
         rate = "unknown"
         if found.calibration is not None:
-            rate = f"{found.calibration.false_positive_rate:.1%}"
+            rate = found.calibration.rate_in_words
         rows.append(f"| {name} | {n_laps} | {len(found.events)} | {n_replay} | {rate} |")
     return "\n".join(rows)
 

@@ -31,6 +31,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.significance.calibration import Calibration
 from analyses.recordings.significance.scoring import n_blocks, score_block
 from analyses.studies.recorded_replay.animal_figures import DRAWINGS, Draw, of_one_animal
 from analyses.studies.recorded_replay.animal_tables import (
@@ -54,6 +55,7 @@ from analyses.studies.recorded_replay.predictions import beside_predictions
 from analyses.studies.recorded_replay.report import LEAST_SEQUENCES
 from analyses.studies.recorded_replay.report_of_animals import (
     describe_dependence_of_animals,
+    describe_rates,
     intervals_over,
     write_report_of_animals,
 )
@@ -234,7 +236,8 @@ def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     events, chance = tables["events.csv"], tables["calibration.csv"]
     counts = events.groupby(_ANIMAL, sort=False)["is_replay"].agg(events="size", replay="sum")
     if len(chance):
-        counts = counts.join(chance.set_index(_ANIMAL)["false_positive_rate"].round(3))
+        rates = ["false_positive_rate", "ci_low", "ci_high"]
+        counts = counts.join(chance.set_index(_ANIMAL)[rates].round(3))
     kinds = tables["kinds_of_all.csv"]
     own = kinds.loc[kinds["state_size"] == size, ["kind", "share", "ci_low", "ci_high"]]
     statistics = tables["statistics_of_all.csv"]
@@ -243,7 +246,10 @@ def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
         Shown(
             "Replay of each animal:",
             counts.reset_index(),
-            "The false-positive rate is that of the same events with randomised cells.",
+            describe_rates(
+                Calibration(*row)
+                for row in chance[list(Calibration._fields)].itertuples(index=False)
+            ),
         ),
         Shown(
             "Shares of kinds, over animals:",
