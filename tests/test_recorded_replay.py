@@ -2,8 +2,10 @@
 
 import re
 import shutil
+from dataclasses import replace
 from math import comb
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -48,7 +50,9 @@ def test_the_tables_are_those_of_python(folder, recording):
     )
     pd.testing.assert_frame_equal(results.read("kinds.csv"), found.kinds, check_dtype=False)
     report = (folder / "report.md").read_text("utf-8")
-    assert all(f"- {note}\n" in report for note in found.notes)
+    for note in found.notes:
+        assert report.count(note) == 1
+        assert (f"- {note}\n" in report) == (note not in found.explanations)
     read = results.read("sequences.parquet")
     assert [list(each) for each in read["states"]] == [list(s) for s in found.sequences["states"]]
     assert len(results.read("experience.parquet")) == len(found.experience.steps)
@@ -114,6 +118,32 @@ def test_the_report_says_what_a_reader_must_know(folder):
     ):
         assert part in text
     assert text.count("# ") == 10
+
+
+def test_what_explains_a_result_is_told_beside_it(folder, recording):
+    """Cells with other fields in events: the terminal says so, not only the report."""
+    rng = np.random.default_rng(0)
+    begin, end = recording.events[["start_time", "end_time"]].to_numpy().T
+    spikes = []
+    for each, other in zip(recording.spikes, rng.permutation(60), strict=True):
+        within = [((each[:, None] >= begin) & (each[:, None] <= end)).any(axis=1)]
+        theirs = recording.spikes[other]
+        swapped = ((theirs[:, None] >= begin) & (theirs[:, None] <= end)).any(axis=1)
+        spikes.append(np.sort(np.concatenate([each[~within[0]], theirs[swapped]])))
+    moved = replace(recording, spikes=tuple(spikes))
+    plan = plan_recording(moved, judgement=JUDGEMENT, n_sessions=1)
+    with TemporaryDirectory() as out:
+        tables = run(STUDY, plan, Path(out) / "out", tell=lambda text: None)
+        report = (Path(out) / "out" / "report.md").read_text("utf-8")
+    first, shares = STUDY.show(plan, tables)
+    assert "fields of running hardly predict which cells fire together" in first.note
+    assert report.count("fields of running hardly predict") == 1
+    assert "Shares are not corrected. " in shares.note
+    assert len(shares.note.split(". ")[1]) > 20
+    whole = Results(folder)
+    names = ("kinds", "calibration", "events", "shares", "notes", "choices")
+    held = {f"{name}.csv": whole.read(f"{name}.csv") for name in names}
+    assert "fields of running" not in STUDY.show(plan, held)[0].note
 
 
 def test_spikes_and_fields_are_those_of_the_events(folder, recording):

@@ -255,6 +255,17 @@ ANIMAL_COLUMNS = {
             "by_chance": Column("number of candidate events that pass with randomised cells"),
         },
     ),
+    "notes.csv": Table.of(
+        "sentence of the report",
+        "animal? about note",
+        {
+            "about": Column(
+                "`data`: what was read and done; `replay`: what explains how much was found; "
+                "`shares`: how they were corrected, or why not"
+            ),
+            "note": Column("the sentence"),
+        },
+    ),
     "calibration.csv": Table.of(
         "recording",
         "animal? threshold false_positive_rate at_nominal n_events least_order heading_p "
@@ -340,10 +351,17 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         "accounts.csv": accounts,
         "chance.csv": scored.by_chance,
         "unordered.csv": found.unordered,
+        "notes.csv": _notes(found, shares.note),
         "calibration.csv": pd.DataFrame(calibration, columns=Calibration._fields),
         **epochs,
     }
     return Analysed(found, tables)
+
+
+def _notes(found: Conclusions, about_shares: str) -> pd.DataFrame:
+    rows = [("data", note) for note in found.notes if note not in found.explanations]
+    rows += [("replay", note) for note in found.explanations]
+    return pd.DataFrame([*rows, ("shares", about_shares)], columns=["about", "note"])
 
 
 def landmarks_of(plan: RecordingPlan) -> dict[str, list[str]] | None:

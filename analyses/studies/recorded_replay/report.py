@@ -17,10 +17,12 @@ from analyses.recordings.recovery.shares import RecordedShares
 from analyses.recordings.session import Session
 from analyses.recordings.settings import Settings
 from analyses.recordings.significance.calibration import Calibration
+from analyses.recordings.significance.heading import expected_without
 from analyses.recordings.significance.order import UNORDERED
 
 __all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LEAST_SEQUENCES", "accounts_table"]
 __all__ += [
+    "count_replay",
     "enough_sequences",
     "headings_told",
     "in_markdown",
@@ -75,12 +77,20 @@ def write_report(
         f"# Replay in {in_markdown(recording.name)}",
         describe_dependence(choices),
         "## What was read and done",
-        *(f"- {in_markdown(sentence)}" for sentence in found.notes),
+        *(f"- {in_markdown(each)}" for each in found.notes if each not in found.explanations),
         *([f"- {more}"] if more else []),
         "## What was found",
-        f"{found.events['is_replay'].sum()} of {len(found.events)} candidate events are replay. "
-        + replay_by_chance(found.events, found.calibration)
-        + f" {headings_told(found.events)}".rstrip(),
+        " ".join(
+            filter(
+                None,
+                [
+                    f"{count_replay(found.events)}.",
+                    replay_by_chance(found.events, found.calibration),
+                    *map(in_markdown, found.explanations),
+                    headings_told(found.events, found.calibration),
+                ],
+            )
+        ),
         _kinds_table(found.kinds, judgement.state_size),
         "Intervals are 95 % Wilson intervals over the events of this recording. Events of one "
         "animal are similar, so the intervals do not generalise to other animals.",
@@ -134,20 +144,36 @@ def _joined(parts: Sequence[str]) -> list[str]:
     return found
 
 
+def count_replay(events: pd.DataFrame) -> str:
+    """Say how many candidate events are replay.
+
+    Examples
+    --------
+    >>> count_replay(pd.DataFrame({"is_replay": [True, False]}))
+    '1 of 2 candidate events is replay'
+    """
+    n = int(events["is_replay"].sum())
+    return f"{n} of {len(events)} candidate events {'is' if n == 1 else 'are'} replay"
+
+
 def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> str:
-    """Describe how many replay events are expected by chance.
+    """Describe how many replay events are expected by chance; empty if nothing was shuffled.
 
     Examples
     --------
     >>> events = pd.DataFrame({"is_replay": [True, False], "p": [0.01, 0.5]})
-    >>> replay_by_chance(events, None)
-    'The number expected by chance is unknown, as nothing could be shuffled.'
+    >>> rate = Calibration(0.05, 0.0, 0.0, 0, ci_low=0.0, ci_high=1.8, n_exchanged=0)
+    >>> replay_by_chance(events, rate)[-44:]
+    'with chance: there is no evidence of replay.'
     """
     if calibration is None:
-        return "The number expected by chance is unknown, as nothing could be shuffled."
+        return ""
     tested = events["p"].notna()
     n_replay, n_tested = int(events["is_replay"].sum()), int(tested.sum())
-    share = f"These are {n_replay / max(n_tested, 1):.1%} of the {n_tested} that were tested. "
+    share = ""
+    if n_tested < len(events):
+        verb = "was" if n_tested == 1 else "were"
+        share = f"Of the {n_tested} that {verb} tested, {n_replay / max(n_tested, 1):.1%} are. "
     if "passes_by_chance" not in events:
         by_chance = round(calibration.false_positive_rate * len(events))
         p = _one_sided(n_replay, by_chance)
@@ -161,9 +187,10 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
         p = _one_sided(*only)
         expected = calibration.false_positive_rate * n_tested
         text = (
-            f"{share}{passing_by_chance(calibration)} So about {expected:.0f} are expected by "
-            f"chance. {only[0]} pass with their own cells only, and {only[1]} with randomised ones "
-            f"only: p = {p:.2g} (McNemar's exact test, one-sided)."
+            f"{share}{passing_by_chance(calibration)} About {expected:.0f} "
+            f"{'is' if round(expected) == 1 else 'are'} expected by chance. {only[0]} "
+            f"pass{'es' * (only[0] == 1)} with their own cells only, and {only[1]} with randomised "
+            f"ones only: p = {p:.2g} (McNemar's exact test, one-sided)."
         )
     if p > _LEVEL:
         text += " This is compatible with chance: there is no evidence of replay."
@@ -183,13 +210,13 @@ def passing_by_chance(calibration: Calibration) -> str:
     Examples
     --------
     >>> passing_by_chance(Calibration(0.05, 0.0, 0.0, 60, ci_low=0.0, ci_high=0.06))[:58]
-    'Of 60 events with randomised cells, 0.0% (95 %: 0.0% to 6.'
+    'Of the same events with randomised cells, 0.0% (95 %: 0.0%'
     """
     n = calibration.n_exchanged
     if np.isnan(n):
         return (
-            f"Of {calibration.n_events} events with randomised cells, {calibration.rate_in_words} "
-            "pass the same tests, even if they visit no sequence."
+            f"Of the same events with randomised cells, {calibration.rate_in_words} pass the same "
+            "tests, whether or not they visit a sequence."
         )
     return (
         f"After an exchange of cells, the same search finds {n:.0f} candidate "
@@ -224,24 +251,32 @@ def enough_sequences(statistics: pd.DataFrame) -> pd.DataFrame:
     return statistics[statistics["n_chains"] >= LEAST_SEQUENCES]
 
 
-def headings_told(events: pd.DataFrame) -> str:
+def headings_told(events: pd.DataFrame, calibration: Calibration | None = None) -> str:
     """Say in how many replay events the heading is told; empty if there are none, or no headings.
 
     Examples
     --------
     >>> headings_told(pd.DataFrame({"is_replay": [True, True], "is_heading_told": [True, False]}))
-    'The heading that cells represent is told in 1 of 2, which gives them a direction. '
+    'The heading that cells represent is told in 1 of 2, which gives it a direction.'
     >>> headings_told(pd.DataFrame({"is_replay": [False], "is_heading_told": [False]}))
     ''
     """
     if "is_heading_told" not in events:
         return ""
-    told = events.loc[events["is_replay"], "is_heading_told"]
-    if not len(told):
+    replay = events[events["is_replay"]]
+    told = replay[replay["is_heading_told"]]
+    if not len(replay):
         return ""
+    text = f"The heading that cells represent is told in {len(told)} of {len(replay)}"
+    if not len(told):
+        return f"{text}."
+    text += f", which gives {'it' if len(told) == 1 else 'them'} a direction."
+    if calibration is None or np.isnan(calibration.heading_evidence):
+        return text
+    n_without = expected_without(told, calibration.heading_evidence)
     return (
-        f"The heading that cells represent is told in {told.sum()} of {len(told)}, which gives "
-        "them a direction. "
+        f"{text} By the evidence of their cells, about {n_without:.2g} of these represent no "
+        "heading: an estimate, as no event here is known to have none."
     )
 
 

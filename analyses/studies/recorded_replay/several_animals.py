@@ -232,12 +232,19 @@ def _shares_of_all(shares: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
 
 
 def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    notes = tables["notes.csv"]
+    notes = notes[notes["about"] == "replay"]
+    explained = [
+        f"{animal}: {note}" for animal, note in notes[[_ANIMAL, "note"]].to_numpy().tolist()
+    ]
     size = next(iter(plan.animals.values())).session.judgement.state_size
     events, chance = tables["events.csv"], tables["calibration.csv"]
+    rates = chance[list(Calibration._fields)].itertuples(index=False)
+    rates_told = describe_rates(Calibration(*row) for row in rates)
     counts = events.groupby(_ANIMAL, sort=False)["is_replay"].agg(events="size", replay="sum")
     if len(chance):
-        rates = ["false_positive_rate", "ci_low", "ci_high"]
-        counts = counts.join(chance.set_index(_ANIMAL)[rates].round(3))
+        shown_rates = ["false_positive_rate", "ci_low", "ci_high"]
+        counts = counts.join(chance.set_index(_ANIMAL)[shown_rates].round(3))
     kinds = tables["kinds_of_all.csv"]
     own = kinds.loc[kinds["state_size"] == size, ["kind", "share", "ci_low", "ci_high"]]
     statistics = tables["statistics_of_all.csv"]
@@ -246,10 +253,7 @@ def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
         Shown(
             "Replay of each animal:",
             counts.reset_index(),
-            describe_rates(
-                Calibration(*row)
-                for row in chance[list(Calibration._fields)].itertuples(index=False)
-            ),
+            "\n".join(filter(None, [rates_told, *explained])),
         ),
         Shown(
             "Shares of kinds, over animals:",
