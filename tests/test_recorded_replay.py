@@ -279,12 +279,16 @@ def test_what_is_found_after_an_exchange_is_not_paired():
     assert "no evidence of replay" in text
 
 
-def test_statistics_of_few_sequences_are_neither_reported_nor_compared(folder):
-    results = Results(folder)
+def test_statistics_of_few_sequences_are_neither_reported_nor_compared(tmp_path):
+    """Of six events, four are forward or reverse."""
+    plan = plan_recording(simulated_recording(6), judgement=JUDGEMENT, n_sessions=0)
+    run(replace(STUDY, figures={}), plan, tmp_path / "out", tell=lambda text: None)
+    results = Results(tmp_path / "out")
     table = results.read("statistics.csv")
     few = table[table["n_chains"] < 5]
     assert len(few)
     assert len(enough_sequences(table)) == len(table) - len(few)
-    text = (folder / "report.md").read_text("utf-8")
+    assert len(few) < len(table)
+    text = (tmp_path / "out" / "report.md").read_text("utf-8")
     assert not any(f"| {name} | " in text for name in few["statistic"])
     assert not set(results.read("accounts.csv")["statistic"]) & set(few["statistic"])

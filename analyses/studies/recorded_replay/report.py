@@ -19,6 +19,7 @@ from analyses.recordings.settings import Settings
 from analyses.recordings.significance.calibration import Calibration
 from analyses.recordings.significance.heading import expected_without
 from analyses.recordings.significance.order import UNORDERED
+from analyses.studies.recorded_replay.statistics import LEFT_OUT
 
 __all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LEAST_SEQUENCES", "accounts_table"]
 __all__ += [
@@ -109,7 +110,8 @@ def write_report(
         "## Statistics",
         "Statistics are of replay at rest and at the ends of laps. Those that need more than the "
         "track and the laps are missing, unless the track has the landmarks that they need, and so "
-        f"are those of fewer than {LEAST_SEQUENCES} sequences (statistics.csv has them).",
+        f"are those of fewer than {LEAST_SEQUENCES} sequences (statistics.csv has them)."
+        " Those of order and of rates are left out: " + "; and ".join(LEFT_OUT.values()) + ".",
         statistics_table(enough_sequences(statistics)),
         "## Predictions of accounts of replay",
         BESIDE_ACCOUNTS,

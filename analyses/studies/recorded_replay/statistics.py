@@ -3,7 +3,8 @@
 A recording has the track and the laps; some statistics also need the nodes that are landmarks (see
 :mod:`analyses.measures`), and without them are NaN. Intervals are over animals, of which there must
 be at least three: those of shares lie within 0 and 1
-(:func:`analyses.intervals.mean_share_interval`), others are Student's t.
+(:func:`analyses.intervals.mean_share_interval`), others are Student's t. Statistics of the
+questions in `LEFT_OUT` are not computed, because in a recording they would not mean what they say.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pandas as pd
 from analyses.findings.answers import as_share
 from analyses.findings.table import findings
 from analyses.intervals import LEAST_UNITS, mean_share_interval
-from analyses.measures import STATISTICS, Replays
+from analyses.measures import QUESTIONS, STATISTICS, Replays
 from analyses.measures.animals import replays_of
 from analyses.measures.summary import over_animals
 from analyses.recordings.kinds.conclusions import Conclusions
@@ -30,7 +31,14 @@ from replay.tasks.places import Rule, explore
 from replay.tasks.task import Lap
 from replay.worlds.mdp import MDP
 
-__all__ = ["recorded_statistics", "replays_of_recordings", "task_of_track"]
+__all__ = ["LEFT_OUT", "recorded_statistics", "replays_of_recordings", "task_of_track"]
+
+LEFT_OUT = {
+    "order": "each replay event has a sequence by definition, which its places in random order, or "
+    "random moves, need not have",
+    "rates": "sequences per pause say how long the animal paused, and after which laps",
+}
+"""Question of `analyses.measures.QUESTIONS` -> why a recording does not answer it."""
 
 _REWARD = "reward"
 
@@ -79,14 +87,20 @@ def recorded_statistics(
     [0.5, 0.3908]
     """
     by, replays = "statistic", replays_of_recordings(animals, landmarks)
-    parts = [each.compute(replays).assign(statistic=name) for name, each in STATISTICS.items()]
+    left_out = {name for question in LEFT_OUT for name in QUESTIONS[question]}
+    parts = [
+        each.compute(replays).assign(statistic=name)
+        for name, each in STATISTICS.items()
+        if name not in left_out
+    ]
     per_animal = pd.concat(parts, ignore_index=True)
     is_known = per_animal["value"].notna() & (per_animal["n"] >= least_sequences)
     per_animal = per_animal[is_known].reset_index(drop=True)
     order = [name for name in STATISTICS if name in set(per_animal["statistic"])]
     per_animal["statistic"] = pd.Categorical(per_animal["statistic"], categories=order)
     table = over_animals(per_animal).astype({"statistic": str})
-    shares = per_animal[[STATISTICS[name].is_share for name in per_animal["statistic"]]]
+    is_share = [STATISTICS[name].is_share for name in per_animal["statistic"]]
+    shares = per_animal[np.array(is_share, dtype=bool)]
     within = mean_share_interval(shares.assign(n=shares["n"].clip(lower=1)), "value", "n", [by])
     within = table[[by]].merge(within.astype({by: str}), on=by, how="left")
     for end in ("ci_low", "ci_high"):
