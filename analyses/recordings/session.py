@@ -95,8 +95,8 @@ class Session(NamedTuple):
     split_above : float
         How much better two paths must explain an event than one for it to be split, in nats;
         infinite if nothing is split.
-    pauses : tuple of str
-        The names of nodes of the track at which the animal often pauses.
+    pauses : dict of str to int
+        The nodes of the track at which the animal often pauses, with the number of pauses.
     notes : tuple of str
         The findings so far, one sentence each.
     """
@@ -114,7 +114,7 @@ class Session(NamedTuple):
     counts: list[NDArray[np.int64]]
     chance_counts: list[NDArray[np.int64]] | None
     split_above: float
-    pauses: tuple[str, ...]
+    pauses: dict[str, int]
     notes: tuple[str, ...]
 
     @property
@@ -278,7 +278,7 @@ def prepare(
     notes += [suggested] if suggested else []
     return Session(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
-        diffusion * time_bin, events, counts, by_chance, split_above, tuple(pauses), tuple(notes),
+        diffusion * time_bin, events, counts, by_chance, split_above, pauses, tuple(notes),
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from analyses.recordings.recording import Recording
 from replay.checks import check_choice, check_list
 
 __all__ = ["LapEnd", "describe_pauses", "find_lap_ends", "find_pauses", "steady_positions"]
+__all__ += ["suggested_ends"]
 
 _MEDIAN = 0.3  # s
 
@@ -142,6 +143,18 @@ def find_pauses(
     return {name: n for name, n in pauses.most_common() if n >= least}
 
 
+def suggested_ends(pauses: Mapping[str, int]) -> list[str]:
+    """Return the nodes at which the animal seems to pause once a lap, given the pauses at each.
+
+    Examples
+    --------
+    >>> suggested_ends({"0": 30, "3": 15, "5": 15})
+    ['0']
+    """
+    most = max(pauses.values(), default=0)
+    return [name for name, n in pauses.items() if n >= _ONCE_A_LAP * most]
+
+
 def describe_pauses(
     graph: nx.Graph, pauses: Mapping[str, int], names: Sequence[str] = ()
 ) -> str | None:
@@ -157,7 +170,7 @@ def describe_pauses(
         )
     if names or has_ends or not pauses:
         return None
-    most = [name for name, n in pauses.items() if n >= _ONCE_A_LAP * max(pauses.values())]
+    most = suggested_ends(pauses)
     return (
         f"The animal pauses for {_PAUSE:g} s or more {where}: laps may end at "
         f"{' and '.join(most)} (lap_ends; on the command line, --lap-end {','.join(most)})."
