@@ -173,5 +173,5 @@ def describe_pauses(
     most = suggested_ends(pauses)
     return (
         f"The animal pauses for {_PAUSE:g} s or more {where}: laps may end at "
-        f"{' and '.join(most)} (lap_ends; on the command line, --lap-end {','.join(most)})."
+        f"{' and '.join(most)} (--lap-end {','.join(most)})."
     )
