@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analyses.jobs.results import Results
@@ -151,6 +152,24 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "| reverse_share |",
     ):
         assert part in text
+
+
+def test_what_explains_the_replay_of_an_animal_is_told(plans, folder, tmp_path):
+    found = {
+        name: find_replay(each.session.recording, judgement=JUDGEMENT)._replace(
+            explanations=(f"Why {name}.",) if name == "other" else ()
+        )
+        for name, each in plans.items()
+    }
+    names = ("choices", "kinds_of_all", "shares_of_all", "statistics_of_all", "accounts")
+    tables = {name: Results(folder).read(f"{name}.csv") for name in names}
+    write_report_of_animals(tmp_path / "report.md", found, *tables.values(), JUDGEMENT)
+    assert "\n- other: Why other.\n" in (tmp_path / "report.md").read_text("utf-8")
+    notes = pd.DataFrame({"animal": ["other"], "about": "replay", "note": "Why."})
+    every = {name: Results(folder).read(name) for name in ("events.csv", "calibration.csv")}
+    every |= {f"{name}.csv": table for name, table in tables.items()} | {"notes.csv": notes}
+    first = next(iter(several_animals.STUDY.show(plan_animals(plans), every)))
+    assert first.note.endswith("\nother: Why.")
 
 
 def test_whose_shares_depend_on_choices_is_said_first(folder, tmp_path):

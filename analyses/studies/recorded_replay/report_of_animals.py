@@ -18,6 +18,7 @@ from analyses.studies.recorded_replay.report import (
     KIND_NAMES,
     LEAST_SEQUENCES,
     accounts_table,
+    in_markdown,
     statistics_table,
     with_interval,
 )
@@ -46,6 +47,11 @@ def write_report_of_animals(
         "## Each animal",
         _animals_table(animals),
         describe_rates(each.calibration for each in animals.values()),
+        "\n".join(
+            f"- {in_markdown(f'{name}: {note}')}"
+            for name, each in animals.items()
+            for note in each.explanations
+        ),
         "## What was found",
         _kinds_table(kinds[kinds["state_size"] == judgement.state_size]),
         "## Shares corrected for what these recordings miss",
