@@ -68,7 +68,7 @@ def count_blocks(events: pd.DataFrame, epochs: Mapping[str, NDArray[np.float64]]
     """Count candidate events, replay events and kinds in each block of each epoch.
 
     Events are those of `Conclusions`, and belong to the block in which they begin. Returns `epoch,
-    start_time, end_time` (s), `candidates`, `replay`, `by_chance` (NaN without spikes), and a
+    start_time, end_time` (s), `candidates`, `replay`, `by_chance` (if events say it), and a
     column for each kind.
     """
     length = block_length(epochs)
