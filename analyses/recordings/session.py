@@ -36,7 +36,11 @@ from analyses.recordings.decoding.state_space_decoder import (
     walk_of_states,
     walks_of_states,
 )
-from analyses.recordings.events.candidate_events import candidate_events, is_covered
+from analyses.recordings.events.candidate_events import (
+    candidate_events,
+    count_candidates,
+    is_covered,
+)
 from analyses.recordings.events.detection import check_criteria
 from analyses.recordings.experience.lap_ends import describe_pauses, find_pauses
 from analyses.recordings.experience.recorded_experience import describe_experience
@@ -99,8 +103,8 @@ class Session(NamedTuple):
     split_above : float
         How much better two paths must explain an event than one for it to be split, in nats;
         infinite if nothing is split.
-    pauses : tuple of str
-        The names of nodes of the track at which the animal often pauses.
+    pauses : dict of str to int
+        The nodes of the track at which the animal often pauses, with the number of pauses.
     notes : tuple of str
         The findings so far, one sentence each.
     """
@@ -118,7 +122,7 @@ class Session(NamedTuple):
     counts: list[NDArray[np.int64]]
     chance_counts: list[NDArray[np.int64]] | None
     split_above: float
-    pauses: tuple[str, ...]
+    pauses: dict[str, int]
     notes: tuple[str, ...]
 
     @property
@@ -279,7 +283,9 @@ def prepare(
     notes.append(how)
     covered = is_covered(recording, events)
     if not covered.all():
-        notes.append(f"{(~covered).sum()} of them have no decoded positions and are left out.")
+        n_left = int((~covered).sum())
+        verbs = ("has", "is") if n_left == 1 else ("have", "are")
+        notes.append(f"{n_left} of them {verbs[0]} no decoded positions and {verbs[1]} left out.")
         events = events[covered].reset_index(drop=True)
     counts: list[NDArray[np.int64]] = []
     split_above = np.inf
@@ -294,9 +300,9 @@ def prepare(
             events = split_events(events, found.at, time_bin)
             counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
             notes.append(
-                f"{n_split} of them {'were' if n_split != 1 else 'was'} split where another path "
-                f"begins, which makes {len(events)}; of simulated events of one path, "
-                f"{found.rate:.0%} would be split."
+                f"{n_split or 'None'} of them {'were' if n_split > 1 else 'was'} split where "
+                f"another path begins{f', which makes {len(events)}' if n_split else ''}; of "
+                f"simulated events of one path, {found.rate:.0%} would be."
             )
     notes.append(describe_experience(recording, judgement.state_size, judgement.lap_ends))
     is_still = moved.is_on_track & (moved.speed < settings.least_speed)
@@ -305,7 +311,7 @@ def prepare(
     notes += [suggested] if suggested else []
     return Session(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
-        diffusion * time_bin, events, counts, by_chance, split_above, tuple(pauses), tuple(notes),
+        diffusion * time_bin, events, counts, by_chance, split_above, pauses, tuple(notes),
     )  # fmt: skip
 
 
@@ -379,10 +385,10 @@ def _in_posterior(
         )
     counts = count_spikes(other, chance["start_time"], chance["end_time"], settings.time_bin)
     how = (
-        f"{len(events)} candidate events were found in the decoded posterior of "
+        f"{count_candidates(len(events))} found in the decoded posterior of "
         f"{np.diff(stretches).sum() / 60:.1f} min in which the animal was slow: continuous "
         f"movement has a probability of more than .8 for {settings.criteria.shortest:g} to "
-        f"{settings.criteria.longest:g} s; after an exchange of cells {len(chance)} were."
+        f"{settings.criteria.longest:g} s."
     )
     return events, counts[: len(chance)], how
 
@@ -402,9 +408,10 @@ def describe_merged(session: Session) -> list[str]:
     if n_merged <= _MANY_MERGED * len(at):
         return []
     return [
-        f"{n_merged} of the {len(at)} given events seem to be several replays in a row: two paths "
-        "explain their spikes far better than one. Such events are mistaken for novel paths. Have "
-        "them split (--split-events; in Python, Settings(split_given=True))."
+        f"{n_merged} of the {len(at)} given events seem{'s' * (n_merged == 1)} to be several "
+        "replays in a row: two paths explain the spikes far better than one. Such events are "
+        "mistaken for novel paths. Have them split (--split-events; in Python, "
+        "Settings(split_given=True))."
     ]
 
 

@@ -23,6 +23,7 @@ from analyses.recordings.settings import FARTHEST, MEDIAN_SPAN
 from replay.checks import check_choice, check_list
 
 __all__ = ["LapEnd", "describe_pauses", "find_lap_ends", "find_pauses", "steady_positions"]
+__all__ += ["suggested_ends"]
 
 _NEAR, _HALF = 0.4, 0.5  # of an arm: a visit to its end begins nearer than the former
 _LEAST_VISITS, _MOST_VISITS, _LARGEST_REACH = 3, 0.95, 0.25
@@ -147,6 +148,18 @@ def find_pauses(
     return {name: n for name, n in pauses.most_common() if n >= least}
 
 
+def suggested_ends(pauses: Mapping[str, int]) -> list[str]:
+    """Return the nodes at which the animal seems to pause once a lap, given the pauses at each.
+
+    Examples
+    --------
+    >>> suggested_ends({"0": 30, "3": 15, "5": 15})
+    ['0']
+    """
+    most = max(pauses.values(), default=0)
+    return [name for name, n in pauses.items() if n >= _ONCE_A_LAP * most]
+
+
 def describe_pauses(
     graph: nx.Graph, pauses: Mapping[str, int], names: Sequence[str] = ()
 ) -> str | None:
@@ -162,8 +175,8 @@ def describe_pauses(
         )
     if names or has_ends or not pauses:
         return None
-    most = [name for name, n in pauses.items() if n >= _ONCE_A_LAP * max(pauses.values())]
+    most = suggested_ends(pauses)
     return (
         f"The animal pauses for {_PAUSE:g} s or more {where}: laps may end at "
-        f"{' and '.join(most)} (lap_ends; on the command line, --lap-end {','.join(most)})."
+        f"{' and '.join(most)} (--lap-end {','.join(most)})."
     )

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
+from analyses.intervals import wilson_interval
 from analyses.recordings.binned_track import BinnedTrack, cut_track
 from analyses.recordings.experience.lap_ends import find_lap_ends, steady_positions
 from analyses.recordings.experience.recorded_experience import experience_of
@@ -24,7 +26,7 @@ from analyses.recordings.significance.calibration import (
     passes_by_chance,
 )
 from analyses.recordings.significance.heading import heading_levels, heading_of_ways, is_told
-from analyses.recordings.significance.order import LEAST_ORDER, UNORDERED, order_threshold
+from analyses.recordings.significance.order import LEAST_ORDER, order_threshold
 from analyses.recordings.significance.scores import SCORES
 from analyses.recordings.significance.scoring import Scored
 from analyses.recordings.significance.track_log_odds import common_cells, tracks_to_compare
@@ -47,7 +49,8 @@ class Conclusions(NamedTuple):
     events : DataFrame
         The tested events, with `is_replay`, `kind` (of the event's longest sequence; null unless it
         is replay) and, with spikes, `passes_by_chance`: whether the same event with randomised
-        cells passes.
+        cells passes, be there a sequence or not. Without it if events were found in the posterior:
+        what is found after an exchange of cells are other events.
     sequences : DataFrame
         The place sequences of replay, as `analyses.place_sequences` returns them, with `kind` and
         `start_time` and `end_time` (s); `event` is that of `events`.
@@ -69,9 +72,12 @@ class Conclusions(NamedTuple):
         The threshold of p, and the false-positive rate of the procedure; None without spikes.
     unordered : DataFrame
         For each kind of event that represents places in no order: `null, n, rate`, the share of
-        simulated ones that pass all criteria.
+        simulated ones that pass all criteria, with its 95 % interval `ci_low, ci_high`.
     notes : tuple of str
         What was read, found and done, one sentence each.
+    explanations : tuple of str
+        Those of them without which a result can be mistaken: why so little is replay, or what it
+        may be instead.
     """
 
     events: pd.DataFrame
@@ -84,6 +90,7 @@ class Conclusions(NamedTuple):
     calibration: Calibration | None
     unordered: pd.DataFrame
     notes: tuple[str, ...]
+    explanations: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Summarise the numbers of events and sequences."""
@@ -134,7 +141,8 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     recording, judgement = session.recording, session.judgement
     least = judgement.least_score
     events, notes = scored.events.copy(), [*recording.notes, *session.notes]
-    calibration, unordered = None, pd.DataFrame(columns=["null", "n", "rate"])
+    explanations: list[str] = []
+    calibration, unordered = None, pd.DataFrame(columns=["null", "n", "rate", "ci_low", "ci_high"])
     has_score = events["score"].notna()
     if session.counts:
         # Events must pass by both p and score, and so must those with randomised cells.
@@ -143,28 +151,26 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         p_by_chance = chance["p"].where(passes | chance["p"].isna(), 1.0)
         calibration = choose_threshold(p_by_chance, level)
         least_order, unordered = order_threshold(scored.unordered, calibration.threshold, level)
-        events["passes_by_chance"] = passes_by_chance(p_by_chance, level)
-        events["passes_by_chance"] &= ~(chance["order"] < least_order).to_numpy()
+        by_chance = passes_by_chance(p_by_chance, level)
+        by_chance &= ~(chance["order"] < least_order).to_numpy()
+        if session.chance_counts is None:
+            events["passes_by_chance"] = by_chance
         events["is_replay"] = (
             (events["p"] <= calibration.threshold)
             & (events["score"] >= least)
             & (events["order"] >= least_order)
         )
-        tested = events["p"].notna()
-        calibration = calibration._replace(
-            least_order=least_order,
-            false_positive_rate=float(events.loc[tested, "passes_by_chance"].mean()),
-        )
+        calibration = _with_rate(calibration._replace(least_order=least_order), by_chance, events,
+                                 session.chance_counts)  # fmt: skip
         notes.append(_calibrated(calibration, judgement, events, least_order))
         if calibration.threshold < 1 / (judgement.n_shuffles + 1):
-            notes.append(
+            explanations.append(
                 "No event can be replay: so many events with randomised cells have the smallest p "
                 f"that {judgement.n_shuffles} shuffles give. Ask for more shuffles (n_shuffles)."
             )
-        notes.append(_unordered(unordered))
     elif has_score.any():
         events["is_replay"] = events["score"] >= least
-        notes.append(
+        explanations.append(
             "No significance: without spikes, cells cannot be shuffled, and about half of all "
             "chance events pass a shuffle of the posterior alone. Events are selected by their "
             f"mean probability of continuous movement alone, at least {least:g}; the number of "
@@ -172,7 +178,7 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         )
     else:
         events["is_replay"] = True
-        notes.append(
+        explanations.append(
             "No significance: there are decoded places only, so all events count as replay. The "
             "number of false positives is unknown."
         )
@@ -201,9 +207,10 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
             events["is_replay"] &= has_sequence
             visits = visits[visits["event"].isin(sequences["event"])].reset_index(drop=True)
             if n_lost:
-                notes.append(
-                    f"{n_lost} event{'s' * (n_lost != 1)} that passed the tests visit no sequence "
-                    f"of {judgement.detection.min_length} states, and are not replay."
+                explanations.append(
+                    f"{n_lost} more event{'s' * (n_lost != 1)} passed the tests, but "
+                    f"visit{'s' * (n_lost == 1)} no sequence of {judgement.detection.min_length} "
+                    "states."
                 )
         named = event_kinds(events, sequences)
         kinds.append(count_kinds(named[events["is_replay"]], size))
@@ -213,8 +220,6 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     events["kind"] = named
     if session.counts:
         notes += _compared(session, events)
-    if session.has_headings and events["is_replay"].any():
-        notes.append(_headings_told(events, session))
     if session.track.n_components > 1:
         notes.append(_by_track(session.track, events))
     position = np.asarray(world.position)
@@ -223,8 +228,34 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     )
     return Conclusions(
         events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
-        paths, calibration, unordered, tuple(notes),
+        paths, calibration, unordered, (*notes, *explanations), tuple(explanations),
     )  # fmt: skip
+
+
+def _with_rate(
+    calibration: Calibration,
+    passes: NDArray[np.bool_],
+    events: pd.DataFrame,
+    exchanged: Sequence[NDArray[np.int64]] | None,
+) -> Calibration:
+    """Set the false-positive rate: of the events themselves, or of what is found in equal time."""
+    if exchanged is None:
+        tested = passes[events["p"].notna()]
+        low, high = wilson_interval(tested.mean(), len(tested))
+        return calibration._replace(
+            false_positive_rate=float(tested.mean()), ci_low=float(low), ci_high=float(high)
+        )
+    # Of more than there are candidates, as many are tested; they stand for all.
+    each = max(len(exchanged) / len(events), 1.0) / len(events)
+    n = int(passes.sum())
+    low, high = stats.chi2.ppf([0.025, 0.975], [2 * n, 2 * n + 2]) / 2
+    return calibration._replace(
+        false_positive_rate=n * each,
+        n_events=min(len(exchanged), len(events)),
+        ci_low=float(np.nan_to_num(low) * each),
+        ci_high=float(high * each),
+        n_exchanged=float(len(exchanged)),
+    )
 
 
 def _calibrated(
@@ -232,24 +263,13 @@ def _calibrated(
 ) -> str:
     n_tested = int(events["p"].notna().sum())
     return (
-        f"{n_tested} of {len(events)} events have at least {judgement.least_active} active cells "
-        f"and were tested against {judgement.n_shuffles} shuffles each of "
-        f"{' and '.join(judgement.shuffles)}. Replay has p <= {calibration.threshold:.4g}, a "
+        f"{n_tested} of {len(events)} event{'s' * (len(events) != 1)} "
+        f"{'has' if n_tested == 1 else 'have'} at least {judgement.least_active} active cells and "
+        f"{'was' if n_tested == 1 else 'were'} tested against {judgement.n_shuffles} shuffles each "
+        f"of {' and '.join(judgement.shuffles)}. Replay has p <= {calibration.threshold:.4g}, a "
         f"{SCORES[judgement.score].label} of at least {judgement.least_score:g}, and evidence for "
         f"movement along the track that is {np.exp(least_order):.1f} times that for places in no "
-        f"order; of {calibration.n_events} events with randomised cells, "
-        f"{calibration.false_positive_rate:.1%} pass, each tenth by a threshold chosen from the "
-        f"others ({calibration.at_nominal:.1%} would pass at p <= {judgement.level:g})."
-    )
-
-
-def _unordered(rates: pd.DataFrame) -> str:
-    listed = [
-        f"{row.rate:.1%} of {row.n} ({UNORDERED[str(row.null)]})" for row in rates.itertuples()
-    ]
-    return (
-        "Of simulated events that represent places in no order, as long and with as many spikes as "
-        f"the candidate events, these pass: {'; '.join(listed)}."
+        "order."
     )
 
 
@@ -257,22 +277,6 @@ def _heading_is_certain(events: pd.DataFrame, paths: pd.DataFrame) -> NDArray[np
     """Find the events in which the program that decoded them is certain of the heading."""
     certain = (paths["along"] != 0).groupby(paths["event"]).mean()
     return (events["event"].map(certain).fillna(0.0) >= 0.5).to_numpy()
-
-
-def _headings_told(events: pd.DataFrame, session: Session) -> str:
-    replay = events[events["is_replay"]]
-    n_told = int(replay["is_heading_told"].sum())
-    how = (
-        "its cells fit its path at least 19 times better in one heading than in the other; and, by "
-        "how well all events fit paths without a heading, it is likely to have one"
-        if session.is_decoded_here
-        else "the other program gives it a probability of at least .95"
-    )
-    return (
-        f"The heading that cells represent is told in {n_told} of {len(replay)} replay events "
-        f"({how}). Travel in this heading is forward, and travel against it reverse. Where it is "
-        "not told, paths that the animal had run both ways are ambiguous."
-    )
 
 
 def _by_track(track: BinnedTrack, events: pd.DataFrame) -> str:

@@ -83,10 +83,17 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         "accounts.csv": accounts,
         "chance.csv": scored.by_chance,
         "unordered.csv": found.unordered,
+        "notes.csv": _notes(found, shares.note),
         "calibration.csv": pd.DataFrame(calibration, columns=Calibration._fields),
         **epochs,
     }
     return Analysed(found, tables)
+
+
+def _notes(found: Conclusions, about_shares: str) -> pd.DataFrame:
+    rows = [("data", note) for note in found.notes if note not in found.explanations]
+    rows += [("replay", note) for note in found.explanations]
+    return pd.DataFrame([*rows, ("shares", about_shares)], columns=["about", "note"])
 
 
 def landmarks_of(plan: RecordingPlan) -> dict[str, list[str]] | None:

@@ -176,7 +176,7 @@ ANIMAL_COLUMNS = {
     "chance.csv": Table.of("event with randomised cells", "animal? event score order p"),
     "unordered.csv": Table.of(
         "kind of event that represents places in no order",
-        "animal? null n rate",
+        "animal? null n rate ci_low ci_high",
         {
             "null": Column("the kind"),
             "n": Column("number of simulated events"),
@@ -219,13 +219,36 @@ ANIMAL_COLUMNS = {
             "by_chance": Column("number of candidate events that pass with randomised cells"),
         },
     ),
+    "notes.csv": Table.of(
+        "sentence of the report",
+        "animal? about note",
+        {
+            "about": Column(
+                "`data`: what was read and done; `replay`: what explains how much was found; "
+                "`shares`: how they were corrected, or why not"
+            ),
+            "note": Column("the sentence"),
+        },
+    ),
     "calibration.csv": Table.of(
         "recording",
         "animal? threshold false_positive_rate at_nominal n_events least_order heading_p "
-        "heading_evidence",
+        "heading_evidence ci_low ci_high n_exchanged",
         {
             "threshold": Column("events with a p of at most this are replay"),
-            "false_positive_rate": Column("the share of randomised events that pass it"),
+            "false_positive_rate": Column(
+                "the share of randomised events that pass it; if events are found in the "
+                "posterior: the number that is found and passes after an exchange of cells, per "
+                "candidate event"
+            ),
+            "ci_low": Column("lower end of the 95 % interval of this rate"),
+            "ci_high": Column("its upper end"),
+            "n_exchanged": Column(
+                "number of candidate events that are found in the same time after an exchange of "
+                "cells",
+                "",
+                "unless events are found in the posterior",
+            ),
             "at_nominal": Column("the share of them that would pass the nominal level"),
             "n_events": Column("number of events with randomised cells"),
             "least_order": Column("events with an order of at least this are replay"),
