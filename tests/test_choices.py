@@ -1,10 +1,17 @@
 """What shares of kinds depend on is shown, and told in one sentence."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
+from analyses.recordings.experience.lap_ends import describe_pauses
 from analyses.recordings.judgement import Judgement
-from analyses.recordings.kinds.choices import describe_dependence, shares_by_choice
+from analyses.recordings.kinds.choices import (
+    _others,
+    describe_dependence,
+    shares_by_choice,
+)
 from analyses.recordings.kinds.conclusions import conclude
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.session import prepare
@@ -36,11 +43,29 @@ def test_the_table_has_what_each_choice_alone_would_give(scored):
 def test_ends_of_laps_and_levels_are_among_them(scored):
     session, given = scored
     foot = session.judgement._replace(lap_ends=("0",), n_shuffles=99)
-    turned = session._replace(judgement=foot, pauses=("0", "3"))
+    turned = session._replace(judgement=foot, pauses={"0": 9, "3": 9})
     table = shares_by_choice(turned, given, conclude(turned, given))
     values = table.groupby("choice", sort=False)["value"].unique()
     assert values["lap ends"].tolist() == ["at 3, 4, 5", "at 3, 4, 5, 0"]
     assert values["level"].tolist() == ["0.01"]
+
+
+@pytest.mark.parametrize(("ends", "tried"), [((), ["at 0"]), (("0",), ["nowhere"])])
+def test_the_ends_of_laps_that_are_tried_are_those_suggested(scored, ends, tried):
+    """On a track without dead ends, where the animal pauses once a lap, and not elsewhere."""
+    session = scored[0]
+    ring = session.recording.graph.copy()
+    (one, other, last) = (node for node, degree in ring.degree if degree == 1)
+    ring.add_edges_from([(one, other), (other, last)], distance=40.0)
+    pauses = {"0": 30, "3": 15, "5": 15}
+    session = session._replace(
+        recording=replace(session.recording, graph=ring),
+        judgement=session.judgement._replace(lap_ends=ends),
+        pauses=pauses,
+    )
+    values = [value for choice, value, _ in _others(session) if choice == "lap ends"]
+    assert values == tried
+    assert "laps may end at 0 (" in describe_pauses(ring, pauses)
 
 
 def test_few_events_of_which_one_passes_by_chance_are_analysed(scored):

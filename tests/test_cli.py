@@ -54,9 +54,12 @@ def test_help_needs_no_numba():
 
 
 def test_lists():
-    family = replay("learners").stdout
-    assert all(name in family for name in LEARNERS)
+    family = replay("learners").stdout.splitlines()
+    assert [line.split()[0] for line in family[1 : 1 + len(LEARNERS)]] == list(LEARNERS)
+    assert all(len(re.split(r" {2,}", line)) == 3 for line in family[: 1 + len(LEARNERS)])
+    assert max(map(len, family)) <= PIPE_WIDTH
     one = replay("learners", "sfma").stdout
+    assert "It stores: the last try of each pair; similarity of states." in one
     assert "Diekmann & Cheng 2023" in one
     assert "One of default, reverse, dynamic." in one
     assert "From 0 to 1. Discount factor" in one
@@ -414,7 +417,7 @@ def test_a_row_that_fits_is_a_line_wherever_it_is_piped_to(width, monkeypatch):
     "command",
     [
         "accounts", "accounts dyna_q", "columns", "columns evidence", "experiments", "findings",
-        "findings shortcut_share", "learners", "learners bayes_adaptive", "study", "tasks",
+        "findings shortcut_share", "learners bayes_adaptive", "study", "tasks",
         "tasks w_track", "worlds",
     ],
 )  # fmt: skip

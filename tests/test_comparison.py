@@ -569,7 +569,11 @@ def test_files_whose_names_will_not_do(tmp_path, name):
 def test_scoring_again_takes_no_other_sizes(tmp_path):
     command = ["compare", "--simulated", str(tmp_path), "--draws", "4"]
     done = CliRunner().invoke(app, command)
-    assert "leave out --task, --account, --draws" in str(done.exception)
+    assert str(done.exception).endswith(
+        f"draws, wrong places and seed of {tmp_path}: leave out draws."
+    )
+    with pytest.raises(ValueError, match=r": leave out accounts\.$"):
+        compare(simulated=tmp_path, accounts={"sfma": "sfma"})
 
 
 def test_the_command_prints_the_evidence(tmp_path):
@@ -610,6 +614,8 @@ def test_the_priors_are_those_that_were_frozen():
         assert date.fromisoformat(FROZEN["frozen"]) < date.fromisoformat(day) <= date.today()
     described = plan_comparison(["long_track"], seed=FROZEN["seed"]).describe()
     assert json.loads(json.dumps(described["accounts"])) == FROZEN["accounts"]
+    manifest = json.loads((GUIDE.parent / "comparison" / "manifest.json").read_text())
+    assert manifest["accounts"] == FROZEN["accounts"]
 
 
 @pytest.mark.parametrize("name", SHELL)

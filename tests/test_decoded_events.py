@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from analyses.recordings.decoded_events import exchanged_spikes, slow_stretches
 from analyses.recordings.fields.running import running
 from analyses.recordings.judgement import Judgement
+from analyses.recordings.kinds.conclusions import conclude
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Settings
@@ -72,6 +74,26 @@ def test_what_is_found_by_chance_sets_the_threshold(seen):
     assert len(chance) == 4
     assert chance["score"].notna().tolist() == [True, True, False, False]
     assert (chance["p"][2:] == 1.0).all()
+
+
+def test_rates_by_chance_are_of_equal_time(seen):
+    """Of 12 found after an exchange, 4 are tested and pass: three times as many as candidates."""
+    session = prepare(seen[1], SETTINGS, Judgement(n_shuffles=19, level=1.0, other_sizes=()))
+    own = session._replace(events=session.events[:4], counts=session.counts[:4])
+    scored = score_block(own._replace(chance_counts=own.counts * 3), 0)
+    passing = scored.by_chance.assign(p=0.05, score=1.0, order=99.0)
+    many = own._replace(chance_counts=own.counts * 3)
+    found = conclude(many, scored._replace(by_chance=passing))
+    assert "passes_by_chance" not in found.events
+    rate = found.calibration
+    assert (rate.false_positive_rate, rate.n_events, rate.n_exchanged) == (3.0, 4, 12)
+    assert [rate.ci_low, rate.ci_high] == pytest.approx(
+        [0.75 * each / 2 for each in stats.chi2.ppf([0.025, 0.975], [8, 10])]
+    )
+    few = conclude(own._replace(chance_counts=own.counts[:1]), scored._replace(
+        by_chance=passing.assign(p=[0.05, 1.0, 1.0, 1.0], order=[99.0, *[np.nan] * 3])
+    ))  # fmt: skip
+    assert few.calibration.n_exchanged == few.calibration.n_events == 1
 
 
 def test_events_and_the_posterior_exclude_each_other(seen):

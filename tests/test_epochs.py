@@ -170,7 +170,10 @@ def test_animals_are_the_unit_of_the_test_over_animals():
     ]
     both = pd.DataFrame(rows)
     found = epochs_of_all(
-        {"epochs.csv": both.assign(value=both["difference"]), "epoch_differences.csv": both}
+        {
+            "epochs.csv": both.assign(value=both["difference"], n=9, total=9),
+            "epoch_differences.csv": both,
+        }
     )
     table = found["epoch_differences_of_all.csv"].set_index("measure")
     known = stats.ttest_1samp(differences["replay_share"], 0.0)
@@ -180,6 +183,8 @@ def test_animals_are_the_unit_of_the_test_over_animals():
     assert row[["ci_low", "ci_high"]].tolist() == pytest.approx([interval.low, interval.high])
     assert np.isnan(table.loc["novel_path", "p"])  # without spread there is no test
     assert found["epochs_of_all.csv"]["value"].tolist() == pytest.approx([0.2, 0.5])
+    assert (found["epochs_of_all.csv"]["ci_low"] >= 0).all()
+    assert (found["epochs_of_all.csv"]["ci_high"] <= 1).all()
     assert epochs_of_all({}) == {}
 
 

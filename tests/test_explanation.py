@@ -616,9 +616,15 @@ def test_tables_are_read(tmp_path):
     pd.DataFrame({"time": [3.0], "states": ["3 2 1 0"]}).to_csv(events, index=False)
     with pytest.raises(ValueError, match="needs a column 'time'"):
         read_animals([moves], [events])
-    pd.DataFrame({"step": [3], "states": ["3 2 a"]}).to_csv(events, index=False)
-    with pytest.raises(ValueError, match="must hold whole numbers, separated by blanks"):
+    events.write_text("step,states\n3,3 2\n\n4,3 2 a\n")
+    with pytest.raises(ValueError, match="separated by blanks, such as 1 0 1; row 4 has '3 2 a'"):
         read_animals([moves], [events])
+    moves.write_text("state,next_state,terminated\n0,1,0\n\n1,-2,1\n")
+    with pytest.raises(ValueError, match="row 4 has -2"):
+        read_animals([moves], [events])
+    paid.write_text("state,reward\n3,1\n5,much\n")
+    with pytest.raises(ValueError, match="row 3 has 'much'"):
+        read_animals([moves], [events], paid)
 
 
 def test_several_mazes_are_compared(tmp_path):

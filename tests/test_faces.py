@@ -69,6 +69,7 @@ def test_objects_show_themselves_in_a_line():
     others = (run_task(task, "q_learning"), give_laps(task), task.model, MAZE.solve(0.9))
     assert all(len(repr(each)) < 200 for each in others)
     assert repr(find_learner("q_learning", {"epsilon": 0.5})).startswith("Learner('q_learning', ")
+    assert repr(TASKS["linear_track"]) == "TaskEntry(linear_track, 7 statistics, min_length=5)"
 
 
 def test_a_run_without_a_log_shows_itself_too():

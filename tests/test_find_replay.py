@@ -18,6 +18,7 @@ from analyses.recordings.recovery.shares import recorded_shares
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Settings
 from analyses.recordings.significance.scoring import Scored, n_blocks, score_block
+from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.tables import KINDS
 from replay import MDP
 from replay.log.event_log import EventLog
@@ -100,6 +101,40 @@ def test_sequences_last_from_when_to_when_their_states_are_replayed(session):
     assert (start >= events["start_time"].to_numpy() - 1e-9).all()
     assert (end <= events["end_time"].to_numpy() + 1e-9).all()
     assert (end > start).all()
+
+
+def test_an_event_shorter_than_a_time_bin_is_not_tested(session):
+    recording, kinds = session
+    events = recording.events.copy()
+    events.loc[0, "end_time"] = events.loc[0, "start_time"] + 0.004
+    found = find_replay(of_columns(recording, events), judgement=QUICK)
+    (note,) = (note for note in found.notes if "is not tested" in note)
+    assert note.startswith("1 of 30 candidate events is shorter than two time bins of 0.005 s")
+    assert found.events["p"].isna().tolist() == [True] + [False] * 29
+    assert 0 not in found.paths["event"].tolist()
+    assert found.events["kind"].iloc[1:].tolist() == kinds[1:]
+
+
+def test_the_animal_is_where_it_was_recorded_and_not_where_its_last_move_led(session):
+    """It is carried from the end of an arm to the foot, and lost during the last events."""
+    recording, _ = session
+    events, position = recording.events, recording.position.copy()
+    begin = events["start_time"].to_numpy()
+    ended = begin[0] - 0.5
+    position[recording.time >= ended] = 4.0, 3.0
+    position[recording.time >= begin[20] - 1.0] = np.nan
+    found = find_replay(replace(recording, position=position), judgement=QUICK)
+    location = found.sequences.set_index("event")["location"]
+    assert set(location.loc[:19]) == {0}
+    assert set(location.loc[20:]) == {-1}
+    assert found.experience.steps["next_state"].iloc[-1] == 3
+    carried = replace(recording, position=position, on_track=np.array([[0.0, ended]]))
+    off_track = find_replay(carried, judgement=QUICK)
+    assert set(off_track.visited["phase"]) == {"rest"}
+    assert set(off_track.visited["location"]) == {3}  # where it was last on the track
+    shown = recorded_statistics([found]).set_index("statistic")["value"]
+    at_foot = found.sequences.loc[location.to_numpy() == 0, "first"].isin([0, 4])
+    assert shown["begins_at_animal"] == pytest.approx(at_foot.mean())
 
 
 def test_only_what_had_been_run_before_the_event_counts(session):

@@ -1,5 +1,6 @@
 """Headings: fields, decoding and sequences on tracks that are run both ways."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise, product
 
@@ -38,6 +39,7 @@ from analyses.recordings.significance.heading import (
     largest_p,
 )
 from analyses.sequences.track import graph_of_log
+from analyses.studies.recorded_replay.report import headings_told
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 from replay.worlds.tracks import make_linear_track, make_wtrack
@@ -187,8 +189,11 @@ def test_forward_and_reverse_are_told_where_cells_have_a_heading(directional):
     assert (kinds == true[events["event"]]).mean() >= 0.9
     assert not ((kinds != true[events["event"]]) & kinds.isin(["forward", "reverse"])).any()
     assert events["is_heading_told"].mean() >= 0.9
-    told = f"told in {events['is_heading_told'].sum()} of {len(events)} replay events"
-    assert any(told in note for note in found.notes)
+    told = headings_told(found.events, found.calibration)
+    assert f"told in {events['is_heading_told'].sum()} of {len(events)}" in told
+    odds = events.loc[events["is_heading_told"], "heading_evidence"]
+    odds = odds - found.calibration.heading_evidence + np.log(19)
+    assert f"{(1 / (1 + np.exp(odds))).sum():.2g} of these represent no heading" in told
     assert set(found.paths["along"]) <= {-1, 0, 1}
 
 
@@ -291,9 +296,10 @@ def test_notes_count_replay_that_has_a_sequence(directional):
     detection = QUICK.detection._replace(min_length=9)
     found = find_replay(seen.recording, judgement=QUICK._replace(detection=detection))
     events = found.events[found.events["is_replay"]]
-    assert any("visit no sequence" in note for note in found.notes)
-    told = f"told in {events['is_heading_told'].sum()} of {len(events)} replay events"
-    assert any(told in note for note in found.notes)
+    [lost] = found.explanations
+    assert re.fullmatch(r"\d+ more events? passed the tests, but visits? no sequence .*", lost)
+    told = f"told in {events['is_heading_told'].sum()} of {len(events)}"
+    assert told in headings_told(found.events)
 
 
 def test_a_track_that_is_run_one_way_has_no_headings():

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,8 +10,10 @@ from analyses.recordings.events.detection import find_events
 from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.observation.sweeps import TrackPaths, bins_of_states
 from analyses.recordings.recovery.injection import _before_smoothing as before_smoothing
 from analyses.recordings.recovery.injection import _ends as ends_of
+from analyses.recordings.recovery.injection import _from_anywhere as from_anywhere
 from analyses.recordings.recovery.injection import _passes as passes
 from analyses.recordings.recovery.injection import inject, is_split, quiet_rest
 from analyses.recordings.recovery.known_paths import known_paths
@@ -34,7 +35,7 @@ def session():
 @pytest.fixture(scope="module")
 def paths(session):
     _, log = experience_of(session.recording, 15.0)
-    return known_paths(log, n_each=5, length=120.0, seed=3).assign(speed=400.0)
+    return known_paths(log, n_each=5, length=120.0, seed=3).assign(speed=400.0, length=120.0)
 
 
 def found(session, paths, gain=2.9, merged=0.0):
@@ -74,15 +75,31 @@ def test_clear_replay_is_found_and_without_spikes_none_is(session, paths):
     clear = found(session, paths)
     assert (clear["kind"] == clear["true_kind"]).mean() > 0.85
     assert (clear["lasts"] - clear["true_lasts"]).median() == pytest.approx(0.03, abs=0.03)
-    joined = graph_of_log(experience_of(session.recording, 15.0)[1])
-    cut = [nx.path_weight(joined, way, "distance") for way in paths["states"]]
-    cut -= 400.0 * clear["true_lasts"]
-    step = max(length for *_, length in joined.edges.data("distance"))
-    assert cut.between(-1e-6, 2 * step).all()
-    assert cut.mean() == pytest.approx(0.7 * step, abs=0.3 * step)  # they begin and end anywhere
     silent = found(session, paths, gain=0.01)
     assert (silent["kind"] == "missed").all()
     assert silent["lasts"].isna().all()
+
+
+def test_paths_are_cut_to_their_length_from_the_first_and_the_last_move(session, paths):
+    _, log = experience_of(session.recording, 15.0)
+    joined, track = graph_of_log(log), session.track
+    bins, rng = TrackPaths(track, bins_of_states(log, track)), np.random.default_rng(0)
+    begun = []
+    for length in (90.0, 100.0, 110.0, 115.0, 300.0):
+        for states, along in zip(paths["states"], paths["along"], strict=True):
+            whole = bins.sweep_along(states, joined, along)
+            first, last = (bins.between(*ends).along[-1] for ends in (states[:2], states[-2:]))
+            longest = whole.ahead.sum()
+            wanted = np.clip(length, longest - first - last, longest)
+            cut = from_anywhere(bins, states, whole, length, rng)
+            assert cut.ahead.sum() == pytest.approx(wanted, abs=track.width.max())
+            begin = np.flatnonzero(whole.bins == cut.bins[0])[0]
+            assert (whole.bins[begin : begin + len(cut.bins)] == cut.bins).all()
+            assert whole.ahead[: begin + 1].sum() <= first + track.width.max()
+            begun.append((length, whole.ahead[: begin + 1].sum()))
+    begun = pd.DataFrame(begun, columns=["length", "cm"]).groupby("length")["cm"].nunique()
+    assert begun[300.0] == 1
+    assert (begun[[100.0, 110.0]] > 3).all()  # anywhere in the first move
 
 
 def test_an_event_passes_if_its_p_is_the_threshold(session):

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analyses.intervals import mean_interval, share_intervals, shares, sign_test
+from analyses.intervals import (
+    mean_interval,
+    mean_share_interval,
+    share_intervals,
+    shares,
+    sign_test,
+)
 
 
 def kind_counts(values: dict[str, list[int]]) -> pd.DataFrame:
@@ -163,3 +169,40 @@ def test_errors_say_what_is_wrong():
         sign_test(["a"])
     with pytest.raises(ValueError, match="counts lacks"):
         shares(pd.DataFrame({"kind": []}), ["learner"])
+
+
+def test_the_interval_of_a_mean_share_is_that_of_fewer_independent_events():
+    """By hand: Wilson's of p (1 - p) / SE^2 events, times (z / t)^2; and of all events at 0."""
+    z, t = stats.norm.ppf(0.975), stats.t.ppf(0.975, 3)
+    own = [0.2, 0.5, 0.3, 0.6]
+    table = pd.DataFrame({"g": "a", "share": own, "n": 50})
+    events = 0.4 * 0.6 / (np.var(own, ddof=1) / 4) * (z / t) ** 2
+    half = z * np.sqrt(0.24 / events + (z / (2 * events)) ** 2) / (1 + z**2 / events)
+    middle = (0.4 + z**2 / (2 * events)) / (1 + z**2 / events)
+    row = mean_share_interval(table, "share", "n", ["g"]).iloc[0]
+    assert [row["ci_low"], row["ci_high"]] == pytest.approx([middle - half, middle + half])
+    never = mean_share_interval(table.assign(share=0.0), "share", "n", ["g"]).iloc[0]
+    all_events = 200 * (z / t) ** 2
+    assert [never["ci_low"], never["ci_high"]] == pytest.approx([0, z**2 / (all_events + z**2)])
+
+
+def test_two_units_have_no_interval_of_a_mean_share():
+    table = pd.DataFrame({"g": ["a", "a", "b", "b", "b"], "share": 0.5, "n": 9})
+    found = mean_share_interval(table, "share", "n", ["g"])
+    assert found["ci_low"].isna().tolist() == [True, False]
+    with pytest.raises(ValueError, match="of at least one event in 'n'"):
+        mean_share_interval(table.assign(n=0), "share", "n", ["g"])
+
+
+@pytest.mark.parametrize("alike", [0.0, 0.1])
+def test_intervals_of_mean_shares_hold_the_true_one(alike):
+    """For what is rare and animals that differ; Student's t holds it in .4 to .9."""
+    rng = np.random.default_rng(7)
+    n = rng.integers(6, 60, (400, 4))
+    true = rng.beta(0.1 * (1 / alike - 1), 0.9 * (1 / alike - 1), n.shape) if alike else 0.1
+    share = rng.binomial(n, true) / n
+    table = pd.DataFrame({"g": np.repeat(np.arange(400), 4), "n": n.ravel()})
+    found = mean_share_interval(table.assign(share=share.ravel()), "share", "n", ["g"])
+    assert ((found["ci_low"] <= 0.1) & (found["ci_high"] >= 0.1)).mean() >= 0.93
+    assert (found["ci_low"] >= 0).all()
+    assert (found["ci_high"] <= 1).all()

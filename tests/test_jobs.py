@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.cli.options import read_learners
+from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Part, Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece, SizedPlan, Study
@@ -136,6 +137,15 @@ def test_the_cost_is_told_once_something_is_done(tmp_path):
     assert cost.seconds > 0
     run(STUDY, PLAN, tmp_path, on_cost=told.append)
     assert len(told) == 1, "nothing is left to do"
+
+
+def test_a_part_makes_no_tables_and_costs_none(tmp_path):
+    told = []
+    study = replace(STUDY, estimate=lambda plan, left, timed: WorkCost({}, 1.0, 0.0, 1, 60.0))
+    run(study, PLAN, tmp_path / "part", part=Part(1, 2), on_cost=told.append)
+    run(study, PLAN, tmp_path / "whole", on_cost=told.append)
+    assert [cost.seconds_after >= 60 for cost in told] == [False, True]
+    assert told[0].seconds_after == 0
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 99999999999, True, 1.5])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analyses.recordings.experience.lap_ends import describe_pauses, find_lap_ends, find_pauses
-from analyses.recordings.experience.recorded_experience import experience_of
+from analyses.recordings.experience.recorded_experience import describe_experience, experience_of
 from analyses.recordings.fields.running import running
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recording import Recording
@@ -61,6 +61,25 @@ def test_an_end_is_reached_where_the_animal_turns():
     assert find_lap_ends(never)[1].reach == 0.0
     with pytest.raises(ValueError, match="lap_ends must be a list"):
         find_lap_ends(whole, 5)
+
+
+def test_turns_before_a_quarter_of_the_arm_are_told():
+    """The track ends at 160 cm, but is drawn 260 cm, and then 400 cm long."""
+    x = [*range(10, 160), *range(160, 10, -1)] * 6
+    xy = np.column_stack([x, np.zeros(len(x))])
+    time = np.arange(len(x)) / RATE
+    drawn = Recording("rat", make_linear_track(260.0), time, xy)
+    _, end = find_lap_ends(drawn)
+    assert (round(end.reach), round(end.turns)) == (65, 101)
+    told = describe_experience(drawn, 15.0)
+    assert "in 6 laps" in told
+    assert "turns up to 101 cm before the node 1, and has reached it only within 65 cm" in told
+    assert "this counts as reaching" not in told
+    far = describe_experience(replace(drawn, graph=make_linear_track(400.0)), 15.0)
+    assert "never comes near the node 1, so that laps may be missing" in far
+    fits = describe_experience(replace(drawn, graph=make_linear_track(160.0)), 15.0)
+    assert "in 12 laps" in fits
+    assert "missing" not in fits
 
 
 def test_short_excursions_are_no_laps():

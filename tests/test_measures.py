@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from replay_tables import eight, replays, sequence, track, w_track
+from replay_tables import eight, replays, sequence, track, w_track, with_sequences
 
 from analyses.measures import STATISTICS
 from analyses.measures.chance import CHANCE_STATISTICS
 from analyses.measures.summary import over_animals
 from analyses.sequences.place_sequences import Detection
+from analyses.sequences.sequences import Lists
 
 
 @pytest.mark.parametrize("name", STATISTICS)
@@ -88,12 +89,14 @@ def test_detection_leaves_out_what_a_study_would_not_have_counted(criteria, kept
     """Five places in a row, three, and a walk to and fro between two of them."""
     paths = [measured(0, 1, 2, 3, 4), measured(4, 3, 2), measured(0, 1, 0, 1, 0)]
     columns = list(paths[0])
-    tables = replace(replays(track(), []), sequences=pd.DataFrame(paths, columns=columns))
+    tables = with_sequences(replays(track(), []), pd.DataFrame(paths, columns=columns))
     found = tables.detected(Detection(**criteria))
     expected = [paths[i]["states"].tolist() for i in kept]
     assert [path.tolist() for path in found.sequences["states"]] == expected
     assert [path.tolist() for path in found.states.arrays()] == expected
     assert found.detection == Detection(**criteria)
+    with pytest.raises(ValueError, match="3 sequences need as many lists of states, got 0"):
+        replace(tables, states=Lists.of([]))
 
 
 @pytest.mark.parametrize(

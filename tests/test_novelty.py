@@ -18,6 +18,7 @@ from replay_tables import (
     replays,
     sequence,
     shortcut_share,
+    with_sequences,
 )
 
 from analyses.measures import STATISTICS
@@ -133,7 +134,7 @@ def sweeper(request):
         parts.append(found.assign(animal=animal, block="run", place=found["location"]))
     task = make_task(nx.path_graph([f"n{i}" for i in range(mdp.n_states)]))
     pauses = [{"animal": animal} for animal in range(3)]
-    return replace(replays(task, [], pauses, pauses), sequences=pd.concat(parts, ignore_index=True))
+    return with_sequences(replays(task, [], pauses, pauses), pd.concat(parts, ignore_index=True))
 
 
 @pytest.mark.parametrize("min_length", [3, 5])
@@ -148,5 +149,5 @@ def test_who_sweeps_back_over_an_episode_composes_nothing(sweeper, min_length):
 def test_who_sweeps_over_a_learned_model_composes():
     run = simulate(open_maze(), "prioritized_sweeping", n_steps=3000, seed=0)
     found = classify(run.log).assign(animal=0, block="run")
-    tables = replace(replays(make_task(nx.path_graph(["a", "b"])), []), sequences=found)
+    tables = with_sequences(replays(make_task(nx.path_graph(["a", "b"])), []), found)
     assert compute("composed_share", tables, min_length=3)[0] > 0

@@ -296,7 +296,10 @@ def tables_of_evidence(events, track):
                             "multiunit_rate": np.linspace(0, 400, 101), "speed": np.nan,
                             "field_potential": np.sin(np.arange(101)), "x": 0.0, "y": 0.0})
               for event, start in parts]  # fmt: skip
-    fields = pd.DataFrame({"cell": np.repeat(cells, track.n_bins), "rate": rates.ravel()})
+    bins = np.tile(np.arange(track.n_bins), n)
+    fields = pd.DataFrame(
+        {"cell": np.repeat(cells, track.n_bins), "bin": bins, "rate": rates.ravel()}
+    )
     return dict(zip(EVIDENCE, (events, pd.concat(spikes), pd.concat(traces), fields), strict=True))
 
 

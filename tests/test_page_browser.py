@@ -190,6 +190,10 @@ def test_an_address_that_is_not_on_the_page_is_told(opened):
     assert all(asked in told for asked in ("kinds melody", "run 7", "event 99999999"))
     page.keyboard.press("n")
     assert page.locator("#notice").inner_text() == ""
+    page = opened("#run=0&step=abc&from=-1&sequences=all&colour=red")
+    told = page.locator("#notice").inner_text()
+    assert all(asked in told for asked in ("step abc", "from -1", "sequences all", "colour red"))
+    assert "run" not in told
 
 
 def test_chains_across_pauses_are_those_of_the_table(opened, logs):

@@ -447,6 +447,17 @@ def test_a_decoded_start_belongs_to_the_lap_to_come():
     assert table[["episode", "location"]].to_numpy().tolist() == [[0, 2], [1, 5]]
 
 
+def test_the_place_of_the_animal_may_be_given():
+    """Unknown is -1, and without the column it is where the last move led."""
+    log = event_log(run_of([0, 1, 2, 3]), [])
+    paths = pd.DataFrame({"step": 2, "states": [[0, 1, 2]] * 2})
+    assert place_sequences(log, paths)["location"].tolist() == [3, 3]
+    given = paths.assign(location=[1, -1])
+    assert place_sequences(log, given)["location"].tolist() == [1, -1]
+    with pytest.raises(ValueError, match="The column 'location' of paths"):
+        place_sequences(log, paths.assign(location=-2))
+
+
 def test_extent_and_correlation_are_those_along_the_track():
     """Against networkx and numpy, on a ring with a branch, in cm and where no length is known."""
     ring = nx.cycle_graph(6)

@@ -209,6 +209,9 @@ class TestTracks:
         ("track", "message"),
         [
             ({"edges": [[0, 1]]}, "lacks node_positions: a track graph needs"),
+            (TRACK | {"node_positions": None}, r"a pair \(x, y\) in cm .* 2 dimensions, got None"),
+            (TRACK | {"node_positions": {"a": [0, 0]}}, r"2 dimensions, got {'a': \[0, 0\]}"),
+            (TRACK | {"node_positions": [[0, 0], [60, None]]}, r"entry \[1, 1\] has None"),
             (TRACK | {"units": "pixels"}, "must be in cm; got units 'pixels'"),
             (TRACK | {"edges": [[0, 7]]}, "must join two of the nodes"),
             (TRACK | {"pixels_per_cm": -3}, "pixels_per_cm"),
@@ -624,6 +627,9 @@ class TestTables:
             read_recording(path, TRACK, session=POSITIONS)
         self.TABLE.iloc[::-1].to_csv(path, index=False)
         with pytest.raises(ValueError, match="row 3 is out of order"):
+            read_recording(path, TRACK, session=POSITIONS)
+        path.write_text("\nevent,time,x,y\n0,3,4,5\n\n0,4,5,6\n \n0,5,six,7\n")
+        with pytest.raises(ValueError, match="must hold finite numbers; row 7 has 'six'"):
             read_recording(path, TRACK, session=POSITIONS)
 
     def test_events_by_any_of_their_names(self, tmp_path):

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from analyses.findings.accounts import ACCOUNTS
+from analyses.studies import STUDIES, find_study
+from analyses.studies.brea_2018.reproduction import plan_reproduction
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ("replay", "analyses", "tests", "figures", "data")
 GUIDES = ["README.md", *(f"{room}/README.md" for room in ROOMS), ".github/CONTRIBUTING.md"]
@@ -16,6 +20,10 @@ PRINTED = {
 }
 """What the examples of a guide must have printed at some point."""
 
+in_the_checkout = pytest.mark.skipif(
+    not (ROOT / "README.md").exists(), reason="in the checkout only"
+)
+
 
 @pytest.fixture(params=GUIDES)
 def guide(request):
@@ -25,11 +33,15 @@ def guide(request):
     return path
 
 
+def examples(guide):
+    return re.findall(r"```python\n(.*?)```", guide.read_text("utf-8"), flags=re.DOTALL)
+
+
 def test_examples_run(guide, tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     names = {}
-    for block in re.findall(r"```python\n(.*?)```", guide.read_text("utf-8"), flags=re.DOTALL):
+    for block in examples(guide):
         if named := re.match(r"# (\w+)\.py\n", block):
             (tmp_path / f"{named[1]}.py").write_text(block, "utf-8")
             sys.modules.pop(named[1], None)
@@ -45,6 +57,44 @@ def test_links_lead_somewhere(guide):
     assert [link for link in links if not (guide.parent / link.split("#")[0]).exists()] == []
 
 
-@pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="in the checkout only")
+def in_words(number):
+    units = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    return units[number] if number < 10 else f"twenty-{units[number - 20]}"
+
+
+def numbers_of_the_first_page():
+    """Yield what the README says of numbers, as they are."""
+    plan = plan_reproduction(full=True)
+    learners, experiments = map(in_words, (len(plan.learners), len(plan.experiments)))
+    yield f"the paper's {learners} learners in its {experiments} experiments"
+    most, least = max(plan.n_mdps.values()), min(plan.n_mdps.values())
+    yield f"{learners} learners in {experiments} experiments, means of {most} or {least} worlds"
+    n_runs = sum(plan.n_mdps[each] * plan.n_seeds[each] for each in plan.experiments)
+    n_steps = sum(plan.n_mdps[each] * plan.world_steps(each) for each in plan.experiments)
+    yield f"{n_runs * len(plan.learners):,} runs with {n_steps / 1e9:.1f} billion steps"
+    names = {}
+    exec(next(each for each in examples(ROOT / "README.md") if "classify(run" in each), names)
+    kinds = names["sequences"]["kind"]
+    novel = (kinds == "novel_path").sum()
+    yield f"Of {len(kinds)} sequences of three states or more, {novel} are novel paths"
+    n_accounts = sum(not account.is_control for account in ACCOUNTS.values())
+    yield f"here {in_words(n_accounts)} accounts meet the same worlds"
+    yield f"{in_words(len([*(ROOT / 'figures' / 'tutorials').glob('*.py')]))} tutorials"
+
+
+@in_the_checkout
+def test_the_first_page_has_numbers_as_they_are():
+    text = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert [told for told in numbers_of_the_first_page() if told not in text] == []
+
+
+@in_the_checkout
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_guide_has_the_command_of_each_study(name):
+    text = (ROOT / "analyses" / "README.md").read_text("utf-8")
+    assert (find_study(name).command or f"replay study {name}") in text
+
+
+@in_the_checkout
 def test_the_first_page_is_short():
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150

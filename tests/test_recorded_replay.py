@@ -2,7 +2,10 @@
 
 import re
 import shutil
+from dataclasses import replace
+from math import comb
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -13,10 +16,13 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
+from analyses.recordings.linearised_track import linearise
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track
+from analyses.recordings.settings import Criteria
 from analyses.recordings.significance.calibration import Calibration
+from analyses.studies.recorded_replay.animal_figures import read_evidence
 from analyses.studies.recorded_replay.one_animal import STUDY
 from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.report import enough_sequences, replay_by_chance
@@ -47,7 +53,9 @@ def test_the_tables_are_those_of_python(folder, recording):
     )
     pd.testing.assert_frame_equal(results.read("kinds.csv"), found.kinds, check_dtype=False)
     report = (folder / "report.md").read_text("utf-8")
-    assert all(f"- {note}\n" in report for note in found.notes)
+    for note in found.notes:
+        assert report.count(note) == 1
+        assert (f"- {note}\n" in report) == (note not in found.explanations)
     read = results.read("sequences.parquet")
     assert [list(each) for each in read["states"]] == [list(s) for s in found.sequences["states"]]
     assert len(results.read("experience.parquet")) == len(found.experience.steps)
@@ -102,7 +110,8 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "randomised cells",
         "Dependence of shares on choices",
         "| state size | 30 cm |",
-        "two random places, one after the other",
+        "| two random places, one after the other | 24 | ",
+        "| one random place | 24 | 0.0% | 0.0% to 13.8% |",
         "McNemar's exact test",
         "n_shuffles: 19",
         "Intervals are 95 % Wilson intervals",
@@ -114,6 +123,32 @@ def test_the_report_says_what_a_reader_must_know(folder):
     assert text.count("# ") == 10
 
 
+def test_what_explains_a_result_is_told_beside_it(folder, recording):
+    """Cells with other fields in events: the terminal says so, not only the report."""
+    rng = np.random.default_rng(0)
+    begin, end = recording.events[["start_time", "end_time"]].to_numpy().T
+    spikes = []
+    for each, other in zip(recording.spikes, rng.permutation(60), strict=True):
+        within = [((each[:, None] >= begin) & (each[:, None] <= end)).any(axis=1)]
+        theirs = recording.spikes[other]
+        swapped = ((theirs[:, None] >= begin) & (theirs[:, None] <= end)).any(axis=1)
+        spikes.append(np.sort(np.concatenate([each[~within[0]], theirs[swapped]])))
+    moved = replace(recording, spikes=tuple(spikes))
+    plan = plan_recording(moved, judgement=JUDGEMENT, n_sessions=1)
+    with TemporaryDirectory() as out:
+        tables = run(STUDY, plan, Path(out) / "out", tell=lambda text: None)
+        report = (Path(out) / "out" / "report.md").read_text("utf-8")
+    first, shares = STUDY.show(plan, tables)
+    assert "fields of running hardly predict which cells fire together" in first.note
+    assert report.count("fields of running hardly predict") == 1
+    assert "Shares are not corrected. " in shares.note
+    assert len(shares.note.split(". ")[1]) > 20
+    whole = Results(folder)
+    names = ("kinds", "calibration", "events", "shares", "notes", "choices")
+    held = {f"{name}.csv": whole.read(f"{name}.csv") for name in names}
+    assert "fields of running" not in STUDY.show(plan, held)[0].note
+
+
 def test_spikes_and_fields_are_those_of_the_events(folder, recording):
     results = Results(folder)
     spikes, events = results.read("spikes.parquet"), results.read("events.csv")
@@ -122,6 +157,27 @@ def test_spikes_and_fields_are_those_of_the_events(folder, recording):
     ]
     rates = results.read("place_fields.parquet")
     assert rates.groupby("cell")["rate"].max().min() >= 0.5
+
+
+def test_events_are_decoded_again_on_the_part_of_the_track_that_was_run(recording, tmp_path):
+    graph = recording.graph.copy()
+    graph.add_node("far", pos=(0.0, 180.0))
+    graph.add_edge(3, "far")
+    longer = replace(recording, graph=graph, events=recording.events[:6])
+    quick = Judgement(n_shuffles=19, other_sizes=())
+    plan = plan_recording(longer, judgement=quick, n_sessions=0)
+    run(STUDY, plan, tmp_path / "out", tell=lambda text: None)
+    results = Results(tmp_path / "out")
+    evidence = read_evidence(results, results.read)
+    assert evidence.track.n_bins == plan.session.track.n_bins < plan.session.track.whole.n_bins
+    np.testing.assert_allclose(evidence.rates, plan.session.rates)
+    paths = results.read("paths.parquet")
+    own = paths.loc[paths["event"] == 2, ["x", "y"]].to_numpy()
+    np.testing.assert_allclose(evidence.track.position[evidence.of(2).path], own)
+    line = linearise(evidence.track)
+    assert len(line.low) == evidence.track.n_bins
+    assert line.length == linearise(plan.session.track.whole).length
+    assert any(path.name.startswith("event_") for path in (tmp_path / "out" / "figures").iterdir())
 
 
 def test_the_figures_are_there(folder):
@@ -152,9 +208,11 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     epochs = "run=0:300,early=300:350,late=350:900"
     done = replay(
         "recording", arrays / "mine.npz", *options, "--shuffles", 19, "--recovery", 0,
-        "--epochs", epochs, "--jobs", 1, "--out", arrays / "out",
+        "--epochs", epochs, "--longest", 2, "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    criteria = Results(arrays / "out").manifest()["settings"]["criteria"]
+    assert criteria == Criteria(longest=2.0)._asdict()
     told = " ".join(done.stderr.split())
     for part in (
         "mine.npz: arrays;", "60 cells with", "Track: 6 nodes, 5 edges", "20 events are left: ",
@@ -162,7 +220,9 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     ):  # fmt: skip
         assert part in told
     assert "novel_path" in done.stdout
-    assert "same events with randomised cells, 0.0% pass" in " ".join(done.stdout.split())
+    assert "events with randomised cells, 0.0% (95 %: 0.0% to 16.1%) pass" in " ".join(
+        done.stdout.split()
+    )
     report = (arrays / "out" / "report.md").read_text("utf-8")
     assert "| | run | early | late |" in report
     assert "### From early to late" in report
@@ -173,7 +233,7 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     assert (arrays / "out" / "figures" / "epochs.png").exists()
     again = replay(
         "recording", arrays / "mine.npz", *options, "--shuffles", 20, "--recovery", 0,
-        "--epochs", epochs,
+        "--epochs", epochs, "--longest", 2,
         "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip
     assert again.returncode == 1
@@ -204,6 +264,10 @@ def test_an_error_is_a_sentence_and_nothing_is_written(arrays):
             (arrays / "mine.npz", "--track", arrays / "track.json", "--shuffles", 0),
             "n_shuffles must be a whole number of at least 1",
         ),
+        (
+            (arrays / "mine.npz", "--track", arrays / "track.json", "--shortest", 1),
+            "longest must be a number of at least 1, got 0.75",
+        ),
     ):
         done = replay("recording", *options, "--out", arrays / "wrong")
         assert done.returncode == 1
@@ -227,17 +291,34 @@ def test_replay_by_chance_pairs_events_with_themselves():
     events = pd.DataFrame({"is_replay": own, "passes_by_chance": by_chance, "p": 0.5})
     text = replay_by_chance(events, Calibration(0.05, 0.02, 0.02, 100))
     assert "9 pass with their own cells only, and 1 with randomised ones only" in text
-    assert f"p = {11 / 2**10:.2g}" in text
+    assert f"p = {11 / 2**10:.2g} (McNemar's exact test, one-sided)" in text
     few = replay_by_chance(events.assign(is_replay=by_chance), Calibration(0.05, 0.02, 0.02, 100))
     assert "no evidence of replay" in few
 
 
-def test_statistics_of_few_sequences_are_neither_reported_nor_compared(folder):
-    results = Results(folder)
+def test_what_is_found_after_an_exchange_is_not_paired():
+    """Nine found, and three in the same time after an exchange of cells: other events."""
+    events = pd.DataFrame({"is_replay": [True] * 9 + [False] * 3, "p": 0.5})
+    rate = Calibration(0.05, 0.25, 0.0, 7, ci_low=0.05, ci_high=0.73, n_exchanged=7)
+    text = replay_by_chance(events, rate)
+    p = sum(comb(12, n) for n in range(9, 13)) / 2**12
+    assert f"9 against 3 in the same time: p = {p:.2g} (exact binomial test, one-sided)" in text
+    assert "the same search finds 7 candidate events" in text
+    assert "25.0% (95 %: 5.0% to 73.0%) of the number of candidate events" in text
+    assert "McNemar" not in text
+    assert "no evidence of replay" in text
+
+
+def test_statistics_of_few_sequences_are_neither_reported_nor_compared(tmp_path):
+    """Of six events, four are forward or reverse."""
+    plan = plan_recording(simulated_recording(6), judgement=JUDGEMENT, n_sessions=0)
+    run(replace(STUDY, figures={}), plan, tmp_path / "out", tell=lambda text: None)
+    results = Results(tmp_path / "out")
     table = results.read("statistics.csv")
     few = table[table["n_chains"] < 5]
     assert len(few)
     assert len(enough_sequences(table)) == len(table) - len(few)
-    text = (folder / "report.md").read_text("utf-8")
+    assert len(few) < len(table)
+    text = (tmp_path / "out" / "report.md").read_text("utf-8")
     assert not any(f"| {name} | " in text for name in few["statistic"])
     assert not set(results.read("accounts.csv")["statistic"]) & set(few["statistic"])

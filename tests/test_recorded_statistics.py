@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.measures import QUESTIONS, STATISTICS
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay.statistics import (
+    LEFT_OUT,
     recorded_statistics,
     replays_of_recordings,
 )
@@ -36,6 +38,18 @@ def test_statistics_are_those_counted_by_hand(animals):
     assert (table["n_animals"] == 3).all()
     published = ["published_low", "published_high"]
     assert table.loc["reverse_share", published].tolist() == pytest.approx([0.391, 0.543], abs=1e-3)
+
+
+def test_what_a_recording_cannot_tell_is_left_out(animals):
+    """Each replay event has one sequence, and all rest follows the last lap, by construction."""
+    replays = replays_of_recordings(animals)
+    per_event = STATISTICS["beyond_shuffled_places"].compute(replays)
+    assert (per_event["value"] == 1).all()
+    assert (per_event["null"] > 0.3).all()  # of what was not chosen to have one
+    found = set(recorded_statistics(animals)["statistic"])
+    assert found
+    for question in LEFT_OUT:
+        assert not found & set(QUESTIONS[question])
 
 
 def test_what_needs_rewards_or_sides_is_there_only_if_they_are_named(animals):

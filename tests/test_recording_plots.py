@@ -201,6 +201,17 @@ def test_a_path_is_coloured_by_its_pieces(ran, ax):
     np.testing.assert_allclose(np.unique(joined, axis=0), np.unique(log.mdp.position[path], axis=0))
 
 
+def test_an_animal_whose_place_is_unknown_is_not_drawn(ran, ax):
+    log, way = ran
+    paths = pd.DataFrame({"step": 3, "states": [way(0, 1, 2)] * 2, "location": [1, -1]})
+    n_drawn = []
+    for _, row in place_sequences(log, paths).iterrows():
+        before = len(ax.collections)
+        plot_decoded_path(row, log.steps, log.mdp, cut_track(EIGHT), ax)
+        n_drawn.append(len(ax.collections) - before)
+    assert n_drawn[1] == n_drawn[0] - 1
+
+
 @pytest.mark.parametrize(("width", "n_columns"), [(COLUMN_WIDTH, 2), (FULL_WIDTH, 4)])
 def test_paths_get_a_panel_each(ran, width, n_columns, assert_legible):
     log, way = ran

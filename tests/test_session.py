@@ -1,5 +1,6 @@
 """Everything derived from a recording before decoding: speeds, fields, events, laps."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from analyses.recordings.experience.recorded_experience import experience_of
 from analyses.recordings.fields.running import running
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.recording import FieldPotential, Recording
-from analyses.recordings.session import prepare
+from analyses.recordings.session import prepare, settings_for
 from analyses.recordings.settings import RIPPLES, Criteria, Settings
 from replay.worlds.tracks import make_linear_track
 
@@ -37,6 +38,15 @@ def test_speed_and_position_are_those_of_the_animal():
     assert unknown[(moved.time > 10.1) & (moved.time < 11.9)].all()  # long: not known
     assert not unknown[(moved.time > 19) & (moved.time < 21)].any()  # short: interpolated
     assert np.array_equal(moved.is_on_track, (moved.time >= 1) & (moved.time <= 25))
+
+
+@pytest.mark.parametrize("factor", [1000, 30_000])
+def test_times_in_other_units_are_refused_before_they_take_memory(recording, factor):
+    spikes = tuple(factor * each for each in recording.spikes)
+    events = factor * recording.events[["start_time", "end_time"]]
+    other = replace(recording, time=factor * recording.time, spikes=spikes, events=events)
+    with pytest.raises(ValueError, match="s apart, too far to tell"):
+        prepare(other)
 
 
 def test_every_spike_is_counted_once(recording):
@@ -71,6 +81,46 @@ def test_cells_that_say_nothing_are_left_out(recording):
     assert "cells have place fields" in session.notes[0]
 
 
+def test_where_the_animal_never_ran_nothing_is_decoded(recording):
+    """An arm that is only drawn changes nothing, but for its beginning, which is told to the cm."""
+    whole = prepare(recording)
+    graph = recording.graph.copy()
+    graph.add_node("far", pos=(0.0, 180.0))  # node 3, an end, is at (0, 80)
+    graph.add_edge(3, "far")
+    longer = prepare(replace(recording, graph=graph))
+    track = longer.track
+    assert whole.track.whole is None
+    assert not any("never" in note or "ran" in note for note in whole.notes)
+    n_left_out = track.whole.n_bins - track.n_bins
+    assert np.count_nonzero(track.position[:, 1] > 80) == 20 - n_left_out
+    assert track.position[:, 1].max() < 80 + 12 + 5
+    (told,) = (note for note in longer.notes if "farther than 12 cm" in note)
+    assert told.startswith(f"{5 * n_left_out} of the 420 cm of the track")
+    assert "These are left out: nothing is decoded there." in told
+    assert longer.rates.shape == (len(longer.cells), track.n_bins)
+    assert np.array_equal(longer.rates[:, : whole.track.n_bins], whole.rates)
+    assert longer.walk().shape == (track.n_bins, track.n_bins)
+
+
+def test_what_lies_between_places_that_were_run_is_kept_and_told(recording):
+    """The animal is not seen in the middle of the track, where it passes."""
+    position = recording.position.copy()
+    position[(np.abs(position[:, 0] - 40) < 1) & (np.abs(position[:, 1] - 40) < 30)] = np.nan
+    session = prepare(replace(recording, position=position))
+    assert session.track.whole is None
+    (told,) = (note for note in session.notes if "farther than 12 cm" in note)
+    assert "left out" not in told
+    assert "fields are those of the nearest places" in told
+
+
+def test_a_run_that_is_a_small_part_of_the_recording_is_decoded_by_fifths_of_it(recording):
+    short = prepare(replace(recording, on_track=np.array([[0.0, 45.0]])))
+    (error,) = (note for note in short.notes if "error of decoding" in note)
+    assert int(re.search(r"animal is (\d+) cm", error).group(1)) < 20
+    assert any(note.startswith("The animal runs for only 1") for note in short.notes)
+    assert not any("runs for only" in note for note in prepare(recording).notes)
+
+
 def test_events_are_counted_in_bins(recording):
     session = prepare(recording, Settings(time_bin=0.01))
     start, end = (session.events[name] for name in ("start_time", "end_time"))
@@ -89,6 +139,33 @@ def test_given_events_that_overlap_are_told(recording):
     events.loc[[1, 4], "end_time"] = events.loc[[1, 4], "start_time"] + 0.2
     (told,) = (n for n in prepare(replace(recording, events=events)).notes if "were given" in n)
     assert "8 candidate events were given. 1 of them overlaps an earlier one" in told
+
+
+def test_given_events_during_running_are_told(recording):
+    moved = running(recording)
+    fast = moved.time[np.flatnonzero(moved.speed > 20)[[50, 400]]]
+    events = recording.events[["start_time", "end_time"]].iloc[:6]
+    ran = pd.DataFrame({"start_time": fast, "end_time": fast + 0.2})
+    events = pd.concat([events, ran]).sort_values("start_time", ignore_index=True)
+    (told,) = (n for n in prepare(replace(recording, events=events)).notes if "were given" in n)
+    assert "2 of 8 begin while the animal is faster than 5 cm/s" in told
+    still = prepare(replace(recording, events=recording.events[["start_time", "end_time"]]))
+    assert "12 candidate events were given." in still.notes
+
+
+@pytest.mark.parametrize("size", [12.0, 100.0])
+def test_bins_larger_than_states_are_refused(recording, size):
+    with pytest.raises(ValueError, match=r"up to .* cm long, and must be at most 10 cm"):
+        prepare(recording, Settings(bin_size=size))
+
+
+def test_a_time_bin_longer_than_all_events_is_refused(recording):
+    events = recording.events[["start_time", "end_time"]].iloc[:4].copy()
+    events["end_time"] = events["start_time"] + 0.09
+    brief = replace(recording, events=events)
+    with pytest.raises(ValueError, match="Each of the 4 candidate events is shorter than two time"):
+        prepare(brief, Settings(time_bin=0.05))
+    assert not any("not tested" in note for note in prepare(brief).notes)
 
 
 def test_events_are_found_by_the_rate_of_all_cells(recording):
@@ -128,9 +205,13 @@ def test_events_are_found_in_the_ripple_band(recording):
         envelope = np.exp(-0.5 * ((time - each) / 0.03) ** 2)
         signal += (4 * envelope * np.sin(2 * np.pi * 190 * time))[:, None]
     potential = FieldPotential(float(time[0]), 1250.0, signal)
+    found = replace(recording, events=None, field_potential=potential)
+    assert prepare(found).settings == Settings(criteria=RIPPLES)
+    assert settings_for(replace(found, events=recording.events)) == Settings()
+    assert settings_for(found, detected_in="posterior").criteria == Criteria()
     session = prepare(
-        replace(recording, events=None, field_potential=potential),
-        Settings(criteria=RIPPLES._replace(threshold=4.0)),
+        found,
+        settings_for(found, threshold=4.0),
     )
     assert len(session.events) == len(middle)
     assert np.allclose(session.events[["start_time", "end_time"]].mean(axis=1), middle, atol=0.04)

@@ -3,17 +3,25 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import draw_figures, run
+from analyses.measures import STATISTICS
+from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay import one_animal, several_animals
+from analyses.studies.recorded_replay.epochs import epochs_of_all
 from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.report import BESIDE_ACCOUNTS
-from analyses.studies.recorded_replay.report_of_animals import write_report_of_animals
+from analyses.studies.recorded_replay.report_of_animals import (
+    intervals_over,
+    write_report_of_animals,
+)
 from analyses.studies.recorded_replay.several_animals import plan_animals
+from analyses.studies.recorded_replay.statistics import recorded_statistics
 
 JUDGEMENT = Judgement(n_shuffles=9, level=0.2, other_sizes=())
 
@@ -25,7 +33,7 @@ def plans():
         name: plan_recording(
             simulated_recording(9, seed), judgement=JUDGEMENT, n_sessions=0, epochs=epochs
         )
-        for seed, name in enumerate(("one", "other"))
+        for seed, name in enumerate(("one", "other", "third"))
     }
 
 
@@ -67,24 +75,70 @@ def test_statistics_have_intervals_over_animals(plans, folder):
     each = Results(folder).read("statistics.csv")
     values = each.loc[each["statistic"] == "reverse_share", "value"]
     assert table.loc["reverse_share", "value"] == pytest.approx(values.mean())
-    assert table.loc["reverse_share", "n_animals"] == 2
-    own = table[table["n_animals"] == 2]
+    assert table.loc["reverse_share", "n_animals"] == 3
+    own = table[table["n_animals"] == 3]
     assert (own["ci_low"] <= own["value"]).all()
     assert (own["ci_low"] < own["ci_high"]).any()
+    shares = own.loc[[STATISTICS[name].is_share for name in own.index], ["ci_low", "ci_high"]]
+    assert len(shares) > 3
+    assert ((shares >= 0) & (shares <= 1)).all(axis=None)
+    assert (shares["ci_low"] < shares["ci_high"]).all()  # also of what is never seen
+
+
+def test_kinds_have_intervals_within_0_and_1(folder):
+    kinds = Results(folder).read("kinds_of_all.csv").set_index("kind")
+    assert ((kinds["ci_low"] >= 0) & (kinds["ci_high"] <= 1)).all()
+    never = kinds.loc["unexperienced"]
+    assert never["share"] == never["ci_low"] == 0
+    assert never["ci_high"] > 0.1
+    found = Results(folder).read("shares_of_all.csv")
+    assert found["ci_high_found"].between(0, 1).all()
+
+
+def test_two_animals_have_no_intervals(folder):
+    results = Results(folder)
+    both = {
+        name: table[table["animal"] != "third"]
+        for name in ("kinds.csv", "shares.csv", "events.csv", "epochs.csv", "epoch_differences.csv")
+        if len(table := results.read(name))
+    }
+    shares = several_animals._shares_of_all(both["shares.csv"], both["events.csv"])
+    epochs = epochs_of_all(both)
+    for table in (several_animals._kinds_of_all(both["kinds.csv"]), shares, *epochs.values()):
+        ends = [name for name in table if name.startswith("ci_")]
+        assert ends
+        assert table[ends].isna().all(axis=None)
+    assert epochs["epoch_differences_of_all.csv"]["p"].isna().all()
+    assert "no intervals over animals" in intervals_over(2)
+
+
+def test_an_animal_of_few_sequences_does_not_count(plans):
+    """One animal keeps three of its directional sequences, the others all."""
+    found = [find_replay(each.session.recording, judgement=JUDGEMENT) for each in plans.values()]
+    kept = found[0].sequences.query("direction in ['forward', 'reverse']")["event"].unique()[:3]
+    visited = found[0].visited
+    few = found[0]._replace(visited=visited[visited["event"].isin(kept)].reset_index(drop=True))
+    animals = [few, *found[1:]]
+    table = recorded_statistics(animals, least_sequences=5).set_index("statistic")
+    without = recorded_statistics(animals[1:], least_sequences=5).set_index("statistic")
+    assert table.loc["reverse_share", "n_animals"] == 2
+    assert table.loc["reverse_share", "value"] == without.loc["reverse_share", "value"]
+    every = recorded_statistics(animals).set_index("statistic")
+    assert every.loc["reverse_share", "n_animals"] == 3
 
 
 def test_epochs_differ_over_animals(folder):
     each = Results(folder).read("epoch_differences.csv")
-    assert each["animal"].unique().tolist() == ["one", "other"]
+    assert each["animal"].unique().tolist() == ["one", "other", "third"]
     found = Results(folder).read("epoch_differences_of_all.csv").set_index("measure")
     own = each.loc[each["measure"] == "replay_per_minute", "difference"]
     assert found.loc["replay_per_minute", "difference"] == pytest.approx(own.mean())
-    assert (found["n_animals"] == 2).all()
+    assert (found["n_animals"] == 3).all()
     report = (folder / "report.md").read_text("utf-8")
     assert "### From early to late" in report
     assert "| | early | late |" in report
     assert {path.name for path in (folder / "figures").glob("*epochs.png")} == {
-        "one_epochs.png", "other_epochs.png",
+        "one_epochs.png", "other_epochs.png", "third_epochs.png",
     }  # fmt: skip
 
 
@@ -98,6 +152,24 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "| reverse_share |",
     ):
         assert part in text
+
+
+def test_what_explains_the_replay_of_an_animal_is_told(plans, folder, tmp_path):
+    found = {
+        name: find_replay(each.session.recording, judgement=JUDGEMENT)._replace(
+            explanations=(f"Why {name}.",) if name == "other" else ()
+        )
+        for name, each in plans.items()
+    }
+    names = ("choices", "kinds_of_all", "shares_of_all", "statistics_of_all", "accounts")
+    tables = {name: Results(folder).read(f"{name}.csv") for name in names}
+    write_report_of_animals(tmp_path / "report.md", found, *tables.values(), JUDGEMENT)
+    assert "\n- other: Why other.\n" in (tmp_path / "report.md").read_text("utf-8")
+    notes = pd.DataFrame({"animal": ["other"], "about": "replay", "note": "Why."})
+    every = {name: Results(folder).read(name) for name in ("events.csv", "calibration.csv")}
+    every |= {f"{name}.csv": table for name, table in tables.items()} | {"notes.csv": notes}
+    first = next(iter(several_animals.STUDY.show(plan_animals(plans), every)))
+    assert first.note.endswith("\nother: Why.")
 
 
 def test_whose_shares_depend_on_choices_is_said_first(folder, tmp_path):
@@ -120,7 +192,7 @@ def test_figures_are_drawn_of_each(folder):
 
 
 def test_animals_that_do_not_belong_together_are_refused(plans):
-    one, other = plans.values()
+    one, other, _ = plans.values()
     far = one._replace(session=one.session._replace(track=one.session.track._replace(
         node_position=one.session.track.node_position + 1.0)))  # fmt: skip
     moved = far._replace(session=far.session._replace(recording=other.session.recording))

@@ -10,6 +10,7 @@ import typer
 from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, is_all, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say, screen
+from analyses.sizes import N_DRAWS_EXPLAINED, N_SEQUENCES
 
 __all__ = ["explain", "identifiability"]
 
@@ -61,7 +62,7 @@ def explain(
         ),
     ] = None,
     accounts: Accounts = ["all"],  # noqa: B006
-    draws: Draws = 64,
+    draws: Draws = N_DRAWS_EXPLAINED,
     wrong_places: WrongPlaces = None,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -142,7 +143,7 @@ def identifiability(
         typer.Option(
             metavar="N", help="A number of replayed sequences per animal; may be repeated."
         ),
-    ] = [10, 30, 100, 300],  # noqa: B006
+    ] = list(N_SEQUENCES),  # noqa: B006
     sessions: Annotated[
         int,
         typer.Option(
@@ -152,7 +153,7 @@ def identifiability(
         ),
     ] = 1,
     accounts: Accounts = ["all"],  # noqa: B006
-    draws: Draws = 64,
+    draws: Draws = N_DRAWS_EXPLAINED,
     wrong_places: WrongPlaces = None,
     told_headings: Annotated[
         float | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,9 +26,10 @@ def learners(
         ),
     ] = None,
 ) -> None:
-    """List the learners: what each stores, when it replays, and how replay is chosen.
+    """List the learners: when each replays, how replay is chosen, and what it stores.
 
-    With NAME: the parameters of that learner, their defaults and ranges.
+    With NAME: what that learner stores, and its parameters, their defaults and ranges. In a pipe,
+    the list has one line for each learner, without what it stores.
     """
     from replay.learners import LEARNERS, find_learner
 
@@ -38,12 +40,14 @@ def learners(
     for learner in LEARNERS:
         entry = find_learner(learner).description
         values = "yes" if entry.computes_values else "no"
-        rows.append((learner, entry.stores, entry.pauses, entry.priority, values, entry.source))
-    print_table(("learner", "stores", "replays at", "chosen by", "values", "source"), rows)
+        rows.append((learner, entry.pauses, entry.priority, values, entry.stores, entry.source))
+    header = ("learner", "replays at", "chosen by", "values", "stores", "source")
+    n = len(header) if sys.stdout.isatty() else 3  # so that each row of a pipe is one line
+    print_table(header[:n], [row[:n] for row in rows])
     print_text(
         '\n"steps": after each step; "ends", "starts": at the end or start of an episode; "rest": '
         "between episodes. Learners without values act at random: only their replay is of "
-        "interest. Parameters of a learner: replay learners NAME"
+        "interest. What a learner stores, its source and its parameters: replay learners NAME"
     )
 
 
@@ -202,6 +206,10 @@ def _print_parameters(learner: str) -> None:
     for key, value in found.parameters.items():
         rows.append((key, _plain(value), f"{_range(found.ranges.get(key))}{meanings.get(key, '')}"))
     print_text((found.module.__doc__ or "").partition("\n")[0])
+    print_text(
+        f"It stores: {found.description.stores}."
+        + ("" if found.description.computes_values else " It computes no values.")
+    )
     print_text(f"Source: {found.description.source}\n")
     print_table(("parameter", "default", "range and meaning"), rows)
 

@@ -13,12 +13,13 @@ from analyses.cli.studies import do_study
 from analyses.cli.terminal import plain, print_text, say, screen
 from analyses.recordings.judgement import ARENA, Judgement, judgement_for
 from analyses.recordings.settings import (
+    DETECTED_IN,
+    FIND_DECODED,
     MOST_UNKNOWN,
     N_SESSIONS,
     RIPPLES,
     Criteria,
     Settings,
-    settings_for,
 )
 
 __all__ = ["recording"]
@@ -135,6 +136,24 @@ def recording(
             metavar="SD",
             help="Detection threshold for candidate events, in standard deviations.",
             show_default=f"{Criteria().threshold:g}; for ripples {RIPPLES.threshold:g}",
+            rich_help_panel=_EVENTS,
+        ),
+    ] = None,
+    shortest: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            help="Least duration of a detected event, in s.",
+            show_default=f"{Criteria().shortest:g}; for ripples {RIPPLES.shortest:g}",
+            rich_help_panel=_EVENTS,
+        ),
+    ] = None,
+    longest: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            help="Largest duration of a detected event, in s.",
+            show_default=f"{Criteria().longest:g}; for ripples {RIPPLES.longest:g}",
             rich_help_panel=_EVENTS,
         ),
     ] = None,
@@ -269,6 +288,7 @@ def recording(
     interruption.
     """
     from analyses.recordings.readers.contents import describe_file
+    from analyses.recordings.session import settings_for
     from analyses.studies.recorded_replay.files import Files, plan_files
 
     if inspect:
@@ -284,9 +304,10 @@ def recording(
                 channel, epochs, bin_size,
             ),
             out,
-            settings_for(
-                events, threshold=threshold, largest_speed=speed, bin_size=bin_size,
-                time_bin=time_bin, split_given=split_events,
+            partial(
+                settings_for, threshold=threshold, shortest=shortest, longest=longest,
+                largest_speed=speed, bin_size=bin_size, time_bin=time_bin,
+                split_given=split_events, detected_in=DETECTED_IN[events == FIND_DECODED],
             ),
             partial(
                 judgement_for, score=score, least_score=least_score,

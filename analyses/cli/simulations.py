@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, is_all, read_learners, split
 from analyses.cli.studies import do_study
+from analyses.sizes import (
+    DEMAND_VISITS,
+    N_CHANGING_RUNS,
+    N_CHANGING_WORLDS,
+    N_DEMAND_WORLDS,
+    N_DRAWS_COMPARED,
+)
 
 __all__ = ["change", "compare", "demands"]
 
@@ -35,7 +42,7 @@ def compare(
         typer.Option(
             metavar="N", help="Number of draws of each account's parameters from their priors."
         ),
-    ] = 128,
+    ] = N_DRAWS_COMPARED,
     findings: Annotated[
         Path | None,
         typer.Option(
@@ -77,22 +84,17 @@ def compare(
     from analyses.studies.comparison.rescoring import plan_rescoring
     from replay.tasks.published import TASKS
 
+    given: dict[str, Any] = {
+        "tasks": [*(TASKS if is_all(task) else ()), *split(task)],
+        "accounts": None if is_all(account) else split(account),
+        "n_draws": draws,
+        "seed": seed,
+        "wrong_places": wrong_places,
+    }
     if simulated is None:
-        plan = plan_comparison(
-            [*(TASKS if is_all(task) else ()), *split(task)],
-            None if is_all(account) else split(account),
-            n_draws=draws,
-            seed=seed,
-            findings=findings,
-            wrong_places=wrong_places,
-        )
-    elif (draws, wrong_places, seed, is_all(task), is_all(account)) != (128, 0, 0, True, True):
-        raise ValueError(
-            "--simulated takes tasks, accounts, draws, wrong places and seed from its folder: "
-            "leave out --task, --account, --draws, --wrong-places and --seed."
-        )
+        plan = plan_comparison(findings=findings, **given)
     else:
-        plan = plan_rescoring(simulated, findings)
+        plan = plan_rescoring(simulated, findings, **given)
     do_study(STUDY, plan, out, jobs, cluster, pieces)
 
 
@@ -108,10 +110,12 @@ def change(
             "follow the name: 'prioritized_sweeping forgetting=0.5'.",
         ),
     ] = ["prioritized_sweeping", "dyna_q"],  # noqa: B006
-    mdps: Annotated[int, typer.Option(metavar="N", help="Number of worlds drawn.")] = 10,
+    mdps: Annotated[
+        int, typer.Option(metavar="N", help="Number of worlds drawn.")
+    ] = N_CHANGING_WORLDS,
     seeds: Annotated[
         int, typer.Option(metavar="N", help="Number of runs of each learner in each world.")
-    ] = 4,
+    ] = N_CHANGING_RUNS,
     steps: Annotated[
         int | None,
         typer.Option(
@@ -153,13 +157,15 @@ def demands(
             help="A learner, or several separated by commas; or your own Python file: ./mine.py.",
         ),
     ] = ["all"],  # noqa: B006
-    mdps: Annotated[int, typer.Option(metavar="N", help="Number of worlds of each size.")] = 3,
+    mdps: Annotated[
+        int, typer.Option(metavar="N", help="Number of worlds of each size.")
+    ] = N_DEMAND_WORLDS,
     visits: Annotated[
         int,
         typer.Option(
             metavar="N", help="Number of steps per run, for each pair of state and action."
         ),
-    ] = 5,
+    ] = DEMAND_VISITS,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,

@@ -153,7 +153,10 @@ COLUMNS = {
     "length": Column("the number of states"),
     "n_distinct": Column("the number of different states"),
     "orientation": Column(
-        "`forward` or `reverse`, by the transitions of the model", "", "in recordings"
+        "`forward` or `reverse`, by the transitions of the model; `reverse`, in which value "
+        "propagates, if it fits both, to and fro between two states",
+        "",
+        "in recordings",
     ),
     "direction": Column("by experience: `forward`, `reverse`, `both`, `mixed` or `neither`"),
     "novelty": Column("`experienced`, `composed`, `composed_mixed` or `unexperienced`"),
@@ -161,9 +164,14 @@ COLUMNS = {
         "`reverse_episode`, `forward_episode`, `novel_path`, `ambiguous` or `unexperienced`"
     ),
     "composition_order": Column(
-        "the least number of experienced pieces that compose it", "", _UNEXPERIENCED
+        "the least number of experienced pieces that compose it; if it is read in two directions, "
+        "in that with fewer",
+        "",
+        _UNEXPERIENCED,
     ),
-    "n_episodes": Column("how many different episodes these are from", "", _UNEXPERIENCED),
+    "n_episodes": Column(
+        "how many different episodes these are from: of each piece the latest", "", _UNEXPERIENCED
+    ),
     "splice_states": Column("the states where pieces join; none if it is one piece"),
     "episode_matched": Column("the latest episode that contains the whole path", "", _NOT_WHOLE),
     "episode_lag": Column("how many episodes ago that was", "episodes", _NOT_WHOLE),

@@ -116,7 +116,8 @@ def run(
 
                 def tell_cost(cost: WorkCost) -> None:
                     if on_cost is not None:
-                        on_cost(_with_figures(study, plan, cost, jobs, timed.slowdown))
+                        whole = _with_figures(study, plan, cost, jobs, timed.slowdown)
+                        on_cost(whole if part is None else whole._replace(seconds_after=0.0))
 
                 if left and on_cost is not None and study.estimate is not None:
                     tell_cost(study.estimate(plan, left, timed))

@@ -257,8 +257,9 @@ def _tables(
         **{name: _category(code, names[name][0]) for name, code in codes.items()},
         **measured,
     )
-    replays = Replays(
+    return Replays(
         table,
+        sequences["states"],
         _pauses(laps, names, number, task),
         pd.DataFrame(
             {
@@ -274,8 +275,6 @@ def _tables(
         COUNTS[0] if reactivated else COUNTS[1],
         least,
     )
-    replays.__dict__["states"] = sequences["states"]  # cheaper than from the table
-    return replays
 
 
 def _numbered(first: list[str], names: NDArray[np.object_]) -> tuple[list[str], NDArray[np.int64]]:

@@ -51,6 +51,8 @@ class Replays:
         `place` (where the animal is), `extent` (the largest distance along the track between two
         places, in cm) and `correlation` (between a place's order and its distance from the first).
         Rows are sorted by animal and then by time.
+    states : Lists
+        The places of all sequences once more, in one array.
     pauses : DataFrame
         One row per pause, with or without replay: `animal, block, lap, episode, phase, place`.
     laps : DataFrame
@@ -68,12 +70,21 @@ class Replays:
     """
 
     sequences: pd.DataFrame
+    states: Lists
     pauses: pd.DataFrame
     laps: pd.DataFrame
     reactivations: pd.DataFrame
     task: Task
     counts: str = COUNTS[0]
     detection: Detection = Detection()  # noqa: RUF009 (immutable)
+
+    def __post_init__(self) -> None:
+        """Refuse places of other sequences."""
+        if len(self.states.length) != len(self.sequences):
+            raise ValueError(
+                f"{len(self.sequences)} sequences need as many lists of states, got "
+                f"{len(self.states.length)}: replace both."
+            )
 
     def __repr__(self) -> str:
         """Summarise the numbers of animals, pauses and sequences in a line."""
@@ -123,15 +134,12 @@ class Replays:
                 kept &= at_least(table[name].to_numpy(), least)
         if detection.min_correlation > 0:
             kept &= np.abs(table["correlation"].to_numpy()) >= detection.min_correlation
-        found = replace(self, sequences=table[kept].reset_index(drop=True), detection=detection)
-        if "states" in self.__dict__:  # cheaper than from the table
-            found.__dict__["states"] = self.states.select(kept)
-        return found
-
-    @cached_property
-    def states(self) -> Lists:
-        """The places of all sequences as one flat list."""
-        return Lists.of(self.sequences["states"])
+        return replace(
+            self,
+            sequences=table[kept].reset_index(drop=True),
+            states=self.states.select(kept),
+            detection=detection,
+        )
 
     @cached_property
     def animals(self) -> pd.Index[int]:
@@ -199,11 +207,16 @@ def chosen(
 ) -> pd.DataFrame:
     """Choose the sequences that a statistic counts: those of some phases.
 
+    Where it asks for the `place` of the animal, those for which it is unknown are left out.
+
     Returns `animal` and the asked columns; the index is the row in ``replays.sequences``.
     """
     asked = list(dict.fromkeys(["animal", *columns]))
     table = check_table(replays.sequences, ["phase", *asked], "sequences")
-    kept = np.flatnonzero(is_one_of(table["phase"], phases))
+    counts = is_one_of(table["phase"], phases)
+    if "place" in asked:
+        counts &= table["place"].to_numpy() >= 0
+    kept = np.flatnonzero(counts)
     return pd.DataFrame({name: table[name].array[kept] for name in asked}, index=kept)
 
 

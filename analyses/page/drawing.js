@@ -79,7 +79,8 @@ const SURROUNDINGS = 4, LEAST_ZOOMED = 14;
 function frameOf(view) {
   const { run } = view, world = worldOf(run), e = eventOf(run, page.key);
   if (!byId("show-near").checked || e < 0) return [world.low, world.high];
-  const s = chosenSequence(run, e), states = [...statesOf(run, e, s), run.events.event_location[e]];
+  const s = chosenSequence(run, e), at = run.events.event_location[e];
+  const states = [...statesOf(run, e, s), ...(at < 0 ? [] : [at])];
   const unit = world.style === "graph" ? 0 : world.unit;
   const frame = [world.x, world.y].map((at, axis) => {
     const places = states.map((state) => at[state]);
@@ -510,9 +511,10 @@ const MOST_LETTERS = 26;
 
 /** Write the letter of the kind where the path begins, and of each piece beside it, clear of all else. */
 function drawLabels(context, view, run, { places, pieces, letter, colour }, animal) {
-  const taken = [animal, ...worldOf(run).terminal, ...places].map((state) => [view.px[state], view.py[state], 0]);
+  const taken = [...worldOf(run).terminal, ...places].map((state) => [view.px[state], view.py[state], 0]);
   const splices = pieces.slice(1).map((piece) => places[piece.begin]);
-  taken.push([view.px[animal], view.py[animal], 6], ...splices.map((state) => [view.px[state], view.py[state], 6]));
+  if (animal >= 0) taken.push([view.px[animal], view.py[animal], 6]);
+  taken.push(...splices.map((state) => [view.px[state], view.py[state], 6]));
   const put = (x, y) => {
     let best = [x, y], most = -Infinity;
     for (let k = 0; k < 16; k++)
@@ -576,7 +578,7 @@ function draw() {
     drawEnds(context, view, run, made);
     const animal = e < 0 ? wayOf(run).place[made] : animalAt(run, e);
     const labels = e < 0 ? null : drawEvent(context, view, run, e);
-    drawAnimal(context, view, animal);
+    if (animal >= 0) drawAnimal(context, view, animal);
     context.restore();
     if (labels) drawLabels(context, view, run, labels, animal);
   }

@@ -15,6 +15,11 @@ function update() {
   keepAddress();
 }
 
+// What an address may ask for.
+const NUMBERS = ["step", "from", "to"];
+const ASKED = [...NUMBERS, "run", "beside", "of", "event", "kinds", "pauses", "sequences"];
+const isWhole = (text) => /^\d+$/.test(text);
+
 let addressTimer = 0;
 
 function keepAddress() {
@@ -58,12 +63,13 @@ function filterAs(asked) {
   };
   page.kinds = choose("kinds", page.data.kinds.map(({ name }) => name));
   page.phases = choose("pauses", page.data.phases);
-  const length = (name, otherwise) => (/^\d+$/.test(asked.get(name) || "") ? Number(asked.get(name)) : otherwise);
+  const length = (name, otherwise) => (isWhole(asked.get(name)) ? Number(asked.get(name)) : otherwise);
   page.shortest = length("from", page.lengths[0]);
   page.longest = length("to", page.lengths[1]);
   byId("shortest").value = page.shortest;
   byId("longest").value = page.longest;
   const way = asked.get("sequences");
+  if (asked.has("sequences") && !["across", "within"].includes(way)) unknown.push(`sequences ${way}`);
   countAs(way === "across" ? true : way === "within" ? false : page.data.across_events);
   return unknown;
 }
@@ -77,8 +83,10 @@ function countAs(across) {
 
 function goToAddress() {
   const asked = new URLSearchParams(location.hash.slice(1));
-  const whole = (name) => (/^\d+$/.test(asked.get(name) || "") ? Number(asked.get(name)) : -1);
+  const whole = (name) => (isWhole(asked.get(name)) ? Number(asked.get(name)) : -1);
   const missing = filterAs(asked);
+  for (const [name, value] of asked)
+    if (!ASKED.includes(name) || (NUMBERS.includes(name) && !isWhole(value))) missing.push(`${name} ${value}`);
   for (const name of ["run", "beside", "of"]) if (asked.has(name) && !page.runs[whole(name)]) missing.push(`${name} ${asked.get(name)}`);
   const run = page.runs[whole("run")] || (page.runs.length > 2 ? page.runs.find(hasNovelPath) : null) || page.runs[0];
   const beside = asked.has("run") ? page.runs[whole("beside")] : page.runs.length === 2 ? page.runs[1] : null;

@@ -228,7 +228,10 @@ function writeCounts() {
   table.replaceChildren(head, body);
   byId("counted").textContent = page.data.counted[Number(page.across)];
   byId("foot").textContent = `Made by hippocampal-replay ${page.data.version}. ${byId("counted").textContent} The page needs no network.`;
-  const told = page.views.map(({ run }, k) => `${run.name}: ${plural(totals[k].reduce((a, b) => a + b, 0), "sequence")} that match.`);
+  const told = page.views.map(({ run }, k) => {
+    const n = totals[k].reduce((a, b) => a + b, 0);
+    return `${run.name}: ${plural(n, "sequence")} that ${n === 1 ? "matches" : "match"}.`;
+  });
   byId("timeline").setAttribute("aria-label",
     `${byId("learning-title").textContent}, as bars coloured by kind. ${told.join(" ")} The table below has the counts, the slider above chooses a time.`);
   const few = page.views.filter(({ run }) => run.n_shown < run.n_events);

@@ -63,7 +63,7 @@ def plot_decoded_path(
     -------
     matplotlib.axes.Axes
         `ax`. The pieces are labelled for a legend; a ring marks where two pieces join, a square the
-        animal.
+        animal, if its place is known.
 
     Raises
     ------
@@ -98,8 +98,9 @@ def plot_decoded_path(
     ring: Look = {"facecolors": "white", "edgecolors": "black", "linewidths": 0.9}
     ax.scatter(joins[:, 0], joins[:, 1], s=24, zorder=5, **ring)
     ax.scatter(place[0, 0], place[0, 1], s=18, color="black", linewidths=0, zorder=4)
-    x, y = np.asarray(world.position)[int(sequence["location"])]
-    ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=6)
+    if (location := int(sequence["location"])) >= 0:
+        x, y = np.asarray(world.position)[location]
+        ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=6)
     low, high = track.node_position.min(axis=0) - 8, track.node_position.max(axis=0) + 8
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     ax.set_axis_off()

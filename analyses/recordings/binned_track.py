@@ -82,6 +82,10 @@ class BinnedTrack(NamedTuple):
         The side of the square bins of an arena, in cm; 0 on a track. In an arena each bin is a
         node, and `edge` and `offset` are those of one of its edges; distances are straight where
         nothing is in the way.
+    whole : BinnedTrack or None
+        The track with the bins that `only` left out, if it did.
+    kept : ndarray of int64, shape (n_bins,)
+        The numbers of the bins there.
     """
 
     nodes: tuple[Hashable, ...]
@@ -98,6 +102,26 @@ class BinnedTrack(NamedTuple):
     edge_order: NDArray[np.int32]
     edge_spacing: NDArray[np.float64]
     square: float = 0.0
+    whole: BinnedTrack | None = None
+    kept: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+    def only(self, bins: ArrayLike) -> BinnedTrack:
+        """Leave out all but some bins of a track; places in others belong to the nearest of these.
+
+        Examples
+        --------
+        >>> from replay.worlds.tracks import make_linear_track
+        >>> track = cut_track(make_linear_track(20.0), bin_size=5.0).only([1, 2])
+        >>> track.n_bins, project(track, [(1.0, 0.0), (8.0, 0.0), (19.0, 0.0)]).bin.tolist()
+        (2, [0, 0, 1])
+        """
+        kept = np.asarray(bins, dtype=np.int64)
+        return self._replace(
+            edge=self.edge[kept], offset=self.offset[kept], position=self.position[kept],
+            width=self.width[kept], distance=self.distance[np.ix_(kept, kept)],
+            component=np.unique(self.component[kept], return_inverse=True)[1].astype(np.int32),
+            whole=self, kept=kept,
+        )  # fmt: skip
 
     @property
     def n_bins(self) -> int:
@@ -349,6 +373,10 @@ def project(track: BinnedTrack, position: ArrayLike) -> Projection:
     >>> found.offset.tolist(), found.away.tolist(), found.bin.tolist()
     ([7.0, nan], [3.0, nan], [1, -1])
     """
+    if track.whole is not None:
+        found = project(track.whole, position)
+        nearest = track.whole.distance[:, track.kept].argmin(axis=1)
+        return found._replace(bin=np.where(found.bin < 0, -1, nearest[found.bin]).astype(np.int32))
     try:
         xy = np.asarray(position, dtype=float)
     except (TypeError, ValueError):
@@ -396,13 +424,15 @@ def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
     """
     names = [str(node) for node in track.nodes]
     chosen = {names.index(check_choice("node of the track", str(node), names)) for node in nodes}
-    inside: NDArray[np.bool_] = np.isin(track.edges, list(chosen)).sum(axis=1) == 2
+    edges = np.isin(track.edges, list(chosen)).sum(axis=1) == 2
+    inside: NDArray[np.bool_] = edges[track.edge]
     if not inside.any():
+        why = "that the animal ever ran " if edges.any() else ""
         raise ValueError(
-            f"The track has no edge between any of the nodes {', '.join(nodes)}: name the nodes at "
-            "both ends of each corridor."
+            f"The track has no edge {why}between any of the nodes {', '.join(nodes)}: name the "
+            "nodes at both ends of each corridor."
         )
-    return inside[track.edge]
+    return inside
 
 
 def bins_on_way(track: BinnedTrack, begin: int, end: int) -> NDArray[np.int64]:

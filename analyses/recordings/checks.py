@@ -27,9 +27,10 @@ from replay.checks import (
 )
 
 __all__ = ["check_data", "check_judgement", "check_recording", "check_settings", "check_shuffles"]
-__all__ += ["check_state_size"]
+__all__ += ["check_bins_in_states", "check_state_size"]
 
 _WITHOUT_SPIKES = "continuous"
+_LARGEST_BIN = 2 / 3  # of a state, so that the centre of a bin is near that of each state
 
 
 def check_settings(settings: Settings) -> None:
@@ -119,6 +120,25 @@ def check_state_size(size: float, track: BinnedTrack) -> None:
         raise ValueError(
             f"state_size must be at most {longest:.4g} cm, the length of the longest arm of the "
             f"track; got {size:g}. States must be much smaller than paths, such as 15 cm."
+        )
+
+
+def check_bins_in_states(track: BinnedTrack, state_size: float) -> None:
+    """Check that the bins of a track are smaller than its states, through which paths lead.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> check_bins_in_states(cut_track(make_linear_track(150.0), 5.0), 15.0)
+    """
+    largest, width = _LARGEST_BIN * state_size, float(track.width.max())
+    if not track.is_arena and width > largest + 1e-9:
+        raise ValueError(
+            f"The bins of the track are up to {width:.3g} cm long, and must be at most "
+            f"{largest:.3g} cm, two thirds of a state (state_size {state_size:g}): otherwise "
+            "decoded paths miss states. Choose smaller bins (bin_size; on the command line, "
+            "--bin-size) or larger states."
         )
 
 

@@ -15,7 +15,7 @@ from analyses.recordings.kinds.conclusions import Conclusions, conclude
 from analyses.recordings.recording import Recording
 from analyses.recordings.session import Session, describe_merged, prepare
 from analyses.recordings.settings import Settings
-from analyses.recordings.significance.held_out import describe_held_out
+from analyses.recordings.significance.held_out import describe_held_out, held_out
 from analyses.recordings.significance.scoring import Scored, n_blocks, score_block
 from replay.checks import known_arguments
 
@@ -25,7 +25,7 @@ __all__ = ["conclude_session", "find_replay"]
 @known_arguments
 def find_replay(
     recording: Recording,
-    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    settings: Settings | None = None,
     judgement: Judgement | None = None,
     *,
     seed: int = 0,
@@ -37,7 +37,8 @@ def find_replay(
     recording : Recording
         As `analyses.recordings.readers.read_recording` returns it.
     settings : Settings, optional
-        The settings of decoding.
+        The settings of decoding; by default those for how its events are found, as
+        `analyses.recordings.session.settings_for` chooses them.
     judgement : Judgement, optional
         The criteria for replay; by default those on a track or in an arena.
     seed : int, default 0
@@ -76,7 +77,9 @@ def find_replay(
 
 def conclude_session(session: Session, scored: Scored) -> Conclusions:
     """Conclude what was replayed, and say whether events are merged and fields hold in them."""
-    found = conclude(session, scored)
+    found, held, merged = conclude(session, scored), held_out(session), describe_merged(session)
+    told = describe_held_out(session, held)
     return found._replace(
-        notes=(*found.notes, *describe_merged(session), *describe_held_out(session))
+        notes=(*found.notes, *merged, *told),
+        explanations=(*found.explanations, *merged, *([] if held.hold else told)),
     )

@@ -63,6 +63,9 @@ def linearise(track: BinnedTrack) -> LinearisedTrack:
     >>> [name for _, name in line.nodes]
     ['0', '1', '2', '1', '3']
     """
+    if track.whole is not None:
+        line = linearise(track.whole)
+        return line._replace(low=line.low[track.kept], high=line.high[track.kept])
     number = {frozenset(pair): edge for edge, pair in enumerate(track.edges.tolist())}
     named = [(number[frozenset(pair)], *pair) for pair in track.edge_order.tolist()]
     order = named or _own_order(track)

@@ -18,12 +18,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import cut_track, project
-from analyses.recordings.settings import MOST_UNKNOWN
+from analyses.recordings.settings import FARTHEST, MOST_UNKNOWN
 from replay.checks import check_array, check_column, check_number, check_table, check_text, typed
 
 __all__ = ["FieldPotential", "Posterior", "Recording"]
 
-_FARTHEST = 30.0
 _MOST_SHOWN = 20
 _OFF_TRACK = 10.0
 _TOLERANCE = 1e-3
@@ -330,12 +329,12 @@ class Recording:
                 "(epochs, such as run=0:600), or allow more with most_unknown."
             )
         away = project(track, xy[~unknown]).away
-        n_off = int(np.count_nonzero(away > _FARTHEST))
+        n_off = int(np.count_nonzero(away > FARTHEST))
         if n_off + unknown.sum() > self.most_unknown * len(xy):
             low, high = np.nanpercentile(xy, [1, 99], axis=0)
             width, height = np.ptp(track.node_position, axis=0)
             raise ValueError(
-                f"{n_off} of {len(xy)} positions of {self.name} are more than {_FARTHEST:g} cm "
+                f"{n_off} of {len(xy)} positions of {self.name} are more than {FARTHEST:g} cm "
                 f"from the track: they go from ({low[0]:.0f}, {low[1]:.0f}) to "
                 f"({high[0]:.0f}, {high[1]:.0f}), and the graph is {width:.0f} x {height:.0f} cm. "
                 "Are positions in pixels, or on other axes? Give both in cm with the same origin "
@@ -358,11 +357,11 @@ class Recording:
                 )
         if self.decoded is not None:
             away = project(track, self.decoded[["x", "y"]].to_numpy(dtype=float)).away
-            n_off = int(np.count_nonzero(away > _FARTHEST))
+            n_off = int(np.count_nonzero(away > FARTHEST))
             if n_off > self.most_unknown * len(away):
                 raise ValueError(
                     f"{n_off} of {len(away)} decoded places of {self.name} are more than "
-                    f"{_FARTHEST:g} cm from the track. Give both in cm on the same axes."
+                    f"{FARTHEST:g} cm from the track. Give both in cm on the same axes."
                 )
 
 

@@ -7,7 +7,7 @@ events are those of the file, or are detected; each is divided into time bins.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import BinnedTrack, bins_between, cut_track
 from analyses.recordings.checks import (
+    check_bins_in_states,
     check_data,
     check_judgement,
     check_recording,
@@ -27,7 +28,7 @@ from analyses.recordings.decoded_events import (
     slow_stretches,
 )
 from analyses.recordings.decoding.change_points import find_change_points, split_at, split_events
-from analyses.recordings.decoding.decoding_error import decoding_error
+from analyses.recordings.decoding.decoding_error import DecodingError, decoding_error
 from analyses.recordings.decoding.spike_counts import count_spikes
 from analyses.recordings.decoding.state_space_decoder import (
     Walk,
@@ -35,7 +36,11 @@ from analyses.recordings.decoding.state_space_decoder import (
     walk_of_states,
     walks_of_states,
 )
-from analyses.recordings.events.candidate_events import candidate_events, is_covered
+from analyses.recordings.events.candidate_events import (
+    candidate_events,
+    count_candidates,
+    is_covered,
+)
 from analyses.recordings.events.detection import check_criteria
 from analyses.recordings.experience.lap_ends import describe_pauses, find_pauses
 from analyses.recordings.experience.recorded_experience import describe_experience
@@ -46,16 +51,23 @@ from analyses.recordings.fields.headings import (
     is_run_both_ways,
 )
 from analyses.recordings.fields.recorded_fields import recorded_fields
-from analyses.recordings.fields.running import Running, running, running_bins, running_headings
+from analyses.recordings.fields.running import (
+    Running,
+    run_track,
+    running,
+    running_bins,
+    running_headings,
+)
 from analyses.recordings.judgement import Judgement, judgement_for
 from analyses.recordings.recording import Recording
-from analyses.recordings.settings import Settings
+from analyses.recordings.settings import RIPPLES, Criteria, Settings
 from replay.checks import known_arguments
 
-__all__ = ["Session", "describe_merged", "prepare"]
+__all__ = ["Session", "describe_merged", "prepare", "settings_for"]
 
 _CLEARLY_TWO = 10.0  # nats; a hundredth of simulated events of one path have 7 to 10
 _MANY_MERGED = 0.05
+_LEAST_RUNNING = 60.0  # s
 
 
 class Session(NamedTuple):
@@ -91,8 +103,8 @@ class Session(NamedTuple):
     split_above : float
         How much better two paths must explain an event than one for it to be split, in nats;
         infinite if nothing is split.
-    pauses : tuple of str
-        The names of nodes of the track at which the animal often pauses.
+    pauses : dict of str to int
+        The nodes of the track at which the animal often pauses, with the number of pauses.
     notes : tuple of str
         The findings so far, one sentence each.
     """
@@ -110,7 +122,7 @@ class Session(NamedTuple):
     counts: list[NDArray[np.int64]]
     chance_counts: list[NDArray[np.int64]] | None
     split_above: float
-    pauses: tuple[str, ...]
+    pauses: dict[str, int]
     notes: tuple[str, ...]
 
     @property
@@ -154,10 +166,29 @@ class Session(NamedTuple):
         return walks_of_states(self.track, self.variance, n_states, self.time_bin)
 
 
+def settings_for(recording: Recording, **given: Any) -> Settings:
+    """Return the default settings for a recording, but for settings and criteria that are given.
+
+    Events that are detected in the field potential are ripples, with ``RIPPLES`` as their criteria;
+    None stands for a default.
+
+    Examples
+    --------
+    >>> settings_for(Recording("mine"), bin_size=4.0, longest=2.0, threshold=None).criteria
+    Criteria(threshold=3.0, shortest=0.1, longest=2.0, merged_within=0.05, largest_speed=5.0)
+    """
+    own = {name: value for name, value in given.items() if value is not None}
+    criteria = {name: own.pop(name) for name in Criteria._fields if name in own}
+    in_potential = own.get("detected_in", Settings().detected_in) == "activity"
+    are_ripples = recording.field_potential is not None and recording.events is None
+    usual = RIPPLES if are_ripples and in_potential else Criteria()
+    return Settings(criteria=usual._replace(**criteria), **own)
+
+
 @known_arguments
 def prepare(
     recording: Recording,
-    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    settings: Settings | None = None,
     judgement: Judgement | None = None,
 ) -> Session:
     """Estimate place fields, and collect or detect candidate events.
@@ -167,7 +198,7 @@ def prepare(
     recording : Recording
         With a track and positions, and with spikes, a posterior, or decoded places.
     settings : Settings, optional
-        The settings of decoding.
+        The settings of decoding; by default those of `settings_for`.
     judgement : Judgement, optional
         The criteria for replay, which are checked; by default those on a track or in an arena.
 
@@ -183,6 +214,7 @@ def prepare(
         place field; or if a criterion does not suit it.
     """
     check_recording(recording)
+    settings = settings_for(recording) if settings is None else settings
     judgement = judgement_for(recording.graph) if judgement is None else judgement
     check_settings(settings)
     check_criteria(settings.criteria)
@@ -203,11 +235,19 @@ def prepare(
             "score must be continuous."
         )
     check_state_size(judgement.state_size, track)
-    for nodes in judgement.tracks:
-        bins_between(track, nodes)  # may refuse
+    is_decoded_here = recording.posterior is None and recording.decoded is None
+    if is_decoded_here:
+        check_bins_in_states(track, judgement.state_size)
     notes = []
     rates, cells = np.empty((0, track.n_bins)), np.empty(0, dtype=np.int64)
     moved, headings = running(recording), None
+    place = running_bins(moved, track, settings.least_speed)
+    if recording.spikes and not track.is_arena and (place >= 0).any():
+        part, n_cm = run_track(place, track, 2 * settings.smoothing)
+        notes += _never_run(track, part, n_cm, settings, is_left_out=is_decoded_here)
+        track = part if is_decoded_here else track
+    for nodes in judgement.tracks:
+        bins_between(track, nodes)  # may refuse
     if recording.spikes:
         rates, cells = recorded_fields(recording, moved, track, settings)
         error = decoding_error(recording, moved, track, settings)
@@ -218,17 +258,13 @@ def prepare(
             f"{settings.least_peak:g} Hz somewhere, and at most {settings.largest_mean:g} Hz on "
             "average while the animal runs."
         )
-        notes.append(
-            f"The median error of decoding the running animal is {error.distance:.0f} cm "
-            f"{'in the arena' if track.is_arena else 'along the track'} "
-            f"({error.by_chance:.0f} by chance); each fifth of the time is decoded with the fields "
-            "of the rest."
-            + (
-                " This is hardly better than chance: little can be decoded."
-                if error.distance > error.by_chance / 2
-                else ""
+        notes.append(_describe_error(error, track))
+        seconds = float((place >= 0).sum() * (moved.time[1] - moved.time[0]))
+        if seconds < _LEAST_RUNNING:
+            notes.append(
+                f"The animal runs for only {seconds:.0f} s: fields are uncertain, and little had "
+                "been run before the events. Is the epoch of the run right?"
             )
-        )
         headings, sentences = _headings(moved, track, cells, settings)
         notes += sentences
         if track.n_components > 1:
@@ -247,23 +283,26 @@ def prepare(
     notes.append(how)
     covered = is_covered(recording, events)
     if not covered.all():
-        notes.append(f"{(~covered).sum()} of them have no decoded positions and are left out.")
+        n_left = int((~covered).sum())
+        verbs = ("has", "is") if n_left == 1 else ("have", "are")
+        notes.append(f"{n_left} of them {verbs[0]} no decoded positions and {verbs[1]} left out.")
         events = events[covered].reset_index(drop=True)
     counts: list[NDArray[np.int64]] = []
     split_above = np.inf
     if len(cells):
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
+        notes += _too_short(counts, time_bin)
         may_split = recording.events is None or settings.split_given
-        if may_split and recording.posterior is None and recording.decoded is None:
+        if may_split and is_decoded_here:
             shortest = _shortest(settings, time_bin)
             found = find_change_points(counts, decoded, walk, track, time_bin, shortest)
             split_above, n_split = found.least, sum(map(bool, found.at))
             events = split_events(events, found.at, time_bin)
             counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
             notes.append(
-                f"{n_split} of them {'were' if n_split != 1 else 'was'} split where another path "
-                f"begins, which makes {len(events)}; of simulated events of one path, "
-                f"{found.rate:.0%} would be split."
+                f"{n_split or 'None'} of them {'were' if n_split > 1 else 'was'} split where "
+                f"another path begins{f', which makes {len(events)}' if n_split else ''}; of "
+                f"simulated events of one path, {found.rate:.0%} would be."
             )
     notes.append(describe_experience(recording, judgement.state_size, judgement.lap_ends))
     is_still = moved.is_on_track & (moved.speed < settings.least_speed)
@@ -272,8 +311,49 @@ def prepare(
     notes += [suggested] if suggested else []
     return Session(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
-        diffusion * time_bin, events, counts, by_chance, split_above, tuple(pauses), tuple(notes),
+        diffusion * time_bin, events, counts, by_chance, split_above, pauses, tuple(notes),
     )  # fmt: skip
+
+
+def _describe_error(error: DecodingError, track: BinnedTrack) -> str:
+    if np.isnan(error.distance):
+        return (
+            "The error of decoding the running animal cannot be measured: it runs too little, or "
+            "no cell fires then."
+        )
+    told = (
+        f"The median error of decoding the running animal is {error.distance:.0f} cm "
+        f"{'in the arena' if track.is_arena else 'along the track'} "
+        f"({error.by_chance:.0f} by chance); each fifth of its running is decoded with the fields "
+        "of the rest."
+    )
+    if error.distance > error.by_chance / 2:
+        told += " This is hardly better than chance: little can be decoded."
+    return told
+
+
+def _never_run(
+    track: BinnedTrack, part: BinnedTrack, n_cm: float, settings: Settings, *, is_left_out: bool
+) -> list[str]:
+    """Say how much of the track the animal never ran near, and what follows."""
+    if not n_cm:
+        return []
+    left_out = float(track.width.sum() - part.width.sum()) if is_left_out else 0.0
+    told = (
+        f"{n_cm:.0f} of the {track.width.sum():.0f} cm of the track are farther than "
+        f"{2 * settings.smoothing:g} cm from everywhere that the animal ran, so that fields there "
+        "are unknown."
+    )
+    is_whole = n_cm <= left_out + 1e-6
+    if left_out:
+        told += (
+            f" {'These' if is_whole else f'{left_out:.0f} cm of these'} are left out: nothing is "
+            "decoded there. If the animal did run there, are the nodes of the track graph where "
+            "they are in the recording?"
+        )
+    if not is_whole:
+        told += f" In {n_cm - left_out:.0f} cm of them, fields are those of the nearest places."
+    return [told]
 
 
 def _in_posterior(
@@ -305,10 +385,10 @@ def _in_posterior(
         )
     counts = count_spikes(other, chance["start_time"], chance["end_time"], settings.time_bin)
     how = (
-        f"{len(events)} candidate events were found in the decoded posterior of "
+        f"{count_candidates(len(events))} found in the decoded posterior of "
         f"{np.diff(stretches).sum() / 60:.1f} min in which the animal was slow: continuous "
         f"movement has a probability of more than .8 for {settings.criteria.shortest:g} to "
-        f"{settings.criteria.longest:g} s; after an exchange of cells {len(chance)} were."
+        f"{settings.criteria.longest:g} s."
     )
     return events, counts[: len(chance)], how
 
@@ -328,9 +408,27 @@ def describe_merged(session: Session) -> list[str]:
     if n_merged <= _MANY_MERGED * len(at):
         return []
     return [
-        f"{n_merged} of the {len(at)} given events seem to be several replays in a row: two paths "
-        "explain their spikes far better than one. Such events are mistaken for novel paths. Have "
-        "them split (--split-events; in Python, Settings(split_given=True))."
+        f"{n_merged} of the {len(at)} given events seem{'s' * (n_merged == 1)} to be several "
+        "replays in a row: two paths explain the spikes far better than one. Such events are "
+        "mistaken for novel paths. Have them split (--split-events; in Python, "
+        "Settings(split_given=True))."
+    ]
+
+
+def _too_short(counts: list[NDArray[np.int64]], time_bin: float) -> list[str]:
+    """Say how many events have too few time bins to be tested; refuses a time bin for all."""
+    n_short = sum(len(each) < 2 for each in counts)
+    if n_short and n_short == len(counts):
+        raise ValueError(
+            f"Each of the {len(counts)} candidate events is shorter than two time bins of "
+            f"{time_bin:g} s, so none can be decoded: choose a shorter time bin (time_bin; on the "
+            "command line, --time-bin), and give the times of events in s."
+        )
+    if not n_short:
+        return []
+    return [
+        f"{n_short} of {len(counts)} candidate events {'are' if n_short != 1 else 'is'} shorter "
+        f"than two time bins of {time_bin:g} s and {'are' if n_short != 1 else 'is'} not tested."
     ]
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 __all__ = ["DETECTED_IN", "MOST_UNKNOWN", "N_SESSIONS", "RIPPLES", "RUN", "Criteria", "Settings"]
-__all__ += ["FIND", "FIND_DECODED", "FIND_RIPPLES", "settings_for"]
+__all__ += ["FARTHEST", "FIND", "FIND_DECODED", "FIND_RIPPLES", "MEDIAN_SPAN"]
 
 MOST_UNKNOWN = 0.2
 """The largest share of positions on the track that may be unknown."""
+FARTHEST = 30.0
+"""A position farther from the track than this, in cm, is not on it."""
+MEDIAN_SPAN = 0.3
+"""The length of the running median that removes outliers of positions, in s."""
 N_SESSIONS = 10
 """Number of sessions that are simulated to correct shares."""
 DETECTED_IN = ("activity", "posterior")
@@ -71,7 +75,8 @@ class Settings(NamedTuple):
         does not outweigh all others. .1 is the background rate in the simulations of Takigawa et
         al. (2024).
     criteria : Criteria
-        The criteria of candidate events, if these are detected.
+        The criteria of candidate events, if these are detected: by default those of bursts; those
+        of ripples are ``RIPPLES``.
     split_given : bool
         Whether events that are given are split, too, where another path begins.
     detected_in : str
@@ -89,20 +94,3 @@ class Settings(NamedTuple):
     criteria: Criteria = Criteria()
     split_given: bool = False
     detected_in: str = "activity"
-
-
-def settings_for(
-    events: str | None, *, threshold: float | None, largest_speed: float | None, **given: Any
-) -> Settings:
-    """Return the default settings for how events are found, but for those that are given.
-
-    Examples
-    --------
-    >>> chosen = settings_for(FIND_RIPPLES, threshold=4.0, largest_speed=None, bin_size=4.0)
-    >>> chosen.criteria == (4.0, *RIPPLES[1:]), chosen.bin_size, chosen.detected_in
-    (True, 4.0, 'activity')
-    """
-    criteria = RIPPLES if events == FIND_RIPPLES else Criteria()
-    own = {"threshold": threshold, "largest_speed": largest_speed}
-    criteria = criteria._replace(**{name: each for name, each in own.items() if each is not None})
-    return Settings(criteria=criteria, detected_in=DETECTED_IN[events == FIND_DECODED], **given)

@@ -279,6 +279,8 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     starts = phase == START
     at[starts] = np.append(state, np.append(start, next_state)[-1])[n_before[starts]]
     now[starts] += 1
+    if "location" in paths:
+        at = check_column(paths, "location", "paths", kind="whole", at_least=-1).astype(np.int32)
     columns = {
         "run": own_run,
         "episode": now,

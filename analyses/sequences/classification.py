@@ -87,34 +87,10 @@ def classify(
     Returns
     -------
     pandas.DataFrame
-        One row per chain, with columns
-
-        ``run, episode, step, event, phase, location``
-            When and where the chain's first backup was made, as in the log.
-        ``order``
-            `causal` or `temporal`.
-        ``first, last, states, actions, length, n_distinct``
-            The states as replayed, the actions of the backups, and the number of states and of
-            different states.
-        ``orientation``
-            `forward` or `reverse`, the direction in which the model's backups join; null in
-            recordings. Chains that fit both, to and fro between two states, count as reverse, the
-            direction in which value propagates.
-        ``direction``
-            `forward` if all moves had been made in this order, `reverse` if all had been made
-            backwards, `both` or `neither`.
-        ``novelty``
-            `experienced`, `composed` or `unexperienced`.
-        ``kind``
-            See the module's table.
-        ``composition_order, n_episodes, splice_states``
-            The least number of experienced pieces, the number of different episodes from which they
-            come (the latest that contains each piece), and the states where they join, as
-            experienced. Null and empty if unexperienced. A path that is read in both directions
-            has the values of the direction with fewer pieces.
-        ``episode_matched, episode_lag, from_current_episode``
-            The latest episode that contains the whole path, how many episodes ago it was, and
-            whether it is the current one. Null unless experienced.
+        One row per chain, with columns `run, episode, step, event, phase, location, order, first,
+        last, states, actions, length, n_distinct, orientation, direction, novelty, kind,
+        composition_order, n_episodes, splice_states, episode_matched, episode_lag,
+        from_current_episode`; ``replay columns sequences`` and `data/README.md` explain them.
 
         If there are twice as many, or half as many, place sequences of as many states, which an
         electrode would see, ``attrs["note"]`` says so.

@@ -90,8 +90,8 @@ class Experience:
     ----------
     by : str
         As given.
-    n_moves, n_indexed : int
-        Number of moves that were made, and how many of them are in the index so far.
+    n_moves : int
+        Number of moves that were made.
     step : ndarray of int64, shape (n_moves,)
         The step at which each move was made.
     episode : ndarray of int32, shape (n_moves,)
@@ -125,7 +125,7 @@ class Experience:
 
     def __init__(self, steps: pd.DataFrame | Columns | None = None, by: str = "states") -> None:
         self.by = check_choice("by", by, _BY)
-        self.n_moves = self.n_indexed = 0
+        self.n_moves = 0
         self._moves = [GrowingArray(kind) for kind in _MOVE]
         self.pairs = self._triples = _NO_PAIRS
         self._last_step, self._n_ended = int(np.iinfo(np.int64).min), 0
@@ -202,7 +202,6 @@ class Experience:
         numbers = self.pairs if self.by == "states" else self._triples
         if self._growing is None:
             self._growing = GrowingAutomaton()
-        self.n_indexed = self.n_moves
         return self._growing.extend(self.text, self.begins, len(numbers.second))
 
     @cached_property

@@ -112,7 +112,8 @@ def place_sequences(
         Decoded or emitted places, instead of the log's backups; see
         :func:`analyses.sequences.reactivations.reactivations`. The column `along` may list, for
         each place, whether the heading that is represented there is the direction of travel (1),
-        the opposite (-1) or unknown (0).
+        the opposite (-1) or unknown (0), and `location` have the state of the animal at each event
+        (-1 if unknown); by default, it is where its last move led.
     graph : networkx.Graph, optional
         Which places are neighbours: nodes are states of the log. Edges may have a `distance` (cm),
         `shortcut` (True, or the name of a shortcut of several edges) and `impossible` (True). By
@@ -123,37 +124,11 @@ def place_sequences(
     Returns
     -------
     pandas.DataFrame
-        One row per sequence, with columns
-
-        ``run, episode, step, time, event, phase, location``
-            When and where, as in the log.
-        ``index``
-            The position of its first reactivation in the event.
-        ``first, last, states, length, n_distinct``
-            The places as replayed, and the number of places and of different places.
-        ``moves``
-            The label of each move: `forward`, `backward`, `both` or `never`.
-        ``along`` (only if `paths` have it)
-            Of each place, as in `paths`.
-        ``distance``
-            The length of the path in cm; NaN if the graph has no distances.
-        ``direction, novelty``
-            See the module's tables.
-        ``kind``
-            As in :func:`analyses.classify`: `reverse_episode` or `forward_episode` if experienced,
-            `novel_path` if composed, `unexperienced`; `ambiguous` if experienced along moves made
-            in both directions.
-        ``composition_order, n_episodes, splice_states``
-            The least number of experienced pieces, the number of different episodes from which they
-            come (the latest that contains each piece), and the places where they join. Null and
-            empty if unexperienced.
-        ``episode_matched, episode_lag, from_current_episode``
-            The latest episode that contains the whole path, how many episodes ago it was, and
-            whether it is the current one. Null unless experienced.
-        ``shortcut`` (only if the graph marks shortcuts)
-            Whether it runs along the whole of a shortcut and was never run as a whole.
-        ``impossible`` (only if the graph marks impossible edges)
-            Whether it runs along an impossible edge.
+        One row per sequence, with columns `run, episode, step, time, event, phase, location, index,
+        first, last, states, length, n_distinct, moves, distance, direction, novelty, kind,
+        composition_order, n_episodes, splice_states, episode_matched, episode_lag,
+        from_current_episode`; `along` if `paths` have it; `shortcut` and `impossible` if the graph
+        marks such edges. ``replay columns recording/sequences`` and `data/README.md` explain them.
 
         If a model's log has twice as many, or half as many, causal chains of as many states,
         ``attrs["note"]`` says so.

@@ -24,6 +24,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study, digests, drawn
 from analyses.reward_rate import over_mdps
 from analyses.sequences.growing import chain_kinds
+from analyses.sizes import N_CHANGING_RUNS, N_CHANGING_WORLDS
 from analyses.studies.baselines import Baselines, baselines
 from analyses.tables import KINDS
 from replay.checks import check_table, check_whole
@@ -267,8 +268,8 @@ class ChangePlan(NamedTuple):
 
     world: str
     learners: Learners
-    n_mdps: int = 10
-    n_seeds: int = 4
+    n_mdps: int = N_CHANGING_WORLDS
+    n_seeds: int = N_CHANGING_RUNS
     n_steps: int | None = None
     n_rest: int = 0
     seed: int = 0
@@ -287,8 +288,8 @@ def plan_change(
     world: str,
     learners: Learners,
     *,
-    n_mdps: int = 10,
-    n_seeds: int = 4,
+    n_mdps: int = N_CHANGING_WORLDS,
+    n_seeds: int = N_CHANGING_RUNS,
     n_steps: int | None = None,
     n_rest: int = 0,
     seed: int = 0,

@@ -18,6 +18,7 @@ from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, digests
+from analyses.sizes import DEMAND_VISITS, N_DEMAND_WORLDS
 from analyses.tables import in_paper_order
 from replay.checks import check_whole
 from replay.demands import count_demands
@@ -70,8 +71,8 @@ def measure_demands(
     worlds: Mapping[
         str, tuple[Callable[[int, np.random.Generator], MDP], Sequence[int]]
     ] = GROWING_WORLDS,
-    n_mdps: int = 3,
-    visits: int = 5,
+    n_mdps: int = N_DEMAND_WORLDS,
+    visits: int = DEMAND_VISITS,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Count the demands of learners in worlds of several sizes.
@@ -150,7 +151,11 @@ class DemandsPlan(NamedTuple):
 
 
 def plan_demands(
-    learners: Iterable[str] = tuple(LEARNERS), *, n_mdps: int = 3, visits: int = 5, seed: int = 0
+    learners: Iterable[str] = tuple(LEARNERS),
+    *,
+    n_mdps: int = N_DEMAND_WORLDS,
+    visits: int = DEMAND_VISITS,
+    seed: int = 0,
 ) -> DemandsPlan:
     """Plan to count demands in all ``GROWING_WORLDS``."""
     check_whole("The number of worlds", n_mdps, at_least=1, at_most=MOST)

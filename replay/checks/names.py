@@ -23,15 +23,7 @@ _Result = TypeVar("_Result")
 def shown(value: object) -> str:
     """Return the text of a value for a message: its `repr`, cut short if it is long.
 
-    Parameters
-    ----------
-    value : object
-        Anything; if `repr` fails, the name of the type is used.
-
-    Returns
-    -------
-    str
-        At most 60 characters, on one line.
+    At most 60 characters, on one line; if `repr` fails, the name of the type.
 
     Examples
     --------
@@ -48,19 +40,7 @@ def shown(value: object) -> str:
 def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
     """Make the error for a name that is not among the choices.
 
-    Parameters
-    ----------
-    what : str
-        What kind of thing it should be the name of.
-    name : object
-        The user's input.
-    choices : iterable of str
-        The possible names.
-
-    Returns
-    -------
-    ValueError
-        To be raised; it lists the choices, and the one that may be meant.
+    It lists the choices, and the one that may be meant.
 
     Examples
     --------
@@ -94,19 +74,7 @@ class UnknownNameError(KeyError):
 class Named(dict[str, _Value]):
     """A dictionary whose error for an unknown name lists the known names.
 
-    Parameters
-    ----------
-    what : str
-        What kind of things it holds.
-    items : mapping or iterable of pairs, optional
-        Name -> thing.
-    renamed : mapping, optional
-        Former name -> name.
-
-    Raises
-    ------
-    UnknownNameError
-        When an unknown name is looked up.
+    `what` is what it holds; `renamed` has former names, and what is called so now.
 
     Examples
     --------
@@ -141,15 +109,7 @@ Choose from: linear, w_shaped.
 def known_arguments(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Decorate a function so that an unknown argument raises an error that lists the known ones.
 
-    Parameters
-    ----------
-    function : callable
-        Any function; if it has an argument `params`, this holds the parameters of a learner.
-
-    Returns
-    -------
-    callable
-        The function, which raises such a TypeError.
+    An argument `params` holds the parameters of a learner, one of which may be meant.
 
     Examples
     --------
@@ -186,19 +146,7 @@ params={'discount': 0.9}. It takes: params, n_steps.
 def no_attribute(owner: object, name: str, instead: Mapping[str, str]) -> AttributeError:
     """Make the error for a missing attribute, with a hint for those that users may look for.
 
-    Parameters
-    ----------
-    owner : object
-        The object without this attribute.
-    name : str
-        The attribute.
-    instead : mapping of str to str
-        Attributes, separated by spaces -> what to use instead.
-
-    Returns
-    -------
-    AttributeError
-        To be raised.
+    `instead` has these, separated by spaces, and what to use.
 
     Examples
     --------

@@ -26,28 +26,7 @@ def check_table(
 ) -> pd.DataFrame:
     """Check that an object is a table that has certain columns, each once.
 
-    Parameters
-    ----------
-    table : object
-        The user's input.
-    columns : iterable of str
-        The required columns.
-    name : str
-        Name of the table in the message.
-    empty : bool, default True
-        Whether a table without rows is taken.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The unchanged table.
-
-    Raises
-    ------
-    TypeError
-        If it is not a DataFrame.
-    ValueError
-        If a column is missing or duplicated, or there must be rows and are none.
+    It is returned unchanged.
 
     Examples
     --------
@@ -130,31 +109,7 @@ def check_column(
 ) -> NDArray[Any]:
     """Check one column of a table.
 
-    Parameters
-    ----------
-    table : DataFrame
-        The table.
-    column : str
-        A column that the table has.
-    name : str
-        Name of the table in the message.
-    kind, at_least, at_most, missing, hint
-        As for `check_array`.
-
-    Returns
-    -------
-    ndarray of int64, float64 or bool, shape (n_rows,)
-        Its values.
-
-    Raises
-    ------
-    ValueError
-        If a value is of another kind or outside the limits; the message names the row as the
-        table's index does.
-
-    See Also
-    --------
-    check_array : Checks values that are not in a table.
+    Arguments are those of `check_array`; the message names the row as the table's index does.
 
     Examples
     --------
@@ -178,12 +133,7 @@ def check_column(
 def check_seconds(time: NDArray[np.float64], what: str) -> None:
     """Warn if steps are so far apart that their times can hardly be in seconds.
 
-    Parameters
-    ----------
-    time : ndarray of float64, shape (n_steps,)
-        The time of each step; NaN is ignored.
-    what : str
-        Subject of the message.
+    `what` is the subject of the message; times may be NaN.
 
     Examples
     --------
@@ -215,34 +165,9 @@ def check_array(
 ) -> NDArray[Any]:
     """Check an array of values, and convert it to the dtype of its kind.
 
-    Parameters
-    ----------
-    values : array_like
-        The user's input.
-    what : str
-        Subject of the message.
-    kind : {"whole", "number", "flag"}
-        Whole numbers (also as floats or objects), finite numbers, or True and False (also as 1 and
-        0).
-    at_least, at_most : float
-        Limits of numbers, both included.
-    missing : bool, default False
-        Whether numbers may be NaN, whatever the limits.
-    n_dims : int or None, default 1
-        Number of dimensions; None allows any.
-    hint : str, optional
-        A sentence on what to do, added to a message about a value.
-
-    Returns
-    -------
-    ndarray of int64, float64 or bool, of the shape of `values`
-        The values.
-
-    Raises
-    ------
-    ValueError
-        If a value is of another kind or outside the limits; the message names its place. Also if
-        the number of dimensions is wrong.
+    `what` is the subject of the message. `kind` is "whole" (also as floats or objects), "number"
+    (finite) or "flag" (also as 1 and 0); numbers that are `missing` are NaN. The limits are
+    included; with `n_dims` None any number of dimensions will do.
 
     Examples
     --------
@@ -280,7 +205,7 @@ def check_array(
             limited &= (np.abs(numbers) < 2.0**63) | (flat.dtype.kind == "i")
         fits &= limited | (np.isnan(numbers) if missing and kind == "number" else False)
     if not fits.all():
-        row = int(np.flatnonzero(~fits)[0])
+        row = _to_blame(flat, np.flatnonzero(~fits).tolist())
         place = [int(index) for index in np.unravel_index(row, given.shape)]
         names = values.index.tolist() if isinstance(values, pd.Series) else range(len(flat))
         where = f"row {shown(names[row])} has" if given.ndim == 1 else f"entry {place} has"
@@ -319,6 +244,22 @@ def _are_flags(values: NDArray[Any]) -> NDArray[np.bool_]:
     if values.dtype.kind == "O":
         return np.array([isinstance(value, bool | np.bool_) for value in values], dtype=bool)
     return np.full(len(values), values.dtype.kind == "b")
+
+
+def _to_blame(values: NDArray[Any], wrong: list[int]) -> int:
+    """Return the first wrong value that is no number or flag in text, or else the first.
+
+    One bad cell of a file makes text of its whole column.
+    """
+    return next((row for row in wrong if not _is_written(values[row])), wrong[0])
+
+
+def _is_written(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    with contextlib.suppress(ValueError):
+        return math.isfinite(float(value))
+    return value.lower() in ("true", "false")
 
 
 def _numbers(given: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

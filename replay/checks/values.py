@@ -46,26 +46,7 @@ def check_whole(
 ) -> int:
     """Check a whole number.
 
-    Parameters
-    ----------
-    name : str
-        Name of the value in the message.
-    value : object
-        The user's input; True and False are not numbers.
-    at_least, at_most : int
-        Limits, both included.
-    hint : str, optional
-        A sentence on what to do, added to the message.
-
-    Returns
-    -------
-    int
-        The number.
-
-    Raises
-    ------
-    ValueError
-        If it is not a whole number, or outside the limits.
+    The limits are included; True and False are not numbers. `hint` says what to do.
 
     Examples
     --------
@@ -99,28 +80,8 @@ def check_number(
 ) -> float:
     """Check a number.
 
-    Parameters
-    ----------
-    name : str
-        Name of the value in the message.
-    value : object
-        The user's input; True and False are not numbers.
-    at_least, at_most : float
-        Limits, both included.
-    finite : bool, default True
-        Whether infinity is refused; NaN always is.
-    hint : str, optional
-        A sentence on what to do, added to the message.
-
-    Returns
-    -------
-    float
-        The number.
-
-    Raises
-    ------
-    ValueError
-        If it is not a number, NaN, or outside the limits.
+    The limits are included; True, False and NaN are not numbers, and infinity only if it is not
+    `finite`. `hint` says what to do.
 
     Examples
     --------
@@ -151,17 +112,7 @@ def check_number(
 def check_bin_size(size: float, n_bins: int) -> None:
     """Refuse bins so small and so many that their size must have been given in metres.
 
-    Parameters
-    ----------
-    size : float
-        Length of a bin in cm.
-    n_bins : int
-        Number of such bins on the track.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 500 bins of less than half a centimetre.
+    `size` is in cm; half a centimetre is little, and 500 bins are many.
 
     Examples
     --------
@@ -179,23 +130,6 @@ def check_bin_size(size: float, n_bins: int) -> None:
 def check_flag(name: str, value: object) -> bool:
     """Check that a value is True or False.
 
-    Parameters
-    ----------
-    name : str
-        Name of the value in the message.
-    value : object
-        The user's input; numbers are not flags.
-
-    Returns
-    -------
-    bool
-        The flag.
-
-    Raises
-    ------
-    ValueError
-        If it is neither True nor False.
-
     Examples
     --------
     >>> check_flag("across_events", np.True_)
@@ -209,22 +143,7 @@ def check_flag(name: str, value: object) -> bool:
 def check_text(name: str, value: object) -> str:
     """Check that a value is text.
 
-    Parameters
-    ----------
-    name : str
-        Name of the value in the message.
-    value : object
-        The user's input.
-
-    Returns
-    -------
-    str
-        The text.
-
-    Raises
-    ------
-    ValueError
-        If it is not text, or has characters that no file can hold (lone surrogates).
+    Lone surrogates, which no file can hold, are refused.
 
     Examples
     --------
@@ -246,24 +165,8 @@ def check_seed(
 ) -> int | list[int] | np.random.Generator | np.random.SeedSequence | None:
     """Check a seed.
 
-    Parameters
-    ----------
-    value : object
-        The user's input: a whole number of at least 0, a list of these, a
-        `numpy.random.Generator`, a `numpy.random.SeedSequence`, or None for different random
-        numbers each time.
-    name : str, default "seed"
-        Name of the value in the message.
-
-    Returns
-    -------
-    int, list of int, numpy.random.Generator, numpy.random.SeedSequence or None
-        An argument for `numpy.random.default_rng`.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these.
+    A seed is what `numpy.random.default_rng` takes: a whole number, a list of these, a generator, a
+    `SeedSequence`, or None for different random numbers each time.
 
     Examples
     --------
@@ -281,21 +184,7 @@ def check_seed(
 def check_list(name: str, values: object) -> tuple[Any, ...]:
     """Check that a value is iterable, and return its elements.
 
-    Parameters
-    ----------
-    name : str
-        Name of the values in the message.
-    values : iterable
-        The user's input; a text is a list of its characters.
-
-    Returns
-    -------
-    tuple
-
-    Raises
-    ------
-    ValueError
-        If it is not iterable.
+    A text is a list of its characters.
 
     Examples
     --------
@@ -313,25 +202,6 @@ def check_list(name: str, values: object) -> tuple[Any, ...]:
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     """Check that a value is one of some names.
-
-    Parameters
-    ----------
-    name : str
-        Name of the value in the message.
-    value : object
-        The user's input.
-    choices : collection of str
-        The names.
-
-    Returns
-    -------
-    str
-        The name.
-
-    Raises
-    ------
-    ValueError
-        If it is not among them; the message lists them.
 
     Examples
     --------

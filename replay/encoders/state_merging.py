@@ -367,6 +367,7 @@ def _merge(
     n_states = 1
     tree.is_state[0] = True
     while True:
+        # Look at each history that follows a state by one action and observation.
         most_evidence, merged, into, new, most_met = -np.inf, -1, -1, -1, 0
         for number in range(n_states):
             edge = tree.first[states[number]]
@@ -374,9 +375,10 @@ def _merge(
                 node, seen = tree.target[edge], tree.seen[edge]
                 if not tree.is_state[node]:
                     agrees = False
-                    for other in states[1:n_states]:
+                    for other in states[1:n_states]:  # those that look the same
                         if look[other] != seen:
                             continue
+                        # Merge on trial: the evidence is known only when all below is folded.
                         tree.target[edge] = other
                         evidence, n_changes = _fold(
                             tree, other, node, seen, surprise, pairs, changes
@@ -386,13 +388,14 @@ def _merge(
                         if evidence == -np.inf:
                             continue
                         agrees = True
-                        if spread > 0:
+                        if spread > 0:  # other merges come first in other attempts
                             evidence *= 1 + spread * rng.standard_normal()
                         if evidence > most_evidence:
                             most_evidence, merged, into = evidence, edge, other
                     if not agrees and tree.n_met[edge] > most_met:
                         new, most_met = edge, tree.n_met[edge]
                 edge = tree.sibling[edge]
+        # New states first: what is merged before all states are known may be merged wrongly.
         if new >= 0:
             if n_states > most:
                 break

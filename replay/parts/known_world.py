@@ -3,12 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.jit import kernel
-from replay.parts.experiences import Experiences, experience_at
-from replay.parts.similarity import Similarity, link
 from replay.worlds.mdp import MDP
 
-__all__ = ["expect_moves", "known_world", "likeliest_outcomes"]
+__all__ = ["known_world", "likeliest_outcomes"]
 
 
 def known_world(parameter: str, mdp: MDP | None, n_actions: int) -> MDP:
@@ -38,23 +35,3 @@ def likeliest_outcomes(mdp: MDP) -> NDArray[np.int32]:
     next_state = likeliest.reshape(mdp.n_states, mdp.n_actions)
     next_state[mdp.terminal] = -1
     return next_state
-
-
-@kernel
-def expect_moves(
-    experiences: Experiences,
-    similarity: Similarity,
-    next_state: NDArray[np.int32],
-    strength: float,
-    weight: float,
-) -> None:
-    """Remember each move to another state as if it had been made, without reward."""
-    for s in range(next_state.shape[0]):
-        for a in range(next_state.shape[1]):
-            s_next = next_state[s, a]
-            if s_next >= 0 and s_next != s:
-                experience = experiences.rows[experience_at(experiences, s, a)]
-                experience["next_state"] = s_next
-                experience["terminated"] = next_state[s_next, 0] < 0
-                experience["strength"] = strength
-                link(similarity, weight, s, s_next, 1)

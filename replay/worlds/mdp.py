@@ -274,7 +274,8 @@ class MDP:
         is_closed = leads[a, b] | leads[b, a]
         if a == b or not is_closed.any():
             near = np.unique(moves.next_state[(moves.state == a) & (moves.next_state != a)])
-            known = [shown(self._name(state)) for state in near.tolist()]
+            is_number = isinstance(one, int | np.integer)
+            known = [shown(state if is_number else self._name(state)) for state in near.tolist()]
             raise ValueError(
                 "A barrier stands between two neighbouring states; no move leads from "
                 f"{shown(one)} to {shown(other)}. From {shown(one)} moves lead to "

@@ -247,7 +247,8 @@ def herd(task, n_sequences, paths, pauses=None, laps=None, **columns):
     everyone = pd.DataFrame({"animal": np.arange(ALL), "episode": 0, "block": "run"})
     pauses = everyone.assign(phase="episode_end", place=0) if pauses is None else pauses
     laps = everyone.assign(lap="out", start=0, end=0, reward=1.0) if laps is None else laps
-    return Replays(sequences, pauses, laps, pd.DataFrame(), task, detection=Detection(2))
+    listed = Lists.of(sequences["states"])
+    return Replays(sequences, listed, pauses, laps, pd.DataFrame(), task, detection=Detection(2))
 
 
 def directions(rng, n, reverse):
@@ -272,7 +273,7 @@ def test_places_of_animals_without_order(rng):
         raw = pd.DataFrame({"event": event, "place": place}).assign(
             animal=event // 3, phase="start"
         )
-        replays = replace(replays, sequences=table, reactivations=raw)
+        replays = replace(replays, sequences=table, states=states, reactivations=raw)
         assert is_at_most(n_rejected(name, replays, min_length=3), LEVEL), name
 
 

@@ -1,18 +1,23 @@
-"""Forward and reverse replay where reward changes, in the data of Kleinman & Foster (2025) [1]_.
+"""Replay and ripples where reward changes, in the data of Kleinman & Foster (2025) [1]_.
 
-Rats ran back and forth on a linear track; in the second of three epochs, reward was increased at
-one of its ends (``incr_end``). The published finding is that reverse replay increases there, as in
-Ambrose et al. (2016) [2]_, while forward replay does not, and that without dopamine (``drug``) it
-increases at the unchanged end, too, in novel rooms. This script counts forward, reverse and
-ambiguous replay of each session, epoch and end, beside what was published (``more reverse`` than
-in the first epoch, or nothing)::
+Rats ran back and forth on a linear track. In their Experiment 2, on familiar tracks, the reward at
+its ends changed from lap to lap. What was published of it is that ripples follow the error of
+predicted reward, also without dopamine (``Exp`` and ``drug``). This script prints how the rate of
+ripples in a visit to an end depends on what is paid there now, and was paid there before: an error
+rises with the former and falls with the latter::
 
     KLEINMAN_FOSTER=FOLDER python tests/verification/test_reward_change.py
 
+In sessions with spikes, reward is increased at one end (``incr_end``) in the second of three
+epochs. Reverse replay increases there, as in Ambrose et al. (2016) [2]_, while forward replay does
+not, and without dopamine it increases at the unchanged end, too, in novel rooms. For such sessions
+it counts forward, reverse and ambiguous replay by epoch and end, beside what was published (``more
+reverse`` than in the first epoch, or nothing).
+
 The data have no licence and do not ship with the toolkit: clone the repository
-mattrkleinman/KleinmanFoster_2025_eLife, and name its folder, one of an experiment, or one of a
-session. Sessions without ``spike_data.mat``, as all of Experiment 2, have nothing to decode and are
-listed as such.
+mattrkleinman/KleinmanFoster_2025_eLife, and name its folder, or one of a session. Only its folder
+``Experiment_2`` is read, whose sessions have no spikes in the repository;
+Experiment 1 is set aside.
 
 References
 ----------
@@ -24,6 +29,7 @@ References
 
 import os
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pandas as pd
@@ -35,14 +41,50 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.recording import Recording
 from replay.worlds.tracks import make_linear_track
 
+EXPERIMENT = "Experiment_2"
 ENDS = ("left", "right")
 KINDS = {"forward_episode": "forward", "reverse_episode": "reverse", "ambiguous": "ambiguous"}
 
 
 def sessions_in(folder):
-    """List the folders of sessions in a folder, and those among them that have spikes."""
-    known = sorted(path.parent for path in Path(folder).rglob("session_info.mat"))
+    """List the folders of sessions of Experiment 2, and those among them that have spikes."""
+    place = Path(folder).resolve()
+    place = place if EXPERIMENT in place.parts else place / EXPERIMENT
+    known = sorted(path.parent for path in place.rglob("session_info.mat"))
     return known, [path for path in known if (path / "spike_data.mat").is_file()]
+
+
+def visits_of(folder):
+    """List the visits to both ends: what was paid then, and before, and the ripples."""
+    info = loadmat(folder / "session_info.mat", simplify_cells=True)["session_info"]
+    onset = np.sort(loadmat(folder / "ripple_events.mat")["ripple_events"][:, 0])
+    time, x = np.asarray(info["velocity"])[:, 0], np.asarray(info["position"], dtype=float)
+    paid = np.atleast_2d(np.asarray(info["reward_schedule"], dtype=float)) / 10  # ml
+    found = []
+    for side, end in enumerate(ENDS):
+        visits = np.atleast_2d(np.asarray(info[f"{end}_visit"]))[: len(paid)].astype(int) - 1
+        is_right = x[visits[:, 0]] > (np.nanmin(x) + np.nanmax(x)) / 2
+        assert (is_right == bool(side)).all(), f"visits of {folder} are no samples of positions"
+        begin, stop = time[visits].T
+        n = np.searchsorted(onset, stop, side="right") - np.searchsorted(onset, begin)
+        now = paid[: len(visits), side]
+        before = np.append(np.nan, now[:-1])
+        columns = {"now": now, "before": before, "seconds": stop - begin, "ripples": n}
+        found.append(pd.DataFrame(columns))
+    group = {"group": folder.parent.name.partition("_")[0], "drug": int(info.get("drug", 0))}
+    visits = pd.concat(found, ignore_index=True).dropna().assign(**group)
+    return visits[visits["seconds"] > 0]
+
+
+def ripples_by_reward(folders):
+    """Tell by group how the rate of ripples, in Hz, depends on what is and was paid, per ml."""
+    rows = []
+    for group, visits in pd.concat(map(visits_of, folders)).groupby(["group", "drug"]):
+        paid = np.column_stack([np.ones(len(visits)), visits[["now", "before"]]])
+        usual, now, before = np.linalg.lstsq(paid, visits["ripples"] / visits["seconds"])[0]
+        rows.append((*group, len(visits), visits["ripples"].sum(), usual, now, before, "+", "-"))
+    names = ["group", "drug", "visits", "ripples", "unpaid", "now", "before"]
+    return pd.DataFrame(rows, columns=[*names, "published_now", "published_before"])
 
 
 def read_session(folder):
@@ -112,7 +154,7 @@ def test_a_session_of_this_format_is_read(tmp_path):
 
     seen, _ = observed(0.7, seed=1)
     own = seen.recording
-    folder = tmp_path / "Exp_1" / "20200101_run1"
+    folder = tmp_path / EXPERIMENT / "Exp_1" / "20200101_run1"
     folder.mkdir(parents=True)
     velocity = np.column_stack([own.time, np.zeros(len(own.time))])
     n = len(own.time)
@@ -127,7 +169,10 @@ def test_a_session_of_this_format_is_read(tmp_path):
     savemat(folder / "session_info.mat", {"session_info": info})
     savemat(folder / "spike_data.mat", {"spike_data": spikes[np.argsort(spikes[:, 0])]})
     savemat(folder / "sdes.mat", {"sdes": events})
-    assert sessions_in(tmp_path) == ([folder], [folder])
+    set_aside = tmp_path / "Exp_1" / "20200101_run1"
+    copytree(folder, set_aside)
+    assert sessions_in(tmp_path) == sessions_in(folder) == ([folder], [folder])
+    assert sessions_in(set_aside) == ([], [])
     table, _ = count(folder, Judgement(n_shuffles=39, other_sizes=()))
     assert table[["forward", "reverse"]].sum(axis=None) >= 0.8 * len(own.events)
     assert set(table["epoch"]) == {1, 2, 3}
@@ -136,17 +181,43 @@ def test_a_session_of_this_format_is_read(tmp_path):
     assert (more == ((table["epoch"] == 2) & (table["end"] == "right"))).all()
 
 
+def test_ripples_that_follow_an_error_are_told(tmp_path):
+    rng = np.random.default_rng(0)
+    folder = tmp_path / EXPERIMENT / "Con_1" / "20200101_run1"
+    folder.mkdir(parents=True)
+    paid = rng.choice([0.0, 2.0, 8.0], size=(60, 2))
+    x = np.tile(np.repeat([0.0, 50.0, 100.0, 50.0], 300), 60)  # left, on the way, right, ...
+    time = np.arange(len(x)) / 30
+    left = 1200 * np.arange(60)[:, None] + [1, 300]
+    error = np.diff(paid, axis=0, prepend=paid[:1]) / 10
+    n = rng.poisson(10 * (1 + error))
+    begin = np.column_stack([time[left[:, 0] - 1], time[left[:, 0] + 599]])
+    onset = np.concatenate([begin[at] + rng.uniform(0, 9.9, n[at]) for at in np.ndindex(60, 2)])
+    info = {"position": x, "velocity": np.column_stack([time, time]), "reward_schedule": paid,
+            "left_visit": left, "right_visit": left + 600, "drug": 1, "novel": 0}  # fmt: skip
+    savemat(folder / "session_info.mat", {"session_info": info})
+    savemat(folder / "ripple_events.mat", {"ripple_events": np.column_stack([onset] * 4)})
+    [row] = ripples_by_reward(sessions_in(tmp_path)[0]).to_dict("records")
+    assert (row["group"], row["drug"], row["visits"]) == ("Con", 1, 118)
+    assert row["ripples"] == n[1:].sum()
+    assert row["now"] == pytest.approx(1.0, abs=0.25)
+    assert row["before"] == pytest.approx(-1.0, abs=0.25)
+
+
 def shared():
     beside = Path(__file__).parents[3] / "shared" / "KleinmanFoster_2025_eLife"
     return os.environ.get("KLEINMAN_FOSTER", str(beside))
 
 
 @pytest.mark.slow
-def test_forward_and_reverse_of_each_session():
+def test_each_session():
     """Print the counts; what they must be is not known."""
-    _, with_spikes = sessions_in(shared())
-    if not with_spikes:
-        pytest.skip("no session with spikes: name their folder in KLEINMAN_FOSTER")
+    every, with_spikes = sessions_in(shared())
+    if not every:
+        pytest.skip("no session of Experiment 2: name their folder in KLEINMAN_FOSTER")
+    table = ripples_by_reward(every)
+    print(table.to_string())
+    assert (table["visits"] > 0).all()
     for folder in with_spikes:
         table, notes = count(folder)
         print(*notes, table.to_string(), sep="\n")
@@ -155,7 +226,9 @@ def test_forward_and_reverse_of_each_session():
 
 if __name__ == "__main__":
     every, chosen = sessions_in(shared())
-    print(f"{len(chosen)} of {len(every)} sessions in {shared()} have spikes.")
+    print(f"{len(chosen)} of {len(every)} sessions of Experiment 2 in {shared()} have spikes.")
+    if every:
+        print(ripples_by_reward(every).to_string(index=False))
     for each in chosen:
         counted, sentences = count(each)
         print(*(text for text in sentences if "heading" in text), sep="\n")

@@ -49,8 +49,8 @@ def decoding_error(
 ) -> DecodingError:
     """Measure the error of decoding the running animal's position, and its chance level.
 
-    Each fifth of the time is decoded, in bins of a quarter of a second, with place fields from the
-    other four fifths.
+    Each fifth of the running is decoded, in bins of a quarter of a second, with place fields from
+    the other four fifths; the error is NaN where this cannot be done.
     """
     _, cells = recorded_fields(recording, moved, track, settings)
     place = running_bins(moved, track, settings.least_speed)
@@ -60,7 +60,8 @@ def decoding_error(
     group = np.arange(len(place)) // n_fine
     counts = sums_by(np.where(group < n_coarse, group, -1), moved.counts[:, cells], n_coarse)
     own = place[n_fine // 2 : n_coarse * n_fine : n_fine]
-    part = np.arange(n_coarse) * _N_PARTS // max(n_coarse, 1)
+    n_ran = max(int((own >= 0).sum()), 1)
+    part = (np.cumsum(own >= 0) - 1) * _N_PARTS // n_ran
     errors = [np.empty(0)]
     for held in range(_N_PARTS):
         known = np.where(part == held, -1, own)

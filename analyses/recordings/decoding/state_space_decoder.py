@@ -376,9 +376,10 @@ def _filter(
     log_evidence = 0.0
     moving = np.empty(n_bins)
     for t in range(n_time):
-        if t == 0:
+        if t == 0:  # any movement, anywhere
             predicted[0] = 1.0 / (3 * n_bins)
         else:
+            # How probable each movement was, and what goes on walking from each place.
             before = filtered[t - 1]
             still, walking, jumping = 0.0, 0.0, 0.0
             for b in range(n_bins):
@@ -390,12 +391,14 @@ def _filter(
                     + movements[CONTINUOUS, CONTINUOUS] * before[CONTINUOUS, b]
                 )
             walked = _stepped(moving, into)
+            # What jumps, and what has jumped, may be anywhere: the same number for all places.
             anywhere = (
                 movements[STATIONARY, FRAGMENTED] * still
                 + movements[CONTINUOUS, FRAGMENTED] * walking
                 + movements[FRAGMENTED, FRAGMENTED] * jumping
             ) / n_bins
             arriving = jumping / n_bins
+            # Who stays or begins to stay is where they were before; who walks has moved.
             for b in range(n_bins):
                 predicted[t, STATIONARY, b] = (
                     movements[STATIONARY, STATIONARY] * before[STATIONARY, b]
@@ -406,6 +409,7 @@ def _filter(
                     walked[b] + movements[FRAGMENTED, CONTINUOUS] * arriving
                 )
                 predicted[t, FRAGMENTED, b] = anywhere
+        # Bayes' rule; the sum is the evidence of this time bin, given those before it.
         total = 0.0
         for z in range(3):
             for b in range(n_bins):

@@ -11,7 +11,7 @@ from analyses.recordings.fields.running import Running
 from analyses.recordings.recording import Posterior, Recording
 from analyses.recordings.settings import Settings
 
-__all__ = ["candidate_events", "is_covered"]
+__all__ = ["candidate_events", "count_candidates", "is_covered"]
 
 _LONGEST = 10.0  # s
 _LONG = 2.0  # s: of bursts that may be replay; those of running along the track last longer
@@ -37,14 +37,14 @@ def candidate_events(
             )
         begin, end = events.to_numpy(dtype=float).T
         n_overlap = int((begin[1:] < np.maximum.accumulate(end)[:-1]).sum())
-        how = f"{len(events)} candidate events were given."
+        how = f"{count_candidates(len(events))} given."
         if n_overlap:
             how += (
                 f" {n_overlap} of them overlap{'s' * (n_overlap == 1)} an earlier one, so that "
                 "what they share is counted twice: intervals are too narrow. Join such events, or "
                 "leave one out."
             )
-        return events, how
+        return events, how + _begin_running(events, moved, settings.criteria.largest_speed)
     if recording.field_potential is not None:
         what = "the power in the ripple band"
         start, hertz, signal = recording.field_potential
@@ -60,8 +60,7 @@ def candidate_events(
             f"{recording.name} has neither spikes nor a field potential to detect events in: give "
             "a table of candidate events."
         )
-    known = ~np.isnan(moved.speed)
-    speed = np.interp(time, moved.time[known], moved.speed[known], left=np.nan, right=np.nan)
+    speed = _speed_at(time, moved)
     criteria = settings.criteria
     events = find_events(time, height, speed, criteria)
     n_bursts = len(find_events(time, height, None, criteria))
@@ -70,31 +69,73 @@ def candidate_events(
     others = find_events(time, height, speed, criteria._replace(shortest=0.0, longest=most))
     lasts = (others["end_time"] - others["start_time"]).to_numpy()
     n_short, n_long = (lasts < criteria.shortest).sum(), (lasts > criteria.longest).sum()
-    told = (
-        f"While it was slow, {n_short} more were shorter, and {n_long} longer, of up to {most:g} s."
+    others_told = (
+        f" While it was slow, {n_short} more {'was' if n_short == 1 else 'were'} shorter, and "
+        f"{n_long} longer, of up to {most:g} s."
+        if n_short or n_long
+        else ""
     )
     if not len(events):
         raise ValueError(
             f"{recording.name} has no candidate event: {what} never exceeds "
             f"{criteria.threshold:g} standard deviations for {criteria.shortest:g} to "
             f"{criteria.longest:g} s while the animal is slow; {n_refused} of {n_bursts} bursts "
-            f"were refused for its speed. {told} Lower the threshold, allow more speed or other "
-            "durations, or give events."
+            f"were refused for its speed.{others_told} Lower the threshold, allow more speed or "
+            "other durations (--threshold, --speed, --shortest, --longest), or give events."
         )
     how = (
-        f"{len(events)} candidate events were found in which {what} reaches "
+        f"{count_candidates(len(events))} found in which {what} reaches "
         f"{criteria.threshold:g} standard deviations above its mean; they last "
         f"{criteria.shortest:g} to {criteria.longest:g} s, and the animal is slower than "
-        f"{criteria.largest_speed:g} cm/s. Of {n_bursts} such bursts, {n_refused} "
-        f"({n_refused / n_bursts:.0%}) were refused because the animal was faster as they began or "
-        f"ended. {told}"
+        f"{criteria.largest_speed:g} cm/s."
     )
+    if n_refused:
+        how += (
+            f" Of {n_bursts} such bursts, {n_refused} ({n_refused / n_bursts:.0%}) "
+            f"{'was' if n_refused == 1 else 'were'} refused because the animal was faster as they "
+            "began or ended."
+        )
+    how += others_told
     if n_long > _MANY_LONG * len(events):
         how += (
-            " Replay that lasts so long is missed: allow it (in Python, "
-            f"Settings(criteria=Criteria(longest={most:g})))."
+            f" Replay that lasts so long is missed: allow it (--longest {most:g}; in Python, "
+            f"settings_for(recording, longest={most:g}))."
         )
     return events, how
+
+
+def _speed_at(time: NDArray[np.float64], moved: Running) -> NDArray[np.float64]:
+    """Interpolate the animal's speed in cm/s; NaN before and after it is known."""
+    known = ~np.isnan(moved.speed)
+    speed: NDArray[np.float64] = np.interp(
+        time, moved.time[known], moved.speed[known], left=np.nan, right=np.nan
+    )
+    return speed
+
+
+def _begin_running(events: pd.DataFrame, moved: Running, largest_speed: float) -> str:
+    """Say how many given events begin while the animal runs."""
+    speed = _speed_at(events["start_time"].to_numpy(dtype=float), moved)
+    n_fast = int((speed > largest_speed).sum())
+    if not n_fast:
+        return ""
+    return (
+        f" {n_fast} of {len(events)} begin{'s' * (n_fast == 1)} while the animal is faster than "
+        f"{largest_speed:g} cm/s: then cells represent where it runs, in theta sequences, which "
+        "look like replay. Leave such events out, or check that events and positions have one "
+        "clock."
+    )
+
+
+def count_candidates(n: int) -> str:
+    """Begin a sentence with their number.
+
+    Examples
+    --------
+    >>> count_candidates(1), count_candidates(12)
+    ('1 candidate event was', '12 candidate events were')
+    """
+    return f"{n} candidate event{'s were' if n != 1 else ' was'}"
 
 
 def is_covered(recording: Recording, events: pd.DataFrame) -> NDArray[np.bool_]:

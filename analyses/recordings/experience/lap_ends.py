@@ -19,15 +19,14 @@ from scipy import ndimage
 
 from analyses.recordings.binned_track import cut_track, project
 from analyses.recordings.recording import Recording
+from analyses.recordings.settings import FARTHEST, MEDIAN_SPAN
 from replay.checks import check_choice, check_list
 
 __all__ = ["LapEnd", "describe_pauses", "find_lap_ends", "find_pauses", "steady_positions"]
-
-_MEDIAN = 0.3  # s
+__all__ += ["suggested_ends"]
 
 _NEAR, _HALF = 0.4, 0.5  # of an arm: a visit to its end begins nearer than the former
-_LEAST_VISITS, _MOST_VISITS, _FARTHEST = 3, 0.95, 0.25
-_MOST_AWAY = 30.0  # cm
+_LEAST_VISITS, _MOST_VISITS, _LARGEST_REACH = 3, 0.95, 0.25
 _PAUSE, _AT_NODE = 1.0, 20.0  # s and cm
 _LEAST_SHARE = 0.1  # of all pauses
 _ONCE_A_LAP = 0.75  # of the pauses at the node that has most
@@ -44,6 +43,9 @@ class LapEnd(NamedTuple):
         Whether laps end there; if not, it is a dead end at which they go on.
     reach : float
         The distance from the node at which the animal has reached it, in cm.
+    turns : float
+        The distance from the node within which it turns in 95 % of its visits, in cm, infinite
+        without any; if it is more than a quarter of the arm, `reach` is this quarter.
     excursion : float
         The distance that an excursion must exceed to be a lap, in cm.
     """
@@ -51,6 +53,7 @@ class LapEnd(NamedTuple):
     state: int
     is_end: bool
     reach: float
+    turns: float
     excursion: float
 
 
@@ -80,7 +83,7 @@ def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEn
     ends = named or dead
     track = cut_track(graph, bin_size=1.0)
     found = project(track, steady_positions(recording)[recording.during])
-    bins = found.bin[found.away <= _MOST_AWAY]
+    bins = found.bin[found.away <= FARTHEST]
     at_node = project(track, track.node_position).bin
     stops = ends | {place for place, count in enumerate(degree) if count > 2}
     lap_ends = []
@@ -89,10 +92,13 @@ def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEn
         farthest = away[np.isfinite(away)].max()
         arm = float(away[sorted(stops - {node})].min(initial=farthest))
         visits = _nearest_of_visits(track.distance[at_node[node], bins], arm)
-        reach = 0.0
-        if node in dead and len(visits) >= _LEAST_VISITS:
-            reach = min(float(np.quantile(visits, _MOST_VISITS)), _FARTHEST * arm)
-        lap_ends.append(LapEnd(node, node in ends, reach, _HALF * arm))
+        turns = 0.0
+        if node in dead and not len(visits):
+            turns = np.inf
+        elif node in dead and len(visits) >= _LEAST_VISITS:
+            turns = float(np.quantile(visits, _MOST_VISITS))
+        reach = min(turns, _LARGEST_REACH * arm) if np.isfinite(turns) else 0.0
+        lap_ends.append(LapEnd(node, node in ends, reach, turns, _HALF * arm))
     return lap_ends
 
 
@@ -105,7 +111,7 @@ def steady_positions(recording: Recording) -> NDArray[np.float64]:
     known = ~np.isnan(recording.position).any(axis=1)
     between = np.diff(recording.time[known])
     each = float(np.median(between)) if len(between) else np.inf
-    width = 2 * int(_MEDIAN / 2 / each) + 1 if each > 0 else 1
+    width = 2 * int(MEDIAN_SPAN / 2 / each) + 1 if each > 0 else 1
     found = recording.position.copy()
     found[known] = ndimage.median_filter(found[known], (width, 1), mode="nearest")
     return found
@@ -142,6 +148,18 @@ def find_pauses(
     return {name: n for name, n in pauses.most_common() if n >= least}
 
 
+def suggested_ends(pauses: Mapping[str, int]) -> list[str]:
+    """Return the nodes at which the animal seems to pause once a lap, given the pauses at each.
+
+    Examples
+    --------
+    >>> suggested_ends({"0": 30, "3": 15, "5": 15})
+    ['0']
+    """
+    most = max(pauses.values(), default=0)
+    return [name for name, n in pauses.items() if n >= _ONCE_A_LAP * most]
+
+
 def describe_pauses(
     graph: nx.Graph, pauses: Mapping[str, int], names: Sequence[str] = ()
 ) -> str | None:
@@ -157,8 +175,8 @@ def describe_pauses(
         )
     if names or has_ends or not pauses:
         return None
-    most = [name for name, n in pauses.items() if n >= _ONCE_A_LAP * max(pauses.values())]
+    most = suggested_ends(pauses)
     return (
         f"The animal pauses for {_PAUSE:g} s or more {where}: laps may end at "
-        f"{' and '.join(most)} (lap_ends; on the command line, --lap-end {','.join(most)})."
+        f"{' and '.join(most)} (--lap-end {','.join(most)})."
     )

@@ -126,10 +126,27 @@ def describe_experience(
             f"{text} The track has no dead ends, so this counts as one lap: name the nodes where "
             "laps end (lap_ends; on the command line, --lap-end)."
         )
-    before = max(end.reach for end in ends)
-    if before <= state_size:
-        return text
+    before = max((end.reach for end in ends if end.turns <= end.reach), default=0.0)
+    if before > state_size:
+        text += (
+            f" The animal turns up to {before:.0f} cm before the ends of the track; this counts "
+            "as reaching them."
+        )
+    nodes = [str(node) for node in recording.graph or ()]
+    return text + "".join(_unreached(end, nodes[end.state]) for end in ends)
+
+
+def _unreached(end: LapEnd, name: str) -> str:
+    """Say where an animal turns too far from an end of the track for having reached it."""
+    if end.turns <= end.reach:
+        return ""
+    told = (
+        f"turns up to {end.turns:.0f} cm before the node {name}, and has reached it only within "
+        f"{end.reach:.0f} cm, a quarter of the arm"
+        if np.isfinite(end.turns)
+        else f"never comes near the node {name}"
+    )
     return (
-        f"{text} The animal turns up to {before:.0f} cm before the ends of the track; this counts "
-        "as reaching them."
+        f" The animal {told}, so that laps may be missing: draw the end of the track where it "
+        "turns, and leave out arms that it never runs."
     )

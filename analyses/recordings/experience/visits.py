@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.binned_track import BinnedTrack, cut_track, project
+from analyses.recordings.settings import FARTHEST, MOST_UNKNOWN
 from replay.checks import (
     check_array,
     check_list,
@@ -30,11 +31,10 @@ from replay.checks import (
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["experience", "find_visits"]
+__all__ = ["experience", "find_visits", "nearest_states"]
 
 _NEAR = 0.4
 _NEARER = 0.5  # in an arena
-_MOST_UNKNOWN = 0.2
 
 
 @typed
@@ -46,8 +46,8 @@ def find_visits(
     *,
     radius: float | None = None,
     reach: Mapping[int, float] | None = None,
-    most_away: float = 30.0,
-    most_unknown: float = _MOST_UNKNOWN,
+    most_away: float = FARTHEST,
+    most_unknown: float = MOST_UNKNOWN,
 ) -> pd.DataFrame:
     """Find the times at which an animal was in each state.
 
@@ -137,6 +137,25 @@ def find_visits(
     )
 
 
+def nearest_states(
+    position: ArrayLike, track: BinnedTrack, world: MDP, reach: Mapping[int, float]
+) -> NDArray[np.int32]:
+    """Find the state at which each position is, with `reach` as in `find_visits`; -1 if unknown.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> graph = make_linear_track(30.0)
+    >>> world, track = MDP.from_networkx(graph, bin_size=10.0), cut_track(graph, bin_size=1.0)
+    >>> found = nearest_states([(9, 2), (21, 0), (np.nan, 0), (9, 50)], track, world, {1: 12.0})
+    >>> world.position[found[:2], 0].tolist(), found[2:].tolist()
+    ([10.0, 30.0], [-1, -1])
+    """
+    found = project(track, position)
+    nearest, _ = _nearest(track, _centres(track, world), reach)
+    return np.where(found.away <= FARTHEST, nearest[found.bin], -1).astype(np.int32)
+
+
 def _centres(track: BinnedTrack, world: MDP) -> NDArray[np.int32]:
     """Find the bin of each state; raises an error if the world was not made from this track."""
     if world.position is None:
@@ -180,21 +199,28 @@ def _entered(
     reach: Mapping[int, float],
 ) -> NDArray[np.int32]:
     """Return the state that is entered with each sample, and -1 where none is."""
-    distance = track.distance[centres]
-    nearest = distance.argmin(axis=0)
-    least = distance[nearest, np.arange(distance.shape[1])]
     if track.is_arena and len(centres) > 1:
-        return _in_squares(distance, bins)
-    inside = least <= radius
-    for state, near in reach.items():
-        is_reached = distance[state] <= near
-        nearest[is_reached], inside[is_reached] = state, True
+        return _in_squares(track.distance[centres], bins)
+    nearest, away = _nearest(track, centres, reach)
+    inside = away <= radius
     found = np.full(len(bins), -1, dtype=np.int32)
     at = np.flatnonzero((bins >= 0) & inside[bins])
     states = nearest[bins[at]]
     is_new = np.diff(states, prepend=-1) != 0
     found[at[is_new]] = states[is_new]
     return found
+
+
+def _nearest(
+    track: BinnedTrack, centres: NDArray[np.int32], reach: Mapping[int, float]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the nearest state to each bin, and how far it is; 0 where one is reached."""
+    distance = track.distance[centres]
+    nearest, away = distance.argmin(axis=0), distance.min(axis=0)
+    for state, near in reach.items():
+        is_reached = distance[state] <= near
+        nearest[is_reached], away[is_reached] = state, 0.0
+    return nearest, away
 
 
 def _in_squares(distance: NDArray[np.float64], bins: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from analyses.recordings.experience.lap_ends import suggested_ends
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.kinds.conclusions import Conclusions, conclude
 from analyses.recordings.session import Session
@@ -51,7 +52,8 @@ def _others(session: Session) -> Iterator[tuple[str, str, Judgement]]:
     graph = session.recording.graph
     degrees = () if graph is None or session.track.is_arena else graph.degree
     dead = tuple(str(node) for node, degree in degrees if degree == 1)
-    for names in ((), tuple(dict.fromkeys((*dead, *session.pauses)))):
+    pauses = session.pauses if dead else suggested_ends(session.pauses)
+    for names in ((), tuple(dict.fromkeys((*dead, *pauses)))):
         if set(names or dead) != set(judgement.lap_ends or dead):
             where = f"at {', '.join(names or dead)}" if names or dead else "nowhere"
             yield "lap ends", where, judgement._replace(lap_ends=names)

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
+from analyses.intervals import wilson_interval
 from analyses.recordings.binned_track import BinnedTrack, cut_track
-from analyses.recordings.experience.lap_ends import find_lap_ends
+from analyses.recordings.experience.lap_ends import find_lap_ends, steady_positions
 from analyses.recordings.experience.recorded_experience import experience_of
-from analyses.recordings.experience.visits import find_visits
+from analyses.recordings.experience.visits import find_visits, nearest_states
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.kinds.event_kinds import count_kinds, event_kinds
 from analyses.recordings.recording import Recording
@@ -24,7 +26,7 @@ from analyses.recordings.significance.calibration import (
     passes_by_chance,
 )
 from analyses.recordings.significance.heading import heading_levels, heading_of_ways, is_told
-from analyses.recordings.significance.order import LEAST_ORDER, UNORDERED, order_threshold
+from analyses.recordings.significance.order import LEAST_ORDER, order_threshold
 from analyses.recordings.significance.scores import SCORES
 from analyses.recordings.significance.scoring import Scored
 from analyses.recordings.significance.track_log_odds import common_cells, tracks_to_compare
@@ -36,6 +38,7 @@ from replay.worlds.mdp import MDP
 __all__ = ["Conclusions", "conclude", "path_radius"]
 
 _APART = 1e-6  # s, between two intervals of pynapple
+_LONGEST_GAP = 0.5  # s, between an event and a position that is the animal's
 
 
 class Conclusions(NamedTuple):
@@ -46,7 +49,8 @@ class Conclusions(NamedTuple):
     events : DataFrame
         The tested events, with `is_replay`, `kind` (of the event's longest sequence; null unless it
         is replay) and, with spikes, `passes_by_chance`: whether the same event with randomised
-        cells passes.
+        cells passes, be there a sequence or not. Without it if events were found in the posterior:
+        what is found after an exchange of cells are other events.
     sequences : DataFrame
         The place sequences of replay, as `analyses.place_sequences` returns them, with `kind` and
         `start_time` and `end_time` (s); `event` is that of `events`.
@@ -58,18 +62,22 @@ class Conclusions(NamedTuple):
     experience : EventLog
         The animal's moves between states, lap by lap; its `mdp` is the track.
     visited : DataFrame
-        The states that each replay event visits: `event, time` (s), `states`, and `phase`: `rest`
-        off the track, `episode_end` after a lap, `step` within a lap; and `along`, if headings were
-        decoded (see :func:`analyses.place_sequences`).
+        The states that each replay event visits: `event, time` (s), `states`; `phase`: `rest`
+        off the track, `episode_end` after a lap, `step` within a lap; `location`, the state at
+        which the animal is, or off the track was last (-1 if its position is unknown); and `along`,
+        if headings were decoded (see :func:`analyses.place_sequences`).
     paths : DataFrame
         The decoded paths of all events.
     calibration : Calibration or None
         The threshold of p, and the false-positive rate of the procedure; None without spikes.
     unordered : DataFrame
         For each kind of event that represents places in no order: `null, n, rate`, the share of
-        simulated ones that pass all criteria.
+        simulated ones that pass all criteria, with its 95 % interval `ci_low, ci_high`.
     notes : tuple of str
         What was read, found and done, one sentence each.
+    explanations : tuple of str
+        Those of them without which a result can be mistaken: why so little is replay, or what it
+        may be instead.
     """
 
     events: pd.DataFrame
@@ -82,6 +90,7 @@ class Conclusions(NamedTuple):
     calibration: Calibration | None
     unordered: pd.DataFrame
     notes: tuple[str, ...]
+    explanations: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Summarise the numbers of events and sequences."""
@@ -132,7 +141,8 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     recording, judgement = session.recording, session.judgement
     least = judgement.least_score
     events, notes = scored.events.copy(), [*recording.notes, *session.notes]
-    calibration, unordered = None, pd.DataFrame(columns=["null", "n", "rate"])
+    explanations: list[str] = []
+    calibration, unordered = None, pd.DataFrame(columns=["null", "n", "rate", "ci_low", "ci_high"])
     has_score = events["score"].notna()
     if session.counts:
         # Events must pass by both p and score, and so must those with randomised cells.
@@ -141,28 +151,26 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         p_by_chance = chance["p"].where(passes | chance["p"].isna(), 1.0)
         calibration = choose_threshold(p_by_chance, level)
         least_order, unordered = order_threshold(scored.unordered, calibration.threshold, level)
-        events["passes_by_chance"] = passes_by_chance(p_by_chance, level)
-        events["passes_by_chance"] &= ~(chance["order"] < least_order).to_numpy()
+        by_chance = passes_by_chance(p_by_chance, level)
+        by_chance &= ~(chance["order"] < least_order).to_numpy()
+        if session.chance_counts is None:
+            events["passes_by_chance"] = by_chance
         events["is_replay"] = (
             (events["p"] <= calibration.threshold)
             & (events["score"] >= least)
             & (events["order"] >= least_order)
         )
-        tested = events["p"].notna()
-        calibration = calibration._replace(
-            least_order=least_order,
-            false_positive_rate=float(events.loc[tested, "passes_by_chance"].mean()),
-        )
+        calibration = _with_rate(calibration._replace(least_order=least_order), by_chance, events,
+                                 session.chance_counts)  # fmt: skip
         notes.append(_calibrated(calibration, judgement, events, least_order))
         if calibration.threshold < 1 / (judgement.n_shuffles + 1):
-            notes.append(
+            explanations.append(
                 "No event can be replay: so many events with randomised cells have the smallest p "
                 f"that {judgement.n_shuffles} shuffles give. Ask for more shuffles (n_shuffles)."
             )
-        notes.append(_unordered(unordered))
     elif has_score.any():
         events["is_replay"] = events["score"] >= least
-        notes.append(
+        explanations.append(
             "No significance: without spikes, cells cannot be shuffled, and about half of all "
             "chance events pass a shuffle of the posterior alone. Events are selected by their "
             f"mean probability of continuous movement alone, at least {least:g}; the number of "
@@ -170,7 +178,7 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         )
     else:
         events["is_replay"] = True
-        notes.append(
+        explanations.append(
             "No significance: there are decoded places only, so all events count as replay. The "
             "number of false positives is unknown."
         )
@@ -199,9 +207,10 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
             events["is_replay"] &= has_sequence
             visits = visits[visits["event"].isin(sequences["event"])].reset_index(drop=True)
             if n_lost:
-                notes.append(
-                    f"{n_lost} event{'s' * (n_lost != 1)} that passed the tests visit no sequence "
-                    f"of {judgement.detection.min_length} states, and are not replay."
+                explanations.append(
+                    f"{n_lost} more event{'s' * (n_lost != 1)} passed the tests, but "
+                    f"visit{'s' * (n_lost == 1)} no sequence of {judgement.detection.min_length} "
+                    "states."
                 )
         named = event_kinds(events, sequences)
         kinds.append(count_kinds(named[events["is_replay"]], size))
@@ -211,8 +220,6 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     events["kind"] = named
     if session.counts:
         notes += _compared(session, events)
-    if session.has_headings and events["is_replay"].any():
-        notes.append(_headings_told(events, session))
     if session.track.n_components > 1:
         notes.append(_by_track(session.track, events))
     position = np.asarray(world.position)
@@ -221,8 +228,34 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     )
     return Conclusions(
         events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
-        paths, calibration, unordered, tuple(notes),
+        paths, calibration, unordered, (*notes, *explanations), tuple(explanations),
     )  # fmt: skip
+
+
+def _with_rate(
+    calibration: Calibration,
+    passes: NDArray[np.bool_],
+    events: pd.DataFrame,
+    exchanged: Sequence[NDArray[np.int64]] | None,
+) -> Calibration:
+    """Set the false-positive rate: of the events themselves, or of what is found in equal time."""
+    if exchanged is None:
+        tested = passes[events["p"].notna()]
+        low, high = wilson_interval(tested.mean(), len(tested))
+        return calibration._replace(
+            false_positive_rate=float(tested.mean()), ci_low=float(low), ci_high=float(high)
+        )
+    # Of more than there are candidates, as many are tested; they stand for all.
+    each = max(len(exchanged) / len(events), 1.0) / len(events)
+    n = int(passes.sum())
+    low, high = stats.chi2.ppf([0.025, 0.975], [2 * n, 2 * n + 2]) / 2
+    return calibration._replace(
+        false_positive_rate=n * each,
+        n_events=min(len(exchanged), len(events)),
+        ci_low=float(np.nan_to_num(low) * each),
+        ci_high=float(high * each),
+        n_exchanged=float(len(exchanged)),
+    )
 
 
 def _calibrated(
@@ -230,24 +263,13 @@ def _calibrated(
 ) -> str:
     n_tested = int(events["p"].notna().sum())
     return (
-        f"{n_tested} of {len(events)} events have at least {judgement.least_active} active cells "
-        f"and were tested against {judgement.n_shuffles} shuffles each of "
-        f"{' and '.join(judgement.shuffles)}. Replay has p <= {calibration.threshold:.4g}, a "
+        f"{n_tested} of {len(events)} event{'s' * (len(events) != 1)} "
+        f"{'has' if n_tested == 1 else 'have'} at least {judgement.least_active} active cells and "
+        f"{'was' if n_tested == 1 else 'were'} tested against {judgement.n_shuffles} shuffles each "
+        f"of {' and '.join(judgement.shuffles)}. Replay has p <= {calibration.threshold:.4g}, a "
         f"{SCORES[judgement.score].label} of at least {judgement.least_score:g}, and evidence for "
         f"movement along the track that is {np.exp(least_order):.1f} times that for places in no "
-        f"order; of {calibration.n_events} events with randomised cells, "
-        f"{calibration.false_positive_rate:.1%} pass, each tenth by a threshold chosen from the "
-        f"others ({calibration.at_nominal:.1%} would pass at p <= {judgement.level:g})."
-    )
-
-
-def _unordered(rates: pd.DataFrame) -> str:
-    listed = [
-        f"{row.rate:.1%} of {row.n} ({UNORDERED[str(row.null)]})" for row in rates.itertuples()
-    ]
-    return (
-        "Of simulated events that represent places in no order, as long and with as many spikes as "
-        f"the candidate events, these pass: {'; '.join(listed)}."
+        "order."
     )
 
 
@@ -255,22 +277,6 @@ def _heading_is_certain(events: pd.DataFrame, paths: pd.DataFrame) -> NDArray[np
     """Find the events in which the program that decoded them is certain of the heading."""
     certain = (paths["along"] != 0).groupby(paths["event"]).mean()
     return (events["event"].map(certain).fillna(0.0) >= 0.5).to_numpy()
-
-
-def _headings_told(events: pd.DataFrame, session: Session) -> str:
-    replay = events[events["is_replay"]]
-    n_told = int(replay["is_heading_told"].sum())
-    how = (
-        "its cells fit its path at least 19 times better in one heading than in the other; and, by "
-        "how well all events fit paths without a heading, it is likely to have one"
-        if session.is_decoded_here
-        else "the other program gives it a probability of at least .95"
-    )
-    return (
-        f"The heading that cells represent is told in {n_told} of {len(replay)} replay events "
-        f"({how}). Travel in this heading is forward, and travel against it reverse. Where it is "
-        "not told, paths that the animal had run both ways are ambiguous."
-    )
 
 
 def _by_track(track: BinnedTrack, events: pd.DataFrame) -> str:
@@ -364,7 +370,12 @@ def _sequences(
     begin = chosen.set_index("event")["start_time"]
     states = [visits["state"].tolist() for visits in visited]
     time = begin.loc[rows].to_numpy(dtype=float)
-    listed = pd.DataFrame({"time": time, "states": states, "phase": _phases(recording, log, time)})
+    phase = _phases(recording, log, time)
+    location = nearest_states(_position_at(recording, time), track, world, reach)
+    last = np.append(log.steps["next_state"], log.steps["state"].iloc[0])
+    last = last[np.searchsorted(log.steps["time"], time, side="right") - 1]
+    location = np.where(phase == "rest", last, location)
+    listed = pd.DataFrame({"time": time, "states": states, "phase": phase, "location": location})
     if "along" in paths:
         listed["along"] = [visits["along"].tolist() for visits in visited]
     with warnings.catch_warnings():  # all may be before the run; a recording has one clock
@@ -388,7 +399,17 @@ def _headings_of(visits: pd.DataFrame, path: pd.DataFrame) -> NDArray[np.int64]:
     return heading_of_ways(path["along"].to_numpy(), at)
 
 
-def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> list[str]:
+def _position_at(recording: Recording, time: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the positions that are recorded nearest to these times, NaN if none is near."""
+    position = steady_positions(recording)
+    known = np.flatnonzero(~np.isnan(position).any(axis=1))
+    clock = recording.time[known]
+    at = known[np.searchsorted((clock[1:] + clock[:-1]) / 2, time)]
+    is_near = np.abs(recording.time[at] - time) <= _LONGEST_GAP
+    return np.where(is_near[:, None], position[at], np.nan)
+
+
+def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> NDArray[np.object_]:
     """Return the phase of each replay: rest off the track, the end of a lap, or within a lap."""
     steps = log.steps
     before = np.searchsorted(steps["time"], time, side="right") - 1
@@ -399,7 +420,7 @@ def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> l
         inside = (time[:, None] >= begin) & (time[:, None] <= end)
     at_end = (before >= 0) & ended[np.maximum(before, 0)]
     phases = np.select([~inside.any(axis=1), at_end], ["rest", "episode_end"], "step")
-    return list(map(str, phases))
+    return phases.astype(object)
 
 
 def _span(visits: pd.DataFrame, first: int, states: Sequence[int]) -> tuple[float, float]:

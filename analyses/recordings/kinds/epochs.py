@@ -28,6 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from analyses.intervals import wilson_interval
 from analyses.recordings.settings import RUN
 from analyses.tables import KINDS
 
@@ -67,7 +68,7 @@ def count_blocks(events: pd.DataFrame, epochs: Mapping[str, NDArray[np.float64]]
     """Count candidate events, replay events and kinds in each block of each epoch.
 
     Events are those of `Conclusions`, and belong to the block in which they begin. Returns `epoch,
-    start_time, end_time` (s), `candidates`, `replay`, `by_chance` (NaN without spikes), and a
+    start_time, end_time` (s), `candidates`, `replay`, `by_chance` (if events say it), and a
     column for each kind.
     """
     length = block_length(epochs)
@@ -165,10 +166,8 @@ def _interval(measured: _Measured, *, is_rate: bool) -> tuple[float, float, floa
             float(low),
             float(stats.chi2.ppf(0.5 + _LEVEL / 2, 2 * count + 2) / 2 / exposure),
         )
-    events = total * fewer
-    middle = (value + z**2 / (2 * events)) / (1 + z**2 / events)
-    half = z * np.sqrt(value * (1 - value) / events + (z / (2 * events)) ** 2) / (1 + z**2 / events)
-    return value, float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+    ends = wilson_interval(value, total * fewer, _LEVEL)
+    return value, float(ends[0]), float(ends[1])
 
 
 def _variance(measured: _Measured) -> float:

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.binned_track import cut_track, project
+from analyses.recordings.settings import FARTHEST
 from replay.checks import unknown_name
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ _LABELS = ("label", "tags", "epoch_name", "epoch_type", "task", "environment", "
 _RUNNING = {"run", "running", "track", "maze", "task", "behavior", "behaviour"}
 _RESTING = {"rest", "sleep", "box", "home", "pre", "post", "off", "cage"}
 _HIPPOCAMPUS = "CA[1-4]|hippoc|HPC|dentate"
-_FARTHEST = 30.0  # cm, from the track
 _LEAST_ON_TRACK, _LEAST_EXTENT = 0.8, 0.5  # shares of samples, and of the extent of the track
 
 
@@ -188,7 +188,7 @@ def _is_on_track(
     if len(there) < 2:
         return False
     track = cut_track(graph, bin_size=10.0)
-    is_near = project(track, there).away <= _FARTHEST
+    is_near = project(track, there).away <= FARTHEST
     if is_near.mean() < _LEAST_ON_TRACK:
         return False
     extent = np.ptp(there[is_near], axis=0).max()

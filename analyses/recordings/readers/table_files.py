@@ -24,7 +24,7 @@ _WHOSE = ("animal", "subject", "rat", "session")
 def open_table(path: str | Path) -> pd.DataFrame:
     """Read a CSV or parquet file.
 
-    Rows of a CSV file are numbered as in the file, for messages: the first row of data is row 2.
+    Rows of a CSV file have the numbers of their lines, for messages: usually the first is row 2.
     """
     try:
         table = files.read_table(path)
@@ -32,7 +32,12 @@ def open_table(path: str | Path) -> pd.DataFrame:
         raise ValueError(
             f"{error} Write it again as CSV, with the names of columns in the first line."
         ) from None
-    return table if Path(path).suffix == ".parquet" else table.set_axis(table.index + 2)
+    if Path(path).suffix == ".parquet":
+        return table
+    with files.opened(path) as file:
+        lines = [number for number, line in enumerate(file, start=1) if line.strip()][1:]
+    # A quoted cell may have several lines.
+    return table.set_axis(pd.Index(lines) if len(lines) == len(table) else table.index + 2)
 
 
 @typed

@@ -54,11 +54,15 @@ class Rest(NamedTuple):
         Mean and standard deviation of the rate of all cells in the whole recording, in Hz.
     bursting : float
         The share of spikes that are followed by another of the same cell at once.
+    others : ndarray of float64, shape (n_cells of the recording,)
+        By how much more the cells that are not decoded fire in candidate events than in rest, in
+        Hz, and 0 for the others.
     """
 
     begin: NDArray[np.float64]
     scale: tuple[float, float]
     bursting: float
+    others: NDArray[np.float64]
 
 
 def quiet_rest(session: Session) -> Rest:
@@ -78,9 +82,21 @@ def quiet_rest(session: Session) -> Rest:
     before = np.searchsorted(bursts["start_time"] - _AWAY, begin + _PIECE)
     ended = np.append(-np.inf, np.maximum.accumulate(bursts["end_time"]))[before] + _AWAY
     is_quiet = (speed < criteria.largest_speed) & (ended <= begin)
-    return Rest(
-        begin[is_quiet], (float(height.mean()), float(height.std())), _bursting(recording.spikes)
-    )
+    begin = begin[is_quiet]
+    in_events = _rates(recording.spikes, *session.events[["start_time", "end_time"]].to_numpy().T)
+    others = np.maximum(in_events - _rates(recording.spikes, begin, begin + _PIECE), 0.0)
+    others[session.cells] = 0.0
+    scale = float(height.mean()), float(height.std())
+    return Rest(begin, scale, _bursting(recording.spikes), others)
+
+
+def _rates(
+    spikes: tuple[NDArray[np.float64], ...], begin: NDArray[np.float64], end: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the rate of each cell in some stretches of time, in Hz; 0 if there is none."""
+    number = [np.searchsorted(each, end) - np.searchsorted(each, begin) for each in spikes]
+    found: NDArray[np.float64] = np.sum(number, axis=1) / max(float((end - begin).sum()), 1e-9)
+    return found
 
 
 def _bursting(spikes: tuple[NDArray[np.float64], ...]) -> float:
@@ -111,20 +127,22 @@ def inject(
 ) -> pd.DataFrame:
     """Put paths into quiet rest, and find them as the recording's own events are found.
 
-    `paths` are `states, along, kind, speed`; they begin and end anywhere in their first and last
-    moves, as replay is not tied to the centres of states. The share `merged` of them follows
-    another at once. Returns `true_kind, true_lasts` (s) of each; and, of the candidate event with
-    which it has most time in common, `kind` and `distance` (cm) of the longest sequence, `lasts`,
-    `n_spikes`, how many are `expected` along the decoded path during running, and whether it was
-    split from another (`is_split`).
+    `paths` are `states, along, kind, speed` and `length` (cm), to which they are cut anywhere in
+    their first and last moves, as replay is not tied to the centres of states. The share `merged`
+    of them follows another at once. Returns `true_kind, true_lasts` (s) of each; and, of the
+    candidate event with which it has most time in common, `kind` and `distance` (cm) of the longest
+    sequence, `lasts`, `n_spikes`, how many are `expected` along the decoded path during running,
+    and whether it was split from another (`is_split`).
     """
     rng = np.random.default_rng([seed, 0])
     track, rates = session.track, _before_smoothing(session)
     bins = TrackPaths(track, bins_of_states(log, track))
     joined = graph_of_log(log)
     sweeps = [
-        _from_anywhere(bins, states, bins.sweep_along(states, joined, along), rng)
-        for states, along in zip(paths["states"], paths["along"], strict=True)
+        _from_anywhere(bins, states, bins.sweep_along(states, joined, along), length, rng)
+        for states, along, length in zip(
+            paths["states"], paths["along"], paths["length"], strict=True
+        )
     ]
     dwell = [sweep.dwell(speed) for sweep, speed in zip(sweeps, paths["speed"], strict=True)]
     lasts = np.array([each.sum() for each in dwell])
@@ -146,9 +164,12 @@ def inject(
         gain * headed * (1 - rest.bursting), np.concatenate(places) % headed.shape[1],
         np.concatenate(begin), np.concatenate(dwell), rng,
     )  # fmt: skip
-    time, cell = _with_bursts(fired.time, fired.cell, rest.bursting, rng)
-    for number, own in enumerate(session.cells.tolist()):
-        spikes[own] = np.sort(np.append(spikes[own], time[cell == number]))
+    time, cell = _with_bursts(fired.time, session.cells[fired.cell], rest.bursting, rng)
+    anywhere = np.zeros(len(true), dtype=np.int64)
+    also = poisson_spikes(rest.others[:, None], anywhere, end - lasts, lasts, rng)
+    time, cell = np.append(time, also.time), np.append(cell, also.cell)
+    for number, own in enumerate(spikes):
+        spikes[number] = np.sort(np.append(own, time[cell == number]))
     events = _detect(session, spikes, true, rest)
     at = candidates_of(true, events)
     own_cells = [spikes[number] for number in session.cells]
@@ -198,19 +219,19 @@ def is_split(events: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def _from_anywhere(
-    bins: TrackPaths, states: Sequence[int], sweep: Sweep, rng: np.random.Generator
+    bins: TrackPaths, states: Sequence[int], sweep: Sweep, length: float, rng: np.random.Generator
 ) -> Sweep:
-    """Cut a random part from the first and from the last move of a sweep along states."""
-    if len(states) < 3:
-        return sweep
-    first, last = (
-        int(rng.integers(max(len(bins.between(here, there).bins), 1)))
-        for here, there in (states[:2], states[-2:])
-    )
-    kept = slice(first, len(sweep.bins) - last)
-    ahead = sweep.ahead[kept].copy()
+    """Cut a sweep along states to a length, from the first and from the last move."""
+    moves = (bins.between(*ends) for ends in (states[:2], states[-2:]))
+    first, last = (move.along.max(initial=0.0) for move in moves)
+    at = np.cumsum(sweep.ahead)
+    longer = min(max(at[-1] - length, 0.0), first + last)
+    from_first = rng.uniform(max(longer - last, 0.0), min(longer, first))
+    begin = int(np.abs(at - from_first).argmin())
+    end = int(np.abs(at - (at[begin] + at[-1] - longer)).argmin()) + 1
+    ahead = sweep.ahead[begin:end].copy()
     ahead[0] = 0.0
-    return Sweep(sweep.bins[kept], ahead, sweep.along[kept])
+    return Sweep(sweep.bins[begin:end], ahead, sweep.along[begin:end])
 
 
 def _before_smoothing(session: Session) -> NDArray[np.float64]:

@@ -53,11 +53,12 @@ from replay.checks import (
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["candidates_of", "found_sequences", "recover", "recovery", "told_headings"]
+__all__ = ["CONDITIONS", "candidates_of", "found_sequences", "recover", "recovery", "told_headings"]
 
+CONDITIONS = ("n_cells", "gain", "speed")
+"""The columns of a table of `recovery` that say how replay was observed."""
 _NOISE_ROW = {"kind": NOISE, "direction": NOISE, "states": ()}
 _NOWHERE = np.empty(0, dtype=np.int32)
-_BY = ("n_cells", "gain", "speed")
 
 
 @typed
@@ -378,7 +379,7 @@ def recovery(
         observed = observe(log, graph, paths, cells=some, gain=factor, speed=velocity, seed=own)
         table = recover(observed, settings, judgement, n_noise=n_noise, detect=detect, seed=noise)
         keys = (len(observed.cells.rates), factor, velocity, repetition)
-        for position, (name, value) in enumerate(zip((*_BY, "seed"), keys, strict=True)):
+        for position, (name, value) in enumerate(zip((*CONDITIONS, "seed"), keys, strict=True)):
             table.insert(position, name, value)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)

@@ -40,8 +40,7 @@ __all__ = ["N_EACH", "inject_similar"]
 N_EACH = 15
 """Number of paths of each kind in a simulated session."""
 
-_N_FIRST, _N_FIT = 4, 12  # sessions of both rounds that choose paths and gain
-_N_PARTS = 5  # of lengths
+_N_FIRST, _N_FIT = 4, (6, 6)  # sessions of the rounds that choose paths and gain
 _FEW = 5  # events of a kind, which say little about its paths
 _N_SIMILAR = 30  # paths from which it is estimated how often, and as what, one of them is found
 _FAR = 1e3  # between paths of different kinds
@@ -100,27 +99,41 @@ def inject_similar(
     each = np.ones(len(seen))
     merged = float(seen["is_split"].mean())
     replay = Replay(kind, lasts * speed, speed, each, _gain(seen), merged)
-    n_fit = min(_N_FIRST, n_sessions)
-    first = _injected(session, found, replay, rest, kinds, n_fit, rng)
-    own = first[first["distance"] > 0]
+    n_first = min(_N_FIRST, n_sessions)
+    tables = [_injected(session, found, replay, rest, kinds, n_first, rng)]
+    own = tables[0][tables[0]["distance"] > 0]
     if len(own) >= _FEW:  # otherwise nothing tells how much faster and shorter replay was
         speed = speed * np.exp(np.median(_pace(seen)) - np.median(_pace(own)))
         lasts = lasts * float((own["true_lasts"] / own["lasts"]).median())
         if own["is_split"].any():  # only some of those that are merged are split
             merged = min(merged**2 / float(own["is_split"].mean()), _MOST_MERGED)
         replay = Replay(kind, lasts * speed, speed, each, _gain(seen) / _gain(own), merged)
-    n_fit = min(_N_FIT, n_sessions)
-    second = _injected(session, found, replay, rest, kinds, n_fit, rng)
-    table = pd.concat([first, second], ignore_index=True)
-    own = table[table["distance"] > 0]
-    if len(own) >= _FEW:
-        kind = table["true_kind"].to_numpy(dtype=object)
-        length, speed = table[["true_length", "true_speed"]].to_numpy(dtype=float).T
-        weight = _number_of_each(seen, table)
-        gain = _gain(seen) / _gain(own, weight[own.index])
-        replay = Replay(kind, length, speed, weight, gain, merged)
+    for number in _N_FIT:
+        n_fit = min(number, n_sessions)
+        tables.append(_injected(session, found, replay, rest, kinds, n_fit, rng))
+        replay = _more_like(replay, seen, tables)
     table = _injected(session, found, replay, rest, kinds, n_sessions, rng)
     return table, replay.gain
+
+
+def _more_like(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> Replay:
+    """Choose from the paths of all rounds those that explain what is seen; of the last, the gain.
+
+    With a low gain those that are found have more spikes than others.
+    """
+    table, n_last = pd.concat(tables, ignore_index=True), len(tables[-1])
+    is_last = (table["distance"] > 0) & (table.index >= len(table) - n_last)
+    if is_last.sum() < _FEW:
+        return replay
+    weight = _number_of_each(seen, table)
+    return Replay(
+        table["true_kind"].to_numpy(dtype=object),
+        table["true_length"].to_numpy(dtype=float),
+        table["true_speed"].to_numpy(dtype=float),
+        weight,
+        _gain(seen) / _gain(table[is_last], weight[is_last]),
+        replay.merged,
+    )
 
 
 def _pace(table: pd.DataFrame) -> NDArray[np.float64]:
@@ -266,12 +279,13 @@ def _draw(
     jitter = np.exp(_JITTER * rng.standard_normal((2, number)))
     length = np.minimum(replay.length[path] * jitter[0], longest)
     speed = replay.speed[path] * jitter[1]
+    n_states = np.ceil(length / session.judgement.state_size)
     drawn = []
-    for part in np.array_split(np.argsort(length, kind="stable"), _N_PARTS):
-        # Paths are half a state longer, on average, and lose half a state at both ends.
-        wanted = float(np.median(length[part])) + session.judgement.state_size / 2
-        paths = _paths(session, found, kind, len(part), wanted, int(rng.integers(2**31)))
-        drawn.append(paths.assign(speed=speed[part]))
+    for number in np.unique(n_states):
+        part = np.flatnonzero(n_states == number)
+        least = number * session.judgement.state_size
+        paths = _paths(session, found, kind, len(part), least, int(rng.integers(2**31)))
+        drawn.append(paths.assign(length=length[part], speed=speed[part]))
     return pd.concat(drawn, ignore_index=True)
 
 

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
 from analyses.recordings.recovery.confusion import MISSED, NOISE, confusion_matrix, truths_and_found
-from analyses.recordings.recovery.recover import _BY
+from analyses.recordings.recovery.recover import CONDITIONS
 from replay.checks import (
     check_array,
     check_column,
@@ -185,7 +185,7 @@ def estimate_shares(
     _, seen = truths_and_found(recovered, what)
     _check_found(found, seen, kind="whole")
     check_column(check_table(recovered, ["seed"], "recovered"), "seed", "recovered", kind="whole")
-    mixed = [name for name in _BY if name in recovered and len(recovered[name].unique()) > 1]
+    mixed = [name for name in CONDITIONS if name in recovered and len(recovered[name].unique()) > 1]
     if mixed:
         raise ValueError(
             f"recovered mixes several settings of {' and '.join(mixed)}: choose one of them."

@@ -31,6 +31,8 @@ class Calibration(NamedTuple):
         Events with a `p` of at most this are replay.
     false_positive_rate : float
         The share of events with randomised cells that pass a threshold that was chosen from others.
+        Where events are found in the posterior: how many are found and pass in the same time after
+        an exchange of cells, divided by the number of candidate events.
     at_nominal : float
         The share of them that would pass the nominal level itself.
     n_events : int
@@ -42,6 +44,12 @@ class Calibration(NamedTuple):
         The heading of replay events with a `heading_p` of at most, and a `heading_evidence` of at
         least this may be told (see :mod:`analyses.recordings.significance.heading`); NaN without
         headings.
+    ci_low, ci_high : float
+        The 95 % interval of the false-positive rate: Wilson's, or of a Poisson number where events
+        are found in the posterior.
+    n_exchanged : float
+        Number of candidate events that are found in the same time after an exchange of cells; NaN
+        unless events are found in the posterior.
     """
 
     threshold: float
@@ -51,6 +59,23 @@ class Calibration(NamedTuple):
     least_order: float = LEAST_ORDER
     heading_p: float = np.nan
     heading_evidence: float = np.nan
+    ci_low: float = np.nan
+    ci_high: float = np.nan
+    n_exchanged: float = np.nan
+
+    @property
+    def rate_in_words(self) -> str:
+        """The false-positive rate with its interval.
+
+        Examples
+        --------
+        >>> Calibration(0.05, 0.0, 0.0, 60, ci_low=0.0, ci_high=0.06).rate_in_words
+        '0.0% (95 %: 0.0% to 6.0%)'
+        """
+        text = f"{self.false_positive_rate:.1%}"
+        if np.isnan(self.ci_low):
+            return text
+        return f"{text} (95 %: {self.ci_low:.1%} to {self.ci_high:.1%})"
 
 
 def choose_threshold(p_by_chance: ArrayLike, level: float = Judgement().level) -> Calibration:

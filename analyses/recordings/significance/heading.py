@@ -35,8 +35,15 @@ from analyses.recordings.decoding.state_space_decoder import state_posterior, wa
 from analyses.recordings.fields.headings import travel
 from analyses.recordings.session import Session
 
-__all__ = ["UNTESTED", "HeadingLevels", "HeadingTold", "heading_levels", "heading_of_path"]
-__all__ += ["heading_of_ways", "heading_told", "is_told", "largest_p", "outward_along"]
+__all__ = ["UNTESTED", "HeadingLevels", "HeadingTold", "expected_without", "heading_levels"]
+__all__ += [
+    "heading_of_path",
+    "heading_of_ways",
+    "heading_told",
+    "is_told",
+    "largest_p",
+    "outward_along",
+]
 
 _MOST_WITHOUT = 0.05  # of the events that p tells: the share that may have no heading
 _UNLIKELY = 0.5  # p values above it are those of events without a heading
@@ -112,6 +119,21 @@ def is_told(events: pd.DataFrame, levels: HeadingLevels) -> NDArray[np.bool_]:
         & (events["heading_odds"] >= _LEAST_ODDS)
     ).to_numpy()
     return found
+
+
+def expected_without(told: pd.DataFrame, least_evidence: float) -> float:
+    """Estimate how many events whose heading is told have none, by the evidence of each.
+
+    `least_evidence` is that with which a heading is 19 times as probable as none.
+
+    Examples
+    --------
+    >>> told = pd.DataFrame({"heading_evidence": [2.0, 12.0]})
+    >>> round(expected_without(told, 2.0), 3)
+    0.05
+    """
+    evidence = told["heading_evidence"].to_numpy(dtype=float)
+    return float(expit(least_evidence - evidence - _LEAST_ODDS).sum())
 
 
 def heading_of_path(track: BinnedTrack, states: NDArray[np.integer]) -> NDArray[np.int8]:

@@ -116,11 +116,11 @@ def _gains(
     return (counts * height).sum(axis=0) - number * mean, number * (at_own - mean)
 
 
-def describe_held_out(session: Session) -> list[str]:
+def describe_held_out(session: Session, found: HeldOut | None = None) -> list[str]:
     """Say in how many cells the fields of running hold in events, if it can be said."""
     if not (session.counts and session.is_decoded_here):
         return []
-    found = held_out(session)
+    found = held_out(session) if found is None else found
     n, lost = len(found.holds), int((~found.holds).sum())
     if found.n_often < _LEAST_CELLS:
         return []

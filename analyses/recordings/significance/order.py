@@ -28,6 +28,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.intervals import wilson_interval
 from analyses.recordings.binned_track import BinnedTrack, bins_on_way
 from analyses.recordings.decoding.state_space_decoder import Walk, walk_of_states
 from analyses.recordings.fields.headings import travel
@@ -240,7 +241,7 @@ def order_threshold(
     """Choose the least order with which each kind of unordered event passes at the nominal rate.
 
     Returns it, and for each kind `null, n, rate`: the share that pass a least order that was chosen
-    from the other half of them. `threshold` is that of p.
+    from the other half of them, with its 95 % interval `ci_low, ci_high`. `threshold` is that of p.
 
     Examples
     --------
@@ -258,6 +259,8 @@ def order_threshold(
     passes = order >= half.map({True: least[False], False: least[True]}).astype(float)
     rates = passes.groupby(unordered["null"]).agg(["size", "mean"]).reindex([*UNORDERED])
     rates = rates.dropna().rename(columns={"size": "n", "mean": "rate"}).rename_axis("null")
+    low, high = wilson_interval(rates["rate"], rates["n"])
+    rates = rates.assign(ci_low=low, ci_high=high)
     whole = max((_least(own.to_numpy(), level) for _, own in order.groupby(unordered["null"])),
                 default=LEAST_ORDER)  # fmt: skip
     return whole, rates.astype({"n": int}).reset_index()

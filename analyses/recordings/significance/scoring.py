@@ -294,7 +294,8 @@ def _followed(
     states = continuous_path(likelihoods, walks)
     xy = position[states % len(position)]
     score = float(posterior[:, CONTINUOUS].sum(axis=1).mean()) if len(time) else np.nan
-    places = posterior.sum(axis=1).reshape(len(time), -1, len(position)).sum(axis=1)
+    n_headings = posterior.shape[2] // len(position)  # of no time bins, reshape finds no -1
+    places = posterior.sum(axis=1).reshape(len(time), n_headings, len(position)).sum(axis=1)
     path = pd.DataFrame({"time": time, "x": xy[:, 0], "y": xy[:, 1]})
     return _Decoded(path, score, _largest_jump(session, position[places.argmax(axis=1)])), states
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,13 +14,9 @@ from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece, Shown, Study
+from analyses.sizes import N_DRAWS_COMPARED
 from analyses.studies.comparison.comparison_tables import COMPARISON_COLUMNS, compare_tables
-from analyses.studies.comparison.plan import (
-    N_DRAWS,
-    Accounts,
-    Comparison,
-    plan_comparison,
-)
+from analyses.studies.comparison.plan import Accounts, Comparison, plan_comparison
 from analyses.studies.comparison.rescoring import plan_rescoring
 from analyses.studies.comparison.simulated_studies import estimate_studies, simulate_studies
 from replay.checks import known_arguments, typed
@@ -42,7 +38,7 @@ def compare(
     tasks: Iterable[str] | Mapping[str, TaskEntry] = tuple(TASKS),
     accounts: Accounts | None = None,
     *,
-    n_draws: int = N_DRAWS,
+    n_draws: int = N_DRAWS_COMPARED,
     seed: int = 0,
     jobs: int = 1,
     findings: pd.DataFrame | None = None,
@@ -73,7 +69,7 @@ def compare(
         As :func:`analyses.findings.table.findings` returns them, possibly with your own.
     simulated : path, optional
         The folder of a finished comparison, whose simulated studies are scored again; `tasks`,
-        `accounts`, `n_draws`, `wrong_places` and `seed` are then those of the folder.
+        `accounts`, `n_draws`, `wrong_places` and `seed` are those of the folder, and not given.
     wrong_places : float, default 0
         The share of replayed places, from 0 to 1, that are read as any place of the task, as if
         replay were decoded from spikes.
@@ -119,7 +115,7 @@ def compare(
         If an account is not an `Account`.
     ValueError
         If a name is unknown or a number out of range; or if `simulated` lacks studies of a finding,
-        or was made with other priors.
+        or was made with other priors, or if what it holds is given too.
     FileExistsError
         If `out` contains something else.
     OSError
@@ -132,19 +128,20 @@ def compare(
     >>> bool(found["davidson2009.reverse_of_directional", "episodic_control"] < 0)
     True
     """
+    given: dict[str, Any] = {
+        "tasks": tasks, "accounts": accounts, "n_draws": n_draws, "seed": seed,
+        "wrong_places": wrong_places,
+    }  # fmt: skip
     if simulated is None:
-        plan = plan_comparison(
-            tasks, accounts, n_draws=n_draws, seed=seed, findings=findings,
-            wrong_places=wrong_places,
-        )  # fmt: skip
+        plan = plan_comparison(findings=findings, **given)
     else:
-        plan = plan_rescoring(simulated, findings)
+        plan = plan_rescoring(simulated, findings, **given)
     tables = run(STUDY, plan, out, jobs=jobs, on_cost=on_cost, on_piece=on_piece, tell=tell)
     return {Path(name).stem: table for name, table in tables.items()}
 
 
 def _plan(size: float, seed: int) -> Comparison:
-    return plan_comparison(n_draws=max(round(N_DRAWS * size), 2), seed=seed)
+    return plan_comparison(n_draws=max(round(N_DRAWS_COMPARED * size), 2), seed=seed)
 
 
 def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown]:

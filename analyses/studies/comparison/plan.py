@@ -18,6 +18,7 @@ from analyses.findings.rows import FINDING_COLUMNS
 from analyses.findings.table import findings as read_findings
 from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
+from analyses.sizes import N_DRAWS_COMPARED
 from analyses.tables import published_label
 from replay.checks import (
     check_number,
@@ -31,16 +32,13 @@ from replay.learners import find_learner
 from replay.tasks import Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
 
-__all__ = ["N_DRAWS", "Accounts", "Candidate", "Comparison", "Part", "n_simulated"]
-__all__ += ["plan_comparison", "tested_findings"]
+__all__ = ["Accounts", "Candidate", "Comparison", "Part", "n_simulated", "plan_comparison"]
+__all__ += ["tested_findings"]
 
 _STEM = re.compile(r"\w[\w .-]{0,79}")
 
 Accounts = Iterable[str] | Mapping[str, Account | str]
 """Names in ``ACCOUNTS``; or your own accounts or such names, by name."""
-
-N_DRAWS = 128
-"""Draws of an account's parameters from their priors."""
 
 DRAWS_OF_PIECE = 64
 _MOST_ANIMALS = 8
@@ -202,7 +200,7 @@ def plan_comparison(
     tasks: Iterable[str] | Mapping[str, TaskEntry] = tuple(TASKS),
     accounts: Accounts | None = None,
     *,
-    n_draws: int = N_DRAWS,
+    n_draws: int = N_DRAWS_COMPARED,
     seed: int = 0,
     findings: pd.DataFrame | Path | None = None,
     wrong_places: float = 0.0,

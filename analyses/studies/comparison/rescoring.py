@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analyses.jobs.results import Results
@@ -19,12 +22,22 @@ __all__ = ["plan_rescoring", "stored_studies"]
 _STUDIES = "studies.parquet"
 
 
-def plan_rescoring(folder: str | Path, findings: pd.DataFrame | Path | None = None) -> Comparison:
+def plan_rescoring(
+    folder: str | Path, findings: pd.DataFrame | Path | None = None, **given: Any
+) -> Comparison:
     """Plan to score the simulated studies of a finished comparison again.
 
-    Tasks, accounts, number of draws, wrong places and seed are those of the folder. The parameters
-    of its draws are drawn again, so accounts must have the priors that they had.
+    Tasks, accounts, number of draws, wrong places and seed are those of the folder; whoever gives
+    other arguments of `plan_comparison` than its defaults is told so. The parameters of its draws
+    are drawn again, so accounts must have the priors that they had.
     """
+    usual = inspect.signature(plan_comparison).parameters
+    for name, value in given.items():
+        if not np.array_equal(value, usual[name].default):
+            raise ValueError(
+                "What is scored again has the tasks, accounts, draws, wrong places and seed of "
+                f"{folder}: leave out {name.removeprefix('n_').replace('_', ' ')}."
+            )
     results = Results(folder)
     held = results.manifest()
     if held.get("study") != "comparison":

@@ -28,6 +28,7 @@ from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
+from analyses.sizes import N_DRAWS_EXPLAINED
 from analyses.studies.explanation.answers import answer, group_of
 from analyses.studies.explanation.columns import COLUMNS
 from analyses.studies.explanation.plan import (
@@ -106,7 +107,7 @@ def explain(
     *,
     accounts: Iterable[str] | Mapping[str, Account] | None = None,
     rewards: Any = None,
-    n_draws: int = 64,
+    n_draws: int = N_DRAWS_EXPLAINED,
     wrong_places: float | None = None,
     seed: int = 0,
     jobs: int = 1,
@@ -173,7 +174,7 @@ def plan_explanation(
     animals: Mapping[str, ReplayingAnimal],
     accounts: Iterable[str] | Mapping[str, Account] | None = None,
     *,
-    n_draws: int = 64,
+    n_draws: int = N_DRAWS_EXPLAINED,
     wrong_places: float | None = None,
     seed: int = 0,
     earlier: Path | None = None,

@@ -26,6 +26,7 @@ from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.sequences.sequences import Lists
+from analyses.sizes import N_DRAWS_EXPLAINED, N_SEQUENCES
 from analyses.studies.explanation.answers import LEVEL, SURE
 from analyses.studies.explanation.columns import CONFUSION, LEFT_OUT, RECOVERY
 from analyses.studies.explanation.plan import (
@@ -117,8 +118,8 @@ def plan_identifiability(
     protocols: Mapping[str, ReplayingAnimal],
     accounts: Iterable[str] | Mapping[str, Account] | None = None,
     *,
-    n_sequences: Sequence[int] = (10, 30, 100, 300),
-    n_draws: int = 64,
+    n_sequences: Sequence[int] = N_SEQUENCES,
+    n_draws: int = N_DRAWS_EXPLAINED,
     wrong_places: float | None = None,
     seed: int = 0,
     n_sessions: Mapping[str, int] | None = None,
@@ -435,4 +436,5 @@ STUDY = Study(
             LEFT_OUT,
         ),
     },
+    command="replay identifiability",
 )  # fmt: skip

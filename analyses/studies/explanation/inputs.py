@@ -18,7 +18,7 @@ from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.explanation.identify import recorded_laps
 from analyses.studies.pages import read_decoded, read_log
 from replay.checks import check_column, check_number, check_table
-from replay.files import check_path, inside, read_table
+from replay.files import check_path, inside
 from replay.log.event_log import EventLog
 
 __all__ = ["read_animals", "read_laps", "read_protocols", "read_rewards"]
@@ -209,7 +209,7 @@ def _read_events(path: str | Path) -> pd.DataFrame:
         raise ValueError(f"{path} has no events: there is nothing to explain.")
     listed = {
         name: pd.Series(
-            [_numbers(text, row, name, path) for row, text in enumerate(table[name])],
+            [_numbers(text, row, name, path) for row, text in table[name].items()],
             index=table.index, dtype=object,
         )
         for name in ("states", "along") if name in table
@@ -217,7 +217,7 @@ def _read_events(path: str | Path) -> pd.DataFrame:
     return table.assign(**listed)
 
 
-def _numbers(text: Any, row: int, name: str, path: str | Path) -> Any:
+def _numbers(text: Any, row: object, name: str, path: str | Path) -> Any:
     if not isinstance(text, str):
         return text
     try:
@@ -231,7 +231,8 @@ def _numbers(text: Any, row: int, name: str, path: str | Path) -> Any:
 
 def _whole(sequences: pd.DataFrame) -> pd.DataFrame:
     """Take the sequences of a recording as events of their own."""
-    kept = [name for name in ("event", "time", "step", "phase", "along") if name in sequences]
+    names = ("event", "time", "step", "phase", "location", "along")
+    kept = [name for name in names if name in sequences]
     return sequences[[*kept, "states"]].reset_index(drop=True)
 
 
@@ -239,4 +240,4 @@ def _read(path: str | Path) -> pd.DataFrame:
     file = check_path("table", path)
     if file.suffix not in (".csv", ".parquet"):
         raise ValueError(f"{file} must be a table, .csv or .parquet.")
-    return read_table(file)
+    return table_files.open_table(file)

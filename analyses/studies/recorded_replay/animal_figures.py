@@ -13,6 +13,8 @@ from analyses.recordings.arena import world_of
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.evidence import EVIDENCE, Evidence
 from analyses.recordings.readers.track_graphs import read_track
+from analyses.recordings.significance.calibration import Calibration
+from analyses.studies.recorded_replay.report import passing_by_chance
 from replay.files import inside
 
 if TYPE_CHECKING:
@@ -40,8 +42,7 @@ def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     chance = read("calibration.csv")
     known = "The number of such events expected by chance is unknown."
     if len(chance):
-        rate = float(chance["false_positive_rate"].iloc[0])
-        known = f"Of events with randomised cells, {rate:.1%} pass the same tests."
+        known = passing_by_chance(Calibration(*chance.iloc[0]))
     yield "kinds", recorded_kinds_figure(read("kinds.csv"), note=known)
 
 
@@ -109,7 +110,11 @@ def read_evidence(results: Results, read: Reader) -> Evidence:
     """Read the tables from which the events of an animal can be decoded again."""
     settings = results.manifest()["settings"]
     track = cut_track(read_track(inside(results.folder, "track.json")), settings["bin_size"])
-    return Evidence(track, settings, {name: read(name) for name in EVIDENCE})
+    tables = {name: read(name) for name in EVIDENCE}
+    bins = tables["place_fields.parquet"]["bin"].unique()
+    if 0 < len(bins) < track.n_bins:  # where the animal ran
+        track = track.only(bins)
+    return Evidence(track, settings, tables)
 
 
 DRAWINGS: dict[str, Draw] = {

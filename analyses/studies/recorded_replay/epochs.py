@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from analyses.intervals import mean_interval
+from analyses.intervals import LEAST_UNITS, mean_interval, mean_share_interval
+from analyses.measures import STATISTICS
 from analyses.recordings.kinds.conclusions import Conclusions
 from analyses.recordings.kinds.epochs import compare_epochs, count_blocks, count_in_epochs
 from analyses.recordings.settings import RUN
@@ -24,6 +25,7 @@ _LABELS = {
     "replay_per_minute": "replay events per minute",
     "replay_share": "share of candidate events that are replay",
 }
+_RATES = ("candidates_per_minute", "replay_per_minute")
 _LEVEL = 0.05
 
 
@@ -158,27 +160,48 @@ def _verdict(own: pd.DataFrame, blocks: pd.DataFrame) -> str:
 def epochs_of_all(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Average epochs, and their differences, over animals; none without epochs.
 
-    Animals are the unit of intervals and of the test of each difference, Student's t in both.
+    Animals are the unit of intervals and of the test of each difference, Student's t in both;
+    intervals of shares lie within 0 and 1. With fewer than three animals there are none.
     """
     if "epochs.csv" not in tables:
         return {}
-    means = _over_animals(tables["epochs.csv"], "value", ["epoch"])
+    table = tables["epochs.csv"]
+    is_counted = table["measure"].isin([*_LABELS, *KINDS])
+    table = table[is_counted | (table["n"] >= LEAST_SEQUENCES)].reset_index(drop=True)
+    means = _over_animals(table, "value", ["epoch"])
+    is_rate = means["measure"].isin(_RATES)
+    means["ci_low"] = means["ci_low"].where(~is_rate, means["ci_low"].clip(lower=0.0))
     differences = _over_animals(tables["epoch_differences.csv"], "difference", ["epoch", "other"])
     size = differences["difference"].abs()
     sem = differences["sem"].where(differences["sem"] > 1e-9 * size)  # no test without spread
     p = 2 * stats.t.sf(size / sem, differences["n_animals"] - 1)
     return {
         "epochs_of_all.csv": means.drop(columns="sem"),
-        "epoch_differences_of_all.csv": differences.drop(columns="sem").assign(p=p),
+        "epoch_differences_of_all.csv": differences.drop(columns="sem").assign(
+            p=np.where(differences["n_animals"] < LEAST_UNITS, np.nan, p)
+        ),
     }
 
 
 def _over_animals(table: pd.DataFrame, value: str, epochs: Sequence[str]) -> pd.DataFrame:
-    by = [*epochs, "measure"]
+    by, ends = [*epochs, "measure"], ["ci_low", "ci_high"]
     order = table[[*by, "label"]].drop_duplicates(by)
-    found = mean_interval(table, value, by) if len(table) else table.assign(mean=[], sem=[], n=[])
-    found = order.merge(found[[*by, "mean", "sem", "ci_low", "ci_high", "n"]], on=by)
+    if not len(table):
+        return order.assign(**dict.fromkeys((value, "sem", *ends, "n_animals"), np.empty(0)))
+    found = mean_interval(table, value, by)
+    found[ends] = found[ends].where(found["n"] >= LEAST_UNITS)
+    if value == "value":
+        shares = table[table["measure"].map(_is_share)]
+        within = mean_share_interval(shares.assign(n=shares["total"].clip(lower=1)), value, "n", by)
+        found = pd.concat([found[~found["measure"].map(_is_share)], within])
+    found = order.merge(found[[*by, "mean", "sem", *ends, "n"]], on=by)
     return found.rename(columns={"mean": value, "n": "n_animals"})
+
+
+def _is_share(measure: str) -> bool:
+    if measure in STATISTICS:
+        return STATISTICS[measure].is_share
+    return measure not in _RATES
 
 
 def describe_epochs_of_all(tables: Mapping[str, pd.DataFrame]) -> list[str]:
@@ -204,7 +227,7 @@ def describe_epochs_of_all(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     if len(differences):
         text.append(
             "Means and intervals are over animals, and p is that of Student's t test of the "
-            "differences of animals against zero. There are "
+            f"differences of animals against zero, with at least {LEAST_UNITS} animals. There are "
             f"{int(differences['p'].notna().sum())} tests, for which p is not corrected."
         )
     return text

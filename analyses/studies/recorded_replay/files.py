@@ -102,7 +102,7 @@ class Files(NamedTuple):
 def plan_files(
     files: Files,
     out: Path,
-    settings: Settings,
+    choose: Callable[[Recording], Settings],
     judge: Callable[..., Judgement],
     seed: int,
     *,
@@ -111,8 +111,9 @@ def plan_files(
 ) -> tuple[Study[Any], RecordingPlan | AnimalsPlan]:
     """Choose the study of one animal or of several, and plan it.
 
-    What can be refused without reading a recording is refused first. `judge` gives the criteria on
-    a track, as `judgement_for` does, and `comparison` is a folder of predictions.
+    What can be refused without reading a recording is refused first. `choose` gives the settings
+    for a recording, as `settings_for` does, `judge` the criteria on a track, as `judgement_for`
+    does, and `comparison` is a folder of predictions.
     """
     study: Study[Any] = (one_animal if len(files.recordings) == 1 else several_animals).STUDY
     Results(out).check_place(study.name, study.command)
@@ -123,7 +124,7 @@ def plan_files(
     for number, name in enumerate(files.names):
         found, compared = files.read(number)
         plans[safe_name(name)] = plan_recording(
-            found, settings, judge(found.graph, tracks=compared), seed,
+            found, choose(found), judge(found.graph, tracks=compared), seed,
             n_sessions=n_sessions, predictions=predictions,
             epochs=found.epochs if files.epochs is not None else None,
         )  # fmt: skip

@@ -21,6 +21,7 @@
 ``epoch_differences.csv``  tests of their differences
 ``epoch_blocks.csv``     the blocks of time over which intervals and tests are
 ``calibration.csv``      the threshold, and the share of these events that pass it
+``notes.csv``            what was read and done, what explains the replay found, and about shares
 ``report.md``            all results as text, with the criteria, and their limits
 ``replay.nwb``           events, sequences and paths for other programs, if pynwb is installed
 =======================  =========================================================================
@@ -42,14 +43,15 @@ from analyses.recordings.observation.simulated_recording import simulated_record
 from analyses.recordings.significance.calibration import Calibration
 from analyses.recordings.significance.scoring import score_block
 from analyses.studies.recorded_replay.animal_figures import DRAWINGS, of_one_animal
-from analyses.studies.recorded_replay.animal_tables import ANIMAL_COLUMNS, analyse, write_track
+from analyses.studies.recorded_replay.animal_tables import analyse, write_track
+from analyses.studies.recorded_replay.columns import ANIMAL_COLUMNS
 from analyses.studies.recorded_replay.plan import (
     EVENTS,
     RecordingPlan,
     cost_of,
     plan_recording,
 )
-from analyses.studies.recorded_replay.report import headings_told, replay_by_chance
+from analyses.studies.recorded_replay.report import count_replay, headings_told, replay_by_chance
 
 __all__ = ["STUDY"]
 
@@ -79,21 +81,25 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
     columns = ["kind", "n", "share", "ci_low", "ci_high"]
     chance, events = tables["calibration.csv"], tables["events.csv"]
     calibration = Calibration(*chance.iloc[0]) if len(chance) else None
-    n_replay = int(own["n_events"].iloc[0])
-    title = f"{n_replay} of {len(events)} candidate events are replay. By their longest sequence:"
-    shares = tables["shares.csv"]
+    title = f"{count_replay(events)}. By their longest sequence:"
+    shares, notes = tables["shares.csv"], tables["notes.csv"]
     known = [
         "Simulated sessions with the same cells show how much replay is missed."
         if shares["corrected"].notna().any()
-        else "Not corrected.",
+        else " ".join(notes.loc[notes["about"] == "shares", "note"]),
         describe_dependence(tables["choices.csv"]),
         "See report.md for details.",
+    ]
+    told = [
+        replay_by_chance(events, calibration),
+        *notes.loc[notes["about"] == "replay", "note"],
+        headings_told(events, calibration),
     ]
     return [
         Shown(
             title,
             own[columns],
-            f"{replay_by_chance(events, calibration)} {headings_told(events)}".rstrip(),
+            " ".join(filter(None, told)),
         ),
         Shown(
             "Shares of kinds, corrected for replay that this recording would miss:",

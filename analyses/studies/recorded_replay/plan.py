@@ -70,7 +70,7 @@ class RecordingPlan(NamedTuple):
 
 def plan_recording(
     recording: Recording,
-    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    settings: Settings | None = None,
     judgement: Judgement | None = None,
     seed: int = 0,
     *,

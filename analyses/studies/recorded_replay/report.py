@@ -17,13 +17,17 @@ from analyses.recordings.recovery.shares import RecordedShares
 from analyses.recordings.session import Session
 from analyses.recordings.settings import Settings
 from analyses.recordings.significance.calibration import Calibration
+from analyses.recordings.significance.heading import expected_without
 from analyses.recordings.significance.order import UNORDERED
+from analyses.studies.recorded_replay.statistics import LEFT_OUT
 
 __all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LEAST_SEQUENCES", "accounts_table"]
 __all__ += [
+    "count_replay",
     "enough_sequences",
     "headings_told",
     "in_markdown",
+    "passing_by_chance",
     "replay_by_chance",
     "statistics_table",
     "with_interval",
@@ -74,16 +78,26 @@ def write_report(
         f"# Replay in {in_markdown(recording.name)}",
         describe_dependence(choices),
         "## What was read and done",
-        *(f"- {in_markdown(sentence)}" for sentence in found.notes),
+        *(f"- {in_markdown(each)}" for each in found.notes if each not in found.explanations),
         *([f"- {more}"] if more else []),
         "## What was found",
-        f"{found.events['is_replay'].sum()} of {len(found.events)} candidate events are replay. "
-        + replay_by_chance(found.events, found.calibration)
-        + f" {headings_told(found.events)}".rstrip(),
+        " ".join(
+            filter(
+                None,
+                [
+                    f"{count_replay(found.events)}.",
+                    replay_by_chance(found.events, found.calibration),
+                    *map(in_markdown, found.explanations),
+                    headings_told(found.events, found.calibration),
+                ],
+            )
+        ),
         _kinds_table(found.kinds, judgement.state_size),
         "Intervals are 95 % Wilson intervals over the events of this recording. Events of one "
         "animal are similar, so the intervals do not generalise to other animals.",
-        "## Events that are no replay",
+        "## Events in no order",
+        "Simulated events represent places in no order; they are as long as the candidate events, "
+        "with as many spikes.",
         _by_chance(found),
         "## Shares corrected for what this recording misses",
         _shares(shares.table),
@@ -96,7 +110,8 @@ def write_report(
         "## Statistics",
         "Statistics are of replay at rest and at the ends of laps. Those that need more than the "
         "track and the laps are missing, unless the track has the landmarks that they need, and so "
-        f"are those of fewer than {LEAST_SEQUENCES} sequences (statistics.csv has them).",
+        f"are those of fewer than {LEAST_SEQUENCES} sequences (statistics.csv has them)."
+        " Those of order and of rates are left out: " + "; and ".join(LEFT_OUT.values()) + ".",
         statistics_table(enough_sequences(statistics)),
         "## Predictions of accounts of replay",
         BESIDE_ACCOUNTS,
@@ -131,46 +146,97 @@ def _joined(parts: Sequence[str]) -> list[str]:
     return found
 
 
+def count_replay(events: pd.DataFrame) -> str:
+    """Say how many candidate events are replay.
+
+    Examples
+    --------
+    >>> count_replay(pd.DataFrame({"is_replay": [True, False]}))
+    '1 of 2 candidate events is replay'
+    """
+    n = int(events["is_replay"].sum())
+    return f"{n} of {len(events)} candidate events {'is' if n == 1 else 'are'} replay"
+
+
 def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> str:
-    """Describe how many replay events are expected by chance.
+    """Describe how many replay events are expected by chance; empty if nothing was shuffled.
 
     Examples
     --------
     >>> events = pd.DataFrame({"is_replay": [True, False], "p": [0.01, 0.5]})
-    >>> replay_by_chance(events, None)
-    'The number expected by chance is unknown, as nothing could be shuffled.'
+    >>> rate = Calibration(0.05, 0.0, 0.0, 0, ci_low=0.0, ci_high=1.8, n_exchanged=0)
+    >>> replay_by_chance(events, rate)[-44:]
+    'with chance: there is no evidence of replay.'
     """
     if calibration is None:
-        return "The number expected by chance is unknown, as nothing could be shuffled."
+        return ""
     tested = events["p"].notna()
     n_replay, n_tested = int(events["is_replay"].sum()), int(tested.sum())
-    rate = calibration.false_positive_rate
-    share = n_replay / n_tested if n_tested else np.nan
-    only = [
-        int((events["is_replay"] & ~events["passes_by_chance"])[tested].sum()),
-        int((~events["is_replay"] & events["passes_by_chance"])[tested].sum()),
-    ]
-    p = float(stats.binomtest(only[0], max(sum(only), 1), alternative="greater").pvalue)
-    text = (
-        f"These are {share:.1%} of the {n_tested} that were tested; of the same events with "
-        f"randomised cells, {rate:.1%} pass the same tests, so about {rate * n_tested:.0f} are "
-        f"expected by chance. {only[0]} pass with their own cells only, and {only[1]} with "
-        f"randomised ones only: McNemar's exact test, p = {p:.2g}."
-    )
+    share = ""
+    if n_tested < len(events):
+        verb = "was" if n_tested == 1 else "were"
+        share = f"Of the {n_tested} that {verb} tested, {n_replay / max(n_tested, 1):.1%} are. "
+    if "passes_by_chance" not in events:
+        by_chance = round(calibration.false_positive_rate * len(events))
+        p = _one_sided(n_replay, by_chance)
+        text = (
+            f"{share}{passing_by_chance(calibration)} {n_replay} against {by_chance} in the same "
+            f"time: p = {p:.2g} (exact binomial test, one-sided)."
+        )
+    else:
+        own, chance = events["is_replay"], events["passes_by_chance"]
+        only = int((own & ~chance)[tested].sum()), int((~own & chance)[tested].sum())
+        p = _one_sided(*only)
+        expected = calibration.false_positive_rate * n_tested
+        text = (
+            f"{share}{passing_by_chance(calibration)} About {expected:.0f} "
+            f"{'is' if round(expected) == 1 else 'are'} expected by chance. {only[0]} "
+            f"pass{'es' * (only[0] == 1)} with their own cells only, and {only[1]} with randomised "
+            f"ones only: p = {p:.2g} (McNemar's exact test, one-sided)."
+        )
     if p > _LEVEL:
         text += " This is compatible with chance: there is no evidence of replay."
     return text
 
 
+def _one_sided(own: int, chance: int) -> float:
+    """Test whether chance alone would give `own` or more of so many."""
+    if not own + chance:
+        return 1.0
+    return float(stats.binomtest(own, own + chance, alternative="greater").pvalue)
+
+
+def passing_by_chance(calibration: Calibration) -> str:
+    """Say in a sentence how many events pass by chance.
+
+    Examples
+    --------
+    >>> passing_by_chance(Calibration(0.05, 0.0, 0.0, 60, ci_low=0.0, ci_high=0.06))[:58]
+    'Of the same events with randomised cells, 0.0% (95 %: 0.0%'
+    """
+    n = calibration.n_exchanged
+    if np.isnan(n):
+        return (
+            f"Of the same events with randomised cells, {calibration.rate_in_words} pass the same "
+            "tests, whether or not they visit a sequence."
+        )
+    return (
+        f"After an exchange of cells, the same search finds {n:.0f} candidate "
+        f"event{'s' * (n != 1)} in the same time; those that pass the same tests are "
+        f"{calibration.rate_in_words} of the number of candidate events."
+    )
+
+
 def _by_chance(found: Conclusions) -> str:
-    """List the rates at which events that are no replay pass."""
+    """List the rates at which events that represent places in no order pass."""
     if found.calibration is None:
         return "Without spikes, none can be simulated."
-    rows = ["| no replay | simulated | pass |", "|---|---|---|"]
-    randomised = ("the same events with randomised cells", found.calibration.n_events,
-                  found.calibration.false_positive_rate)  # fmt: skip
-    listed = [(UNORDERED[str(row.null)], row.n, row.rate) for row in found.unordered.itertuples()]
-    rows += [f"| {what} | {n} | {rate:.1%} |" for what, n, rate in [randomised, *listed]]
+    rows = ["| in no order | simulated | pass | 95 % interval |", "|---|---|---|---|"]
+    rows += [
+        f"| {UNORDERED[str(row.null)]} | {row.n} | {row.rate:.1%} | {row.ci_low:.1%} to "
+        f"{row.ci_high:.1%} |"
+        for row in found.unordered.itertuples()
+    ]
     return "\n".join(rows)
 
 
@@ -187,24 +253,32 @@ def enough_sequences(statistics: pd.DataFrame) -> pd.DataFrame:
     return statistics[statistics["n_chains"] >= LEAST_SEQUENCES]
 
 
-def headings_told(events: pd.DataFrame) -> str:
+def headings_told(events: pd.DataFrame, calibration: Calibration | None = None) -> str:
     """Say in how many replay events the heading is told; empty if there are none, or no headings.
 
     Examples
     --------
     >>> headings_told(pd.DataFrame({"is_replay": [True, True], "is_heading_told": [True, False]}))
-    'The heading that cells represent is told in 1 of 2, which gives them a direction. '
+    'The heading that cells represent is told in 1 of 2, which gives it a direction.'
     >>> headings_told(pd.DataFrame({"is_replay": [False], "is_heading_told": [False]}))
     ''
     """
     if "is_heading_told" not in events:
         return ""
-    told = events.loc[events["is_replay"], "is_heading_told"]
-    if not len(told):
+    replay = events[events["is_replay"]]
+    told = replay[replay["is_heading_told"]]
+    if not len(replay):
         return ""
+    text = f"The heading that cells represent is told in {len(told)} of {len(replay)}"
+    if not len(told):
+        return f"{text}."
+    text += f", which gives {'it' if len(told) == 1 else 'them'} a direction."
+    if calibration is None or np.isnan(calibration.heading_evidence):
+        return text
+    n_without = expected_without(told, calibration.heading_evidence)
     return (
-        f"The heading that cells represent is told in {told.sum()} of {len(told)}, which gives "
-        "them a direction. "
+        f"{text} By the evidence of their cells, about {n_without:.2g} of these represent no "
+        "heading: an estimate, as no event here is known to have none."
     )
 
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from analyses.intervals import LEAST_UNITS
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.kinds.choices import describe_dependence
 from analyses.recordings.kinds.conclusions import Conclusions
+from analyses.recordings.significance.calibration import Calibration
 from analyses.studies.recorded_replay.report import (
     BESIDE_ACCOUNTS,
     KIND_NAMES,
     LEAST_SEQUENCES,
     accounts_table,
-    enough_sequences,
+    in_markdown,
     statistics_table,
     with_interval,
 )
 
-__all__ = ["describe_dependence_of_animals", "write_report_of_animals"]
+__all__ = ["describe_dependence_of_animals", "describe_rates", "intervals_over"]
+__all__ += ["write_report_of_animals"]
 
 
 def write_report_of_animals(
@@ -39,26 +43,49 @@ def write_report_of_animals(
     text = [
         f"# Replay in {n} animals",
         describe_dependence_of_animals(choices),
-        "Each animal also has its own report. Animals are the unit of all intervals (Student's t, "
-        f"95 %): they are over {n} animals, however many events each has.",
+        f"Each animal also has its own report. {intervals_over(n)}",
         "## Each animal",
         _animals_table(animals),
-        "The false-positive rate is the share of events with randomised cells that pass the same "
-        "test.",
+        describe_rates(each.calibration for each in animals.values()),
+        "\n".join(
+            f"- {in_markdown(f'{name}: {note}')}"
+            for name, each in animals.items()
+            for note in each.explanations
+        ),
         "## What was found",
         _kinds_table(kinds[kinds["state_size"] == judgement.state_size]),
         "## Shares corrected for what these recordings miss",
         _shares_table(shares),
         *epochs,
         "## Statistics",
-        "Statistics are of replay at rest and at the ends of laps, and are means over animals. "
-        f"Those of fewer than {LEAST_SEQUENCES} sequences are left out.",
-        statistics_table(enough_sequences(statistics)),
+        "Statistics are of replay at rest and at the ends of laps, and are means over the animals "
+        f"that have at least {LEAST_SEQUENCES} of the sequences; statistics.csv has all animals.",
+        statistics_table(statistics),
         "## Predictions of accounts of replay",
         BESIDE_ACCOUNTS,
         accounts_table(accounts),
     ]
     Path(path).write_text("\n\n".join(filter(None, text)) + "\n", "utf-8")
+
+
+def intervals_over(n: int) -> str:
+    """Say what intervals over so many animals are, or why there are none.
+
+    Examples
+    --------
+    >>> intervals_over(2)
+    'There are no intervals over animals: fewer than 3 say too little of how others may differ.'
+    """
+    if n < LEAST_UNITS:
+        return (
+            f"There are no intervals over animals: fewer than {LEAST_UNITS} say too little of how "
+            "others may differ."
+        )
+    return (
+        f"Intervals (95 %) are over {n} animals, however many events each has: of shares, Wilson's "
+        "for as many independent events as would vary like these animals; of other values, "
+        f"Student's t. What fewer than {LEAST_UNITS} animals have gets none."
+    )
 
 
 def describe_dependence_of_animals(choices: pd.DataFrame) -> str:
@@ -74,6 +101,22 @@ def describe_dependence_of_animals(choices: pd.DataFrame) -> str:
     )
 
 
+def describe_rates(calibrations: Iterable[Calibration | None]) -> str:
+    """Say what the false-positive rates of animals are; empty if there are none."""
+    known = [each for each in calibrations if each is not None]
+    if not known:
+        return ""
+    if np.isnan(known[0].n_exchanged):
+        return (
+            "The false-positive rate is the share of the same events, with randomised cells, that "
+            "pass the same tests."
+        )
+    return (
+        "The false-positive rate is the number of events that the same search finds in the same "
+        "time after an exchange of cells, and that pass, divided by the number of candidate events."
+    )
+
+
 def _animals_table(animals: Mapping[str, Conclusions]) -> str:
     rows = ["| animal | laps | events | replay | false-positive rate |", "|---|---|---|---|---|"]
     for name, found in animals.items():
@@ -81,7 +124,7 @@ def _animals_table(animals: Mapping[str, Conclusions]) -> str:
         n_replay = int(found.events["is_replay"].sum())
         rate = "unknown"
         if found.calibration is not None:
-            rate = f"{found.calibration.false_positive_rate:.1%}"
+            rate = found.calibration.rate_in_words
         rows.append(f"| {name} | {n_laps} | {len(found.events)} | {n_replay} | {rate} |")
     return "\n".join(rows)
 

@@ -28,6 +28,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pandas as pd
 
 from analyses.recordings.kinds.conclusions import Conclusions
+from analyses.studies.recorded_replay.columns import ANIMAL_COLUMNS
 from replay.files import replacing, safe_name
 
 __all__ = ["write_nwb"]
@@ -58,9 +59,9 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
         experiment_description="Replay decoded from a recording; see the notes for the criteria.",
     )
     file.subject = _subject(origin)
-    for name, (description, table) in _tables(found).items():
+    for name, (source, description, table) in _tables(found).items():
         if len(table):
-            file.add_time_intervals(_intervals(name, description, table))
+            file.add_time_intervals(_intervals(name, source, description, table))
     _add_module(file, found)
     _add_events(file, found)
     held = BytesIO()  # on a full disk, HDF5 would crash Python
@@ -86,7 +87,8 @@ def _subject(origin: Mapping[str, str]) -> Any:
     )
 
 
-def _tables(found: Conclusions) -> dict[str, tuple[str, pd.DataFrame]]:
+def _tables(found: Conclusions) -> dict[str, tuple[str, str, pd.DataFrame]]:
+    """Return, by name: the file whose columns it has, what it lists, and the table."""
     events = pd.DataFrame(
         {
             "start_time": found.events["start_time"],
@@ -121,8 +123,12 @@ def _tables(found: Conclusions) -> dict[str, tuple[str, pd.DataFrame]]:
         }
     )
     return {
-        "replay_events": ("candidate events, and which of them are replay", events),
-        "replay_sequences": ("place sequences of replay, classified by experience", sequences),
+        "replay_events": ("events.csv", "candidate events, and which of them are replay", events),
+        "replay_sequences": (
+            "sequences.parquet",
+            "place sequences of replay, classified by experience",
+            sequences,
+        ),
     }
 
 
@@ -130,41 +136,30 @@ def _joined(states: Any) -> str:
     return "-".join(map(str, states))
 
 
-_MEANINGS = {
-    "is_replay": "whether the event passes the test",
-    "kind": "kind of the longest sequence; empty if the event is not replay",
-    "score": "score of movement along the track; see the notes",
-    "p": "the largest p of all shuffles",
-    "log_odds": "track log odds: above 0 for the first track",
-    "log_odds_z": "track log odds, in standard deviations from chance",
-    "is_heading_told": "whether cells tell the heading that they represent",
-    "track": "track of the decoded path, from 1; 0 without a path",
-    "n_active": "number of active cells",
+_OWN = {
     "event": "row of replay_events",
     "path": "states in order, joined by -",
-    "direction": "relative to previous experience",
-    "novelty": "relative to previous experience",
-    "composition_order": "least number of experienced pieces; 0 if a move was never made",
+    "composition_order": "the least number of experienced pieces; 0 if a move was never made",
     "pieces": "states where the pieces join, joined by -",
-    "state_size": "the distance between neighbouring states, in cm",
-    "states_per_metre": "number of states along a metre of track",
-    "n": "number of events of this kind",
-    "n_events": "number of events that are replay and have a sequence",
-    "share": "the share of this kind; NaN without events",
-    "ci_low": "lower end of its 95 % interval",
-    "ci_high": "upper end of its 95 % interval",
-    "state": "number of the state, from 0",
-    "x": "position of the state, in cm",
-    "y": "position of the state, in cm",
+    "track": "the track of its path, from 1; 0 without a path",
 }
+"""Columns of the file that the tables of a recording do not have, or have otherwise."""
 
 
-def _intervals(name: str, description: str, table: pd.DataFrame) -> Any:
+def _meaning(table: str, name: str) -> str:
+    """Describe a column as the glossary does, in one line."""
+    if name in _OWN:
+        return _OWN[name]
+    meaning, unit, empty = ANIMAL_COLUMNS[table].columns[name]
+    return meaning + f", in {unit}" * bool(unit) + f"; empty {empty}" * bool(empty)
+
+
+def _intervals(name: str, source: str, description: str, table: pd.DataFrame) -> Any:
     from pynwb.epoch import TimeIntervals
 
     intervals = TimeIntervals(name=name, description=description)
     for column in table.columns[2:]:
-        intervals.add_column(name=column, description=_MEANINGS[column])
+        intervals.add_column(name=column, description=_meaning(source, column))
     for row in table.to_dict("records"):
         intervals.add_interval(**{str(name): value for name, value in row.items()})
     return intervals
@@ -182,7 +177,9 @@ def _add_module(file: Any, found: Conclusions) -> None:
         ("kinds", "counts and shares of kinds, by state size (cm)", kinds),
         ("states", "position of each state, in cm", found.states),
     ):
-        columns = [{"name": str(key), "description": _MEANINGS[str(key)]} for key in table]
+        columns = [
+            {"name": str(key), "description": _meaning(f"{name}.csv", str(key))} for key in table
+        ]
         module.add(
             DynamicTable.from_dataframe(
                 table, name=name, table_description=description, columns=columns
@@ -213,7 +210,7 @@ def _add_events(file: Any, found: Conclusions) -> None:
         return
     table = EventsTable(name="replay", description="replay events; all events are in replay_events")
     for column in ("event", "kind"):
-        table.add_column(name=column, description=_MEANINGS[column])
+        table.add_column(name=column, description=_meaning("events.csv", column))
     rows = own[["start_time", "end_time", "event", "kind"]].itertuples(index=False)
     for start, end, event, kind in rows:
         table.add_row(timestamp=start, duration=end - start, event=int(event), kind=str(kind))

@@ -24,23 +24,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from analyses.intervals import mean_interval
+from analyses.intervals import LEAST_UNITS, mean_share_interval
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.significance.calibration import Calibration
 from analyses.recordings.significance.scoring import n_blocks, score_block
 from analyses.studies.recorded_replay.animal_figures import DRAWINGS, Draw, of_one_animal
 from analyses.studies.recorded_replay.animal_tables import (
+    analyse,
+    landmarks_of,
+    write_track,
+)
+from analyses.studies.recorded_replay.columns import (
     ANIMAL_COLUMNS,
     EPOCH_COLUMNS,
     STATE_SIZE,
     STATISTIC_COLUMNS,
-    analyse,
-    landmarks_of,
-    write_track,
 )
 from analyses.studies.recorded_replay.epochs import describe_epochs_of_all, epochs_of_all
 from analyses.studies.recorded_replay.plan import (
@@ -51,9 +54,11 @@ from analyses.studies.recorded_replay.plan import (
     plan_recording,
 )
 from analyses.studies.recorded_replay.predictions import beside_predictions
-from analyses.studies.recorded_replay.report import enough_sequences
+from analyses.studies.recorded_replay.report import LEAST_SEQUENCES
 from analyses.studies.recorded_replay.report_of_animals import (
     describe_dependence_of_animals,
+    describe_rates,
+    intervals_over,
     write_report_of_animals,
 )
 from analyses.studies.recorded_replay.statistics import recorded_statistics
@@ -67,6 +72,7 @@ if TYPE_CHECKING:
 __all__ = ["STUDY", "AnimalsPlan", "plan_animals"]
 
 _ANIMAL = "animal"
+_FEW = f"with fewer than {LEAST_UNITS} animals"
 
 
 class AnimalsPlan(NamedTuple):
@@ -177,13 +183,15 @@ def _summarise(plan: AnimalsPlan, results: Results) -> dict[str, pd.DataFrame]:
         for name, table in tables.items()
     }
     statistics = recorded_statistics(
-        [each.found for each in analysed.values()], landmarks_of(first)
+        [each.found for each in analysed.values()],
+        landmarks_of(first),
+        least_sequences=LEAST_SEQUENCES,
     )
     tables |= {
         "kinds_of_all.csv": _kinds_of_all(tables["kinds.csv"]),
-        "shares_of_all.csv": _shares_of_all(tables["shares.csv"]),
+        "shares_of_all.csv": _shares_of_all(tables["shares.csv"], tables["events.csv"]),
         "statistics_of_all.csv": statistics,
-        "accounts.csv": beside_predictions(enough_sequences(statistics), first.predictions),
+        "accounts.csv": beside_predictions(statistics, first.predictions),
         **epochs_of_all(tables),
     }
     with replacing(results.folder / "report.md") as beside:
@@ -204,29 +212,41 @@ def _summarise(plan: AnimalsPlan, results: Results) -> dict[str, pd.DataFrame]:
 def _kinds_of_all(kinds: pd.DataFrame) -> pd.DataFrame:
     order = list(dict.fromkeys(kinds["kind"]))
     table = kinds.assign(kind=pd.Categorical(kinds["kind"], categories=order))
-    found = mean_interval(table, "share", ["state_size", "kind"])
+    found = mean_share_interval(table, "share", "n_events", ["state_size", "kind"])
     return found.rename(columns={"mean": "share", "n": "n_animals"}).astype({"kind": str})
 
 
-def _shares_of_all(shares: pd.DataFrame) -> pd.DataFrame:
+def _shares_of_all(shares: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
     """Average found and corrected shares over the `n` animals that have them."""
     order = list(dict.fromkeys(shares["kind"]))
-    table = shares.assign(kind=pd.Categorical(shares["kind"], categories=order))
-    found = mean_interval(table, "found", ["kind"]).rename(columns={"mean": "found"})
-    corrected = mean_interval(table, "corrected", ["kind"]).rename(columns={"mean": "corrected"})
-    wanted = ["ci_low", "ci_high", "n"]
-    joined = found[["kind", "found", *wanted]].merge(
-        corrected[["kind", "corrected", *wanted]], on="kind", suffixes=("_found", "_corrected")
+    n_replay = events.groupby(_ANIMAL)["is_replay"].sum()
+    table = shares.assign(
+        kind=pd.Categorical(shares["kind"], categories=order), n=shares[_ANIMAL].map(n_replay)
     )
+    found, corrected = (
+        mean_share_interval(table, name, "n", ["kind"])
+        .drop(columns="sem")
+        .rename(columns={"mean": name})
+        for name in ("found", "corrected")
+    )
+    joined = found.merge(corrected, on="kind", suffixes=("_found", "_corrected"))
     return joined.astype({"kind": str})
 
 
 def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    notes = tables["notes.csv"]
+    notes = notes[notes["about"] == "replay"]
+    explained = [
+        f"{animal}: {note}" for animal, note in notes[[_ANIMAL, "note"]].to_numpy().tolist()
+    ]
     size = next(iter(plan.animals.values())).session.judgement.state_size
     events, chance = tables["events.csv"], tables["calibration.csv"]
+    rates = chance[list(Calibration._fields)].itertuples(index=False)
+    rates_told = describe_rates(Calibration(*row) for row in rates)
     counts = events.groupby(_ANIMAL, sort=False)["is_replay"].agg(events="size", replay="sum")
     if len(chance):
-        counts = counts.join(chance.set_index(_ANIMAL)["false_positive_rate"].round(3))
+        shown_rates = ["false_positive_rate", "ci_low", "ci_high"]
+        counts = counts.join(chance.set_index(_ANIMAL)[shown_rates].round(3))
     kinds = tables["kinds_of_all.csv"]
     own = kinds.loc[kinds["state_size"] == size, ["kind", "share", "ci_low", "ci_high"]]
     statistics = tables["statistics_of_all.csv"]
@@ -235,16 +255,17 @@ def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
         Shown(
             "Replay of each animal:",
             counts.reset_index(),
-            "The false-positive rate is that of the same events with randomised cells.",
+            "\n".join(filter(None, [rates_told, *explained])),
         ),
         Shown(
             "Shares of kinds, over animals:",
             own.round(3),
-            describe_dependence_of_animals(tables["choices.csv"]),
+            f"{intervals_over(len(counts))} "
+            + describe_dependence_of_animals(tables["choices.csv"]),
         ),
         Shown(
             "Statistics of replay, over animals:",
-            enough_sequences(statistics)[columns].round(3),
+            statistics[columns].round(3),
             "See report.md and the report of each animal for details.",
         ),
     ]
@@ -304,7 +325,7 @@ STUDY = Study(
                 **EPOCH_COLUMNS,
                 "difference": Column("the mean over animals: other less epoch", "", "no events"),
                 "p": Column(
-                    "that of Student's t test over animals", "", "with one animal, or no spread"
+                    "that of Student's t test over animals", "", f"{_FEW}, or without spread"
                 ),
             },
         ),
@@ -314,13 +335,11 @@ STUDY = Study(
             "ci_high_corrected n_corrected",
             {
                 "found": Column("the mean share as found"),
-                "ci_low_found": Column("lower end of its 95 % interval", "", "with one animal"),
-                "ci_high_found": Column("its upper end", "", "with one animal"),
+                "ci_low_found": Column("lower end of its 95 % interval", "", _FEW),
+                "ci_high_found": Column("its upper end", "", _FEW),
                 "n_found": Column("number of animals"),
-                "ci_low_corrected": Column(
-                    "lower end of its 95 % interval", "", "with too few data for one"
-                ),
-                "ci_high_corrected": Column("its upper end", "", "with too few data for one"),
+                "ci_low_corrected": Column("lower end of its 95 % interval", "", _FEW),
+                "ci_high_corrected": Column("its upper end", "", _FEW),
                 "n_corrected": Column("number of animals whose share could be corrected"),
             },
         ),

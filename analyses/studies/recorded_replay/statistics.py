@@ -1,8 +1,10 @@
 """The statistics of replay of recorded animals, beside published values.
 
 A recording has the track and the laps; some statistics also need the nodes that are landmarks (see
-:mod:`analyses.measures`), and without them are NaN. Intervals are over animals: one recording has
-values, several animals have intervals.
+:mod:`analyses.measures`), and without them are NaN. Intervals are over animals, of which there must
+be at least three: those of shares lie within 0 and 1
+(:func:`analyses.intervals.mean_share_interval`), others are Student's t. Statistics of the
+questions in `LEFT_OUT` are not computed, because in a recording they would not mean what they say.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import pandas as pd
 
 from analyses.findings.answers import as_share
 from analyses.findings.table import findings
-from analyses.measures import STATISTICS, Replays
+from analyses.intervals import LEAST_UNITS, mean_share_interval
+from analyses.measures import QUESTIONS, STATISTICS, Replays
 from analyses.measures.animals import replays_of
 from analyses.measures.summary import over_animals
 from analyses.recordings.kinds.conclusions import Conclusions
@@ -28,7 +31,14 @@ from replay.tasks.places import Rule, explore
 from replay.tasks.task import Lap
 from replay.worlds.mdp import MDP
 
-__all__ = ["recorded_statistics", "replays_of_recordings", "task_of_track"]
+__all__ = ["LEFT_OUT", "recorded_statistics", "replays_of_recordings", "task_of_track"]
+
+LEFT_OUT = {
+    "order": "each replay event has a sequence by definition, which its places in random order, or "
+    "random moves, need not have",
+    "rates": "sequences per pause say how long the animal paused, and after which laps",
+}
+"""Question of `analyses.measures.QUESTIONS` -> why a recording does not answer it."""
 
 _REWARD = "reward"
 
@@ -37,6 +47,8 @@ _REWARD = "reward"
 def recorded_statistics(
     animals: Sequence[Conclusions],
     landmarks: Mapping[str, Sequence[str]] | None = None,
+    *,
+    least_sequences: int = 0,
 ) -> pd.DataFrame:
     """Compute the statistics of replay of recorded animals.
 
@@ -47,13 +59,16 @@ def recorded_statistics(
     landmarks : mapping of str to sequence of str, optional
         Name of a landmark -> nodes of the track; the states between two of its nodes belong to it.
         A lap that ends at the landmark ``reward`` counts as rewarded.
+    least_sequences : int, default 0
+        Animals with fewer sequences of a statistic do not count in its mean.
 
     Returns
     -------
     pandas.DataFrame
         One row per statistic that has a value: `statistic, label`; the columns of
-        `analyses.measures.summary.over_animals`; and `published_low, published_high, sources`, the
-        range of published values, each by the definition of its study.
+        `analyses.measures.summary.over_animals`, with intervals as the module says; and
+        `published_low, published_high, sources`, the range of published values, each by the
+        definition of its study.
 
     Raises
     ------
@@ -71,13 +86,26 @@ def recorded_statistics(
     >>> table.set_index("statistic").loc["reverse_share", ["value", "published_low"]].tolist()
     [0.5, 0.3908]
     """
-    replays = replays_of_recordings(animals, landmarks)
-    parts = [each.compute(replays).assign(statistic=name) for name, each in STATISTICS.items()]
+    by, replays = "statistic", replays_of_recordings(animals, landmarks)
+    left_out = {name for question in LEFT_OUT for name in QUESTIONS[question]}
+    parts = [
+        each.compute(replays).assign(statistic=name)
+        for name, each in STATISTICS.items()
+        if name not in left_out
+    ]
     per_animal = pd.concat(parts, ignore_index=True)
-    known = per_animal.loc[per_animal["value"].notna(), "statistic"]
-    per_animal["statistic"] = pd.Categorical(per_animal["statistic"], categories=list(STATISTICS))
+    is_known = per_animal["value"].notna() & (per_animal["n"] >= least_sequences)
+    per_animal = per_animal[is_known].reset_index(drop=True)
+    order = [name for name in STATISTICS if name in set(per_animal["statistic"])]
+    per_animal["statistic"] = pd.Categorical(per_animal["statistic"], categories=order)
     table = over_animals(per_animal).astype({"statistic": str})
-    table = table[table["statistic"].isin(known)].reset_index(drop=True)
+    is_share = [STATISTICS[name].is_share for name in per_animal["statistic"]]
+    shares = per_animal[np.array(is_share, dtype=bool)]
+    within = mean_share_interval(shares.assign(n=shares["n"].clip(lower=1)), "value", "n", [by])
+    within = table[[by]].merge(within.astype({by: str}), on=by, how="left")
+    for end in ("ci_low", "ci_high"):
+        table[end] = table[end].where(table["n_animals"] >= LEAST_UNITS)
+        table[end] = within[end].where(within["n"].notna(), table[end])
     table.insert(1, "label", [STATISTICS[name].label for name in table["statistic"]])
     return table.merge(_published(), on="statistic", how="left")
 

@@ -44,7 +44,7 @@ from replay.learners.q_learning import acts_before_learning
 from replay.log.backups import EPISODE_END, ONLINE, BackupBuffer, record
 from replay.parts import moments
 from replay.parts.policies import best_tried
-from replay.parts.priority_queue import clear, remove
+from replay.parts.priority_queue import clear
 from replay.parts.world_model import clear_model
 
 __all__ = ["Memory", "Params", "acts_before_learning", "causes", "description", "evaluates"]
@@ -62,17 +62,16 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Update: learn from a step, and from its reverse if that is assumed."""
-    s, _, _, s_next, _, terminated, truncated = transition
     options.note_step(params, memory, transition)
     _update(params, memory, transition, log)
     memory.n_steps[0] += 1
-    if not params.reset_model or params.queue_visited or terminated or truncated:
-        _queue(params, memory, s, -1)
-    back = options.unknown_way_back(memory, transition)
-    if back >= 0:
-        _update(params, memory, Transition(s_next, back, 0.0, s, -1, False, False), log)
-        options.assume(memory, s_next, back)
-        _queue(params, memory, s_next, -1)
+    if options.is_queued_now(params, transition):
+        _queue(params, memory, transition.state, -1)
+    back = options.way_back(memory, transition)
+    if back.action >= 0:
+        _update(params, memory, back, log)
+        options.assume(memory, back)
+        _queue(params, memory, back.state, -1)
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
@@ -108,8 +107,8 @@ def _queue(params: Params, memory: Memory, s: int, cause: int) -> None:
     change = abs(memory.values[s] - memory.known_values[s])
     if change > params.min_priority:
         options.queue_state(params, memory, s, change, cause)
-    elif not params.priority_only_lowers:
-        remove(memory.queue, s)
+    else:
+        options.leave_out(params, memory, s)
 
 
 def _most_pops(params: Params, memory: Memory, phase: int) -> int:

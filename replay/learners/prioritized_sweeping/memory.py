@@ -28,7 +28,10 @@ CHANGE, NEED, RECENCY, RANDOM = range(4)
 class Params(NamedTuple):
     """Parameters of prioritized sweeping.
 
-    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`. Algorithm 1 has
+    ``max_pops``, ``min_priority``, ``initial_value`` and ``reset_model``. Of the others, its code
+    has some, and studies compare some; ``replay compare`` draws what is not known of rats:
+    ``priority``, ``replay_at``, ``reversible`` and what ends a pause.
 
     Attributes
     ----------
@@ -42,27 +45,28 @@ class Params(NamedTuple):
         of maxima. Large and finite: optimistic prioritized sweeping.
     priority_only_lowers : bool
         Whether a queued state keeps its priority unless the new one is smaller, as in the
-        published code. Otherwise its priority follows |V - U| up and down, and it leaves the queue
-        when that is small.
+        published code (discrepancy D13). Otherwise its priority follows |V - U| up and down, and it
+        leaves the queue when that is small.
     reset_model : bool
         Whether the model is emptied at each episode's end.
     queue_visited : bool
         With ``reset_model``: whether every visited state is queued during the episode, as in the
-        published code, or only its last state, as in the paper's argument.
+        published code, or only its last state, as in the paper's argument (discrepancy D6).
     priority : {"change", "need", "recency", "random"}
         Which of the queued states is popped next: the one with the largest change of its value, or
-        of change x need, or the latest change, or any.
+        of change x need, as Mattar & Daw (2018) argue, or the latest change, or any.
     replay_at : str
         The pauses in which states are popped; see :data:`replay.parts.moments.MOMENTS`. With
         ``reset_model`` this is the episode's end.
     forgetting : float
         Fraction of their weight that earlier outcomes of a pair lose when it is tried again: 0
-        counts all alike, 1 keeps only the last.
+        counts all alike, 1 keeps only the last. For worlds that change (``replay change``).
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
         What a bounded memory keeps; see
         :func:`replay.learners.prioritized_sweeping.retention.retain`.
     capacity : float
-        Bound of the memory, in episodes or transitions; infinite: none.
+        Bound of the memory, in episodes or transitions; infinite: none. Bounds are compared by
+        ``replay study bounded_memory``.
     """
 
     discount: ranges.Share = 0.99

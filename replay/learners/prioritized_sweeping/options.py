@@ -3,6 +3,7 @@
 Without options these steps are those of Algorithm 1, or do nothing: states are popped by the
 largest change, as many as may be, and transitions are counted and never forgotten.
 
+* ``priority_only_lowers``, ``queue_visited``: what is queued in the published code;
 * ``priority``: another order of the queue;
 * ``backup_cost``, ``mean_backups``: a pause may end early (:mod:`replay.parts.pauses`);
 * ``forgetting``: earlier outcomes of a pair lose weight when it is tried again; N(s, a) is the
@@ -44,8 +45,9 @@ from replay.parts.priority_queue import (
 from replay.parts.world_model import WorldModel, model_words, world_model
 
 __all__ = ["assume", "begin_pause", "causes", "count", "describe_model", "describe_order"]
-__all__ += ["empty_memory", "end_episode", "evaluates", "log_backup", "needs_way_back", "note_step"]
-__all__ += ["pop_state", "queue_state", "retain", "revalue", "unknown_way_back", "words"]
+__all__ += ["empty_memory", "end_episode", "evaluates", "is_queued_now", "leave_out", "log_backup"]
+__all__ += ["needs_way_back", "note_step", "pop_state", "queue_state", "retain", "revalue"]
+__all__ += ["way_back", "words"]
 
 _NONE_LEFT = -1
 
@@ -114,16 +116,17 @@ def count(memory: Memory, transition: Transition) -> float:
 
 
 @inlined
-def unknown_way_back(memory: Memory, transition: Transition) -> int:
-    """Return the action of the reverse move if that is to be assumed, else -1."""
+def way_back(memory: Memory, transition: Transition) -> Transition:
+    """Return the reverse of a move, which earns nothing; its action is -1 if none is assumed."""
     s, a, _, s_next, _, terminated, _ = transition
-    return forgetting.unknown_way_back(memory.model, s, a, s_next, terminated)
+    back = forgetting.unknown_way_back(memory.model, s, a, s_next, terminated)
+    return Transition(s_next, back, 0.0, s, -1, False, False)
 
 
 @inlined
-def assume(memory: Memory, state: int, action: int) -> None:
+def assume(memory: Memory, back: Transition) -> None:
     """Note that a pair is known only as the reverse of another one."""
-    forgetting.assume(memory.model, state, action)
+    forgetting.assume(memory.model, back.state, back.action)
 
 
 @inlined
@@ -146,6 +149,13 @@ def end_episode(params: Params, memory: Memory) -> None:
 
 
 @inlined
+def is_queued_now(params: Params, transition: Transition) -> bool:
+    """Whether the state of a step is queued: before a reset perhaps only that of the last step."""
+    is_last = transition.terminated or transition.truncated
+    return not params.reset_model or params.queue_visited or is_last
+
+
+@inlined
 def queue_state(params: Params, memory: Memory, s: int, change: float, cause: int) -> None:
     """Queue a state by its change, or in another order; the largest priority comes first."""
     queue = memory.queue
@@ -156,6 +166,13 @@ def queue_state(params: Params, memory: Memory, s: int, change: float, cause: in
         priority = np.nan
     if not params.priority_only_lowers or place < 0 or priority < queue.priority[place]:
         set_priority(queue, s, priority, cause)
+
+
+@inlined
+def leave_out(params: Params, memory: Memory, s: int) -> None:
+    """Take a state whose change is small out of the queue, unless priorities only fall."""
+    if not params.priority_only_lowers:
+        remove(memory.queue, s)
 
 
 @inlined

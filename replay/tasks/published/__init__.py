@@ -42,6 +42,13 @@ class TaskEntry(NamedTuple):
     statistics: tuple[str, ...]
     min_length: int = 5
 
+    def __repr__(self) -> str:
+        """Summarise it in a line, without the address of its builder."""
+        builder = getattr(self.builder, "__name__", type(self.builder).__name__)
+        return (
+            f"TaskEntry({builder}, {len(self.statistics)} statistics, min_length={self.min_length})"
+        )
+
     @typed
     def build(self, rng: np.random.Generator | None = None) -> Task:
         """Make the task.

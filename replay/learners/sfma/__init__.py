@@ -45,6 +45,8 @@ from numpy.typing import NDArray
 
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
+from replay.learners.sfma.preplay import expect_moves
+from replay.learners.sfma.similarity import Similarity, link, similarity_of, similarity_words
 from replay.log.backups import ONLINE, REST, BackupBuffer, record
 from replay.parts.experiences import (
     Experiences,
@@ -52,7 +54,7 @@ from replay.parts.experiences import (
     experience_words,
     experiences_of,
 )
-from replay.parts.known_world import expect_moves, known_world, likeliest_outcomes
+from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.moments import END_AND_REST, is_due, most_pauses, phases_of
 from replay.parts.pauses import (
     Earnings,
@@ -64,7 +66,6 @@ from replay.parts.pauses import (
     note_experience,
 )
 from replay.parts.policies import draw_weighted
-from replay.parts.similarity import Similarity, link, similarity_of, similarity_words
 from replay.worlds.mdp import MDP
 
 __all__ = ["DEFAULT_MODE", "DYNAMIC_MODE", "MODES", "REVERSE_MODE", "Memory", "Params"]

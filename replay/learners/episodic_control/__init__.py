@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
+from replay.learners.episodic_control.neighbours import average_neighbours, neighbours_of
 from replay.learners.monte_carlo import acts_before_learning, most_backups, needs_episodes
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
-from replay.parts.neighbours import average_neighbours, neighbours_of
 from replay.parts.policies import epsilon_greedy
 
 __all__ = ["Memory", "Params", "act", "acts_before_learning", "description", "init", "learn"]
