@@ -67,8 +67,29 @@ def test_bursts_are_counted(session, share, lowest, highest):
             at = at[rng.random(len(at)) < share] + 0.004
             own.append(at)
         spikes.append(np.sort(np.concatenate(own)))
-    changed = session._replace(recording=replace(session.recording, spikes=tuple(spikes)))
+    recording = replace(session.recording, spikes=tuple(spikes))
+    changed = session._replace(recording=recording, cells=np.arange(len(spikes)))
     assert lowest <= quiet_rest(changed).bursting <= highest
+
+
+def test_cells_that_are_not_decoded_fire_in_simulated_events_as_in_candidates(session, paths):
+    """Of all cells every other is decoded; the rest decide whether a burst is detected."""
+    few = session.cells[::2]
+    one_way = session._replace(cells=few, rates=session.rates[::2], headings=None)
+    rest = quiet_rest(one_way)
+    seconds = (session.events["end_time"] - session.events["start_time"]).sum()
+    for cell, own in enumerate(session.recording.spikes):
+        n_in = sum(((own >= a) & (own < b)).sum() for a, b in session.events.to_numpy()[:, :2])
+        n_out = sum(((own >= a) & (own < a + 0.25)).sum() for a in rest.begin)
+        more = max(n_in / seconds - n_out / (0.25 * len(rest.begin)), 0.0)
+        assert rest.others[cell] == pytest.approx(0.0 if cell in few else more)
+    assert (np.delete(rest.others, few) > 0).any()
+    _, log = experience_of(session.recording, 15.0)
+    with_others, without = (
+        inject(one_way, log, CALIBRATION, paths, 2.9, 0.0, each, 0)["lasts"].notna().mean()
+        for each in (rest, rest._replace(others=0 * rest.others))
+    )
+    assert with_others > without + 0.1
 
 
 def test_clear_replay_is_found_and_without_spikes_none_is(session, paths):

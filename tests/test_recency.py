@@ -146,9 +146,7 @@ def test_future_arm():
     # Arms 3 and 4 have no part: half a sequence for each pause and arm, on average over both cells.
     expected = np.log((12 + 1 / 3) / 1) - np.log((4 + 2 / 3) / 2)
     assert compute("future_arm_rate", tables, min_length=3)[0] == pytest.approx(expected)
-    few = replace(
-        tables, sequences=tables.sequences.iloc[2:]
-    )  # 14 sequences, 4.7 of them by chance
+    few = replays(star(), sequences[2:], pauses, laps)  # 14 sequences, 4.7 of them by chance
     assert np.isnan(compute("future_arm_rate", few, min_length=3)[0])
 
 

@@ -10,7 +10,7 @@ import typer
 from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, is_all, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say, screen
-from analyses.sizes import N_DRAWS_EXPLAINED, N_SEQUENCES
+from analyses.jobs.sizes import N_DRAWS_EXPLAINED, N_SEQUENCES
 
 __all__ = ["explain", "identifiability"]
 

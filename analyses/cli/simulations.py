@@ -9,7 +9,7 @@ import typer
 
 from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, is_all, read_learners, split
 from analyses.cli.studies import do_study
-from analyses.sizes import (
+from analyses.jobs.sizes import (
     DEMAND_VISITS,
     N_CHANGING_RUNS,
     N_CHANGING_WORLDS,

@@ -21,10 +21,10 @@ import pandas as pd
 from analyses.intervals import shares
 from analyses.jobs.columns import MEAN_RATE, Column, Table
 from analyses.jobs.results import Results
+from analyses.jobs.sizes import N_CHANGING_RUNS, N_CHANGING_WORLDS
 from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study, digests, drawn
 from analyses.reward_rate import over_mdps
 from analyses.sequences.growing import chain_kinds
-from analyses.sizes import N_CHANGING_RUNS, N_CHANGING_WORLDS
 from analyses.studies.baselines import Baselines, baselines
 from analyses.tables import KINDS
 from replay.checks import check_table, check_whole

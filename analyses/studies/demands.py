@@ -17,8 +17,8 @@ import pandas as pd
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
+from analyses.jobs.sizes import DEMAND_VISITS, N_DEMAND_WORLDS
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, digests
-from analyses.sizes import DEMAND_VISITS, N_DEMAND_WORLDS
 from analyses.tables import in_paper_order
 from replay.checks import check_whole
 from replay.demands import count_demands

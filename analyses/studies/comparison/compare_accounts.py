@@ -13,8 +13,8 @@ from analyses.findings.table import findings as published_findings
 from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
+from analyses.jobs.sizes import N_DRAWS_COMPARED
 from analyses.jobs.study import Piece, Shown, Study
-from analyses.sizes import N_DRAWS_COMPARED
 from analyses.studies.comparison.comparison_tables import COMPARISON_COLUMNS, compare_tables
 from analyses.studies.comparison.plan import Accounts, Comparison, plan_comparison
 from analyses.studies.comparison.rescoring import plan_rescoring

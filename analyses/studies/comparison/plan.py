@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from analyses.findings.accounts import ACCOUNTS, Account, find_account
 from analyses.findings.rows import FINDING_COLUMNS
 from analyses.findings.table import findings as read_findings
+from analyses.jobs.sizes import N_DRAWS_COMPARED
 from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
-from analyses.sizes import N_DRAWS_COMPARED
 from analyses.tables import published_label
 from replay.checks import (
     check_number,

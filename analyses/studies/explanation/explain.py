@@ -27,8 +27,8 @@ from analyses.inference.simulation import as_many
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
+from analyses.jobs.sizes import N_DRAWS_EXPLAINED
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
-from analyses.sizes import N_DRAWS_EXPLAINED
 from analyses.studies.explanation.answers import answer, group_of
 from analyses.studies.explanation.columns import COLUMNS
 from analyses.studies.explanation.plan import (

@@ -24,9 +24,9 @@ from analyses.inference.simulation import as_many
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
+from analyses.jobs.sizes import N_DRAWS_EXPLAINED, N_SEQUENCES
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.sequences.sequences import Lists
-from analyses.sizes import N_DRAWS_EXPLAINED, N_SEQUENCES
 from analyses.studies.explanation.answers import LEVEL, SURE
 from analyses.studies.explanation.columns import CONFUSION, LEFT_OUT, RECOVERY
 from analyses.studies.explanation.plan import (
