@@ -40,7 +40,7 @@ __all__ = ["N_EACH", "inject_similar"]
 N_EACH = 15
 """Number of paths of each kind in a simulated session."""
 
-_N_FIRST, _N_FIT = 4, (6, 6)  # sessions of the rounds that choose paths and gain
+_N_FIT = (4, 6, 6)  # sessions of the rounds that choose paths and gain
 _FEW = 5  # events of a kind, which say little about its paths
 _N_SIMILAR = 30  # paths from which it is estimated how often, and as what, one of them is found
 _FAR = 1e3  # between paths of different kinds
@@ -94,51 +94,49 @@ def inject_similar(
     rest, seen = quiet_rest(session), _seen(session, found)
     if seen["kind"].isin(kinds).any():  # others are made of none of these paths
         seen = seen[seen["kind"].isin(kinds)]
-    speed = np.exp(np.median(_pace(seen)) + _FIRST_SPREAD * rng.standard_normal(len(seen)))
+    pace = np.median(np.diff(_logs(seen, "lasts", "distance")))
+    speed = np.exp(pace + _FIRST_SPREAD * rng.standard_normal(len(seen)))
     kind, lasts = seen["kind"].to_numpy(dtype=object), seen["lasts"].to_numpy()
-    each = np.ones(len(seen))
-    merged = float(seen["is_split"].mean())
+    merged, each = float(seen["is_split"].mean()), np.ones(len(seen))
     replay = Replay(kind, lasts * speed, speed, each, _gain(seen), merged)
-    n_first = min(_N_FIRST, n_sessions)
-    tables = [_injected(session, found, replay, rest, kinds, n_first, rng)]
-    own = tables[0][tables[0]["distance"] > 0]
-    if len(own) >= _FEW:  # otherwise nothing tells how much faster and shorter replay was
-        speed = speed * np.exp(np.median(_pace(seen)) - np.median(_pace(own)))
-        lasts = lasts * float((own["true_lasts"] / own["lasts"]).median())
-        if own["is_split"].any():  # only some of those that are merged are split
-            merged = min(merged**2 / float(own["is_split"].mean()), _MOST_MERGED)
-        replay = Replay(kind, lasts * speed, speed, each, _gain(seen) / _gain(own), merged)
-    for number in _N_FIT:
+    tables: list[pd.DataFrame] = []
+    for number, closer in zip(_N_FIT, (_scaled, _chosen, _scaled), strict=True):
         n_fit = min(number, n_sessions)
         tables.append(_injected(session, found, replay, rest, kinds, n_fit, rng))
-        replay = _more_like(replay, seen, tables)
+        if (tables[-1]["distance"] > 0).sum() >= _FEW:  # otherwise nothing tells how to change it
+            replay = closer(replay, seen, tables)
     table = _injected(session, found, replay, rest, kinds, n_sessions, rng)
     return table, replay.gain
 
 
-def _more_like(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> Replay:
-    """Choose from the paths of all rounds those that explain what is seen; of the last, the gain.
+def _scaled(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> Replay:
+    """Scale paths so that what is found of them is on average as long, slow and often split."""
+    own = tables[-1][tables[-1]["distance"] > 0]
+    log_seen, log_own = (_logs(each, "distance", "lasts").mean(axis=0) for each in (seen, own))
+    longer, slower = np.exp(log_seen - log_own)
+    merged = replay.merged
+    if own["is_split"].any():  # only some of those that are merged are split
+        merged = min(merged * float(seen["is_split"].mean() / own["is_split"].mean()), _MOST_MERGED)
+    return replay._replace(
+        length=replay.length * longer,
+        speed=replay.speed * longer / slower,
+        gain=_gain(seen) / _gain(own),
+        merged=merged,
+    )
 
-    With a low gain those that are found have more spikes than others.
-    """
-    table, n_last = pd.concat(tables, ignore_index=True), len(tables[-1])
-    is_last = (table["distance"] > 0) & (table.index >= len(table) - n_last)
-    if is_last.sum() < _FEW:
-        return replay
-    weight = _number_of_each(seen, table)
+
+def _chosen(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> Replay:
+    """Choose from the paths so far as many of each as explain what is seen."""
+    table = pd.concat(tables, ignore_index=True)
+    weight, is_found = _number_of_each(seen, table), table["distance"] > 0
     return Replay(
         table["true_kind"].to_numpy(dtype=object),
         table["true_length"].to_numpy(dtype=float),
         table["true_speed"].to_numpy(dtype=float),
         weight,
-        _gain(seen) / _gain(table[is_last], weight[is_last]),
+        _gain(seen) / _gain(table[is_found], weight[is_found]),
         replay.merged,
     )
-
-
-def _pace(table: pd.DataFrame) -> NDArray[np.float64]:
-    """Return the logarithms of cm in a second of an event."""
-    return np.diff(_logs(table, "lasts", "distance"))
 
 
 def _gain(table: pd.DataFrame, weight: float | NDArray[np.float64] = 1.0) -> float:
