@@ -13,8 +13,8 @@ from analyses.recordings.observation.simulated_recording import simulated_record
 from analyses.recordings.observation.sweeps import TrackPaths, bins_of_states
 from analyses.recordings.recovery.injection import _before_smoothing as before_smoothing
 from analyses.recordings.recovery.injection import _ends as ends_of
-from analyses.recordings.recovery.injection import _from_anywhere as from_anywhere
 from analyses.recordings.recovery.injection import _passes as passes
+from analyses.recordings.recovery.injection import _shortened as shortened
 from analyses.recordings.recovery.injection import inject, is_split, quiet_rest
 from analyses.recordings.recovery.known_paths import known_paths
 from analyses.recordings.recovery.similar_replay import _number_of_each as number_of_each
@@ -35,7 +35,9 @@ def session():
 @pytest.fixture(scope="module")
 def paths(session):
     _, log = experience_of(session.recording, 15.0)
-    return known_paths(log, n_each=5, length=120.0, seed=3).assign(speed=400.0, length=120.0)
+    return known_paths(log, n_each=5, length=120.0, seed=3).assign(
+        speed=400.0, length=120.0, cut=5.0
+    )
 
 
 def found(session, paths, gain=2.9, merged=0.0):
@@ -101,26 +103,22 @@ def test_clear_replay_is_found_and_without_spikes_none_is(session, paths):
     assert silent["lasts"].isna().all()
 
 
-def test_paths_are_cut_to_their_length_from_the_first_and_the_last_move(session, paths):
+def test_paths_are_cut_to_their_length_in_the_first_and_the_last_move(session, paths):
     _, log = experience_of(session.recording, 15.0)
     joined, track = graph_of_log(log), session.track
-    bins, rng = TrackPaths(track, bins_of_states(log, track)), np.random.default_rng(0)
-    begun = []
-    for length in (90.0, 100.0, 110.0, 115.0, 300.0):
-        for states, along in zip(paths["states"], paths["along"], strict=True):
-            whole = bins.sweep_along(states, joined, along)
-            first, last = (bins.between(*ends).along[-1] for ends in (states[:2], states[-2:]))
-            longest = whole.ahead.sum()
-            wanted = np.clip(length, longest - first - last, longest)
-            cut = from_anywhere(bins, states, whole, length, rng)
-            assert cut.ahead.sum() == pytest.approx(wanted, abs=track.width.max())
-            begin = np.flatnonzero(whole.bins == cut.bins[0])[0]
-            assert (whole.bins[begin : begin + len(cut.bins)] == cut.bins).all()
-            assert whole.ahead[: begin + 1].sum() <= first + track.width.max()
-            begun.append((length, whole.ahead[: begin + 1].sum()))
-    begun = pd.DataFrame(begun, columns=["length", "cm"]).groupby("length")["cm"].nunique()
-    assert begun[300.0] == 1
-    assert (begun[[100.0, 110.0]] > 3).all()  # anywhere in the first move
+    bins, half = TrackPaths(track, bins_of_states(log, track)), track.width.max() / 2 + 1e-9
+    for states, along in zip(paths["states"], paths["along"], strict=True):
+        whole = bins.sweep_along(states, joined, along)
+        first, last = (bins.between(*ends).along[-1] for ends in (states[:2], states[-2:]))
+        longest = whole.ahead.sum()
+        for wanted, cut in ((longest - 10, 4.0), (longest - 10, 10.0), (300.0, 7.0), (0.0, 4.0)):
+            found = shortened(bins, states, whole, cut, wanted)
+            length = np.clip(wanted, longest - first - last, longest)
+            assert found.ahead.sum() == pytest.approx(length, abs=2 * half)
+            begin = np.flatnonzero(whole.bins == found.bins[0])[0]
+            assert (whole.bins[begin : begin + len(found.bins)] == found.bins).all()
+            expected = {300.0: 0.0, 0.0: first}.get(wanted, cut)
+            assert whole.ahead[: begin + 1].sum() == pytest.approx(expected, abs=half)
 
 
 def test_an_event_passes_if_its_p_is_the_threshold(session):

@@ -262,9 +262,8 @@ the single most probable path."""
 def test_the_table_that_ships_is_no_worse_than_that_of_another_program(setting):
     """Within two standard errors of the difference: ours, and what ours is in 20 sessions.
 
-    Of the most probable path the ends are lost, so that ours finds more of each kind. Where few
-    cells fire, ours stays where it is at uncertain ends, so that of 12 cells fewer novel paths are
-    known as such (.17 of what is found, where theirs has .20; neither is corrected).
+    Of the most probable path the ends are lost, so that ours finds more of each kind, and with them
+    a few known paths that seem to go on where they did not.
     """
     table = reference_table("recovery/recovery")
     keys = table[["n_cells", "gain", "speed"]].apply(tuple, axis=1)
@@ -280,7 +279,7 @@ def test_the_table_that_ships_is_no_worse_than_that_of_another_program(setting):
         if measure == "accepted_noise":
             assert difference < least
         elif measure == "share_novel":  # a third are true
-            assert abs(row["value"] - 1 / 3) < abs(theirs - 1 / 3) + least
+            assert abs(row["value"] - 1 / 3) < max(abs(theirs - 1 / 3), least)
         else:
             assert difference > -least, measure
 

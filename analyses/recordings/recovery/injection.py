@@ -127,22 +127,20 @@ def inject(
 ) -> pd.DataFrame:
     """Put paths into quiet rest, and find them as the recording's own events are found.
 
-    `paths` are `states, along, kind, speed` and `length` (cm), to which they are cut anywhere in
-    their first and last moves, as replay is not tied to the centres of states. The share `merged`
-    of them follows another at once. Returns `true_kind, true_lasts` (s) of each; and, of the
-    candidate event with which it has most time in common, `kind` and `distance` (cm) of the longest
-    sequence, `lasts`, `n_spikes`, how many are `expected` along the decoded path during running,
-    and whether it was split from another (`is_split`).
+    `paths` are `states, along, kind, speed`; replay is not tied to the centres of states, so that
+    they are cut to a `length` (cm), at the beginning by `cut` (cm), if their first and last moves
+    are as long. The share `merged` of them follows another at once. Returns `true_kind, true_lasts`
+    (s) of each; and, of the candidate event with which it has most time in common, `kind` and
+    `distance` (cm) of the longest sequence, `lasts`, `n_spikes`, how many are `expected` along the
+    decoded path during running, and whether it was split from another (`is_split`).
     """
     rng = np.random.default_rng([seed, 0])
     track, rates = session.track, _before_smoothing(session)
     bins = TrackPaths(track, bins_of_states(log, track))
     joined = graph_of_log(log)
     sweeps = [
-        _from_anywhere(bins, states, bins.sweep_along(states, joined, along), length, rng)
-        for states, along, length in zip(
-            paths["states"], paths["along"], paths["length"], strict=True
-        )
+        _shortened(bins, states, bins.sweep_along(states, joined, along), cut, length)
+        for states, along, cut, length in paths[["states", "along", "cut", "length"]].to_numpy()
     ]
     dwell = [sweep.dwell(speed) for sweep, speed in zip(sweeps, paths["speed"], strict=True)]
     lasts = np.array([each.sum() for each in dwell])
@@ -218,15 +216,15 @@ def is_split(events: pd.DataFrame) -> NDArray[np.bool_]:
     return found
 
 
-def _from_anywhere(
-    bins: TrackPaths, states: Sequence[int], sweep: Sweep, length: float, rng: np.random.Generator
+def _shortened(
+    bins: TrackPaths, states: Sequence[int], sweep: Sweep, cut: float, length: float
 ) -> Sweep:
-    """Cut a sweep along states to a length, from the first and from the last move."""
+    """Cut a sweep along states to a length, in its first and last moves only."""
     moves = (bins.between(*ends) for ends in (states[:2], states[-2:]))
     first, last = (move.along.max(initial=0.0) for move in moves)
     at = np.cumsum(sweep.ahead)
     longer = min(max(at[-1] - length, 0.0), first + last)
-    from_first = rng.uniform(max(longer - last, 0.0), min(longer, first))
+    from_first = np.clip(cut, max(longer - last, 0.0), min(longer, first))
     begin = int(np.abs(at - from_first).argmin())
     end = int(np.abs(at - (at[begin] + at[-1] - longer)).argmin()) + 1
     ahead = sweep.ahead[begin:end].copy()

@@ -110,12 +110,15 @@ def inject_similar(
 
 
 def _scaled(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> Replay:
-    """Scale paths so that what is found of them is on average as long, slow and often split."""
+    """Scale paths so that what is found of them is on average as long and as slow.
+
+    In the first round, as many are merged as makes what is split as frequent.
+    """
     own = tables[-1][tables[-1]["distance"] > 0]
     log_seen, log_own = (_logs(each, "distance", "lasts").mean(axis=0) for each in (seen, own))
     longer, slower = np.exp(log_seen - log_own)
     merged = replay.merged
-    if own["is_split"].any():  # only some of those that are merged are split
+    if len(tables) == 1 and own["is_split"].any():  # only some of what is merged is split
         merged = min(merged * float(seen["is_split"].mean() / own["is_split"].mean()), _MOST_MERGED)
     return replay._replace(
         length=replay.length * longer,
@@ -277,13 +280,14 @@ def _draw(
     jitter = np.exp(_JITTER * rng.standard_normal((2, number)))
     length = np.minimum(replay.length[path] * jitter[0], longest)
     speed = replay.speed[path] * jitter[1]
-    n_states = np.ceil(length / session.judgement.state_size)
+    size = session.judgement.state_size
+    cut = rng.uniform(0.0, size, number)  # replay begins anywhere between two states
+    n_moves = np.ceil((cut + length) / size)
     drawn = []
-    for number in np.unique(n_states):
-        part = np.flatnonzero(n_states == number)
-        least = number * session.judgement.state_size
-        paths = _paths(session, found, kind, len(part), least, int(rng.integers(2**31)))
-        drawn.append(paths.assign(length=length[part], speed=speed[part]))
+    for n in np.unique(n_moves):
+        part = np.flatnonzero(n_moves == n)
+        paths = _paths(session, found, kind, len(part), n * size, int(rng.integers(2**31)))
+        drawn.append(paths.assign(cut=cut[part], length=length[part], speed=speed[part]))
     return pd.concat(drawn, ignore_index=True)
 
 
