@@ -104,7 +104,7 @@ def test_the_same_seed_gives_the_same_shares(found, own, shares):
     again = recorded_shares(own, found, n_sessions=1)
     pd.testing.assert_frame_equal(again.table, shares.table, check_exact=True)
     other = recorded_shares(own, found, n_sessions=1, seed=1)
-    assert not other.table.equals(shares.table)
+    assert other.note != shares.note  # lengths and speeds; all is found, so that tables agree
 
 
 @pytest.mark.slow

@@ -18,9 +18,18 @@ from analyses.recordings.binned_track import BinnedTrack, bins_on_way
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import CONTINUOUS, Walk, state_posterior
 
-__all__ = ["ChangePoints", "change_point", "find_change_points", "split_at", "split_events"]
+__all__ = [
+    "MOST_SPLIT",
+    "ChangePoints",
+    "change_point",
+    "find_change_points",
+    "split_at",
+    "split_events",
+]
 
-_N_SIMULATED, _MOST_SPLIT = 400, 0.01
+_N_SIMULATED = 400
+MOST_SPLIT = 0.01
+"""The share of single events that may be split."""
 _LEAST_CONTINUOUS = 0.5  # of each part, so that bursts that are no replay are not cut to pieces
 _SEED = 20070604
 
@@ -62,7 +71,7 @@ def find_change_points(
     ]
     gains = np.array([gain for _, gain in simulated])
     chosen, others = np.split(gains, 2)  # each in turn like every event
-    least = max(float(np.quantile(chosen, 1 - _MOST_SPLIT)), np.log(walk.shape[0]))
+    least = max(float(np.quantile(chosen, 1 - MOST_SPLIT)), np.log(walk.shape[0]))
     at = split_at(counts, rates, walk, dt, shortest, least)
     return ChangePoints(at, float((others > least).mean()), least)
 

@@ -26,8 +26,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
+from scipy.stats import binomtest
 
 from analyses.recordings.binned_track import project
+from analyses.recordings.decoding.change_points import MOST_SPLIT
 from analyses.recordings.kinds.conclusions import Conclusions
 from analyses.recordings.recovery.injection import Rest, inject, is_split, quiet_rest
 from analyses.recordings.recovery.known_paths import known_paths
@@ -48,6 +50,7 @@ _ALIKE = 0.1  # standard deviation of the logarithms of what is found, beyond th
 _N_STEPS = 8  # of expectation-maximisation: more fit the chance of these paths
 _FIRST_SPREAD, _JITTER = 0.4, 0.05  # standard deviations of the logarithm of speed, and of length
 _SHORTER = 0.8
+_CLEARLY = 0.01  # p of more splits than single events have
 _MOST_MERGED = 0.5
 _MOST_GAIN = 1e3  # above which hardly any neuron could fire
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
@@ -97,8 +100,8 @@ def inject_similar(
     pace = np.median(np.diff(_logs(seen, "lasts", "distance")))
     speed = np.exp(pace + _FIRST_SPREAD * rng.standard_normal(len(seen)))
     kind, lasts = seen["kind"].to_numpy(dtype=object), seen["lasts"].to_numpy()
-    merged, each = float(seen["is_split"].mean()), np.ones(len(seen))
-    replay = Replay(kind, lasts * speed, speed, each, _gain(seen), merged)
+    each = np.ones(len(seen))
+    replay = Replay(kind, lasts * speed, speed, each, _gain(seen), _merged(seen["is_split"]))
     tables: list[pd.DataFrame] = []
     for number, closer in zip(_N_FIT, (_scaled, _chosen, _scaled), strict=True):
         n_fit = min(number, n_sessions)
@@ -107,6 +110,13 @@ def inject_similar(
             replay = closer(replay, seen, tables)
     table = _injected(session, found, replay, rest, kinds, n_sessions, rng)
     return table, replay.gain
+
+
+def _merged(is_split: pd.Series) -> float:
+    """Return the share of events that are split, or 0 if single events may be split as often."""
+    n_split, n = int(is_split.sum()), len(is_split)
+    by_chance = binomtest(n_split, n, MOST_SPLIT, alternative="greater").pvalue
+    return n_split / n if by_chance < _CLEARLY else 0.0
 
 
 def _scaled(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> Replay:
