@@ -18,14 +18,8 @@ from analyses.recordings.binned_track import BinnedTrack, bins_on_way
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import CONTINUOUS, Walk, state_posterior
 
-__all__ = [
-    "MOST_SPLIT",
-    "ChangePoints",
-    "change_point",
-    "find_change_points",
-    "split_at",
-    "split_events",
-]
+__all__ = ["MOST_SPLIT", "ChangePoints", "change_point", "find_change_points", "split_at"]
+__all__ += ["split_events"]
 
 _N_SIMULATED = 400
 MOST_SPLIT = 0.01
