@@ -51,7 +51,7 @@ _N_STEPS = 8  # of expectation-maximisation: more fit the chance of these paths
 _FIRST_SPREAD, _JITTER = 0.4, 0.05  # standard deviations of the logarithm of speed, and of length
 _SHORTER = 0.8
 _CLEARLY = 0.01  # p of more splits than single events have
-_MOST_MERGED = 0.5
+_LEAST_SPLIT = 0.5  # of what is merged: about two thirds on a W-track with 50 cells
 _MOST_GAIN = 1e3  # above which hardly any neuron could fire
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
 _BOTH_WAYS = ("ambiguous", "novel_path")
@@ -128,8 +128,9 @@ def _scaled(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> R
     log_seen, log_own = (_logs(each, "distance", "lasts").mean(axis=0) for each in (seen, own))
     longer, slower = np.exp(log_seen - log_own)
     merged = replay.merged
-    if len(tables) == 1 and own["is_split"].any():  # only some of what is merged is split
-        merged = min(merged * float(seen["is_split"].mean() / own["is_split"].mean()), _MOST_MERGED)
+    if merged and len(tables) == 1:  # only some of what is merged is split
+        split = own["is_split"].mean() / seen["is_split"].mean()
+        merged /= float(np.clip(split, _LEAST_SPLIT, 1.0))
     return replay._replace(
         length=replay.length * longer,
         speed=replay.speed * longer / slower,
