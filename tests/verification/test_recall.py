@@ -27,7 +27,7 @@ RATS = {
 def test_recall_is_that_of_the_recording(rat):
     """Both are known to within .04 or so each; before detection counted, .1 to .4 were missing.
 
-    With 20 cells the intervals of shares are too narrow: here they hold one of three.
+    Where events follow one another, recall is printed too low by .1, and intervals are too narrow.
     """
     judgement = Judgement(n_shuffles=99, other_sizes=())
     simulated = simulate_rat(rat._replace(n_events=180), seed=31)

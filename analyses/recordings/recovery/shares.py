@@ -96,16 +96,15 @@ def recorded_shares(
     Notes
     -----
     On simulated rats that nothing was tuned on (360 events each, so that the true recall is known
-    to .025; seeds 1041 to 1050), recall was printed as .90 of .93 (50 cells), .41 of .49 (20
-    cells), .51 of .54 (30 cells, ten times running speed), .27 of .36 (forty times; .27 with events
-    too short for a candidate), .74 of .80 (three of ten events followed by another at once), .70 of
-    .81 and .85 of .86 (2 and 3 cm of noise), .76 of .84 (three of ten spikes followed by another at
-    once), .79 of .80 (40 cells with two fields, bursts, drift and noise) and .82 of .83 (three
-    fields): within .05 in five of ten, within .08 in eight, and too low by .05 on average, since
-    the lengths of replay are found somewhat too short and variable. The intervals held 24 of 27
-    true shares, and were 1.1 to 1.9 times as wide as counting alone would make them; at forty times
-    nothing was corrected. At four times running speed most events last longer than candidates may,
-    and are left out.
+    to .025; seeds 1061 to 1070), recall was printed as .71 of .73 (50 cells), .48 of .50 (20
+    cells), .73 of .72 (30 cells, ten times running speed), .45 of .46 (forty times; .38 with events
+    too short for a candidate), .81 of .83 and .70 of .74 (2 and 3 cm of noise), .88 of .89 (three
+    fields), .85 of .93 (40 cells with two fields, bursts, drift and noise), .73 of .83 (three of
+    ten spikes followed by another at once) and .58 of .69 (three of ten events followed by another
+    at once): within .05 in seven of ten, and too low where spikes or events follow one another. The
+    intervals held 25 of 30 true shares (none of three where events follow one another), and were
+    1.0 to 1.9 times as wide as counting alone would make them. At four times running speed most
+    events last longer than candidates may, and are left out.
 
     Examples
     --------

@@ -120,12 +120,17 @@ def _merged(is_split: pd.Series) -> float:
 
 
 def _scaled(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> Replay:
-    """Scale paths so that what is found of them is on average as long and as slow.
+    """Scale paths so that what is found of them, of each kind as often, is as long and as slow.
 
     In the first round, as many are merged as makes what is split as frequent.
     """
     own = tables[-1][tables[-1]["distance"] > 0]
-    log_seen, log_own = (_logs(each, "distance", "lasts").mean(axis=0) for each in (seen, own))
+    of_kind = seen["kind"].value_counts() / own["kind"].value_counts()
+    weight = own["kind"].map(of_kind.fillna(0.0)).to_numpy(dtype=float)
+    if not weight.any():  # what is found is of other kinds
+        return replay
+    log_seen = _logs(seen, "distance", "lasts").mean(axis=0)
+    log_own = np.average(_logs(own, "distance", "lasts"), axis=0, weights=weight)
     longer, slower = np.exp(log_seen - log_own)
     merged = replay.merged
     if merged and len(tables) == 1:  # only some of what is merged is split
@@ -134,7 +139,7 @@ def _scaled(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> R
     return replay._replace(
         length=replay.length * longer,
         speed=replay.speed * longer / slower,
-        gain=_gain(seen) / _gain(own),
+        gain=_gain(seen) / _gain(own, weight),
         merged=merged,
     )
 
@@ -287,17 +292,18 @@ def _draw(
     if own.sum() < _FEW or share.sum() < _FEW:
         share = replay.weight
     path = rng.choice(len(share), number, p=share / share.sum())
-    longest = np.inf if kind == "novel_path" else _lap(found, joined) - session.judgement.state_size
-    jitter = np.exp(_JITTER * rng.standard_normal((2, number)))
-    length = np.minimum(replay.length[path] * jitter[0], longest)
-    speed = replay.speed[path] * jitter[1]
     size = session.judgement.state_size
+    lap = np.inf if kind == "novel_path" else _lap(found, joined)
+    jitter = np.exp(_JITTER * rng.standard_normal((2, number)))
+    length = np.minimum(replay.length[path] * jitter[0], lap - size)
+    speed = replay.speed[path] * jitter[1]
     cut = rng.uniform(0.0, size, number)  # replay begins anywhere between two states
     n_moves = np.ceil((cut + length) / size)
     drawn = []
     for n in np.unique(n_moves):
         part = np.flatnonzero(n_moves == n)
-        paths = _paths(session, found, kind, len(part), n * size, int(rng.integers(2**31)))
+        least = min(n * size, lap)
+        paths = _paths(session, found, kind, len(part), least, int(rng.integers(2**31)))
         drawn.append(paths.assign(cut=cut[part], length=length[part], speed=speed[part]))
     return pd.concat(drawn, ignore_index=True)
 
