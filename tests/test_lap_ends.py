@@ -106,7 +106,7 @@ def test_ends_are_suggested_where_the_animal_pauses():
     pauses = find_pauses(ring, moved.time, moved.position, moved.speed < 5.0)
     assert pauses == {"0": 5}
     assert "5 times at 0" in describe_pauses(ring, pauses)
-    assert "--lap-end 0)" in describe_pauses(ring, pauses)
+    assert "(--lap-end 0; in Python, " in describe_pauses(ring, pauses)
     assert describe_pauses(ring, pauses, ["0"]) is None
     assert "said to end at 2, where the animal hardly" in describe_pauses(ring, pauses, ["2"])
 

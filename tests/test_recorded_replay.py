@@ -309,6 +309,14 @@ def test_what_is_found_after_an_exchange_is_not_paired():
     assert "no evidence of replay" in text
 
 
+def test_where_an_exchange_gives_more_than_there_are_events_only_as_many_count():
+    """Of 300 in the same time, 100 are tested, and 5 pass: 40 against 5 of a third."""
+    events = pd.DataFrame({"is_replay": np.arange(100) < 40, "p": 0.01})
+    rate = Calibration(0.05, 0.15, 0.15, 100, ci_low=0.05, ci_high=0.35, n_exchanged=300)
+    p = sum(comb(45, k) * 0.75**k * 0.25 ** (45 - k) for k in range(40, 46))
+    assert f"p = {p:.2g}" in replay_by_chance(events, rate)
+
+
 def test_statistics_of_few_sequences_are_neither_reported_nor_compared(tmp_path):
     """Of six events, four are forward or reverse."""
     plan = plan_recording(simulated_recording(6), judgement=JUDGEMENT, n_sessions=0)

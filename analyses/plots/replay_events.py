@@ -157,9 +157,10 @@ def plot_replay(
     draw_ends(position[mdp.terminal], ax, size=150, zorder=2.5)
     splice = position[np.asarray(sequence["splice_states"], dtype=np.intp)]
     _outline(splice, "o", 2 * size, _SPLICE, ax)
-    _outline(position[[sequence["location"]]], "s", 3 * size, "black", ax)
+    animal = [sequence["location"]] if sequence["location"] >= 0 else []
+    _outline(position[animal], "s", 3 * size, "black", ax)
     if maze_cell_size(mdp) is not None:
-        _zoom(ax, position[[*states, *shown, sequence["location"]]], mdp)
+        _zoom(ax, position[[*states, *shown, *animal]], mdp)
     return ax
 
 

@@ -25,10 +25,7 @@ RATS = {
 
 @pytest.mark.parametrize("rat", RATS.values(), ids=RATS)
 def test_recall_is_that_of_the_recording(rat):
-    """Both are known to within .04 or so each; before detection counted, .1 to .4 were missing.
-
-    Where events follow one another, recall is printed too low by .1, and intervals are too narrow.
-    """
+    """Both are known to within .04 or so each; before detection counted, .1 to .4 were missing."""
     judgement = Judgement(n_shuffles=99, other_sizes=())
     simulated = simulate_rat(rat._replace(n_events=180), seed=31)
     found = find_replay(simulated.recording, judgement=judgement)

@@ -178,5 +178,5 @@ def describe_pauses(
     most = suggested_ends(pauses)
     return (
         f"The animal pauses for {_PAUSE:g} s or more {where}: laps may end at "
-        f"{' and '.join(most)} (--lap-end {','.join(most)})."
+        f"{' and '.join(most)} (--lap-end {','.join(most)}; in Python, lap_ends of Judgement)."
     )

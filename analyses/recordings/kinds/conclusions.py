@@ -286,8 +286,8 @@ def _by_track(track: BinnedTrack, events: pd.DataFrame) -> str:
         for number in range(1, track.n_components + 1)
     ]
     return (
-        f"The track graph has {track.n_components} components, which are treated as "
-        f"{track.n_components} separate tracks. By their decoded paths, the replay events are: "
+        f"The track graph has {track.n_components} components on which the animal ran, which are "
+        "treated as separate tracks. By their decoded paths, the replay events are: "
         f"{'; '.join(parts)}."
     )
 

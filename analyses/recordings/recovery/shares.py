@@ -96,14 +96,14 @@ def recorded_shares(
     Notes
     -----
     On simulated rats that nothing was tuned on (360 events each, so that the true recall is known
-    to .025; seeds 1061 to 1070), recall was printed as .71 of .73 (50 cells), .48 of .50 (20
-    cells), .73 of .72 (30 cells, ten times running speed), .45 of .46 (forty times; .38 with events
-    too short for a candidate), .81 of .83 and .70 of .74 (2 and 3 cm of noise), .88 of .89 (three
-    fields), .85 of .93 (40 cells with two fields, bursts, drift and noise), .73 of .83 (three of
-    ten spikes followed by another at once) and .58 of .69 (three of ten events followed by another
-    at once): within .05 in seven of ten, and too low where spikes or events follow one another. The
-    intervals held 25 of 30 true shares (none of three where events follow one another), and were
-    1.0 to 1.9 times as wide as counting alone would make them. At four times running speed most
+    to .025; seeds 1071 to 1080), recall was printed as .67 of .72 (50 cells), .35 of .39 (20
+    cells), .30 of .34 (30 cells, ten times running speed), .41 of .51 (forty times; .41 with events
+    too short for a candidate), .82 of .83 (three of ten events followed by another at once), .83 of
+    .87 and .78 of .82 (2 and 3 cm of noise), .72 of .82 (three of ten spikes followed by another at
+    once), .70 of .76 (40 cells with two fields, bursts, drift and noise) and .84 of .90 (three
+    fields): within .05 in five of ten, within .06 in eight, and never too high. The intervals held
+    26 of 27 true shares (of the other rat nothing was corrected), and were 1.1 to 1.9 times as wide
+    as counting alone would make them, with 20 cells 2.6 times. At four times running speed most
     events last longer than candidates may, and are left out.
 
     Examples

@@ -126,7 +126,7 @@ def _scaled(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> R
     """
     own = tables[-1][tables[-1]["distance"] > 0]
     of_kind = seen["kind"].value_counts() / own["kind"].value_counts()
-    weight = own["kind"].map(of_kind.fillna(0.0)).to_numpy(dtype=float)
+    weight = np.asarray(own["kind"].map(of_kind.fillna(0.0)), dtype=np.float64)
     if not weight.any():  # what is found is of other kinds
         return replay
     log_seen = _logs(seen, "distance", "lasts").mean(axis=0)

@@ -97,7 +97,7 @@ def ordered_paths(track: BinnedTrack, time_bin: float, n_states: int) -> list[Or
 
     A track with many loops has too many routes to list.
     """
-    n_loops = len(track.edges) - len(track.nodes) + track.n_components
+    n_loops = len(track.edges) - len(track.nodes) + (track.whole or track).n_components
     routes = find_routes(track) if n_loops <= _MOST_LOOPS else []
     longest = max((float(each.distance[-1] - each.distance[0]) for each in routes), default=np.inf)
     variance = _WANDERS * time_bin / (2 if track.is_arena else 1)

@@ -214,7 +214,8 @@ def _read_events(path: str | Path) -> pd.DataFrame:
         )
         for name in ("states", "along") if name in table
     }  # fmt: skip
-    return table.assign(**listed)
+    # A column of this name may mean anything in a table that was not written by the toolkit.
+    return table.drop(columns="location", errors="ignore").assign(**listed)
 
 
 def _numbers(text: Any, row: object, name: str, path: str | Path) -> Any:

@@ -144,7 +144,7 @@ ANIMAL_COLUMNS = {
         "cell and bin of the track",
         "animal? cell bin x y rate rate_ahead? rate_back?",
         {
-            "bin": Column("its number, from 0, without those where the animal never ran"),
+            "bin": Column("its number, from 0, without those far from where the animal ran"),
             "rate": Column("the rate in running", "Hz"),
             "rate_ahead": Column("that towards the second node of its edge", "Hz"),
             "rate_back": Column("that towards the first node of its edge", "Hz"),

@@ -178,7 +178,9 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
         share = f"Of the {n_tested} that {verb} tested, {n_replay / max(n_tested, 1):.1%} are. "
     if "passes_by_chance" not in events:
         by_chance = round(calibration.false_positive_rate * len(events))
-        p = _one_sided(n_replay, by_chance)
+        # Of what the exchange gives, no more than there are candidate events are tested.
+        times = max(calibration.n_exchanged / max(len(events), 1), 1.0)
+        p = _one_sided(n_replay, round(by_chance / times), times / (1 + times))
         text = (
             f"{share}{passing_by_chance(calibration)} {n_replay} against {by_chance} in the same "
             f"time: p = {p:.2g} (exact binomial test, one-sided)."
@@ -199,11 +201,11 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
     return text
 
 
-def _one_sided(own: int, chance: int) -> float:
-    """Test whether chance alone would give `own` or more of so many."""
+def _one_sided(own: int, chance: int, share: float = 0.5) -> float:
+    """Test whether chance alone would give `own` or more of so many, of each with this chance."""
     if not own + chance:
         return 1.0
-    return float(stats.binomtest(own, own + chance, alternative="greater").pvalue)
+    return float(stats.binomtest(own, own + chance, share, alternative="greater").pvalue)
 
 
 def passing_by_chance(calibration: Calibration) -> str:
