@@ -129,8 +129,10 @@ def _scaled(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> R
     weight = np.asarray(own["kind"].map(of_kind.fillna(0.0)), dtype=np.float64)
     if not weight.any():  # what is found is of other kinds
         return replay
-    log_seen = _logs(seen, "distance", "lasts").mean(axis=0)
-    log_own = np.average(_logs(own, "distance", "lasts"), axis=0, weights=weight)
+    log_seen = np.median(_logs(seen, "distance", "lasts"), axis=0)
+    log_own = np.quantile(
+        _logs(own, "distance", "lasts"), 0.5, axis=0, weights=weight, method="inverted_cdf"
+    )
     longer, slower = np.exp(log_seen - log_own)
     merged = replay.merged
     if merged and len(tables) == 1:  # only some of what is merged is split
