@@ -129,7 +129,7 @@ def _scaled(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> R
     weight = np.asarray(own["kind"].map(of_kind.fillna(0.0)), dtype=np.float64)
     if not weight.any():  # what is found is of other kinds
         return replay
-    log_seen = np.median(_logs(seen, "distance", "lasts"), axis=0)
+    log_seen = np.quantile(_logs(seen, "distance", "lasts"), 0.5, axis=0, method="inverted_cdf")
     log_own = np.quantile(
         _logs(own, "distance", "lasts"), 0.5, axis=0, weights=weight, method="inverted_cdf"
     )
