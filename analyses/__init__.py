@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from analyses import plots as plots
     from analyses.inference.backups import explain_backups as explain_backups
     from analyses.measures import STATISTICS as STATISTICS
-    from analyses.recordings.find_replay import find_replay as find_replay
+    from analyses.recordings.decide.find_replay import find_replay as find_replay
     from analyses.recordings.readers import read_recording as read_recording
     from analyses.sequences.chains import decoded_backups as decoded_backups
     from analyses.sequences.classification import classify as classify

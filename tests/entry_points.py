@@ -33,7 +33,7 @@ from test_legibility import FIGURES
 
 import analyses
 import replay
-from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.basics.binned_track import BinnedTrack
 
 INTERNAL = (
     *("replay.parts", "replay.log.arrays", "replay.log.parquet", "replay.worlds.gymnasium_bridge"),

@@ -8,25 +8,25 @@ import numpy as np
 import pytest
 
 from analyses.plots.decoded_event import posterior_figure
-from analyses.recordings.arena import arena_graph, find_arena, world_of
-from analyses.recordings.binned_track import bins_on_way, cut_track, project
-from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.decoding.state_space_decoder import (
+from analyses.recordings.basics.arena import arena_graph, find_arena, world_of
+from analyses.recordings.basics.binned_track import bins_on_way, cut_track, project
+from analyses.recordings.basics.judgement import ARENA, Judgement
+from analyses.recordings.decide.find_replay import find_replay
+from analyses.recordings.decide.order import ordered_paths
+from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.prepare.place_fields import place_fields
+from analyses.recordings.prepare.running import running, running_bins
+from analyses.recordings.prepare.session import prepare
+from analyses.recordings.prepare.state_space_decoder import (
     Walks,
     continuous_path,
     state_posterior,
     walk_transitions,
 )
-from analyses.recordings.experience.visits import find_visits
-from analyses.recordings.fields.place_fields import place_fields
-from analyses.recordings.fields.running import running, running_bins
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import ARENA, Judgement
-from analyses.recordings.observation.simulated_arena import simulated_arena
+from analyses.recordings.prepare.visits import find_visits
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track, read_track
-from analyses.recordings.session import prepare
-from analyses.recordings.significance.order import ordered_paths
+from analyses.recordings.recover.simulated_arena import simulated_arena
 from replay.worlds.tracks import make_linear_track
 
 SMALL = ARENA._replace(state_size=25.0, other_sizes=(), n_shuffles=19)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.recordings.binned_track import cut_track, project
+from analyses.recordings.basics.binned_track import cut_track, project
 from replay.worlds.tracks import make_circular_track, make_track_graph, make_wtrack
 
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from verification.simulated_rats import Rat, simulate_rat, with_events
 
-from analyses.recordings.binned_track import cut_track
-from analyses.recordings.decoding.change_points import change_point, find_change_points
-from analyses.recordings.decoding.state_space_decoder import walk_of_states
-from analyses.recordings.session import describe_merged, prepare
-from analyses.recordings.settings import Settings
+from analyses.recordings.basics.binned_track import cut_track
+from analyses.recordings.basics.settings import Settings
+from analyses.recordings.prepare.change_points import change_point, find_change_points
+from analyses.recordings.prepare.session import describe_merged, prepare
+from analyses.recordings.prepare.state_space_decoder import walk_of_states
 from replay.worlds.tracks import make_linear_track
 
 SHORTEST = 20

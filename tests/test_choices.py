@@ -5,17 +5,17 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from analyses.recordings.experience.lap_ends import describe_pauses
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.kinds.choices import (
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.decide.choices import (
     _others,
     describe_dependence,
     shares_by_choice,
 )
-from analyses.recordings.kinds.conclusions import conclude
-from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.session import prepare
-from analyses.recordings.significance.scoring import Scored, n_blocks, score_block
+from analyses.recordings.decide.conclusions import conclude
+from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
+from analyses.recordings.prepare.lap_ends import describe_pauses
+from analyses.recordings.prepare.session import prepare
+from analyses.recordings.recover.simulated_recording import simulated_recording
 
 
 @pytest.fixture(scope="module")

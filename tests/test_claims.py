@@ -8,13 +8,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from analyses.recordings.binned_track import cut_track
-from analyses.recordings.events import candidate_events
-from analyses.recordings.fields.running import running
+from analyses.recordings.basics.binned_track import cut_track
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.settings import Settings
+from analyses.recordings.prepare import candidate_events
+from analyses.recordings.prepare.running import running
 from analyses.recordings.readers import claims, read_recording
 from analyses.recordings.readers.track_graphs import read_track
-from analyses.recordings.recording import Recording
-from analyses.recordings.settings import Settings
 from replay.worlds.tracks import make_linear_track
 
 TRACK = {"node_positions": [[0, 0], [150, 0]], "edges": [[0, 1]]}

@@ -14,8 +14,8 @@ from pyarrow import parquet
 from analyses import plots
 from analyses.jobs.columns import COLUMNS, glossary
 from analyses.jobs.run import run
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies import STUDIES, find_study, written_tables
 from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION
 from analyses.studies.brea_2018.reproduction import plan_reproduction

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analyses.recordings.decoded_events import exchanged_spikes, slow_stretches
-from analyses.recordings.fields.running import running
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.kinds.conclusions import conclude
-from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.session import prepare
-from analyses.recordings.settings import Settings
-from analyses.recordings.significance.scoring import score_block
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Settings
+from analyses.recordings.decide.conclusions import conclude
+from analyses.recordings.decide.scoring import score_block
+from analyses.recordings.prepare.decoded_events import exchanged_spikes, slow_stretches
+from analyses.recordings.prepare.running import running
+from analyses.recordings.prepare.session import prepare
+from analyses.recordings.recover.simulated_recording import simulated_recording
 
 SETTINGS = Settings(detected_in="posterior")
 
@@ -40,7 +40,7 @@ def test_replay_is_found_wherever_the_population_moves(seen):
 def test_long_rests_are_decoded_in_pieces_without_a_seam(seen, monkeypatch):
     _, recording = seen
     whole = prepare(recording, SETTINGS).events
-    monkeypatch.setattr("analyses.recordings.decoded_events._PIECE", 0.7)
+    monkeypatch.setattr("analyses.recordings.prepare.decoded_events._PIECE", 0.7)
     pieces = prepare(recording, SETTINGS).events
     assert len(pieces) == len(whole)
     np.testing.assert_allclose(pieces, whole, atol=0.021)  # movement is remembered for .25 s

@@ -9,10 +9,11 @@ import pytest
 from scipy.sparse import csr_array
 
 from analyses.plots.decoded_event import _MOVEMENT_LOOKS
-from analyses.recordings.binned_track import cut_track
-from analyses.recordings.decoding.bayesian_decoder import bayesian_posterior
-from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.decoding.state_space_decoder import (
+from analyses.recordings.basics.binned_track import cut_track
+from analyses.recordings.prepare.bayesian_decoder import bayesian_posterior
+from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.prepare.place_fields import place_fields
+from analyses.recordings.prepare.state_space_decoder import (
     CONTINUOUS,
     FRAGMENTED,
     STATIONARY,
@@ -23,7 +24,6 @@ from analyses.recordings.decoding.state_space_decoder import (
     walk_transitions,
     walks_of_states,
 )
-from analyses.recordings.fields.place_fields import place_fields
 from replay.worlds.tracks import make_linear_track
 
 

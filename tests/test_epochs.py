@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.kinds.epochs import compare_epochs, count_blocks, count_in_epochs
-from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.decide.epochs import compare_epochs, count_blocks, count_in_epochs
+from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.readers import read_recording
+from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay.epochs import describe_epochs, epochs_of_all
 
 EPOCHS = {"before": np.array([[0.0, 240.0]]), "after": np.array([[300.0, 420.0], [450.0, 570.0]])}

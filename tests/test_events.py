@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.recordings.events.detection import find_events, multiunit_rate, ripple_power
-from analyses.recordings.settings import Criteria
+from analyses.recordings.basics.settings import Criteria
+from analyses.recordings.prepare.detection import find_events, multiunit_rate, ripple_power
 
 LOOSE = Criteria(2.0, 0.0, np.inf, 0.0, 4.0)
 

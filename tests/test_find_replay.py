@@ -7,17 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.kinds.conclusions import conclude
-from analyses.recordings.kinds.event_kinds import event_kinds
-from analyses.recordings.observation.observe import observe
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.recording import Posterior
+from analyses.recordings.basics.settings import Settings
+from analyses.recordings.decide.conclusions import conclude
+from analyses.recordings.decide.event_kinds import event_kinds
+from analyses.recordings.decide.find_replay import find_replay
+from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
+from analyses.recordings.prepare.session import prepare
 from analyses.recordings.readers import read_recording
-from analyses.recordings.recording import Posterior
-from analyses.recordings.recovery.shares import recorded_shares
-from analyses.recordings.session import prepare
-from analyses.recordings.settings import Settings
-from analyses.recordings.significance.scoring import Scored, n_blocks, score_block
+from analyses.recordings.recover.observe import observe
+from analyses.recordings.recover.shares import recorded_shares
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.tables import KINDS
 from replay import MDP
@@ -208,8 +208,8 @@ def test_shuffles_of_time_bins_or_the_posterior_alone_are_refused(session):
 
 def posterior_of(recording, settings):
     """Decode events as others would: each time bin on its own, no state."""
-    from analyses.recordings.decoding.bayesian_decoder import bayesian_posterior
-    from analyses.recordings.decoding.likelihood import log_likelihood
+    from analyses.recordings.prepare.bayesian_decoder import bayesian_posterior
+    from analyses.recordings.prepare.likelihood import log_likelihood
 
     prepared = prepare(recording, settings)
     time, rows = [], []

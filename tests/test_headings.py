@@ -9,35 +9,35 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.binned_track import bins_on_way, cut_track, project
-from analyses.recordings.decoding.state_space_decoder import (
-    continuous_path,
-    walk_of_states,
-    walks_of_states,
-)
-from analyses.recordings.fields.headings import (
-    headed_fields,
-    is_run_both_ways,
-    travel,
-    with_headings,
-)
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.observation.cells import draw_cells
-from analyses.recordings.observation.observe import observe
-from analyses.recordings.readers.posteriors import read_posterior
-from analyses.recordings.recovery.known_paths import known_paths
-from analyses.recordings.recovery.recover import recover
-from analyses.recordings.session import prepare
-from analyses.recordings.settings import Settings
-from analyses.recordings.significance import heading
-from analyses.recordings.significance.heading import (
+from analyses.recordings.basics.binned_track import bins_on_way, cut_track, project
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Settings
+from analyses.recordings.decide import heading
+from analyses.recordings.decide.find_replay import find_replay
+from analyses.recordings.decide.heading import (
     HeadingTold,
     heading_levels,
     heading_of_ways,
     is_told,
     largest_p,
 )
+from analyses.recordings.prepare.headings import (
+    headed_fields,
+    is_run_both_ways,
+    travel,
+    with_headings,
+)
+from analyses.recordings.prepare.session import prepare
+from analyses.recordings.prepare.state_space_decoder import (
+    continuous_path,
+    walk_of_states,
+    walks_of_states,
+)
+from analyses.recordings.readers.posteriors import read_posterior
+from analyses.recordings.recover.cells import draw_cells
+from analyses.recordings.recover.known_paths import known_paths
+from analyses.recordings.recover.observe import observe
+from analyses.recordings.recover.recover import recover
 from analyses.sequences.track import graph_of_log
 from analyses.studies.recorded_replay.report import headings_told
 from replay.log.event_log import EventLog

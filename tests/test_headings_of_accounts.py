@@ -13,7 +13,7 @@ from analyses.inference.animals import Replayed, experienced_animal, replaying_a
 from analyses.inference.features import lost_bits, measure, replay_features
 from analyses.inference.headings import headings_of
 from analyses.inference.simulation import _told, simulate_misread
-from analyses.recordings.observation.observe import _headings_of
+from analyses.recordings.recover.observe import _headings_of
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.reactivations import reactivated_by, reactivations
 from analyses.sequences.sequences import Lists

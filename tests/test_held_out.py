@@ -3,8 +3,8 @@
 import pytest
 from verification.simulated_rats import Rat, simulate_rat, with_events
 
-from analyses.recordings.session import prepare
-from analyses.recordings.significance.held_out import describe_held_out, held_out
+from analyses.recordings.decide.held_out import describe_held_out, held_out
+from analyses.recordings.prepare.session import prepare
 
 SEEDS = (1, 2, 3)
 

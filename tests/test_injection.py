@@ -6,21 +6,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.events.detection import find_events
-from analyses.recordings.experience.recorded_experience import experience_of
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.observation.sweeps import TrackPaths, bins_of_states
-from analyses.recordings.recovery.injection import _before_smoothing as before_smoothing
-from analyses.recordings.recovery.injection import _ends as ends_of
-from analyses.recordings.recovery.injection import _passes as passes
-from analyses.recordings.recovery.injection import _shortened as shortened
-from analyses.recordings.recovery.injection import inject, is_split, quiet_rest
-from analyses.recordings.recovery.known_paths import known_paths
-from analyses.recordings.recovery.similar_replay import _number_of_each as number_of_each
-from analyses.recordings.session import prepare
-from analyses.recordings.settings import Criteria, Settings
-from analyses.recordings.significance.calibration import Calibration
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Criteria, Settings
+from analyses.recordings.decide.calibration import Calibration
+from analyses.recordings.prepare.detection import find_events
+from analyses.recordings.prepare.recorded_experience import experience_of
+from analyses.recordings.prepare.session import prepare
+from analyses.recordings.recover.injection import _before_smoothing as before_smoothing
+from analyses.recordings.recover.injection import _ends as ends_of
+from analyses.recordings.recover.injection import _passes as passes
+from analyses.recordings.recover.injection import _shortened as shortened
+from analyses.recordings.recover.injection import inject, is_split, quiet_rest
+from analyses.recordings.recover.known_paths import known_paths
+from analyses.recordings.recover.similar_replay import _number_of_each as number_of_each
+from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.recordings.recover.sweeps import TrackPaths, bins_of_states
 from analyses.sequences.track import graph_of_log
 
 JUDGEMENT = Judgement(n_shuffles=39, other_sizes=())

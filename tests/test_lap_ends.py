@@ -8,11 +8,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from analyses.recordings.experience.lap_ends import describe_pauses, find_lap_ends, find_pauses
-from analyses.recordings.experience.recorded_experience import describe_experience, experience_of
-from analyses.recordings.fields.running import running
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.prepare.lap_ends import describe_pauses, find_lap_ends, find_pauses
+from analyses.recordings.prepare.recorded_experience import describe_experience, experience_of
+from analyses.recordings.prepare.running import running
 from analyses.recordings.readers import read_recording
-from analyses.recordings.recording import Recording
 from replay.worlds.tracks import make_linear_track, make_wtrack
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"

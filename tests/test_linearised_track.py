@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from analyses.recordings.binned_track import cut_track
-from analyses.recordings.linearised_track import linearise
+from analyses.recordings.basics.binned_track import cut_track
+from analyses.recordings.basics.linearised_track import linearise
 from replay.worlds.tracks import (
     make_circular_track,
     make_linear_track,

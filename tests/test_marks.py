@@ -7,20 +7,20 @@ import pytest
 from scipy import io
 from simulated_marks import unsorted
 
-from analyses.recordings.binned_track import cut_track
-from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.fields.place_fields import place_fields
-from analyses.recordings.fields.running import running, running_bins
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.marks import classes_of_marks, exchanged
-from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.basics.binned_track import cut_track
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.marks import classes_of_marks, exchanged
+from analyses.recordings.decide import scores
+from analyses.recordings.decide.find_replay import find_replay
+from analyses.recordings.decide.scoring import _randomised
+from analyses.recordings.decide.shuffles import shuffled_likelihoods
+from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.prepare.place_fields import place_fields
+from analyses.recordings.prepare.running import running, running_bins
+from analyses.recordings.prepare.session import prepare
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file
-from analyses.recordings.session import prepare
-from analyses.recordings.significance import scores
-from analyses.recordings.significance.scoring import _randomised
-from analyses.recordings.significance.shuffles import shuffled_likelihoods
+from analyses.recordings.recover.simulated_recording import simulated_recording
 
 N_ELECTRODES = 16
 

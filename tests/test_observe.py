@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.recordings.binned_track import cut_track, project
-from analyses.recordings.decoding.spike_counts import count_spikes
-from analyses.recordings.experience.visits import experience, find_visits
-from analyses.recordings.observation.cells import Cells, draw_cells
-from analyses.recordings.observation.observe import observe
+from analyses.recordings.basics.binned_track import cut_track, project
+from analyses.recordings.prepare.spike_counts import count_spikes
+from analyses.recordings.prepare.visits import experience, find_visits
+from analyses.recordings.recover.cells import Cells, draw_cells
+from analyses.recordings.recover.observe import observe
 from replay import MDP, simulate
 from replay.log.event_log import EventLog
 from replay.tasks.published.two_choice_t import gupta_2t

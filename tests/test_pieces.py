@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analyses import place_sequences
-from analyses.recordings.kinds.pieces import experienced_pieces
+from analyses.recordings.decide.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
 from analyses.sequences.track import graph_of_log
 from replay import MDP

@@ -14,14 +14,14 @@ from commands import replay
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.linearised_track import linearise
-from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.linearised_track import linearise
+from analyses.recordings.basics.settings import Criteria
+from analyses.recordings.decide.calibration import Calibration
+from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track
-from analyses.recordings.settings import Criteria
-from analyses.recordings.significance.calibration import Calibration
+from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay.animal_figures import read_evidence
 from analyses.studies.recorded_replay.one_animal import STUDY
 from analyses.studies.recorded_replay.plan import plan_recording

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from analyses.measures import QUESTIONS, STATISTICS
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.decide.find_replay import find_replay
+from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay.statistics import (
     LEFT_OUT,
     recorded_statistics,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.recording import Posterior, Recording
+from analyses.recordings.basics.recording import Posterior, Recording
 from replay.worlds.tracks import make_linear_track
 
 TRACK = make_linear_track(100.0)

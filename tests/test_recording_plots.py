@@ -25,9 +25,9 @@ from analyses.plots.recovery import (
     recovery_figure,
 )
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH
-from analyses.recordings.binned_track import cut_track
-from analyses.recordings.decoding.state_space_decoder import CONTINUOUS, STATIONARY
-from analyses.recordings.linearised_track import linearise
+from analyses.recordings.basics.binned_track import cut_track
+from analyses.recordings.basics.linearised_track import linearise
+from analyses.recordings.prepare.state_space_decoder import CONTINUOUS, STATIONARY
 from analyses.sequences.track import graph_of_log
 from replay import MDP
 from replay.log.event_log import EventLog

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from analyses import place_sequences
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece
-from analyses.recordings.experience.recorded_experience import experience_of
-from analyses.recordings.observation.cells import Cells
-from analyses.recordings.observation.known_replay import draw_session
-from analyses.recordings.observation.observe import observe
-from analyses.recordings.recovery import recover as recover_module
-from analyses.recordings.recovery.confusion import FOUND_KINDS, MISSED, confusion_matrix
-from analyses.recordings.recovery.known_paths import known_paths
-from analyses.recordings.recovery.recover import candidates_of, recover, recovery
-from analyses.recordings.recovery.unfolding import correct_shares, estimate_shares, unfold
-from analyses.recordings.session import prepare
+from analyses.recordings.prepare.recorded_experience import experience_of
+from analyses.recordings.prepare.session import prepare
+from analyses.recordings.recover import recover as recover_module
+from analyses.recordings.recover.cells import Cells
+from analyses.recordings.recover.confusion import FOUND_KINDS, MISSED, confusion_matrix
+from analyses.recordings.recover.known_paths import known_paths
+from analyses.recordings.recover.known_replay import draw_session
+from analyses.recordings.recover.observe import observe
+from analyses.recordings.recover.recover import candidates_of, recover, recovery
+from analyses.recordings.recover.unfolding import correct_shares, estimate_shares, unfold
 from analyses.studies.recovery import OBSERVERS, STUDY, Observer, recover_sessions
 from replay import MDP
 from replay.data import reference_table

@@ -16,12 +16,12 @@ from analyses.plots.explanation import explained_sequences_figure
 from analyses.plots.learners import plot_learners
 from analyses.plots.recorded_epochs import plot_epoch_blocks
 from analyses.plots.style import figure_style
-from analyses.recordings.arena import find_arena, world_of
+from analyses.recordings.basics.arena import find_arena, world_of
+from analyses.recordings.basics.recording import FieldPotential, Recording
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.rollouts import read_rollouts
 from analyses.recordings.readers.table_files import read_events, read_table
-from analyses.recordings.recording import FieldPotential, Recording
-from analyses.recordings.recovery.confusion import confusion_matrix
+from analyses.recordings.recover.confusion import confusion_matrix
 from analyses.studies.comparison.compare_accounts import compare
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.pages import page_of_folders

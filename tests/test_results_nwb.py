@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 import pytest
 
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.readers import read_recording
+from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay.results_nwb import write_nwb
 
 pynwb = pytest.importorskip("pynwb", reason="pynwb is not installed")

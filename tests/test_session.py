@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.decoding.spike_counts import count_spikes
-from analyses.recordings.events.candidate_events import candidate_events
-from analyses.recordings.experience.recorded_experience import experience_of
-from analyses.recordings.fields.running import running
-from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.recording import FieldPotential, Recording
-from analyses.recordings.session import prepare, settings_for
-from analyses.recordings.settings import RIPPLES, Criteria, Settings
+from analyses.recordings.basics.recording import FieldPotential, Recording
+from analyses.recordings.basics.settings import RIPPLES, Criteria, Settings
+from analyses.recordings.prepare.candidate_events import candidate_events
+from analyses.recordings.prepare.recorded_experience import experience_of
+from analyses.recordings.prepare.running import running
+from analyses.recordings.prepare.session import prepare, settings_for
+from analyses.recordings.prepare.spike_counts import count_spikes
+from analyses.recordings.recover.simulated_recording import simulated_recording
 from replay.worlds.tracks import make_linear_track
 
 TRACK = make_linear_track(100.0)

@@ -9,9 +9,9 @@ import pytest
 from analyses.jobs.results import Results
 from analyses.jobs.run import draw_figures, run
 from analyses.measures import STATISTICS
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.decide.find_replay import find_replay
+from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay import one_animal, several_animals
 from analyses.studies.recorded_replay.epochs import epochs_of_all
 from analyses.studies.recorded_replay.plan import plan_recording

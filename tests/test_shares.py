@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.binned_track import cut_track
-from analyses.recordings.checks import check_state_size
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.observation.observe import observe
-from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.recovery import similar_replay
-from analyses.recordings.recovery.shares import recorded_shares
-from analyses.recordings.session import prepare
+from analyses.recordings.basics.binned_track import cut_track
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.decide.find_replay import find_replay
+from analyses.recordings.prepare.checks import check_state_size
+from analyses.recordings.prepare.session import prepare
+from analyses.recordings.recover import similar_replay
+from analyses.recordings.recover.observe import observe
+from analyses.recordings.recover.shares import recorded_shares
+from analyses.recordings.recover.simulated_recording import simulated_recording
 from replay import MDP
 from replay.log.event_log import EventLog
 from replay.worlds.tracks import make_linear_track, make_wtrack

@@ -4,11 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.binned_track import cut_track
-from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.decoding.state_space_decoder import continuous_path, walks_of_states
-from analyses.recordings.significance.calibration import choose_threshold, passes_by_chance
-from analyses.recordings.significance.order import (
+from analyses.recordings.basics.binned_track import cut_track
+from analyses.recordings.decide.calibration import choose_threshold, passes_by_chance
+from analyses.recordings.decide.order import (
     LEAST_ORDER,
     UNORDERED,
     order_of,
@@ -16,10 +14,12 @@ from analyses.recordings.significance.order import (
     ordered_paths,
     unordered_places,
 )
-from analyses.recordings.significance.p_values import significance
-from analyses.recordings.significance.routes import Route, find_routes
-from analyses.recordings.significance.scores import line_fit, weighted_correlation
-from analyses.recordings.significance.track_log_odds import log_odds
+from analyses.recordings.decide.p_values import significance
+from analyses.recordings.decide.routes import Route, find_routes
+from analyses.recordings.decide.scores import line_fit, weighted_correlation
+from analyses.recordings.decide.track_log_odds import log_odds
+from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.prepare.state_space_decoder import continuous_path, walks_of_states
 from replay.worlds.tracks import make_circular_track, make_linear_track, make_wtrack
 
 TRACK = cut_track(make_linear_track(150.0), 5.0)

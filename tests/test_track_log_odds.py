@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from analyses.recordings.binned_track import bins_between, cut_track
+from analyses.recordings.basics.binned_track import bins_between, cut_track
+from analyses.recordings.decide.track_log_odds import common_cells, log_odds, track_log_odds
 from analyses.recordings.readers.track_graphs import find_tracks
-from analyses.recordings.significance.track_log_odds import common_cells, log_odds, track_log_odds
 from replay.worlds.tracks import make_tmaze_track
 
 TRACK = cut_track(make_tmaze_track(), 5.0)

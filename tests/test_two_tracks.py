@@ -10,31 +10,31 @@ import pytest
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
-from analyses.recordings.binned_track import cut_track, project
-from analyses.recordings.decoding.decoding_error import decoding_error
-from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.decoding.state_space_decoder import state_posterior, walk_transitions
-from analyses.recordings.experience.recorded_experience import experience_of
-from analyses.recordings.fields.running import Running, running
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.linearised_track import linearise
-from analyses.recordings.observation.cells import draw_cells
-from analyses.recordings.observation.simulated_recording import simulated_two_tracks
-from analyses.recordings.readers import read_recording
-from analyses.recordings.readers.track_graphs import draw_track, read_track
-from analyses.recordings.recording import Posterior, Recording
-from analyses.recordings.recovery.recover import recover
-from analyses.recordings.session import prepare
-from analyses.recordings.settings import Settings
-from analyses.recordings.significance import scores
-from analyses.recordings.significance.routes import find_routes
-from analyses.recordings.significance.shuffles import shuffled_likelihoods
-from analyses.recordings.significance.track_log_odds import (
+from analyses.recordings.basics.binned_track import cut_track, project
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.linearised_track import linearise
+from analyses.recordings.basics.recording import Posterior, Recording
+from analyses.recordings.basics.settings import Settings
+from analyses.recordings.decide import scores
+from analyses.recordings.decide.find_replay import find_replay
+from analyses.recordings.decide.routes import find_routes
+from analyses.recordings.decide.shuffles import shuffled_likelihoods
+from analyses.recordings.decide.track_log_odds import (
     common_cells,
     track_log_odds,
     tracks_to_compare,
 )
+from analyses.recordings.prepare.decoding_error import decoding_error
+from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.prepare.recorded_experience import experience_of
+from analyses.recordings.prepare.running import Running, running
+from analyses.recordings.prepare.session import prepare
+from analyses.recordings.prepare.state_space_decoder import state_posterior, walk_transitions
+from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.track_graphs import draw_track, read_track
+from analyses.recordings.recover.cells import draw_cells
+from analyses.recordings.recover.recover import recover
+from analyses.recordings.recover.simulated_recording import simulated_two_tracks
 from analyses.studies.recorded_replay.one_animal import STUDY
 from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.statistics import recorded_statistics

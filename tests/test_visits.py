@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from analyses import classify_paths
-from analyses.recordings.experience.visits import experience, find_visits
+from analyses.recordings.prepare.visits import experience, find_visits
 from replay import MDP
 from replay.worlds.tracks import make_track_graph, make_wtrack
 

@@ -11,8 +11,8 @@ import typer
 from analyses.cli.options import Jobs, Out, Seed, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import plain, print_text, say, screen
-from analyses.recordings.judgement import ARENA, Judgement, judgement_for
-from analyses.recordings.settings import (
+from analyses.recordings.basics.judgement import ARENA, Judgement, judgement_for
+from analyses.recordings.basics.settings import (
     DETECTED_IN,
     FIND_DECODED,
     MOST_UNKNOWN,
@@ -287,8 +287,8 @@ def recording(
     and statistics get intervals over animals. Run the same command again to resume after an
     interruption.
     """
+    from analyses.recordings.prepare.session import settings_for
     from analyses.recordings.readers.contents import describe_file
-    from analyses.recordings.session import settings_for
     from analyses.studies.recorded_replay.files import Files, plan_files
 
     if inspect:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analyses.page.runs import ShownPiece, ShownRun, list_pieces
 from analyses.page.worlds import world_of_moves
-from analyses.recordings.kinds.pieces import experienced_pieces
+from analyses.recordings.decide.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
 from analyses.sequences.runs import of_run
 from analyses.tables import KINDS
@@ -21,7 +21,7 @@ __all__ = ["DecodedReplay", "decoded_run"]
 
 
 class DecodedReplay(Protocol):
-    """Decoded replay, such as :func:`analyses.recordings.find_replay.find_replay` returns."""
+    """Decoded replay, such as :func:`analyses.recordings.find_replay` returns."""
 
     @property
     def events(self) -> pd.DataFrame:

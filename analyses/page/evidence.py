@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.page.packing import pack
-from analyses.recordings.binned_track import BinnedTrack
-from analyses.recordings.decoding.evidence import Evidence
-from analyses.recordings.linearised_track import linearise
+from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.basics.linearised_track import linearise
+from analyses.recordings.prepare.evidence import Evidence
 
 __all__ = ["describe_places", "pack_evidence"]
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recordings.decoding.evidence import Evidence
+from analyses.recordings.prepare.evidence import Evidence
 from analyses.sequences.runs import Columns
 from replay.log.closed_moves import ClosedMoves
 from replay.worlds.mdp import MDP

@@ -21,8 +21,8 @@ from analyses.plots.style import (
     new_figure,
     styled,
 )
-from analyses.recordings.binned_track import BinnedTrack
-from analyses.recordings.linearised_track import LinearisedTrack, linearise
+from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.basics.linearised_track import LinearisedTrack, linearise
 from replay.checks import check_array, check_number, check_table
 
 __all__ = ["plot_event_path", "plot_movements", "plot_posterior", "plot_spikes"]
@@ -100,7 +100,7 @@ def plot_posterior(
 
     Examples
     --------
-    >>> from analyses.recordings.binned_track import cut_track
+    >>> from analyses.recordings.basics.binned_track import cut_track
     >>> from replay.worlds.tracks import make_linear_track
     >>> ax = plot_posterior(np.eye(20), cut_track(make_linear_track(100.0), 5.0))
     >>> ax.get_xlim(), ax.get_ylim()
@@ -262,7 +262,7 @@ def plot_spikes(
 
     Examples
     --------
-    >>> from analyses.recordings.binned_track import cut_track
+    >>> from analyses.recordings.basics.binned_track import cut_track
     >>> from replay.worlds.tracks import make_linear_track
     >>> track = cut_track(make_linear_track(100.0), 5.0)
     >>> ax = plot_spikes([[0.1], [5.0]], np.eye(20)[[3, 9]], track, start=0.0, end=1.0)
@@ -307,7 +307,7 @@ def plot_movements(
     Parameters
     ----------
     posterior : array_like of float, shape (n_time, 3, n_bins)
-        The posterior of :func:`analyses.recordings.decoding.state_space_decoder.decode`.
+        The posterior of :func:`analyses.recordings.prepare.state_space_decoder.decode`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5
@@ -391,7 +391,7 @@ def plot_event_path(
 
     Examples
     --------
-    >>> from analyses.recordings.binned_track import cut_track
+    >>> from analyses.recordings.basics.binned_track import cut_track
     >>> from replay.worlds.tracks import make_linear_track
     >>> track = cut_track(make_linear_track(100.0), 5.0)
     >>> len(plot_event_path(np.arange(20), track, animal=[0.0, 0.0]).collections)
@@ -444,7 +444,7 @@ def posterior_figure(
     Parameters
     ----------
     posterior : array_like of float, shape (n_time, n_bins) or (n_time, 3, n_bins)
-        The posterior of :func:`analyses.recordings.decoding.state_space_decoder.decode`, or of
+        The posterior of :func:`analyses.recordings.prepare.state_space_decoder.decode`, or of
         another decoder. Without kinds of movement, their panel is omitted.
     track : BinnedTrack
         The track and its bins.
@@ -479,7 +479,7 @@ def posterior_figure(
 
     Examples
     --------
-    >>> from analyses.recordings.binned_track import cut_track
+    >>> from analyses.recordings.basics.binned_track import cut_track
     >>> from replay.worlds.tracks import make_linear_track
     >>> track = cut_track(make_linear_track(100.0), 5.0)
     >>> len(posterior_figure(np.full((30, 3, 20), 1 / 60), track).axes)

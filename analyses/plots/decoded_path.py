@@ -19,8 +19,8 @@ from analyses.plots.style import (
     new_figure,
     styled,
 )
-from analyses.recordings.binned_track import BinnedTrack
-from analyses.recordings.kinds.pieces import experienced_pieces
+from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.decide.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
 from replay.checks import check_table
 from replay.worlds.mdp import MDP

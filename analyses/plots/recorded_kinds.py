@@ -29,7 +29,7 @@ def plot_recorded_kinds(
     Parameters
     ----------
     kinds : pandas.DataFrame
-        The table ``kinds.csv`` of :func:`analyses.recordings.find_replay.find_replay`.
+        The table ``kinds.csv`` of :func:`analyses.recordings.decide.find_replay.find_replay`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
     width_cm : float, default 8.5

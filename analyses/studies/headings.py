@@ -18,10 +18,10 @@ from analyses.intervals import mean_interval
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
-from analyses.recordings.binned_track import cut_track
-from analyses.recordings.observation.cells import draw_cells
-from analyses.recordings.observation.known_replay import draw_two_way_session
-from analyses.recordings.recovery.recover import recovery
+from analyses.recordings.basics.binned_track import cut_track
+from analyses.recordings.recover.cells import draw_cells
+from analyses.recordings.recover.known_replay import draw_two_way_session
+from analyses.recordings.recover.recover import recovery
 
 __all__ = ["CODES", "OUTCOMES", "STUDY", "tell_headings"]
 

@@ -14,8 +14,8 @@ import pandas as pd
 
 from analyses.jobs.results import Results
 from analyses.page import write_page
-from analyses.recordings.arena import world_of
-from analyses.recordings.decoding.evidence import EVIDENCE, Evidence
+from analyses.recordings.basics.arena import world_of
+from analyses.recordings.prepare.evidence import EVIDENCE, Evidence
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.brea_2018.reproduction import log_folder, world_of_log
 from analyses.studies.recorded_replay.animal_figures import read_evidence

@@ -42,11 +42,11 @@ from numpy.typing import NDArray
 from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.observation.known_replay import N_EACH, draw_session
-from analyses.recordings.recovery.confusion import FOUND_KINDS, REPLAYED, confusion_matrix
-from analyses.recordings.recovery.recover import recovery
-from analyses.recordings.recovery.unfolding import LEAST_RECALL, bootstrap_shares, unfold
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.recover.confusion import FOUND_KINDS, REPLAYED, confusion_matrix
+from analyses.recordings.recover.known_replay import N_EACH, draw_session
+from analyses.recordings.recover.recover import recovery
+from analyses.recordings.recover.unfolding import LEAST_RECALL, bootstrap_shares, unfold
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,7 +104,7 @@ def recover_sessions(
 ) -> pd.DataFrame:
     """Simulate recorded sessions, and compare the replay that is found with the true one.
 
-    The table is that of :func:`analyses.recordings.recovery.recover.recovery`, without states;
+    The table is that of :func:`analyses.recordings.recover.recover.recovery`, without states;
     sessions do not depend on each other.
 
     Examples

@@ -17,13 +17,13 @@ import pandas as pd
 
 from analyses import classify
 from analyses.plots import plot_event, plot_replay_kinds, save
-from analyses.recordings.experience.visits import experience, find_visits
-from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings import simulated_recording
+from analyses.recordings.prepare.visits import experience, find_visits
 from replay import LEARNERS, MDP, feed
 
 given = [] if "ipykernel" in sys.modules else sys.argv[1:]
 folder = Path(given[0] if given else ".")  # of the pictures
-recording = simulated_recording(12)  # yours: analyses.recordings.readers.read_recording(...)
+recording = simulated_recording(12)  # yours: analyses.recordings.read_recording(...)
 print(len(recording.position), "positions in", round(recording.time[-1]), "s")
 
 # %% [markdown]

@@ -11,13 +11,11 @@ import sys
 from pathlib import Path
 
 from analyses.plots import figure_style, plot_recorded_kinds, save
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings import Judgement, find_replay, simulated_recording
 
 given = [] if "ipykernel" in sys.modules else sys.argv[1:]
 folder = Path(given[0] if given else ".")  # of the pictures
-recording = simulated_recording(12)  # yours: analyses.recordings.readers.read_recording(...)
+recording = simulated_recording(12)  # yours: analyses.recordings.read_recording(...)
 print(len(recording.spikes), "cells,", len(recording.events), "candidate events")
 
 # %% [markdown]

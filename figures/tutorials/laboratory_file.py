@@ -23,14 +23,11 @@ from pynwb.behavior import Position, SpatialSeries
 from pynwb.epoch import TimeIntervals
 
 from analyses.plots import figure_style, posterior_figure, save
-from analyses.recordings.decoding.likelihood import log_likelihood
-from analyses.recordings.decoding.state_space_decoder import continuous_path, state_posterior
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.readers import read_recording
+from analyses.recordings import Judgement, find_replay, read_recording, simulated_recording
+from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.prepare.state_space_decoder import continuous_path, state_posterior
+from analyses.recordings.prepare.session import prepare
 from analyses.recordings.readers.contents import describe_file
-from analyses.recordings.session import prepare
 
 given = [] if "ipykernel" in sys.modules else sys.argv[1:]
 folder = Path(given[0] if given else ".")  # of the file and the picture

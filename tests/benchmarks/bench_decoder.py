@@ -14,8 +14,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from analyses.recordings.binned_track import cut_track
-from analyses.recordings.decoding.state_space_decoder import Walk, state_posterior, walk_of_states
+from analyses.recordings.basics.binned_track import cut_track
+from analyses.recordings.prepare.state_space_decoder import Walk, state_posterior, walk_of_states
 
 N_TIME, N_REPEATS = 500, 3
 SIZES = ((36, 1), (94, 1), (94, 2), (188, 1), (188, 2))

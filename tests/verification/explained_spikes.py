@@ -21,10 +21,10 @@ from analyses.inference.animals import Replayed, experienced_animal, replaying_a
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name
 from analyses.inference.simulation import as_decoded, as_many, simulate_misread
-from analyses.recordings.experience.recorded_experience import experience_of
-from analyses.recordings.find_replay import find_replay
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.observation.observe import observe
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.decide.find_replay import find_replay
+from analyses.recordings.prepare.recorded_experience import experience_of
+from analyses.recordings.recover.observe import observe
 from analyses.studies.explanation.identify import laps_of_task
 from analyses.studies.explanation.plan import drawn_parameters
 from replay.tasks.published import TASKS

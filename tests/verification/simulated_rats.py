@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analyses.recordings.recording import Recording
+from analyses.recordings.basics.recording import Recording
 from replay.worlds.tracks import make_wtrack
 
 FOOT, LEFT, RIGHT = (40.0, 80.0), (0.0, 80.0), (80.0, 80.0)

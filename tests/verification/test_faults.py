@@ -25,8 +25,8 @@ from malformed import damage, is_ours, lie, limited
 
 from analyses.cli import main
 from analyses.jobs.results import Results
-from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers.track_graphs import draw_track
+from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.comparison.rescoring import plan_rescoring
 from analyses.studies.discrepancies import plan_variants
 from analyses.studies.explanation.inputs import read_animals

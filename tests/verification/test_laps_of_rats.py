@@ -12,8 +12,8 @@ import pytest
 from scipy.io import loadmat
 from test_reward_change import shared
 
-from analyses.recordings.experience.recorded_experience import experience_of
-from analyses.recordings.recording import Recording
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.prepare.recorded_experience import experience_of
 from replay.worlds.tracks import make_linear_track
 
 FOLDER = Path(shared()) / "Experiment_2"

@@ -26,12 +26,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.judgement import SHUFFLES
-from analyses.recordings.observation.known_replay import draw_session
-from analyses.recordings.observation.observe import observe
-from analyses.recordings.session import prepare
-from analyses.recordings.significance.calibration import choose_threshold
-from analyses.recordings.significance.p_values import significance
+from analyses.recordings.basics.judgement import SHUFFLES
+from analyses.recordings.decide.calibration import choose_threshold
+from analyses.recordings.decide.p_values import significance
+from analyses.recordings.prepare.session import prepare
+from analyses.recordings.recover.known_replay import draw_session
+from analyses.recordings.recover.observe import observe
 
 pytestmark = pytest.mark.slow
 

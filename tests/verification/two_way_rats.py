@@ -13,7 +13,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.recordings.recording import Recording
+from analyses.recordings.basics.recording import Recording
 from replay.worlds.tracks import make_linear_track, make_plus_maze_track, make_wtrack
 
 RUNNING = 30.0  # cm/s

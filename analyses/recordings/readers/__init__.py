@@ -15,7 +15,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.recordings.arena import describe_arena, find_arena, is_open
+from analyses.recordings.basics.arena import describe_arena, find_arena, is_open
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.settings import FIND, FIND_RIPPLES, MOST_UNKNOWN, Settings
 from analyses.recordings.readers.array_files import read_arrays
 from analyses.recordings.readers.epochs import with_epochs
 from analyses.recordings.readers.nwb_files import Choices, read_nwb
@@ -29,8 +31,6 @@ from analyses.recordings.readers.posteriors import (
 from analyses.recordings.readers.remote_files import find_remote, is_address, name_of
 from analyses.recordings.readers.table_files import read_events, read_table
 from analyses.recordings.readers.track_graphs import read_track
-from analyses.recordings.recording import Recording
-from analyses.recordings.settings import FIND, FIND_RIPPLES, MOST_UNKNOWN, Settings
 from replay.checks import check_number, check_text, check_whole, known_arguments, shown
 from replay.files import opened
 

@@ -32,14 +32,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.marks import MarkClasses, classes_of_marks, describe_classes
+from analyses.recordings.basics.marks import MarkClasses, classes_of_marks, describe_classes
+from analyses.recordings.basics.recording import FieldPotential, Posterior, Recording
+from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.mat_files import ARRAYS, load_mat
 from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.track_graphs import epochs_of
 from analyses.recordings.readers.units import count_text, to_cm
-from analyses.recordings.recording import FieldPotential, Posterior, Recording
-from analyses.recordings.settings import MOST_UNKNOWN
 from replay.checks import check_array, check_number, shown, typed
 from replay.files import check_file, opened
 

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.settings import RUN
 from analyses.recordings.readers.units import count_text
-from analyses.recordings.recording import Recording
-from analyses.recordings.settings import RUN
 from replay.checks import check_text, shown
 
 __all__ = ["with_epochs"]

@@ -20,7 +20,9 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recordings.marks import describe_classes
+from analyses.recordings.basics.marks import describe_classes
+from analyses.recordings.basics.recording import FieldPotential, Recording
+from analyses.recordings.basics.settings import FIND_RIPPLES, MOST_UNKNOWN
 from analyses.recordings.readers.hdf5_files import check_contents, check_hdf5
 from analyses.recordings.readers.nwb_marks import MARKS, has_marks, read_marks
 from analyses.recordings.readers.nwb_positions import read_positions
@@ -37,8 +39,6 @@ from analyses.recordings.readers.remote_files import Remote, opened_remote
 from analyses.recordings.readers.track_graphs import epochs_of, read_track
 from analyses.recordings.readers.unit_choice import choose_units
 from analyses.recordings.readers.units import count_text
-from analyses.recordings.recording import FieldPotential, Recording
-from analyses.recordings.settings import FIND_RIPPLES, MOST_UNKNOWN
 from replay.checks import check_fits, check_whole, shown
 from replay.files import check_file
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recordings.marks import MarkClasses, classes_of_marks
+from analyses.recordings.basics.marks import MarkClasses, classes_of_marks
 
 if TYPE_CHECKING:
     from pynwb import NWBFile

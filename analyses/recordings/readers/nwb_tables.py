@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.binned_track import cut_track, project
-from analyses.recordings.settings import FARTHEST
+from analyses.recordings.basics.binned_track import cut_track, project
+from analyses.recordings.basics.settings import FARTHEST
 from replay.checks import unknown_name
 
 if TYPE_CHECKING:

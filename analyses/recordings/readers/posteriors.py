@@ -29,11 +29,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.hdf5_files import check_hdf5
 from analyses.recordings.readers.table_files import open_table
 from analyses.recordings.readers.track_graphs import linear_to_plane
-from analyses.recordings.recording import Posterior, Recording
 from replay.checks import check_array, check_table, shown, typed
 from replay.files import check_file
 

@@ -8,9 +8,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.readers.track_graphs import epochs_of, linear_to_plane
-from analyses.recordings.recording import Recording
-from analyses.recordings.settings import MOST_UNKNOWN
 from replay import files
 from replay.checks import check_column, check_table, shown, typed
 

@@ -20,8 +20,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.recordings.arena import arena_graph
-from analyses.recordings.binned_track import cut_track
+from analyses.recordings.basics.arena import arena_graph
+from analyses.recordings.basics.binned_track import cut_track
 from replay.checks import check_array, check_choice, check_list, check_number, shown, typed
 from replay.files import read_file
 from replay.worlds.tracks import make_track_graph

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from analyses.inference.animals import ReplayingAnimal, experienced_animal, replaying_animals
-from analyses.recordings.experience.recorded_experience import experience_of
-from analyses.recordings.judgement import Judgement
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.readers import table_files
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.explanation.identify import recorded_laps

@@ -9,11 +9,11 @@ import pandas as pd
 
 from analyses.jobs.results import Results
 from analyses.measures import QUESTIONS
-from analyses.recordings.arena import world_of
-from analyses.recordings.binned_track import cut_track
-from analyses.recordings.decoding.evidence import EVIDENCE, Evidence
+from analyses.recordings.basics.arena import world_of
+from analyses.recordings.basics.binned_track import cut_track
+from analyses.recordings.decide.calibration import Calibration
+from analyses.recordings.prepare.evidence import EVIDENCE, Evidence
 from analyses.recordings.readers.track_graphs import read_track
-from analyses.recordings.significance.calibration import Calibration
 from analyses.studies.recorded_replay.report import passing_by_chance
 from replay.files import inside
 

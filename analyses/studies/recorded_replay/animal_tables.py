@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 
 from analyses.jobs.results import Results
-from analyses.recordings.events.detection import multiunit_rate
-from analyses.recordings.fields.running import running
-from analyses.recordings.find_replay import conclude_session
-from analyses.recordings.kinds.choices import shares_by_choice
-from analyses.recordings.kinds.conclusions import Conclusions
+from analyses.recordings.decide.calibration import Calibration
+from analyses.recordings.decide.choices import shares_by_choice
+from analyses.recordings.decide.conclusions import Conclusions
+from analyses.recordings.decide.find_replay import conclude_session
+from analyses.recordings.decide.scoring import Scored
+from analyses.recordings.prepare.detection import multiunit_rate
+from analyses.recordings.prepare.running import running
+from analyses.recordings.prepare.session import Session
 from analyses.recordings.readers.track_graphs import draw_track
-from analyses.recordings.recovery.shares import recorded_shares
-from analyses.recordings.session import Session
-from analyses.recordings.significance.calibration import Calibration
-from analyses.recordings.significance.scoring import Scored
+from analyses.recordings.recover.shares import recorded_shares
 from analyses.studies.recorded_replay.epochs import describe_epochs, epoch_tables
 from analyses.studies.recorded_replay.plan import RecordingPlan
 from analyses.studies.recorded_replay.predictions import beside_predictions

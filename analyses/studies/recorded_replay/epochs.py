@@ -11,9 +11,9 @@ from scipy import stats
 
 from analyses.intervals import LEAST_UNITS, mean_interval, mean_share_interval
 from analyses.measures import STATISTICS
-from analyses.recordings.kinds.conclusions import Conclusions
-from analyses.recordings.kinds.epochs import compare_epochs, count_blocks, count_in_epochs
-from analyses.recordings.settings import RUN
+from analyses.recordings.basics.settings import RUN
+from analyses.recordings.decide.conclusions import Conclusions
+from analyses.recordings.decide.epochs import compare_epochs, count_blocks, count_in_epochs
 from analyses.studies.recorded_replay.report import LEAST_SEQUENCES, in_markdown, with_interval
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.tables import KINDS

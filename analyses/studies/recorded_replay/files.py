@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from analyses.jobs.results import Results
 from analyses.jobs.study import Study
-from analyses.recordings.checks import check_judgement
-from analyses.recordings.judgement import Judgement
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.settings import FIND, FIND_DECODED, MOST_UNKNOWN, Settings
+from analyses.recordings.prepare.checks import check_judgement
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.remote_files import is_address, name_of
 from analyses.recordings.readers.track_graphs import find_tracks
-from analyses.recordings.recording import Recording
-from analyses.recordings.settings import FIND, FIND_DECODED, MOST_UNKNOWN, Settings
 from analyses.studies.recorded_replay import one_animal, several_animals
 from analyses.studies.recorded_replay.plan import RecordingPlan, plan_recording
 from analyses.studies.recorded_replay.predictions import read_predictions

@@ -37,11 +37,11 @@ import pandas as pd
 from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.kinds.choices import describe_dependence
-from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.significance.calibration import Calibration
-from analyses.recordings.significance.scoring import score_block
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.decide.calibration import Calibration
+from analyses.recordings.decide.choices import describe_dependence
+from analyses.recordings.decide.scoring import score_block
+from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay.animal_figures import DRAWINGS, of_one_animal
 from analyses.studies.recorded_replay.animal_tables import analyse, write_track
 from analyses.studies.recorded_replay.columns import ANIMAL_COLUMNS

@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
-from analyses.recordings.decoding.state_space_decoder import state_posterior
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.recording import Recording
-from analyses.recordings.session import Session, prepare
-from analyses.recordings.settings import N_SESSIONS, Settings
-from analyses.recordings.significance.scoring import n_blocks
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.settings import N_SESSIONS, Settings
+from analyses.recordings.decide.scoring import n_blocks
+from analyses.recordings.prepare.session import Session, prepare
+from analyses.recordings.prepare.state_space_decoder import state_posterior
 from analyses.studies.recorded_replay.predictions import read_predictions
 from replay.checks import check_whole
 

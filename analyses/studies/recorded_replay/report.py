@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.kinds.choices import describe_dependence
-from analyses.recordings.kinds.conclusions import Conclusions
-from analyses.recordings.recovery.shares import RecordedShares
-from analyses.recordings.session import Session
-from analyses.recordings.settings import Settings
-from analyses.recordings.significance.calibration import Calibration
-from analyses.recordings.significance.heading import expected_without
-from analyses.recordings.significance.order import UNORDERED
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Settings
+from analyses.recordings.decide.calibration import Calibration
+from analyses.recordings.decide.choices import describe_dependence
+from analyses.recordings.decide.conclusions import Conclusions
+from analyses.recordings.decide.heading import expected_without
+from analyses.recordings.decide.order import UNORDERED
+from analyses.recordings.prepare.session import Session
+from analyses.recordings.recover.shares import RecordedShares
 from analyses.studies.recorded_replay.statistics import LEFT_OUT
 
 __all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LEAST_SEQUENCES", "accounts_table"]

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from analyses.intervals import LEAST_UNITS
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.kinds.choices import describe_dependence
-from analyses.recordings.kinds.conclusions import Conclusions
-from analyses.recordings.significance.calibration import Calibration
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.decide.calibration import Calibration
+from analyses.recordings.decide.choices import describe_dependence
+from analyses.recordings.decide.conclusions import Conclusions
 from analyses.studies.recorded_replay.report import (
     BESIDE_ACCOUNTS,
     KIND_NAMES,

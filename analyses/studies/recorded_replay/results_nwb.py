@@ -27,7 +27,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pandas as pd
 
-from analyses.recordings.kinds.conclusions import Conclusions
+from analyses.recordings.decide.conclusions import Conclusions
 from analyses.studies.recorded_replay.columns import ANIMAL_COLUMNS
 from replay.files import replacing, safe_name
 

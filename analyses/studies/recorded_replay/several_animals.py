@@ -29,10 +29,10 @@ from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
-from analyses.recordings.judgement import Judgement
-from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.significance.calibration import Calibration
-from analyses.recordings.significance.scoring import n_blocks, score_block
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.decide.calibration import Calibration
+from analyses.recordings.decide.scoring import n_blocks, score_block
+from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay.animal_figures import DRAWINGS, Draw, of_one_animal
 from analyses.studies.recorded_replay.animal_tables import (
     analyse,

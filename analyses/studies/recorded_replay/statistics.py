@@ -21,7 +21,7 @@ from analyses.intervals import LEAST_UNITS, mean_share_interval
 from analyses.measures import QUESTIONS, STATISTICS, Replays
 from analyses.measures.animals import replays_of
 from analyses.measures.summary import over_animals
-from analyses.recordings.kinds.conclusions import Conclusions
+from analyses.recordings.decide.conclusions import Conclusions
 from analyses.sequences.detection import RECORDED
 from analyses.sequences.track import graph_of_log
 from replay.checks import check_choice, check_list, check_table, typed
@@ -77,9 +77,9 @@ def recorded_statistics(
 
     Examples
     --------
-    >>> from analyses.recordings.find_replay import find_replay
-    >>> from analyses.recordings.judgement import Judgement
-    >>> from analyses.recordings.observation.simulated_recording import simulated_recording
+    >>> from analyses.recordings.decide.find_replay import find_replay
+    >>> from analyses.recordings.basics.judgement import Judgement
+    >>> from analyses.recordings.recover.simulated_recording import simulated_recording
     >>> quick = Judgement(n_shuffles=19, other_sizes=())
     >>> animals = [find_replay(simulated_recording(9, seed), judgement=quick) for seed in (1, 2)]
     >>> table = recorded_statistics(animals)

@@ -1,0 +1,464 @@
+"""A track or an arena in bins: positions on it, and distances along free space.
+
+A track graph is the usual description of a maze (see :mod:`replay.worlds.tracks`): an undirected
+networkx graph whose nodes have `pos` (cm). The animal moves along straight edges. Each edge is
+divided into bins of equal length, so that decoding and distances follow the corridors and never
+cut across the space between them.
+
+If an animal is recorded on several tracks, one graph has them all, and its connected components are
+the tracks. There is no path between components: their distance is infinite.
+
+An arena is a graph as well (see :mod:`analyses.recordings.basics.arena`), whose nodes are the
+centres of the square bins that are inside, and whose edges join a bin with up to eight neighbours.
+Its bins are these nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, dijkstra, shortest_path
+from scipy.spatial import KDTree
+
+from analyses.recordings.basics.settings import Settings
+from replay.checks import (
+    check_array,
+    check_bin_size,
+    check_choice,
+    check_fits,
+    check_list,
+    check_number,
+    shown,
+)
+
+__all__ = ["BinnedTrack", "Projection", "bins_between", "bins_on_way", "cut_track", "project"]
+
+
+_COPIES = 4  # of the distances between nodes, while they are computed
+_LONGEST = 10_000.0  # cm; the distances between bins of 1 cm take 1 GB
+_MOST_SQUARES = 6400  # an arena of 4 m x 4 m in bins of 5 cm; the distances take 330 MB
+
+
+class BinnedTrack(NamedTuple):
+    """A track graph divided into bins, edge by edge in the order of the graph.
+
+    Attributes
+    ----------
+    nodes : tuple
+        The nodes of the graph.
+    node_position : ndarray of float64, shape (n_nodes, 2)
+        Their positions, in cm.
+    edges : ndarray of int32, shape (n_edges, 2)
+        The two nodes of each edge, as indices into `nodes`.
+    length : ndarray of float64, shape (n_edges,)
+        The length of each edge, in cm.
+    node_distance : ndarray of float64, shape (n_nodes, n_nodes)
+        The shortest distance between two nodes along the track, in cm; infinite between components.
+    edge : ndarray of int32, shape (n_bins,)
+        The edge of each bin.
+    offset : ndarray of float64, shape (n_bins,)
+        The distance of each bin's centre from the first node of its edge, in cm.
+    position : ndarray of float64, shape (n_bins, 2)
+        The centre of each bin, in cm.
+    width : ndarray of float64, shape (n_bins,)
+        The length of each bin, in cm.
+    distance : ndarray of float64, shape (n_bins, n_bins)
+        The shortest distance between the centres of two bins along the track, in cm; infinite
+        between components.
+    component : ndarray of int32, shape (n_bins,)
+        The connected component of each bin, from 0, in the order of the graph's nodes.
+    edge_order : ndarray of int32, shape (n_edges, 2)
+        The edges in the order in which the graph's `edge_order` lays them end to end, each as two
+        indices into `nodes`, from its beginning to its end; empty if the graph has no order.
+    edge_spacing : ndarray of float64, shape (n_edges - 1,)
+        The gaps between these edges by the graph's `edge_spacing`, in cm; empty without an order.
+    square : float
+        The side of the square bins of an arena, in cm; 0 on a track. In an arena each bin is a
+        node, and `edge` and `offset` are those of one of its edges; distances are straight where
+        nothing is in the way.
+    whole : BinnedTrack or None
+        The track with the bins that `only` left out, if it did.
+    kept : ndarray of int64, shape (n_bins,)
+        The numbers of the bins there.
+    """
+
+    nodes: tuple[Hashable, ...]
+    node_position: NDArray[np.float64]
+    edges: NDArray[np.int32]
+    length: NDArray[np.float64]
+    node_distance: NDArray[np.float64]
+    edge: NDArray[np.int32]
+    offset: NDArray[np.float64]
+    position: NDArray[np.float64]
+    width: NDArray[np.float64]
+    distance: NDArray[np.float64]
+    component: NDArray[np.int32]
+    edge_order: NDArray[np.int32]
+    edge_spacing: NDArray[np.float64]
+    square: float = 0.0
+    whole: BinnedTrack | None = None
+    kept: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+    def only(self, bins: ArrayLike) -> BinnedTrack:
+        """Leave out all but some bins of a track; places in others belong to the nearest of these.
+
+        Examples
+        --------
+        >>> from replay.worlds.tracks import make_linear_track
+        >>> track = cut_track(make_linear_track(20.0), bin_size=5.0).only([1, 2])
+        >>> track.n_bins, project(track, [(1.0, 0.0), (8.0, 0.0), (19.0, 0.0)]).bin.tolist()
+        (2, [0, 0, 1])
+        """
+        kept = np.asarray(bins, dtype=np.int64)
+        return self._replace(
+            edge=self.edge[kept], offset=self.offset[kept], position=self.position[kept],
+            width=self.width[kept], distance=self.distance[np.ix_(kept, kept)],
+            component=np.unique(self.component[kept], return_inverse=True)[1].astype(np.int32),
+            whole=self, kept=kept,
+        )  # fmt: skip
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return len(self.edge)
+
+    @property
+    def is_arena(self) -> bool:
+        """Whether the animal moves in two dimensions."""
+        return self.square > 0
+
+    @property
+    def n_components(self) -> int:
+        """Number of connected components, that is, of separate tracks."""
+        return int(self.component.max()) + 1
+
+
+class Projection(NamedTuple):
+    """Positions projected to the nearest point of a track.
+
+    Attributes
+    ----------
+    edge : ndarray of int32, shape (n_samples,)
+        The edge of the nearest point; -1 if the position is unknown.
+    offset : ndarray of float64, shape (n_samples,)
+        The distance of that point from the first node of the edge, in cm; NaN if unknown.
+    away : ndarray of float64, shape (n_samples,)
+        The distance of the position from the track, in cm; NaN if unknown.
+    bin : ndarray of int32, shape (n_samples,)
+        The bin that contains the point; -1 if unknown.
+    """
+
+    edge: NDArray[np.int32]
+    offset: NDArray[np.float64]
+    away: NDArray[np.float64]
+    bin: NDArray[np.int32]
+
+
+def cut_track(graph: nx.Graph, bin_size: float = Settings().bin_size) -> BinnedTrack:
+    """Divide a track graph into bins; those of an arena are its nodes, whatever the `bin_size`.
+
+    Examples
+    --------
+    >>> graph = nx.Graph([("left", "fork"), ("fork", "right")])
+    >>> nx.set_node_attributes(graph, {"left": (0, 0), "fork": (10, 0), "right": (10, 15)}, "pos")
+    >>> track = cut_track(graph, bin_size=5.0)
+    >>> track.n_bins, track.distance[0].tolist()
+    (5, [0.0, 5.0, 10.0, 15.0, 20.0])
+
+    Two separate tracks:
+
+    >>> graph = nx.Graph([("A", "B"), ("C", "D")])
+    >>> places = {"A": (0, 0), "B": (10, 0), "C": (0, 50), "D": (5, 50)}
+    >>> nx.set_node_attributes(graph, places, "pos")
+    >>> track = cut_track(graph, bin_size=5.0)
+    >>> track.component.tolist(), track.distance[0].tolist()
+    ([0, 0, 1], [0.0, 5.0, inf])
+    """
+    size = check_number("bin_size", bin_size, at_least=1e-6, hint="It is a length in cm.")
+    nodes, node_position, edges = _read_graph(graph)
+    if "arena" in graph.graph:
+        return _cut_arena(graph.graph["arena"], nodes, node_position, edges)
+    along = node_position[edges[:, 1]] - node_position[edges[:, 0]]
+    length = np.hypot(*along.T)
+    _check_lengths(graph, nodes, edges, length)
+    if length.sum() > _LONGEST:
+        raise ValueError(
+            f"The track is {length.sum() / 100:,.0f} m long in all, and at most "
+            f"{_LONGEST / 100:.0f} m can be analysed. Its nodes have positions in cm: convert "
+            "other units, such as mm or pixels."
+        )
+    n_pieces = np.maximum(np.ceil(length / size - 1e-9).astype(int), 1)
+    check_bin_size(size, int(n_pieces.sum()))
+    edge = np.repeat(np.arange(len(edges)), n_pieces).astype(np.int32)
+    number = np.arange(len(edge)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
+    width = (length / n_pieces)[edge]
+    offset = (number + 0.5) * width
+    position = node_position[edges[edge, 0]] + along[edge] * (offset / length[edge])[:, None]
+    check_fits(_COPIES * 8 * len(nodes) ** 2, f"the distances between {len(nodes):,} nodes")
+    weights = np.full((len(nodes), len(nodes)), np.inf)
+    for (one, other), distance in zip(edges.tolist(), length.tolist(), strict=True):
+        weights[one, other] = weights[other, one] = distance
+    node_distance = shortest_path(weights, directed=False)
+    _, part = connected_components(np.isfinite(weights), directed=False)
+    edge_order, edge_spacing = _laid_out(graph, nodes)
+    track = BinnedTrack(
+        nodes, node_position, edges, length, node_distance, edge, offset, position, width,
+        np.empty((0, 0)), part[edges[edge, 0]].astype(np.int32), edge_order, edge_spacing,
+    )  # fmt: skip
+    return track._replace(distance=_distances(track))
+
+
+def _read_graph(
+    graph: nx.Graph,
+) -> tuple[tuple[Hashable, ...], NDArray[np.float64], NDArray[np.int32]]:
+    if not isinstance(graph, nx.Graph) or graph.is_directed() or graph.is_multigraph():
+        raise TypeError(
+            f"A track graph must be an undirected networkx.Graph, got {type(graph).__name__}: the "
+            "animal moves along its edges in both directions."
+        )
+    nodes = tuple(graph.nodes)
+    place = {node: number for number, node in enumerate(nodes)}
+    position = np.empty((len(nodes), 2))
+    for number, node in enumerate(nodes):
+        try:
+            given = np.asarray(graph.nodes[node].get("pos"), dtype=float)
+        except Exception:  # objects may raise anything here
+            given = np.empty(0)
+        if given.shape != (2,) or not np.isfinite(given).all():
+            raise ValueError(
+                f"The node {node!r} of the track graph needs a position, pos=(x, y) in cm; got "
+                f"{shown(graph.nodes[node].get('pos'))}."
+            )
+        position[number] = given
+    edges = [(place[one], place[other]) for one, other in graph.edges]
+    if not edges:
+        raise ValueError(
+            "The track graph has no edge: add one for each corridor along which the animal runs."
+        )
+    alone = sorted(set(range(len(nodes))) - {place for edge in edges for place in edge})
+    if alone:
+        raise ValueError(
+            f"The node {nodes[alone[0]]!r} of the track graph has no edge: connect it to its "
+            "neighbours, or leave it out."
+        )
+    return nodes, position, np.array(edges, dtype=np.int32)
+
+
+def _laid_out(
+    graph: nx.Graph, nodes: Sequence[Hashable]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Read the linearisation of the graph, if it includes all edges."""
+    name = "The edge_order of the track graph"
+    order = [check_list(name, edge) for edge in check_list(name, graph.graph.get("edge_order", ()))]
+    for edge in order:
+        if len(edge) != 2 or not graph.has_edge(*edge):
+            raise ValueError(
+                f"{name} has {shown(edge)}, which is not an edge of the "
+                "graph: list pairs of nodes with an edge between them."
+            )
+    if {frozenset(edge) for edge in order} != {frozenset(edge) for edge in graph.edges}:
+        return np.empty((0, 2), dtype=np.int32), np.empty(0)
+    place = {node: number for number, node in enumerate(nodes)}
+    given = check_array(
+        graph.graph.get("edge_spacing", 0), "The edge_spacing of the track graph", kind="number",
+        at_least=0, n_dims=None,
+    )  # fmt: skip
+    if given.size not in (1, len(order) - 1):
+        raise ValueError(
+            f"The edge_spacing of the track graph must be one number, or {len(order) - 1} between "
+            f"its {len(order)} edges, got {given.size}."
+        )
+    pairs = np.array([[place[one], place[other]] for one, other in order], dtype=np.int32)
+    return pairs, np.broadcast_to(given.ravel(), (len(order) - 1,)).astype(np.float64)
+
+
+def _check_lengths(
+    graph: nx.Graph,
+    nodes: tuple[Hashable, ...],
+    edges: NDArray[np.int32],
+    length: NDArray[np.float64],
+) -> None:
+    for (one, other), straight in zip(edges.tolist(), length.tolist(), strict=True):
+        names = f"from {nodes[one]!r} to {nodes[other]!r}"
+        if straight <= 0:
+            raise ValueError(
+                f"The edge {names} of the track graph has length 0: both nodes have one position."
+            )
+        given = graph.edges[nodes[one], nodes[other]].get("distance", straight)
+        given = check_number(f"The distance of the edge {names}, in cm,", given)
+        if not abs(given - straight) <= 1e-3 * straight + 1e-6:
+            raise ValueError(
+                f"The edge {names} is {straight:g} cm long by the positions of its nodes, but its "
+                f"distance is {given!r}. Give both in cm; draw a bent corridor as several edges."
+            )
+
+
+def _distances(track: BinnedTrack) -> NDArray[np.float64]:
+    """Compute the distance between all bins: through either end of each edge, or along one edge."""
+    ends = track.edges[track.edge]
+    to_end = np.stack([track.offset, track.length[track.edge] - track.offset], axis=1)
+    distance = np.full((track.n_bins, track.n_bins), np.inf)
+    for one in range(2):
+        for other in range(2):
+            between = track.node_distance[ends[:, one][:, None], ends[:, other][None, :]]
+            through = to_end[:, one][:, None] + between + to_end[:, other][None, :]
+            distance = np.minimum(distance, through)
+    same = track.edge[:, None] == track.edge[None, :]
+    straight = np.abs(track.offset[:, None] - track.offset[None, :])
+    return np.where(same, np.minimum(distance, straight), distance)
+
+
+def _cut_arena(
+    size: object,
+    nodes: tuple[Hashable, ...],
+    position: NDArray[np.float64],
+    edges: NDArray[np.int32],
+) -> BinnedTrack:
+    square = check_number("The size of the bins of an arena, in cm,", size, at_least=1e-6)
+    n_bins = len(nodes)
+    if n_bins > _MOST_SQUARES:
+        raise ValueError(
+            f"The arena has {n_bins:,} bins of {square:g} cm, and at most {_MOST_SQUARES:,} can be "
+            "analysed: choose larger bins (bin_size). Are positions in cm?"
+        )
+    length = np.hypot(*(position[edges[:, 1]] - position[edges[:, 0]]).T)
+    distance = _through_free_space(position.tobytes(), edges.tobytes(), square)
+    bins, first = np.unique(edges.T.ravel(), return_index=True)
+    edge = np.empty(n_bins, dtype=np.int32)
+    edge[bins] = first % len(edges)
+    offset = np.where(edges[edge, 0] == np.arange(n_bins), 0.0, length[edge])
+    _, part = connected_components(np.isfinite(distance), directed=False)
+    return BinnedTrack(
+        nodes, position, edges, length, distance, edge, offset, position,
+        np.full(n_bins, square), distance, part.astype(np.int32),
+        np.empty((0, 2), dtype=np.int32), np.empty(0), square,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def _through_free_space(centres: bytes, pairs: bytes, square: float) -> NDArray[np.float64]:
+    """Compute the distances between the bins of an arena.
+
+    Where a shortest path over neighbours is as short as without any wall, nothing is in the way,
+    and the distance is straight.
+    """
+    position = np.frombuffer(centres).reshape(-1, 2)
+    one, other = np.frombuffer(pairs, dtype=np.int32).reshape(-1, 2).T
+    length = np.hypot(*(position[one] - position[other]).T)
+    joined = csr_array((length, (one, other)), shape=(len(position), len(position)))
+    found: NDArray[np.float64] = dijkstra(joined, directed=False)
+    for row, here in zip(found, position, strict=True):
+        along = np.abs(position - here)
+        unhindered = along.max(axis=1) + (np.sqrt(2) - 1) * along.min(axis=1)
+        is_free = row <= unhindered + 1e-6 * square
+        row[is_free] = np.hypot(*along[is_free].T)
+    found.flags.writeable = False
+    return found
+
+
+def project(track: BinnedTrack, position: ArrayLike) -> Projection:
+    """Project positions to the nearest point of a track.
+
+    Examples
+    --------
+    >>> graph = nx.Graph([("left", "right")])
+    >>> nx.set_node_attributes(graph, {"left": (0, 0), "right": (10, 0)}, "pos")
+    >>> found = project(cut_track(graph), [(7.0, 3.0), (np.nan, 0.0)])
+    >>> found.offset.tolist(), found.away.tolist(), found.bin.tolist()
+    ([7.0, nan], [3.0, nan], [1, -1])
+    """
+    if track.whole is not None:
+        found = project(track.whole, position)
+        nearest = track.whole.distance[:, track.kept].argmin(axis=1)
+        return found._replace(bin=np.where(found.bin < 0, -1, nearest[found.bin]).astype(np.int32))
+    try:
+        xy = np.asarray(position, dtype=float)
+    except (TypeError, ValueError):
+        xy = np.empty(0)
+    if xy.ndim != 2 or xy.shape[1] != 2:
+        raise ValueError(
+            f"Positions must be pairs (x, y) in cm, of shape (n_samples, 2), got shape {xy.shape}."
+        )
+    if track.is_arena:
+        known = np.isfinite(xy).all(axis=1)
+        away, bins = np.full(len(xy), np.nan), np.full(len(xy), -1, dtype=np.int32)
+        away[known], bins[known] = KDTree(track.position).query(xy[known])
+        return Projection(
+            np.where(known, track.edge[bins], -1).astype(np.int32),
+            np.where(known, track.offset[bins], np.nan), away, bins,
+        )  # fmt: skip
+    best = np.full(len(xy), np.inf)
+    edge, offset = np.full(len(xy), -1, dtype=np.int32), np.full(len(xy), np.nan)
+    for number, (one, other) in enumerate(track.edges.tolist()):
+        begin, length = track.node_position[one], track.length[number]
+        unit = (track.node_position[other] - begin) / length
+        along = np.clip((xy - begin) @ unit, 0.0, length)
+        away = np.hypot(*(xy - begin - along[:, None] * unit).T)
+        nearer = away < best
+        best[nearer], edge[nearer], offset[nearer] = away[nearer], number, along[nearer]
+    known = edge >= 0
+    first = np.searchsorted(track.edge, np.arange(len(track.edges)))
+    n_pieces = np.bincount(track.edge, minlength=len(track.edges))
+    bins = np.full(len(xy), -1, dtype=np.int32)
+    width = track.width[first[edge[known]]]
+    number_in_edge = np.minimum((offset[known] / width).astype(int), n_pieces[edge[known]] - 1)
+    bins[known] = first[edge[known]] + number_in_edge
+    return Projection(edge, offset, np.where(known, best, np.nan), bins)
+
+
+def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
+    """Find the bins on the edges between the given nodes of a track.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_tmaze_track
+    >>> track = cut_track(make_tmaze_track(), 10.0)
+    >>> track.edges[track.edge[bins_between(track, ["1", "2"])][0]].tolist()
+    [1, 2]
+    """
+    names = [str(node) for node in track.nodes]
+    chosen = {names.index(check_choice("node of the track", str(node), names)) for node in nodes}
+    edges = np.isin(track.edges, list(chosen)).sum(axis=1) == 2
+    inside: NDArray[np.bool_] = edges[track.edge]
+    if not inside.any():
+        why = "that the animal ever ran " if edges.any() else ""
+        raise ValueError(
+            f"The track has no edge {why}between any of the nodes {', '.join(nodes)}: name the "
+            "nodes at both ends of each corridor."
+        )
+    return inside
+
+
+def bins_on_way(track: BinnedTrack, begin: int, end: int) -> NDArray[np.int64]:
+    """List the bins on the shortest way from one bin to another, in order.
+
+    Where there are several such ways along a track, their bins are listed together; in an arena the
+    way is as straight as free space allows.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> bins_on_way(cut_track(make_linear_track(20.0)), 2, 0).tolist()
+    [2, 1, 0]
+    """
+    away = track.distance[begin]
+    if not track.is_arena:
+        between = np.flatnonzero(away + track.distance[end] <= away[end] + 1e-6)
+        return between[np.argsort(away[between], kind="stable")]
+    way = [begin]
+    while way[-1] != end:
+        here = way[-1]
+        near = np.flatnonzero(track.distance[here] <= 1.5 * track.square)
+        ahead = near[track.distance[near, end] < track.distance[here, end] - 1e-6]
+        x, y = (track.position[ahead] - track.position[begin]).T
+        along, across = track.position[end] - track.position[begin]
+        off_line = np.abs(x * across - y * along)
+        detour = track.distance[here, ahead] + track.distance[ahead, end]
+        way.append(int(ahead[np.lexsort((off_line, np.round(detour / track.square)))[0]]))
+    return np.array(way, dtype=np.int64)

@@ -1,0 +1,137 @@
+"""A track laid out on a line, along which decoded places can be drawn.
+
+A graph may define the order in which its edges are laid end to end, and the gaps between them, as
+in track_linearization (`edge_order`, `edge_spacing`). Otherwise each corridor begins, wherever the
+track allows it, where the one before ends, and elsewhere after a gap; separate tracks follow one
+another.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.recordings.basics.binned_track import BinnedTrack
+
+__all__ = ["LinearisedTrack", "linearise"]
+
+_GAP = 0.07
+
+
+class LinearisedTrack(NamedTuple):
+    """A track laid out on a line.
+
+    Attributes
+    ----------
+    low, high : ndarray of float64, shape (n_bins,)
+        The limits of each bin of the track along the line, in cm.
+    nodes : tuple of (float, str)
+        The positions at which the line passes a node of the graph, in cm, and the node's name.
+    gaps : tuple of (float, float)
+        The limits of each gap between two separate tracks, in cm.
+    length : float
+        The length of the line with its gaps, in cm.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    nodes: tuple[tuple[float, str], ...]
+    gaps: tuple[tuple[float, float], ...]
+    length: float
+
+    @property
+    def centre(self) -> NDArray[np.float64]:
+        """The centre of each bin along the line, in cm."""
+        return (self.low + self.high) / 2
+
+
+def linearise(track: BinnedTrack) -> LinearisedTrack:
+    """Lay the corridors of a track end to end.
+
+    Order and gaps are those of the graph, if it defines them. Otherwise the line starts at an end
+    of the track and follows corridors that are not drawn yet, straight on where possible, until
+    there is none; then it begins again after a gap.
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_tmaze_track
+    >>> line = linearise(cut_track(make_tmaze_track(), 10.0))
+    >>> [name for _, name in line.nodes]
+    ['0', '1', '2', '1', '3']
+    """
+    if track.whole is not None:
+        line = linearise(track.whole)
+        return line._replace(low=line.low[track.kept], high=line.high[track.kept])
+    number = {frozenset(pair): edge for edge, pair in enumerate(track.edges.tolist())}
+    named = [(number[frozenset(pair)], *pair) for pair in track.edge_order.tolist()]
+    order = named or _own_order(track)
+    spacing = track.edge_spacing
+    if not named:
+        joins = [one[2] == other[1] for one, other in pairwise(order)]
+        spacing = np.where(joins, 0.0, _GAP * float(track.length.sum()))
+    low, high = np.empty(track.n_bins), np.empty(track.n_bins)
+    nodes: list[tuple[float, str]] = []
+    gaps: list[tuple[float, float]] = []
+    at, before = 0.0, -1
+    for place, (edge, begin, end) in enumerate(order):
+        bins = np.flatnonzero(track.edge == edge)
+        if place:
+            gap = float(spacing[place - 1])
+            if track.component[bins[0]] != track.component[track.edge == before][0]:
+                gaps.append((at, at + gap))
+            at += gap
+        nodes.append((at, str(track.nodes[begin])))
+        length = float(track.length[edge])
+        centre = (
+            track.offset[bins] if begin == track.edges[edge, 0] else length - track.offset[bins]
+        )
+        low[bins] = at + centre - track.width[bins] / 2
+        high[bins] = at + centre + track.width[bins] / 2
+        at, before = at + length, edge
+        nodes.append((at, str(track.nodes[end])))
+    return LinearisedTrack(low, high, tuple(dict.fromkeys(nodes)), tuple(gaps), at)
+
+
+def _own_order(track: BinnedTrack) -> list[tuple[int, int, int]]:
+    """Order the corridors, one component after the other: edge, begin and end of each."""
+    order: list[tuple[int, int, int]] = []
+    component = track.component[np.searchsorted(track.edge, np.arange(len(track.edges)))]
+    for part in range(track.n_components):
+        left = set(np.flatnonzero(component == part).tolist())
+        while left:
+            here, heading = _beginning(track, left), np.zeros(2)
+            while (edge := _onwards(track, left, here, heading)) is not None:
+                left.remove(edge)
+                there = int(track.edges[edge].sum()) - here
+                order.append((edge, here, there))
+                heading = track.node_position[there] - track.node_position[here]
+                here = there
+    return order
+
+
+def _beginning(track: BinnedTrack, left: set[int]) -> int:
+    """Choose where a line begins: an end, or else an odd junction, of the remaining corridors."""
+    degree = np.bincount(track.edges[sorted(left)].ravel(), minlength=len(track.nodes))
+    for suits in (degree == 1, degree % 2 == 1, degree > 0):
+        if suits.any():
+            return int(np.flatnonzero(suits)[0])
+    raise ValueError("No corridor is left.")
+
+
+def _onwards(
+    track: BinnedTrack, left: set[int], here: int, heading: NDArray[np.float64]
+) -> int | None:
+    """Choose the corridor that continues most nearly straight."""
+    best, found = -np.inf, None
+    for edge in sorted(left):
+        if here in track.edges[edge]:
+            there = int(track.edges[edge].sum()) - here
+            ahead = track.node_position[there] - track.node_position[here]
+            straight = float(ahead @ heading) / float(np.hypot(*ahead))
+            if straight > best + 1e-9:
+                best, found = straight, edge
+    return found

@@ -1,0 +1,462 @@
+"""A recording: an animal's positions and spikes, and what other programs decoded.
+
+All readers return a `Recording`, which checks its data when it is created: one clock, in seconds;
+one scale, in cm; positions on the track; posteriors that are distributions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.basics.binned_track import cut_track, project
+from analyses.recordings.basics.settings import FARTHEST, MOST_UNKNOWN
+from replay.checks import check_array, check_column, check_number, check_table, check_text, typed
+
+__all__ = ["FieldPotential", "Posterior", "Recording"]
+
+_MOST_SHOWN = 20
+_OFF_TRACK = 10.0
+_TOLERANCE = 1e-3
+_OTHER_CLOCKS = ("events", "the posterior", "the field potential")
+_SLOWEST = 1.0  # Hz
+_SHORTEST = 30.0  # cm, of all edges of a track
+_METRES = 0.015  # of the track: positions in metres extend over a hundredth of it
+_LEAST_TOGETHER = 0.01  # tracking may cover a small part of the recording, or vice versa
+
+
+class FieldPotential(NamedTuple):
+    """The local field potential, for the detection of ripples.
+
+    Attributes
+    ----------
+    start : float
+        The time of the first sample, in s.
+    rate : float
+        Sampling rate in Hz.
+    signal : ndarray of float64, shape (n_time, n_channels)
+        The signal as recorded, in any unit.
+    """
+
+    start: float
+    rate: float
+    signal: NDArray[np.float64]
+
+
+class Posterior(NamedTuple):
+    """A posterior over positions, decoded by another program.
+
+    Attributes
+    ----------
+    time : ndarray of float64, shape (n_time,)
+        Times in s, ascending.
+    probability : ndarray of float64, shape (n_time, n_bins)
+        Probability of each place; rows sum to 1, or are NaN where nothing was decoded.
+    position : ndarray of float64, shape (n_bins, 2)
+        The centres of the bins, in cm.
+    movement : dict of str to ndarray of float64, each of shape (n_time,)
+        Probability of each kind of movement that the decoder distinguishes; empty if there is none.
+    outward : ndarray of float64, shape (n_time,), or None
+        Probability of running along the track as its `edge_order` lays it out, from the first to
+        the last place, and not back; None if the decoder does not distinguish headings.
+    """
+
+    time: NDArray[np.float64]
+    probability: NDArray[np.float64]
+    position: NDArray[np.float64]
+    movement: dict[str, NDArray[np.float64]]
+    outward: NDArray[np.float64] | None = None
+
+
+def _nothing() -> NDArray[np.float64]:
+    return np.empty(0)
+
+
+def _nowhere() -> NDArray[np.float64]:
+    return np.empty((0, 2))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recording:
+    """A recording of one animal on one track; missing data are empty or None.
+
+    Attributes
+    ----------
+    name : str
+        The name of the recording in messages and results.
+    graph : networkx.Graph or None
+        The track: nodes with `pos` in cm.
+    time : ndarray of float64, shape (n_samples,)
+        The times of the animal's positions, in s.
+    position : ndarray of float64, shape (n_samples, 2)
+        The positions, in cm; NaN if unknown.
+    spikes : tuple of ndarray of float64
+        The spike times of each cell, in s; if spikes are not sorted, of each class of marks.
+    electrode : ndarray of int64, shape (n_classes,), or None
+        The electrode of each class of marks (see `analyses.recordings.basics.marks`); None for
+        sorted cells.
+    posterior : Posterior or None
+        A posterior decoded by another program.
+    decoded : DataFrame or None
+        Places decoded by another program, event by event: `event`, `time` (s), `x` and `y` (cm).
+    events : DataFrame or None
+        Candidate events: `start_time` and `end_time`, in s.
+    field_potential : FieldPotential or None
+        The signal in which to detect events.
+    on_track : ndarray of float64, shape (n_epochs, 2)
+        Begin and end of each epoch in which the animal was on the track, in s; if there is none,
+        it was there all the time.
+    epochs : mapping of str to ndarray of float64, each of shape (n_intervals, 2)
+        Begin and end of the intervals of each epoch, such as sleep before the run, in s: those
+        that were chosen, or else those of each label in the file.
+    origin : mapping of str to str
+        The origin of the data: the file, its digest and the animal, as far as known.
+    notes : tuple of str
+        A sentence from each reader on what it read.
+    most_unknown : float, default 0.2
+        The largest share of positions on the track that may be unknown.
+
+    Raises
+    ------
+    ValueError
+        If times do not ascend or are not on one clock, positions are not in cm or too many of them
+        are unknown, rows of the posterior do not sum to 1, or its bins do not fit the track.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> Recording("mine", make_linear_track(), np.array([0.0, 1.0]), np.array([[0, 0], [9, 0]]))
+    Recording('mine', 2 nodes of the track, 2 positions, 0 to 1 s)
+    >>> Recording("mine", make_linear_track(), np.array([0.0, 1.0]), np.array([[0, 0], [9, 0]]),
+    ...           spikes=(np.array([0.5, 0.2]),))
+    Traceback (most recent call last):
+    ValueError: The spike times of cell 0 of mine must ascend; row 1 has 0.2 s after 0.5.
+    """
+
+    name: str
+    graph: nx.Graph | None = None
+    time: NDArray[np.float64] = field(default_factory=_nothing)
+    position: NDArray[np.float64] = field(default_factory=_nowhere)
+    spikes: tuple[NDArray[np.float64], ...] = ()
+    electrode: NDArray[np.int64] | None = None
+    posterior: Posterior | None = None
+    decoded: pd.DataFrame | None = None
+    events: pd.DataFrame | None = None
+    field_potential: FieldPotential | None = None
+    on_track: NDArray[np.float64] = field(default_factory=_nowhere)
+    epochs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    origin: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    most_unknown: float = MOST_UNKNOWN
+
+    def __post_init__(self) -> None:
+        """Check all data."""
+        check_text("The name of a recording", self.name)
+        check_number("most_unknown", self.most_unknown, at_least=0, at_most=1)
+        _check_clock(self.time, f"The times of positions of {self.name}")
+        if self.position.shape != (len(self.time), 2):
+            raise ValueError(
+                f"{self.name} must have a pair (x, y) for each time of a position; got "
+                f"{len(self.time)} times and positions of shape {self.position.shape}."
+            )
+        what = f"The positions of {self.name}, in cm,"
+        check_array(self.position, what, kind="number", missing=True, n_dims=2)
+        for number, spikes in enumerate(self.spikes):
+            _check_clock(spikes, f"The spike times of cell {number} of {self.name}")
+        if self.electrode is not None and len(self.electrode) != len(self.spikes):
+            raise ValueError(
+                f"{self.name} must have an electrode for each class of marks: it has "
+                f"{len(self.electrode)} for {len(self.spikes)} classes."
+            )
+        for what, intervals in (("on_track", self.on_track), *self.epochs.items()):
+            _check_intervals(intervals, f"{what} of {self.name}")
+        if self.events is not None:
+            _check_events(self.events, self.name)
+        if self.decoded is not None:
+            what = f"the decoded places of {self.name}"
+            check_table(self.decoded, ["event", "time", "x", "y"], what)
+            for column in ("time", "x", "y"):
+                check_column(self.decoded, column, what, kind="number", missing=True)
+        if self.posterior is not None:
+            _check_posterior(self.posterior, self.name)
+        if self.field_potential is not None:
+            _check_field_potential(self.field_potential, self.name)
+        self._check_one_clock()
+        if self.graph is not None:
+            self._check_scale(self.graph)
+            self._check_bins(self.graph)
+
+    def __repr__(self) -> str:
+        """Show the name and what there is, in one line."""
+        bins = 0 if self.posterior is None else len(self.posterior.time)
+        signal = 0 if self.field_potential is None else len(self.field_potential.signal)
+        counts = {
+            "nodes of the track": 0 if self.graph is None else len(self.graph),
+            "positions": len(self.time),
+            "cells": len(self.spikes),
+            "time bins of a posterior": bins,
+            "decoded places": 0 if self.decoded is None else len(self.decoded),
+            "events": 0 if self.events is None else len(self.events),
+            "samples of the field potential": signal,
+        }
+        some = [f", {number:,} {what}" for what, number in counts.items() if number]
+        clock = f", {self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else ""
+        return f"Recording({self.name!r}{''.join(some)}{clock})"
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, str, object, object]] = []
+        spikes = np.concatenate(self.spikes) if self.spikes else _nothing()
+        for what, times in (
+            ("positions", self.time),
+            (f"spikes of {len(self.spikes)} cells", spikes),
+            ("times of a posterior", () if self.posterior is None else self.posterior.time),
+            ("decoded places", () if self.decoded is None else self.decoded["time"]),
+            ("events", () if self.events is None else self.events["start_time"]),
+        ):
+            if len(times):
+                rows.append((what, f"{len(times):,}", np.min(times), np.max(times)))
+        if self.field_potential is not None:
+            start, rate, signal = self.field_potential
+            what = f"samples of {signal.shape[1]} channels of the field potential"
+            rows.append((what, f"{len(signal):,}", start, start + len(signal) / rate))
+        for name, intervals in (("on the track", self.on_track), *self.epochs.items()):
+            if len(intervals):
+                n = len(intervals)
+                rows.append((f"epoch: {name}", f"{n:,}", intervals[0, 0], intervals[-1, 1]))
+        table = pd.DataFrame(rows, columns=["", "number", "from (s)", "to (s)"])
+        shown = table.to_html(index=False, float_format="{:,.1f}".format, max_rows=_MOST_SHOWN)
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return f"<p>{escape(repr(self))}</p>{shown}<ul>{notes}</ul>"
+
+    @property
+    def during(self) -> NDArray[np.bool_]:
+        """Whether the animal was on the track at each sample, shape (n_samples,)."""
+        if not len(self.on_track):
+            return np.ones(len(self.time), dtype=bool)
+        found = np.zeros(len(self.time), dtype=bool)
+        for begin, end in self.on_track:
+            found |= (self.time >= begin) & (self.time <= end)
+        return found
+
+    def digest(self) -> str:
+        """Compute the SHA-256 of all numbers that results may depend on."""
+        found = hashlib.sha256()
+        parts: list[object] = [self.time, self.position, self.on_track, *self.spikes]
+        parts += [] if self.electrode is None else [self.electrode]
+        if self.graph is not None:
+            nodes = {node: number for number, node in enumerate(self.graph)}
+            parts += [[data["pos"] for _, data in self.graph.nodes(data=True)]]
+            parts += [[(nodes[one], nodes[other]) for one, other in self.graph.edges]]
+        if self.posterior is not None:
+            time, probability, position, movement, outward = self.posterior
+            parts += [time, probability, position, *movement.values()]
+            parts += [] if outward is None else [outward]
+        if self.field_potential is not None:
+            parts += list(self.field_potential)
+        for table in (self.decoded, self.events):
+            parts += [] if table is None else [table[name] for name in sorted(map(str, table))]
+        for part in parts:
+            array = np.ascontiguousarray(part, dtype=float)
+            found.update(repr(array.shape).encode() + array.tobytes())
+        return found.hexdigest()
+
+    def _check_one_clock(self) -> None:
+        """Check that all times are on one clock, so that they overlap."""
+        clocks = {}
+        if len(self.time):
+            clocks["positions"] = self.time
+        if self.spikes:
+            clocks["spikes"] = np.concatenate(self.spikes)
+        if self.events is not None:
+            clocks["events"] = self.events["start_time"].to_numpy(dtype=float)
+        if self.posterior is not None:
+            clocks["the posterior"] = self.posterior.time
+        if self.field_potential is not None:
+            start, rate, signal = self.field_potential
+            clocks["the field potential"] = start + np.arange(0, len(signal), 100) / rate
+        if len(self.on_track) and len(self.time) and not self.during.any():
+            begin, end = self.on_track[0]
+            raise ValueError(
+                f"{self.name} has no position from {begin:.12g} to {end:.12g} s, when the animal "
+                f"was on the track: {_span('positions', self.time)}. Give both in s, on one clock."
+            )
+        pairs = [("positions", "spikes", _LEAST_TOGETHER), ("spikes", "positions", _LEAST_TOGETHER)]
+        known = "spikes" if "spikes" in clocks else "positions"
+        pairs += [(known, name, 0.5) for name in _OTHER_CLOCKS]
+        for one, other, least in pairs:
+            if not (one in clocks and other in clocks and len(clocks[one]) and len(clocks[other])):
+                continue
+            begin, end = _ends(clocks[one])
+            times = clocks[other]
+            if np.mean((times >= begin - 1) & (times <= end + 1)) < least:
+                raise ValueError(
+                    f"Times of {self.name} are on several clocks: {_span(one, clocks[one])}, but "
+                    f"{_span(other, times)}. {_guess(clocks[one], times, one, other)}Give all in "
+                    "s, on one clock."
+                )
+
+    def _check_scale(self, graph: nx.Graph) -> None:
+        """Check that not too many positions are unknown or off the track."""
+        track = cut_track(graph, bin_size=10.0)
+        if track.length.sum() < _SHORTEST:
+            raise ValueError(
+                f"The track of {self.name} is {track.length.sum():.3g} cm long in all. Lengths and "
+                "positions are in cm: multiply metres by 100."
+            )
+        xy = self.position[self.during]
+        if not len(xy):
+            return
+        unknown = np.isnan(xy).any(axis=1)
+        extent = float(np.ptp(xy[~unknown], axis=0).max()) if not unknown.all() else 0.0
+        if 0 < extent <= _METRES * np.ptp(track.node_position, axis=0).max():
+            raise ValueError(
+                f"The positions of {self.name} extend over {extent:.3g} cm, and the track over "
+                f"{np.ptp(track.node_position, axis=0).max():.3g} cm. Are positions in metres? "
+                "Give both in cm: multiply metres by 100."
+            )
+        if unknown.mean() > self.most_unknown:
+            raise ValueError(
+                f"{unknown.sum()} of {len(xy)} positions of {self.name} on the track are NaN, more "
+                f"than {self.most_unknown:.0%}. Interpolate them, give the times on the track "
+                "(epochs, such as run=0:600), or allow more with most_unknown."
+            )
+        away = project(track, xy[~unknown]).away
+        n_off = int(np.count_nonzero(away > FARTHEST))
+        if n_off + unknown.sum() > self.most_unknown * len(xy):
+            low, high = np.nanpercentile(xy, [1, 99], axis=0)
+            width, height = np.ptp(track.node_position, axis=0)
+            raise ValueError(
+                f"{n_off} of {len(xy)} positions of {self.name} are more than {FARTHEST:g} cm "
+                f"from the track: they go from ({low[0]:.0f}, {low[1]:.0f}) to "
+                f"({high[0]:.0f}, {high[1]:.0f}), and the graph is {width:.0f} x {height:.0f} cm. "
+                "Are positions in pixels, or on other axes? Give both in cm with the same origin "
+                "(a graph may have pixels_per_cm), or give the times on the track (epochs, such as "
+                "run=0:600)." + (f" What was read: {self.notes[0]}" if self.notes else "")
+            )
+
+    def _check_bins(self, graph: nx.Graph) -> None:
+        """Check that the posterior, or decoded places, lie on the track."""
+        track = cut_track(graph, bin_size=10.0)
+        if self.posterior is not None:
+            away = project(track, self.posterior.position).away
+            lost = np.nansum(self.posterior.probability[:, away > _OFF_TRACK])
+            share = lost / np.nansum(self.posterior.probability)
+            if share > _TOLERANCE:
+                raise ValueError(
+                    f"Bins of the posterior of {self.name} do not fit the track: {share:.1%} of it "
+                    f"lies more than {_OFF_TRACK:g} cm away. Give the graph that was used for "
+                    "decoding, in cm."
+                )
+        if self.decoded is not None:
+            away = project(track, self.decoded[["x", "y"]].to_numpy(dtype=float)).away
+            n_off = int(np.count_nonzero(away > FARTHEST))
+            if n_off > self.most_unknown * len(away):
+                raise ValueError(
+                    f"{n_off} of {len(away)} decoded places of {self.name} are more than "
+                    f"{FARTHEST:g} cm from the track. Give both in cm on the same axes."
+                )
+
+
+def _check_clock(times: NDArray[np.float64], what: str) -> None:
+    check_array(times, what, kind="number")
+    back = np.flatnonzero(np.diff(times) < 0)
+    if len(back):
+        row = int(back[0]) + 1
+        raise ValueError(
+            f"{what} must ascend; row {row} has {times[row]:.12g} s after {times[row - 1]:.12g}."
+        )
+
+
+def _check_intervals(intervals: NDArray[np.float64], what: str) -> None:
+    if len(intervals):
+        pairs = check_array(intervals, what, kind="number", n_dims=2)
+        if pairs.shape[1] != 2 or (pairs[:, 0] > pairs[:, 1]).any():
+            raise ValueError(f"{what} must be pairs of a begin and a later end, in s.")
+
+
+def _check_events(events: pd.DataFrame, name: str) -> None:
+    what = f"the events of {name}"
+    check_table(events, ["start_time", "end_time"], what)
+    start, end = (
+        check_column(events, column, what, kind="number") for column in ("start_time", "end_time")
+    )
+    wrong = np.flatnonzero(end <= start)
+    if len(wrong):
+        row = int(wrong[0])
+        raise ValueError(
+            f"Events of {name} must end after they begin; row {row} goes from {start[row]:.12g} "
+            f"to {end[row]:.12g} s."
+        )
+    _check_clock(start, f"The start times of events of {name}")
+
+
+def _check_posterior(posterior: Posterior, name: str) -> None:
+    what = f"The posterior of {name}"
+    _check_clock(posterior.time, f"The times of the posterior of {name}")
+    shape = (len(posterior.time), len(posterior.position))
+    if posterior.probability.shape != shape:
+        is_transposed = posterior.probability.shape == shape[::-1]
+        raise ValueError(
+            f"{what} must have the shape {shape}, a row for each time and a column for each bin; "
+            f"got {posterior.probability.shape}"
+            f"{': it is transposed' if is_transposed else ''}."
+        )
+    sums = posterior.probability.sum(axis=1)
+    known = ~np.isnan(sums)
+    wrong = known & (np.abs(sums - 1.0) > _TOLERANCE)
+    wrong |= known & (posterior.probability < 0).any(axis=1)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        columns = posterior.probability.sum(axis=0)
+        is_transposed = bool(np.all(np.abs(columns - 1.0) <= _TOLERANCE))
+        raise ValueError(
+            f"Rows of the posterior of {name} must be probabilities that sum to 1; row {row} sums "
+            f"to {sums[row]:.6g}."
+            + (" Its columns sum to 1: is it transposed?" if is_transposed else "")
+        )
+    if len(known) < 2:
+        raise ValueError(f"{what} must have at least two time bins; got {len(known)}.")
+    if not known.any():
+        raise ValueError(f"{what} is NaN in every row: nothing was decoded.")
+
+
+def _check_field_potential(field_potential: FieldPotential, name: str) -> None:
+    check_number(f"The start in s of the field potential of {name}", field_potential.start)
+    what = f"The sampling rate in Hz of the field potential of {name}"
+    check_number(what, field_potential.rate, at_least=_SLOWEST)
+    check_array(field_potential.signal, f"The field potential of {name}", kind="number", n_dims=2)
+
+
+def _ends(times: NDArray[np.float64]) -> tuple[float, float]:
+    return float(times.min()), float(times.max())
+
+
+def _span(name: str, times: NDArray[np.float64]) -> str:
+    begin, end = _ends(times)
+    verb = "goes" if name.startswith("the ") else "go"
+    return f"{name} {verb} from {begin:.12g} to {end:.12g}"
+
+
+def _guess(
+    one: NDArray[np.float64], other: NDArray[np.float64], one_name: str, other_name: str
+) -> str:
+    """Guess the unit of times that are not in s."""
+    last, other_last = _ends(one)[1], _ends(other)[1]
+    larger, name = (other, other_name) if other_last > last else (one, one_name)
+    ratio = max(other_last, last) / max(min(other_last, last), 1e-9)
+    if ratio > 5000 and (larger == np.floor(larger)).all():
+        return f"Are {name} in samples? Divide them by the sampling rate. "
+    if 500 < ratio < 5000:
+        return f"Are {name} in milliseconds? "
+    return ""
+
+
+Recording.__init__ = typed(Recording.__init__)  # type: ignore[method-assign]

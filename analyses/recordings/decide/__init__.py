@@ -1,0 +1,1 @@
+"""From a session to what it replays: tests of events, their paths, and their kinds."""

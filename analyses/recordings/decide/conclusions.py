@@ -1,0 +1,432 @@
+"""Conclusions from scored events: the threshold, and the place sequences of significant events."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from analyses.intervals import wilson_interval
+from analyses.recordings.basics.binned_track import BinnedTrack, cut_track
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.decide.calibration import (
+    Calibration,
+    choose_threshold,
+    passes_by_chance,
+)
+from analyses.recordings.decide.event_kinds import count_kinds, event_kinds
+from analyses.recordings.decide.heading import heading_levels, heading_of_ways, is_told
+from analyses.recordings.decide.order import LEAST_ORDER, order_threshold
+from analyses.recordings.decide.scores import SCORES
+from analyses.recordings.decide.scoring import Scored
+from analyses.recordings.decide.track_log_odds import common_cells, tracks_to_compare
+from analyses.recordings.prepare.lap_ends import find_lap_ends, steady_positions
+from analyses.recordings.prepare.recorded_experience import experience_of
+from analyses.recordings.prepare.session import Session
+from analyses.recordings.prepare.visits import find_visits, nearest_states
+from analyses.sequences.place_sequences import Detection, place_sequences
+from analyses.sequences.track import graph_of_log
+from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
+
+__all__ = ["Conclusions", "conclude", "path_radius"]
+
+_APART = 1e-6  # s, between two intervals of pynapple
+_LONGEST_GAP = 0.5  # s, between an event and a position that is the animal's
+
+
+class Conclusions(NamedTuple):
+    """The replay that was found, and how it was found.
+
+    Attributes
+    ----------
+    events : DataFrame
+        The tested events, with `is_replay`, `kind` (of the event's longest sequence; null unless it
+        is replay) and, with spikes, `passes_by_chance`: whether the same event with randomised
+        cells passes, be there a sequence or not. Without it if events were found in the posterior:
+        what is found after an exchange of cells are other events.
+    sequences : DataFrame
+        The place sequences of replay, as `analyses.place_sequences` returns them, with `kind` and
+        `start_time` and `end_time` (s); `event` is that of `events`.
+    kinds : DataFrame
+        For each state size: `state_size, states_per_metre, kind, n, n_events, share, ci_low,
+        ci_high`.
+    states : DataFrame
+        The position of each state: `state, x, y` (cm).
+    experience : EventLog
+        The animal's moves between states, lap by lap; its `mdp` is the track.
+    visited : DataFrame
+        The states that each replay event visits: `event, time` (s), `states`; `phase`: `rest`
+        off the track, `episode_end` after a lap, `step` within a lap; `location`, the state at
+        which the animal is, or off the track was last (-1 if its position is unknown); and `along`,
+        if headings were decoded (see :func:`analyses.place_sequences`).
+    paths : DataFrame
+        The decoded paths of all events.
+    calibration : Calibration or None
+        The threshold of p, and the false-positive rate of the procedure; None without spikes.
+    unordered : DataFrame
+        For each kind of event that represents places in no order: `null, n, rate`, the share of
+        simulated ones that pass all criteria, with its 95 % interval `ci_low, ci_high`.
+    notes : tuple of str
+        What was read, found and done, one sentence each.
+    explanations : tuple of str
+        Those of them without which a result can be mistaken: why so little is replay, or what it
+        may be instead.
+    """
+
+    events: pd.DataFrame
+    sequences: pd.DataFrame
+    kinds: pd.DataFrame
+    states: pd.DataFrame
+    experience: EventLog
+    visited: pd.DataFrame
+    paths: pd.DataFrame
+    calibration: Calibration | None
+    unordered: pd.DataFrame
+    notes: tuple[str, ...]
+    explanations: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Summarise the numbers of events and sequences."""
+        n_replay = int(self.events["is_replay"].sum())
+        return (
+            f"Conclusions({len(self.events):,} events, of which {n_replay:,} are replay, "
+            f"{len(self.sequences):,} sequences)"
+        )
+
+    def to_pynapple(self) -> dict[str, Any]:
+        """Convert to objects of pynapple, which its viewers show beside spikes and field potential.
+
+        Returns
+        -------
+        dict
+            ``events``, an IntervalSet of all candidate events with `event, is_replay, kind, score`
+            and `p`; an event that overlaps the next one ends where that begins. And
+            ``decoded_position``, a TsdFrame of `x, y` (cm) in all events.
+
+        Raises
+        ------
+        ImportError
+            If pynapple is not installed.
+        """
+        try:
+            import pynapple
+        except ImportError:
+            raise ImportError("Objects of pynapple need it: pip install pynapple.") from None
+        events = self.events.sort_values("start_time", kind="stable")
+        start, end = (events[name].to_numpy(dtype=float) for name in ("start_time", "end_time"))
+        end = np.minimum(end, np.append(start[1:] - _APART, np.inf))
+        named = events[["event", "is_replay", "kind", "score", "p"]].reset_index(drop=True)
+        named["kind"] = named["kind"].fillna("").astype(str)
+        paths = self.paths.sort_values("time", kind="stable")
+        paths = paths[paths["x"].notna()]
+        return {
+            "events": pynapple.IntervalSet(start, end, metadata=named),
+            "decoded_position": pynapple.TsdFrame(
+                t=paths["time"].to_numpy(dtype=float),
+                d=paths[["x", "y"]].to_numpy(dtype=float),
+                columns=["x", "y"],
+            ),
+        }
+
+
+def conclude(session: Session, scored: Scored) -> Conclusions:
+    """Choose the threshold, and classify what was replayed."""
+    recording, judgement = session.recording, session.judgement
+    least = judgement.least_score
+    events, notes = scored.events.copy(), [*recording.notes, *session.notes]
+    explanations: list[str] = []
+    calibration, unordered = None, pd.DataFrame(columns=["null", "n", "rate", "ci_low", "ci_high"])
+    has_score = events["score"].notna()
+    if session.counts:
+        # Events must pass by both p and score, and so must those with randomised cells.
+        chance, level = scored.by_chance, judgement.level
+        passes = ~(chance["score"] < least) & ~(chance["order"] < LEAST_ORDER)
+        p_by_chance = chance["p"].where(passes | chance["p"].isna(), 1.0)
+        calibration = choose_threshold(p_by_chance, level)
+        least_order, unordered = order_threshold(scored.unordered, calibration.threshold, level)
+        by_chance = passes_by_chance(p_by_chance, level)
+        by_chance &= ~(chance["order"] < least_order).to_numpy()
+        if session.chance_counts is None:
+            events["passes_by_chance"] = by_chance
+        events["is_replay"] = (
+            (events["p"] <= calibration.threshold)
+            & (events["score"] >= least)
+            & (events["order"] >= least_order)
+        )
+        calibration = _with_rate(calibration._replace(least_order=least_order), by_chance, events,
+                                 session.chance_counts)  # fmt: skip
+        notes.append(_calibrated(calibration, judgement, events, least_order))
+        if calibration.threshold < 1 / (judgement.n_shuffles + 1):
+            explanations.append(
+                "No event can be replay: so many events with randomised cells have the smallest p "
+                f"that {judgement.n_shuffles} shuffles give. Ask for more shuffles (n_shuffles)."
+            )
+    elif has_score.any():
+        events["is_replay"] = events["score"] >= least
+        explanations.append(
+            "No significance: without spikes, cells cannot be shuffled, and about half of all "
+            "chance events pass a shuffle of the posterior alone. Events are selected by their "
+            f"mean probability of continuous movement alone, at least {least:g}; the number of "
+            "false positives is unknown."
+        )
+    else:
+        events["is_replay"] = True
+        explanations.append(
+            "No significance: there are decoded places only, so all events count as replay. The "
+            "number of false positives is unknown."
+        )
+    paths = scored.paths
+    if session.has_headings:
+        if calibration is not None and events["heading_p"].notna().any():
+            levels = heading_levels(events[events["is_replay"]])
+            calibration = calibration._replace(heading_p=levels.p, heading_evidence=levels.evidence)
+            events["is_heading_told"] = is_told(events, levels)
+        else:
+            events["is_heading_told"] = _heading_is_certain(events, paths)
+        told = events.loc[events["is_heading_told"], "event"]
+        paths = paths.assign(along=paths["along"].where(paths["event"].isin(told), 0))
+    # Bins of another program's decoder may be wider than these states.
+    kinds, kept = [], None
+    reach = {end.state: end.reach for end in find_lap_ends(recording, judgement.lap_ends)}
+    for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
+        world, log = experience_of(recording, size, judgement.lap_ends)
+        radius = path_radius(world, session.track) if session.is_decoded_here else None
+        sequences, visits = _sequences(
+            recording, world, log, events, paths, judgement.detection, radius, reach
+        )
+        if kept is None:  # what is replay has a sequence of the states that were asked for
+            has_sequence = events["event"].isin(sequences["event"])
+            n_lost = int((events["is_replay"] & ~has_sequence).sum())
+            events["is_replay"] &= has_sequence
+            visits = visits[visits["event"].isin(sequences["event"])].reset_index(drop=True)
+            if n_lost:
+                explanations.append(
+                    f"{n_lost} more event{'s' * (n_lost != 1)} passed the tests, but "
+                    f"visit{'s' * (n_lost == 1)} no sequence of {judgement.detection.min_length} "
+                    "states."
+                )
+        named = event_kinds(events, sequences)
+        kinds.append(count_kinds(named[events["is_replay"]], size))
+        if kept is None:
+            kept = sequences, named, world, log, visits
+    sequences, named, world, log, visited = kept  # type: ignore[misc]
+    events["kind"] = named
+    if session.counts:
+        notes += _compared(session, events)
+    if session.track.n_components > 1:
+        notes.append(_by_track(session.track, events))
+    position = np.asarray(world.position)
+    states = pd.DataFrame(
+        {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
+    )
+    return Conclusions(
+        events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
+        paths, calibration, unordered, (*notes, *explanations), tuple(explanations),
+    )  # fmt: skip
+
+
+def _with_rate(
+    calibration: Calibration,
+    passes: NDArray[np.bool_],
+    events: pd.DataFrame,
+    exchanged: Sequence[NDArray[np.int64]] | None,
+) -> Calibration:
+    """Set the false-positive rate: of the events themselves, or of what is found in equal time."""
+    if exchanged is None:
+        tested = passes[events["p"].notna()]
+        low, high = wilson_interval(tested.mean(), len(tested))
+        return calibration._replace(
+            false_positive_rate=float(tested.mean()), ci_low=float(low), ci_high=float(high)
+        )
+    # Of more than there are candidates, as many are tested; they stand for all.
+    each = max(len(exchanged) / len(events), 1.0) / len(events)
+    n = int(passes.sum())
+    low, high = stats.chi2.ppf([0.025, 0.975], [2 * n, 2 * n + 2]) / 2
+    return calibration._replace(
+        false_positive_rate=n * each,
+        n_events=min(len(exchanged), len(events)),
+        ci_low=float(np.nan_to_num(low) * each),
+        ci_high=float(high * each),
+        n_exchanged=float(len(exchanged)),
+    )
+
+
+def _calibrated(
+    calibration: Calibration, judgement: Judgement, events: pd.DataFrame, least_order: float
+) -> str:
+    n_tested = int(events["p"].notna().sum())
+    return (
+        f"{n_tested} of {len(events)} event{'s' * (len(events) != 1)} "
+        f"{'has' if n_tested == 1 else 'have'} at least {judgement.least_active} active cells and "
+        f"{'was' if n_tested == 1 else 'were'} tested against {judgement.n_shuffles} shuffles each "
+        f"of {' and '.join(judgement.shuffles)}. Replay has p <= {calibration.threshold:.4g}, a "
+        f"{SCORES[judgement.score].label} of at least {judgement.least_score:g}, and evidence for "
+        f"movement along the track that is {np.exp(least_order):.1f} times that for places in no "
+        "order."
+    )
+
+
+def _heading_is_certain(events: pd.DataFrame, paths: pd.DataFrame) -> NDArray[np.bool_]:
+    """Find the events in which the program that decoded them is certain of the heading."""
+    certain = (paths["along"] != 0).groupby(paths["event"]).mean()
+    return (events["event"].map(certain).fillna(0.0) >= 0.5).to_numpy()
+
+
+def _by_track(track: BinnedTrack, events: pd.DataFrame) -> str:
+    counts = events.loc[events["is_replay"], "track"].value_counts()
+    parts = [
+        f"{counts.get(number, 0)} on track {number} (nodes {_nodes_of(track, number)})"
+        for number in range(1, track.n_components + 1)
+    ]
+    return (
+        f"The track graph has {track.n_components} components on which the animal ran, which are "
+        "treated as separate tracks. By their decoded paths, the replay events are: "
+        f"{'; '.join(parts)}."
+    )
+
+
+def _nodes_of(track: BinnedTrack, number: int) -> str:
+    edges = np.unique(track.edge[track.component == number - 1])
+    return " ".join(str(track.nodes[node]) for node in np.unique(track.edges[edges]))
+
+
+def _compared(session: Session, events: pd.DataFrame) -> list[str]:
+    judgement = session.judgement
+    tracks = tracks_to_compare(session.track, session.rates, judgement.tracks)
+    if tracks is None:
+        if session.track.n_components != 2:
+            return []
+        return ["Track log odds are missing: fewer than two cells have fields on both tracks."]
+    n_cells = np.count_nonzero(common_cells(session.rates, *tracks))
+    replayed = events.loc[events["is_replay"], "log_odds_z"].dropna()
+    names = [" ".join(nodes) for nodes in judgement.tracks]
+    names = names or [_nodes_of(session.track, number) for number in (1, 2)]
+    return [
+        f"Track log odds compare the nodes {names[0]} (above 0) with {names[1]}, by the {n_cells} "
+        f"cells with fields on both. Of {len(replayed)} replay events, {(replayed > 2).sum()} "
+        f"favour the first and {(replayed < -2).sum()} the second by more than 2 standard "
+        "deviations of shuffles that swap the fields of each cell"
+        + (f"; the mean absolute z is {replayed.abs().mean():.1f}." if len(replayed) else ".")
+    ]
+
+
+def path_radius(world: MDP, track: BinnedTrack) -> float:
+    """Compute how near a decoded path must come to the centre of a state to enter it.
+
+    A decoded path fluctuates more than the position of a running animal. The smaller the radius,
+    the less often fluctuations at the border of two states look like turns; but at least one bin
+    must lie within the radius of each state.
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> graph = make_linear_track(150.0)
+    >>> round(path_radius(MDP.from_networkx(graph, bin_size=15.0), cut_track(graph, 5.0)), 2)
+    3.0
+    """
+    lengths = graph_of_log(EventLog({}, mdp=world)).edges(data="distance")
+    least = min(length for _, _, length in lengths)
+    return float(min(max(0.2 * least, 0.55 * track.width.max()), 0.4 * least))
+
+
+def _sequences(
+    recording: Recording,
+    world: MDP,
+    log: EventLog,
+    events: pd.DataFrame,
+    paths: pd.DataFrame,
+    detection: Detection,
+    radius: float | None,
+    reach: Mapping[int, float],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Convert paths of replay to place sequences, and list the states that each path visits.
+
+    `event` is that of the table of events.
+    """
+    chosen = events.loc[events["is_replay"], ["event", "start_time"]]
+    grouped = dict(tuple(paths.groupby("event", sort=False)))
+    track = cut_track(recording.graph, bin_size=1.0)
+    rows: list[int] = []
+    visited: list[pd.DataFrame] = []
+    for event in chosen["event"].tolist():
+        if event not in grouped:
+            continue
+        path = grouped[event]
+        xy = path[["x", "y"]].to_numpy()
+        visits = find_visits(
+            path["time"], xy, track, world, radius=radius, reach=reach, most_unknown=1.0
+        )
+        if len(visits):
+            rows.append(event)
+            visited.append(visits.assign(along=_headings_of(visits, path)))
+    begin = chosen.set_index("event")["start_time"]
+    states = [visits["state"].tolist() for visits in visited]
+    time = begin.loc[rows].to_numpy(dtype=float)
+    phase = _phases(recording, log, time)
+    location = nearest_states(_position_at(recording, time), track, world, reach)
+    last = np.append(log.steps["next_state"], log.steps["state"].iloc[0])
+    last = last[np.searchsorted(log.steps["time"], time, side="right") - 1]
+    location = np.where(phase == "rest", last, location)
+    listed = pd.DataFrame({"time": time, "states": states, "phase": phase, "location": location})
+    if "along" in paths:
+        listed["along"] = [visits["along"].tolist() for visits in visited]
+    with warnings.catch_warnings():  # all may be before the run; a recording has one clock
+        warnings.filterwarnings("ignore", ".*on the same clock")
+        found = place_sequences(log, listed, detection=detection)
+    spans = [
+        _span(visited[event], first, states)
+        for event, first, states in found[["event", "index", "states"]].itertuples(index=False)
+    ]
+    found["start_time"], found["end_time"] = np.array(spans, dtype=float).reshape(-1, 2).T
+    found["event"] = np.array(rows, dtype=np.int64)[found["event"]]
+    listed.insert(0, "event", np.array(rows, dtype=np.int64))
+    return found, listed
+
+
+def _headings_of(visits: pd.DataFrame, path: pd.DataFrame) -> NDArray[np.int64]:
+    """Return the heading of the way to each visit: that of most time bins since the one before."""
+    if "along" not in path:
+        return np.zeros(len(visits), dtype=np.int64)
+    at = np.searchsorted(path["time"], visits["start_time"])
+    return heading_of_ways(path["along"].to_numpy(), at)
+
+
+def _position_at(recording: Recording, time: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the positions that are recorded nearest to these times, NaN if none is near."""
+    position = steady_positions(recording)
+    known = np.flatnonzero(~np.isnan(position).any(axis=1))
+    clock = recording.time[known]
+    at = known[np.searchsorted((clock[1:] + clock[:-1]) / 2, time)]
+    is_near = np.abs(recording.time[at] - time) <= _LONGEST_GAP
+    return np.where(is_near[:, None], position[at], np.nan)
+
+
+def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> NDArray[np.object_]:
+    """Return the phase of each replay: rest off the track, the end of a lap, or within a lap."""
+    steps = log.steps
+    before = np.searchsorted(steps["time"], time, side="right") - 1
+    ended = (steps["terminated"] | steps["truncated"]).to_numpy()
+    inside = np.ones((len(time), 1), dtype=bool)
+    if len(recording.on_track):
+        begin, end = recording.on_track.T
+        inside = (time[:, None] >= begin) & (time[:, None] <= end)
+    at_end = (before >= 0) & ended[np.maximum(before, 0)]
+    phases = np.select([~inside.any(axis=1), at_end], ["rest", "episode_end"], "step")
+    return phases.astype(object)
+
+
+def _span(visits: pd.DataFrame, first: int, states: Sequence[int]) -> tuple[float, float]:
+    """Return begin and end of a sequence in s; places that it jumped over were not visited."""
+    visited, last = visits["state"].to_numpy(), first
+    for state in states:
+        if last < len(visited) and visited[last] == state:
+            last += 1
+    return float(visits["start_time"].iloc[first]), float(visits["end_time"].iloc[last - 1])

@@ -1,0 +1,210 @@
+"""Replay in epochs, such as sleep before and after the run: counts, shares and their differences.
+
+Events of one animal are not independent: they come and go with its state. So each epoch is cut into
+blocks of time, and what varies is the block. Intervals are those of independent events with as many
+times fewer events as blocks vary more than such events would; the test of a difference permutes
+blocks between two epochs, with a studentised statistic [1]_.
+
+The test holds if dependence lasts less than a block. Of 400 simulated pairs of epochs of 10 or 30
+minutes without a difference, whose rate fluctuated (an SD of .7 of its logarithm) over 5, 20 and 60
+s, .05 to .06, .05 to .07 and .10 to .12 had p <= .05; of tests that count events as independent,
+.12 to .15, .3 to .4 and .5. Intervals of the rate held the true one in .98 to .99, .92 to .94 and
+.85 to .92.
+
+References
+----------
+.. [1] Chung and Romano (2013), Exact and asymptotically robust permutation tests.
+   https://doi.org/10.1214/13-AOS1090
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from analyses.intervals import wilson_interval
+from analyses.recordings.basics.settings import RUN
+from analyses.tables import KINDS
+
+__all__ = ["block_length", "compare_epochs", "count_blocks", "count_in_epochs"]
+
+_N_BLOCKS, _SHORTEST, _LONGEST = 8, 30.0, 300.0
+_LEAST_BLOCKS = 4
+_N_PERMUTATIONS = 9999
+_LEVEL = 0.95
+_CANDIDATES, _REPLAY, _SHARE = "candidates_per_minute", "replay_per_minute", "replay_share"
+_RATES = {_CANDIDATES, _REPLAY}
+
+
+class _Measured(NamedTuple):
+    """A measure in an epoch: what is counted in each block, and out of how many.
+
+    Both have the shape (n_blocks,).
+    """
+
+    counted: NDArray[np.float64]
+    total: NDArray[np.float64]
+
+
+def block_length(epochs: Mapping[str, NDArray[np.float64]]) -> float:
+    """Compute the length of blocks in s: an eighth of the shortest epoch, but 30 s to 5 min.
+
+    Examples
+    --------
+    >>> block_length({"before": np.array([[0.0, 600.0]]), "after": np.array([[900.0, 2700.0]])})
+    75.0
+    """
+    shortest = min(float(np.diff(each, axis=1).sum()) for each in epochs.values())
+    return float(np.clip(shortest / _N_BLOCKS, _SHORTEST, _LONGEST))
+
+
+def count_blocks(events: pd.DataFrame, epochs: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
+    """Count candidate events, replay events and kinds in each block of each epoch.
+
+    Events are those of `Conclusions`, and belong to the block in which they begin. Returns `epoch,
+    start_time, end_time` (s), `candidates`, `replay`, `by_chance` (if events say it), and a
+    column for each kind.
+    """
+    length = block_length(epochs)
+    time = events["start_time"].to_numpy(dtype=float)
+    is_replay = events["is_replay"].to_numpy(dtype=bool)
+    counted = {"candidates": np.ones(len(events), dtype=bool), "replay": is_replay}
+    counted |= {kind: (events["kind"] == kind).to_numpy() & is_replay for kind in KINDS}
+    if "passes_by_chance" in events:
+        counted["by_chance"] = events["passes_by_chance"].to_numpy(dtype=bool)
+    rows = []
+    for name, intervals in epochs.items():
+        for begin, end in intervals:
+            edges = np.linspace(begin, end, max(round((end - begin) / length), 1) + 1)
+            for first, last in pairwise(edges):
+                within = (time >= first) & (time < last)
+                counts = {key: int(within[each].sum()) for key, each in counted.items()}
+                rows.append({"epoch": name, "start_time": first, "end_time": last, **counts})
+    return pd.DataFrame(rows)
+
+
+def count_in_epochs(blocks: pd.DataFrame) -> pd.DataFrame:
+    """Compute rates and shares in each epoch, with 95 % intervals over blocks.
+
+    Blocks are those of `count_blocks`. Returns `epoch, n_blocks, measure, n, total` (minutes for
+    rates, events for shares), `value, ci_low, ci_high` and `null`, the share that randomised cells
+    would give.
+    """
+    rows = []
+    for name, own in blocks.groupby("epoch", sort=False):
+        for measure, measured in _measures(own):
+            value, low, high = _interval(measured, is_rate=measure in _RATES)
+            null = np.nan
+            if measure == _SHARE and "by_chance" in own and own["candidates"].sum():
+                null = own["by_chance"].sum() / own["candidates"].sum()
+            rows.append(
+                (name, len(own), measure, int(measured.counted.sum()), measured.total.sum(),
+                 value, low, high, null)
+            )  # fmt: skip
+    columns = ["epoch", "n_blocks", "measure", "n", "total", "value", "ci_low", "ci_high", "null"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def compare_epochs(blocks: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """Compare each pair of epochs, other than the run, measure by measure.
+
+    Intervals of differences are by the method of Newcombe, from those of both epochs. Returns
+    `epoch, other, measure, value, other_value, difference` (other minus epoch), `ci_low, ci_high`,
+    and `p` of the test; NaN where an epoch has fewer than four blocks, or nothing differs.
+    """
+    rng = np.random.default_rng(seed)
+    groups = {str(name): own for name, own in blocks.groupby("epoch", sort=False)}
+    rows = []
+    for one, other in combinations([name for name in groups if name != RUN], 2):
+        both = zip(_measures(groups[one]), _measures(groups[other]), strict=True)
+        for (measure, first), (_, second) in both:
+            is_rate = measure in _RATES
+            (a, a_low, a_high), (b, b_low, b_high) = (
+                _interval(each, is_rate=is_rate) for each in (first, second)
+            )
+            low = b - a - np.hypot(b - b_low, a_high - a)
+            high = b - a + np.hypot(b_high - b, a - a_low)
+            rows.append((one, other, measure, a, b, b - a, low, high, _p(first, second, rng)))
+    columns = ["epoch", "other", "measure", "value", "other_value", "difference", "ci_low"]
+    return pd.DataFrame(rows, columns=[*columns, "ci_high", "p"])
+
+
+def _measures(blocks: pd.DataFrame) -> Iterator[tuple[str, _Measured]]:
+    """List the measures of the blocks of an epoch."""
+    minutes = ((blocks["end_time"] - blocks["start_time"]) / 60.0).to_numpy(dtype=float)
+    counts = {key: blocks[key].to_numpy(dtype=float) for key in ("candidates", "replay", *KINDS)}
+    yield _CANDIDATES, _Measured(counts["candidates"], minutes)
+    yield _REPLAY, _Measured(counts["replay"], minutes)
+    yield _SHARE, _Measured(counts["replay"], counts["candidates"])
+    for kind in KINDS:
+        yield kind, _Measured(counts[kind], counts["replay"])
+
+
+def _interval(measured: _Measured, *, is_rate: bool) -> tuple[float, float, float]:
+    """Compute a rate or share with its interval, exact Poisson or Wilson with fewer events."""
+    n, total, n_blocks = measured.counted.sum(), measured.total.sum(), len(measured.counted)
+    if total == 0:
+        return np.nan, np.nan, np.nan
+    value = float(n / total)
+    if n_blocks < 2:
+        return value, np.nan, np.nan
+    independent = n if is_rate else n * (1 - value)
+    excess = _variance(measured) / independent if independent > 0 else 1.0
+    z = stats.norm.ppf(0.5 + _LEVEL / 2)
+    fewer = (z / stats.t.ppf(0.5 + _LEVEL / 2, n_blocks - 1)) ** 2 / max(excess, 1.0)
+    if is_rate:
+        count, exposure = n * fewer, total * fewer
+        low = stats.chi2.ppf(0.5 - _LEVEL / 2, 2 * count) / 2 / exposure if n else 0.0
+        return (
+            value,
+            float(low),
+            float(stats.chi2.ppf(0.5 + _LEVEL / 2, 2 * count + 2) / 2 / exposure),
+        )
+    ends = wilson_interval(value, total * fewer, _LEVEL)
+    return value, float(ends[0]), float(ends[1])
+
+
+def _variance(measured: _Measured) -> float:
+    """Estimate the variance of the count of an epoch, given its total, from its blocks."""
+    count, total = measured
+    n_blocks = len(count)
+    left = count - count.sum() / total.sum() * total
+    return float(n_blocks / (n_blocks - 1) * (left**2).sum())
+
+
+def _p(one: _Measured, other: _Measured, rng: np.random.Generator) -> float:
+    """Test whether two epochs differ, by permuting their blocks; two-sided."""
+    n_one = len(one.counted)
+    if min(n_one, len(other.counted)) < _LEAST_BLOCKS:
+        return np.nan
+    count, total = (np.append(*each) for each in zip(one, other, strict=True))
+    if not (one.total.sum() and other.total.sum()) or not count.sum() > 0:
+        return np.nan
+    order = rng.permuted(np.tile(np.arange(len(count)), (_N_PERMUTATIONS, 1)), axis=1)
+    order = np.vstack([np.arange(len(count)), order])
+    found = [_ratio(count[rows], total[rows]) for rows in (order[:, :n_one], order[:, n_one:])]
+    (a, a_variance), (b, b_variance) = found
+    spread = np.sqrt(a_variance + b_variance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(a == b, 0.0, np.abs(b - a) / spread)  # NaN where an epoch has no event
+    known = ~np.isnan(t)
+    if not known[0] or not np.any(t[known] != t[0]):
+        return np.nan
+    return float(np.mean(t[known] >= t[0] * (1 - 1e-12)))
+
+
+def _ratio(
+    count: NDArray[np.float64], total: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute the ratio of sums over blocks, row by row, and its variance."""
+    n_blocks, whole = count.shape[1], total.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = count.sum(axis=1) / whole
+        left = count - ratio[:, None] * total
+        return ratio, n_blocks / (n_blocks - 1) * (left**2).sum(axis=1) / whole**2

@@ -1,0 +1,178 @@
+"""Track log odds: which of two tracks an event represents, whatever the order of its places.
+
+The published code divides a sum that is not normalised by one that is; here the posterior is
+normalised over both tracks for both sums, and decoded with the cells that have fields on both [1]_.
+In shuffles, the fields of each cell on the two tracks are swapped with probability 1/2.
+
+References
+----------
+.. [1] Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
+   https://doi.org/10.7554/eLife.85635
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analyses.recordings.basics.binned_track import BinnedTrack, bins_between
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Settings
+from analyses.recordings.prepare.bayesian_decoder import bayesian_posterior
+from analyses.recordings.prepare.likelihood import log_likelihood
+from replay.checks import check_number, check_whole, typed
+
+__all__ = ["common_cells", "log_odds", "track_log_odds", "tracks_to_compare"]
+
+
+@typed
+def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float:
+    """Compute the log odds of two tracks from the posterior of an event [1]_.
+
+    Parameters
+    ----------
+    posterior : array_like of float, shape (n_time, n_bins)
+        The posterior over the bins of both tracks, decoded with cells that have a field on both.
+    first, second : array_like of bool, shape (n_bins,)
+        Whether each bin belongs to the first and to the second track.
+
+    Returns
+    -------
+    float
+        The natural logarithm of the sum of the posterior over the first track divided by that over
+        the second. For both sums, the posterior is normalised over both tracks together in each
+        time bin.
+
+    Raises
+    ------
+    ValueError
+        If the tracks share a bin, or shapes disagree.
+
+    References
+    ----------
+    .. [1] Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
+       https://doi.org/10.7554/eLife.85635
+
+    Examples
+    --------
+    >>> round(log_odds([[0.6, 0.2, 0.2]], [True, False, False], [False, True, True]), 3)
+    0.405
+    """
+    weights = np.asarray(posterior, dtype=float)
+    one, other = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    if weights.ndim != 2 or {one.shape, other.shape} != {weights.shape[1:]}:
+        raise ValueError(
+            "first and second must each have one value for each bin of the posterior; got shapes "
+            f"{weights.shape}, {one.shape} and {other.shape}."
+        )
+    if (one & other).any():
+        raise ValueError(f"Bin {int(np.flatnonzero(one & other)[0])} belongs to both tracks.")
+    both = weights[:, one | other]
+    normalised = both / both.sum(axis=1, keepdims=True)
+    sums = (normalised[:, each[one | other]].sum() for each in (one, other))
+    on_first, on_second = (max(float(each), 1e-300) for each in sums)
+    return float(np.log(on_first) - np.log(on_second))
+
+
+def tracks_to_compare(
+    track: BinnedTrack, rates: ArrayLike, named: Sequence[Sequence[str]] = ()
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+    """Find the bins of the two tracks to be compared by track log odds.
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_track_graph
+    >>> track = cut_track(make_track_graph([(0, 0), (9, 0), (0, 50), (9, 50)], [(0, 1), (2, 3)]))
+    >>> first, second = tracks_to_compare(track, np.ones((2, 4)))
+    >>> first.tolist(), second.tolist()
+    ([True, True, False, False], [False, False, True, True])
+    """
+    if named:
+        first, second = (bins_between(track, nodes) for nodes in named)
+        return first, second
+    if track.n_components != 2:
+        return None
+    first, second = track.component == 0, track.component == 1
+    return (first, second) if common_cells(rates, first, second).sum() > 1 else None
+
+
+def common_cells(
+    rates: ArrayLike, first: ArrayLike, second: ArrayLike, least_peak: float = Settings().least_peak
+) -> NDArray[np.bool_]:
+    """Find the cells with a field on each of two tracks.
+
+    Examples
+    --------
+    >>> common_cells([[1, 1], [9, 0]], [True, False], [False, True]).tolist()
+    [True, False]
+    """
+    hertz = np.asarray(rates, dtype=float)
+    peaks = [hertz[:, np.asarray(each, dtype=bool)].max(axis=1) for each in (first, second)]
+    found: NDArray[np.bool_] = np.min(peaks, axis=0) >= least_peak
+    return found
+
+
+def track_log_odds(
+    events: Sequence[ArrayLike],
+    rates: ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    dt: float,
+    least_peak: float = Settings().least_peak,
+    n_shuffles: int = Judgement().n_shuffles,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Compute the track log odds of each event, and compare them with chance.
+
+    Events are (n_time, n_cells) spikes; `first` and `second` mark the bins of the tracks. Cells
+    with a rate of at least `least_peak` Hz on both count. Returns `log_odds` and `log_odds_z`.
+
+    Examples
+    --------
+    >>> rates = [[9.0, 1.0], [1.0, 9.0], [9.0, 2.0]]
+    >>> found = track_log_odds([[[2, 0, 1]]], rates, [True, False], [False, True], dt=0.02)
+    >>> bool(found.loc[0, "log_odds"] > 0)
+    True
+    """
+    one, other = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    check_number("least_peak", least_peak, at_least=0.0)
+    number = check_whole("n_shuffles", n_shuffles, at_least=2)
+    hertz = np.asarray(rates, dtype=float)
+    chosen = common_cells(hertz, one, other, least_peak)
+    if np.count_nonzero(chosen) < 2:
+        raise ValueError(
+            f"{np.count_nonzero(chosen)} of {len(hertz)} cells have a field on both tracks (at "
+            f"least {least_peak:g} Hz): too few for a comparison."
+        )
+    own = hertz[chosen]
+    swapped = own.copy()
+    for here, there in ((one, other), (other, one)):
+        along = np.linspace(0, np.count_nonzero(there) - 1, np.count_nonzero(here))
+        swapped[:, here] = own[:, there][:, np.round(along).astype(int)]
+    children = np.random.SeedSequence(check_whole("seed", seed)).spawn(len(events))
+
+    def odds(counts: NDArray[np.float64], fields: NDArray[np.float64]) -> float:
+        likelihoods = log_likelihood(counts, fields, dt)[:, one | other]
+        return log_odds(bayesian_posterior(likelihoods), one[one | other], other[one | other])
+
+    rows = []
+    for given, child in zip(events, children, strict=True):
+        counts = np.asarray(given, dtype=float)[:, chosen]
+        row = {"log_odds": np.nan, "log_odds_z": np.nan}
+        if counts.any():
+            rng = np.random.default_rng(child)
+            by_chance = [
+                odds(counts, np.where(rng.random((len(own), 1)) < 0.5, own, swapped))
+                for _ in range(number)
+            ]
+            row["log_odds"] = odds(counts, own)
+            spread = float(np.std(by_chance))
+            if spread > 0:
+                row["log_odds_z"] = (row["log_odds"] - float(np.mean(by_chance))) / spread
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["log_odds", "log_odds_z"])

@@ -1,1 +1,0 @@
-"""Decoding of positions on a track from spikes, during running or replay."""

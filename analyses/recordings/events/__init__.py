@@ -1,1 +1,0 @@
-"""Candidate events: bursts of activity, or of ripple power, that may be replay."""

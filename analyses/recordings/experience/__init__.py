@@ -1,1 +1,0 @@
-"""The experience of an animal: its moves from state to state, lap by lap."""

@@ -1,1 +1,0 @@
-"""Place fields of cells, from the spikes of the running animal."""

@@ -1,1 +1,0 @@
-"""Kinds of replay: what each event replays of the experience until then."""

@@ -1,0 +1,1 @@
+"""From a recording to a session: running, place fields, experience, and candidate events."""

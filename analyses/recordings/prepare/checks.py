@@ -1,0 +1,153 @@
+"""Checks of the criteria for replay, before anything is decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import networkx as nx
+import numpy as np
+
+from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.basics.judgement import (
+    BIN_SHUFFLES,
+    CELL_SHUFFLES,
+    LEAST_SCORES,
+    SHUFFLES,
+    Judgement,
+)
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.settings import DETECTED_IN, Settings
+from replay.checks import (
+    check_choice,
+    check_flag,
+    check_list,
+    check_number,
+    check_whole,
+    shown,
+)
+
+__all__ = ["check_data", "check_judgement", "check_recording", "check_settings", "check_shuffles"]
+__all__ += ["check_bins_in_states", "check_state_size"]
+
+_WITHOUT_SPIKES = "continuous"
+_LARGEST_BIN = 2 / 3  # of a state, so that the centre of a bin is near that of each state
+
+
+def check_settings(settings: Settings) -> None:
+    """Check the settings of decoding; `check_criteria` checks those of candidates."""
+    if not isinstance(settings, Settings):
+        raise TypeError(f"settings must be Settings(...), got {shown(settings)}.")
+    check_number("time_bin", settings.time_bin, at_least=1e-4, at_most=1.0)
+    check_number("diffusion", settings.diffusion, at_least=1e-3)
+    for name in ("smoothing", "least_speed", "least_peak", "largest_mean", "lowest_rate"):
+        check_number(name, getattr(settings, name), at_least=0.0, finite=False)
+    check_flag("split_given", settings.split_given)
+    check_choice("detected_in", settings.detected_in, DETECTED_IN)
+
+
+def check_judgement(judgement: Judgement) -> None:
+    """Check the criteria for replay."""
+    if not isinstance(judgement, Judgement):
+        raise TypeError(f"judgement must be a Judgement, got {type(judgement).__name__}.")
+    check_choice("score", judgement.score, LEAST_SCORES)
+    check_number("least_score", judgement.least_score, at_least=0, at_most=1)
+    check_number("level", judgement.level, at_least=1e-4, at_most=1)
+    n_shuffles = check_whole("n_shuffles", judgement.n_shuffles, at_least=1)
+    if (n_shuffles + 1) * judgement.level < 1 - 1e-9:
+        raise ValueError(
+            f"{n_shuffles} shuffles give no p below {1 / (n_shuffles + 1):.2g}, so nothing could "
+            f"pass a level of {judgement.level:g}: ask for at least "
+            f"{np.ceil(1 / max(judgement.level, 1e-6) - 1e-9) - 1:.0f} (n_shuffles)."
+        )
+    check_whole("least_active", judgement.least_active)
+    check_shuffles(judgement.shuffles)
+    n_tracks = len(check_list("tracks", judgement.tracks))
+    if n_tracks not in (0, 2):
+        raise ValueError(f"Track log odds compare two tracks; got {n_tracks}. Name nodes of two.")
+    for size in (judgement.state_size, *check_list("other_sizes", judgement.other_sizes)):
+        check_number("state_size", size, at_least=1.0, hint="It is a distance in cm.")
+
+
+def check_recording(recording: Recording) -> None:
+    """Check that something is a recording, not the path of one."""
+    if not isinstance(recording, Recording):
+        raise TypeError(
+            f"recording must be a Recording, as read_recording(path) returns it; got "
+            f"{shown(recording)}."
+        )
+
+
+def check_data(judgement: Judgement, recording: Recording) -> None:
+    """Check that a recording has the data that the criteria need."""
+    if judgement.tracks and not recording.spikes:
+        raise ValueError(f"Track log odds need spikes, and {recording.name} has none.")
+    if judgement.score != _WITHOUT_SPIKES and not recording.spikes:
+        raise ValueError(
+            f"{recording.name} has no spikes, so the score must be {_WITHOUT_SPIKES}, from the "
+            f"posterior of the other program; got {judgement.score}. Keep the default, or add "
+            "spikes."
+        )
+
+
+def check_state_size(size: float, track: BinnedTrack) -> None:
+    """Check that states are not larger than the arms of a track.
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> check_state_size(15.0, cut_track(make_linear_track(150.0)))
+    """
+    if track.is_arena:
+        extent = float(np.ptp(track.position, axis=0).max()) + track.square
+        if size > extent / 2:
+            raise ValueError(
+                f"state_size must be at most {extent / 2:.4g} cm, half of the arena; got {size:g}. "
+                "States must be much smaller than paths, such as 25 cm."
+            )
+        return
+    graph = nx.Graph()
+    graph.add_weighted_edges_from(
+        (one, other, length)
+        for (one, other), length in zip(track.edges.tolist(), track.length.tolist(), strict=True)
+    )
+    passed = {node for node, degree in graph.degree if degree == 2}
+    joined = nx.connected_components(graph.subgraph(passed))
+    arms = [[*graph.edges(part, data="weight")] for part in joined]
+    arms += [[edge] for edge in graph.edges(data="weight") if not passed & {*edge[:2]}]
+    longest = max(sum(length for _, _, length in arm) for arm in arms)
+    if size > longest:
+        raise ValueError(
+            f"state_size must be at most {longest:.4g} cm, the length of the longest arm of the "
+            f"track; got {size:g}. States must be much smaller than paths, such as 15 cm."
+        )
+
+
+def check_bins_in_states(track: BinnedTrack, state_size: float) -> None:
+    """Check that the bins of a track are smaller than its states, through which paths lead.
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> check_bins_in_states(cut_track(make_linear_track(150.0), 5.0), 15.0)
+    """
+    largest, width = _LARGEST_BIN * state_size, float(track.width.max())
+    if not track.is_arena and width > largest + 1e-9:
+        raise ValueError(
+            f"The bins of the track are up to {width:.3g} cm long, and must be at most "
+            f"{largest:.3g} cm, two thirds of a state (state_size {state_size:g}): otherwise "
+            "decoded paths miss states. Choose smaller bins (bin_size; on the command line, "
+            "--bin-size) or larger states."
+        )
+
+
+def check_shuffles(shuffles: Sequence[str]) -> list[str]:
+    """Check the names of shuffles."""
+    chosen = [check_choice("shuffle", name, SHUFFLES) for name in check_list("shuffles", shuffles)]
+    if not set(chosen) & set(CELL_SHUFFLES):
+        raise ValueError(
+            f"Under shuffles of {' and '.join(BIN_SHUFFLES)} alone, about half of all events with "
+            "randomly assigned cells are significant: add cell_identity or circular_fields."
+        )
+    return chosen

@@ -1,0 +1,185 @@
+"""Candidate events: bursts of population activity, or of power in the ripple band.
+
+A signal (the smoothed rate of all cells, or the power in the ripple band) is measured in standard
+deviations from its mean. An event is a period in which it exceeds a threshold, extended to where it
+exceeds its mean, if the animal is slow and the event neither too short nor too long. The defaults
+are those of Takigawa et al. [1]_; the rate is smoothed as by Davidson et al. [2]_ and in
+ripple_detection, and ripple power as by Kay et al. [3]_.
+
+References
+----------
+.. [1] Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
+   https://doi.org/10.7554/eLife.85635
+.. [2] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
+   https://doi.org/10.1016/j.neuron.2009.07.027
+.. [3] Kay et al. (2016), A hippocampal network for spatial coding during immobility and sleep.
+   https://doi.org/10.1038/nature17144
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import ndimage, signal
+
+from analyses.recordings.basics.settings import Criteria
+from replay.checks import check_array, check_number
+
+__all__ = ["check_criteria", "find_events", "multiunit_rate", "ripple_power"]
+
+_RIPPLE_BAND = (150.0, 250.0)
+
+
+def multiunit_rate(
+    spikes: Sequence[ArrayLike],
+    begin: float,
+    end: float,
+    *,
+    dt: float = 0.001,
+    smoothing: float = 0.015,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute the smoothed rate of all cells together: times in s, and rates in Hz.
+
+    Examples
+    --------
+    >>> time, rate = multiunit_rate([[0.5], [0.5]], 0.0, 1.0)
+    >>> float(time[rate.argmax()].round(2)), float(rate.sum().round(-1) * 0.001)
+    (0.5, 2.0)
+    """
+    seconds = check_number("dt", dt, at_least=1e-9)
+    width = check_number("smoothing", smoothing, at_least=0.0)
+    first, last = check_number("begin", begin), check_number("end", end)
+    n_time = int((last - first) / seconds + 1e-6)
+    if n_time < 1:
+        raise ValueError(f"The end must be after the beginning; got {begin} to {end} s.")
+    n_spikes = np.zeros(n_time)
+    for cell, each in enumerate(spikes):
+        times = check_array(each, f"The spike times of cell {cell}", kind="number")
+        bins = np.floor((times - first) / seconds + 1e-9)
+        n_spikes += np.bincount(
+            bins[(bins >= 0) & (bins < n_time)].astype(np.int64), minlength=n_time
+        )
+    rate = n_spikes / seconds
+    if width > 0:
+        rate = ndimage.gaussian_filter1d(rate, width / seconds, mode="constant")
+    middle = first + (np.arange(n_time) + 0.5) * seconds
+    return np.asarray(middle, dtype=float), np.asarray(rate, dtype=float)
+
+
+def ripple_power(
+    field_potential: ArrayLike,
+    rate: float,
+    *,
+    band: tuple[float, float] = _RIPPLE_BAND,
+    smoothing: float = 0.004,
+) -> NDArray[np.float64]:
+    """Compute the amplitude in the ripple band over all channels.
+
+    Each channel is filtered; the squared envelopes are summed over channels and smoothed.
+
+    Examples
+    --------
+    >>> time = np.arange(0, 1, 1 / 1500)
+    >>> ripple = np.sin(2 * np.pi * 200 * time) * np.exp(-0.5 * ((time - 0.5) / 0.02) ** 2)
+    >>> float(time[ripple_power(ripple, 1500.0).argmax()].round(2))
+    0.5
+    """
+    given = check_array(field_potential, "field_potential", kind="number", n_dims=None)
+    if given.ndim not in (1, 2):
+        raise ValueError(
+            f"field_potential must be (n_time,) or (n_time, n_channels), got {given.shape}."
+        )
+    low, high = band
+    hertz = check_number("rate", rate, at_least=1e-9)
+    if not 0 < low < high < hertz / 2:
+        raise ValueError(
+            f"A band from {low:g} to {high:g} Hz needs a sampling rate above {2 * high:g} Hz; got "
+            f"{hertz:g}."
+        )
+    channels = given[:, None] if given.ndim == 1 else given
+    sections = signal.butter(4, (low, high), btype="bandpass", fs=hertz, output="sos")
+    filtered = signal.sosfiltfilt(sections, channels, axis=0)
+    squares = np.abs(signal.hilbert(filtered, axis=0)) ** 2
+    smooth = ndimage.gaussian_filter1d(squares.sum(axis=1), smoothing * hertz)
+    return np.asarray(np.sqrt(smooth), dtype=float)
+
+
+def find_events(
+    time: ArrayLike,
+    values: ArrayLike,
+    speed: ArrayLike | None = None,
+    criteria: Criteria = Criteria(),  # noqa: B008 (immutable)
+    *,
+    scale: tuple[float, float] | None = None,
+) -> pd.DataFrame:
+    """Find candidate events in a signal: `start_time, end_time` (s), and `peak` (in SD).
+
+    `speed` (cm/s, NaN if unknown) is that of the animal at the same times; `scale` are mean and
+    standard deviation of the signal, by default those of these values.
+
+    Examples
+    --------
+    >>> values = np.zeros(1000)
+    >>> values[500:650] = 1.0
+    >>> find_events(np.arange(1000) / 1000, values, criteria=Criteria(threshold=2.0)).to_numpy()
+    array([[0.5  , 0.649, 2.38 ]])
+    """
+    seconds = check_array(time, "time", kind="number")
+    height = check_array(values, "The signal", kind="number")
+    if len(seconds) != len(height) or (np.diff(seconds) < 0).any():
+        raise ValueError(
+            f"A signal needs one time for each value, ascending; got {len(seconds)} times and "
+            f"{len(height)} values."
+        )
+    check_criteria(criteria)
+    mean, spread = scale or ((height.mean(), height.std()) if len(height) else (0.0, 0.0))
+    if not spread > 0:
+        raise ValueError("The signal is constant, so no event can be found in it.")
+    score = (height - mean) / spread
+    start, end = _runs(score > 0)
+    # Between runs the signal is below its mean, so this adds no higher value.
+    peak = np.maximum.reduceat(score, start) if len(start) else np.empty(0)
+    kept = peak >= criteria.threshold
+    begin, stop, peak = seconds[start[kept]], seconds[end[kept]], peak[kept]
+    if len(begin):
+        is_new = np.append(True, begin[1:] - stop[:-1] >= criteria.merged_within)
+        first = np.flatnonzero(is_new)
+        last = np.append(first[1:], len(begin)) - 1
+        begin, stop, peak = begin[first], stop[last], np.maximum.reduceat(peak, first)
+    duration = stop - begin
+    kept = (duration >= criteria.shortest) & (duration <= criteria.longest) & (duration > 0)
+    if speed is not None:
+        fast = check_array(speed, "speed", kind="number", missing=True)
+        if len(fast) != len(seconds):
+            raise ValueError(
+                f"speed needs one value for each time; got {len(fast)} for {len(seconds)} times."
+            )
+        for moment in (begin, stop):
+            kept &= ~(fast[np.searchsorted(seconds, moment)] > criteria.largest_speed)
+    return pd.DataFrame(
+        {"start_time": begin[kept], "end_time": stop[kept], "peak": peak[kept].round(3)}
+    )
+
+
+def check_criteria(criteria: Criteria) -> None:
+    """Check the criteria of candidate events."""
+    if not isinstance(criteria, Criteria):
+        raise TypeError(f"criteria must be Criteria, got {type(criteria).__name__}.")
+    if check_number("threshold", criteria.threshold, at_least=0.0) == 0:
+        raise ValueError(
+            "threshold must be above 0 standard deviations, got 0: every fluctuation above the "
+            "mean would be an event. Thresholds of 2 to 4 are usual."
+        )
+    check_number("shortest", criteria.shortest, at_least=0.0)
+    check_number("longest", criteria.longest, at_least=criteria.shortest, finite=False)
+    check_number("merged_within", criteria.merged_within, at_least=0.0)
+    check_number("largest_speed", criteria.largest_speed, at_least=0.0, finite=False)
+
+
+def _runs(is_high: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the first and the last index of each run of True."""
+    change = np.diff(is_high.astype(np.int8), prepend=0, append=0)
+    return np.flatnonzero(change == 1), np.flatnonzero(change == -1) - 1

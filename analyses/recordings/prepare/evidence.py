@@ -1,0 +1,101 @@
+"""Events of a recording, decoded again from the tables that ``replay recording`` keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.prepare.spike_counts import count_spikes
+from analyses.recordings.prepare.state_space_decoder import (
+    continuous_path,
+    state_posterior,
+    walk_of_states,
+    walks_of_states,
+)
+
+__all__ = ["EVIDENCE", "EventEvidence", "Evidence"]
+
+EVIDENCE = ("events.csv", "spikes.parquet", "traces.parquet", "place_fields.parquet")
+"""The tables that it needs."""
+
+
+class EventEvidence(NamedTuple):
+    """What is known of an event.
+
+    Attributes
+    ----------
+    start, end : float
+        When it begins and ends, in s.
+    spikes : list of ndarray
+        The spike times of each cell, in s; empty without spikes.
+    posterior : ndarray of float64, shape (n_time, n_movements, n_bins), or None
+        The probability of each movement and place; None without spikes.
+    path : ndarray of int32, shape (n_time,), or None
+        The bin of the decoded path.
+    traces : DataFrame
+        What was measured: `time`, `multiunit_rate`, `speed`, `field_potential`, `x, y`.
+    """
+
+    start: float
+    end: float
+    spikes: list[NDArray[np.float64]]
+    posterior: NDArray[np.float64] | None
+    path: NDArray[np.int32] | None
+    traces: pd.DataFrame
+
+
+class Evidence:
+    """The evidence for the events of an animal, from the tables of `EVIDENCE` by name."""
+
+    def __init__(
+        self,
+        track: BinnedTrack,
+        settings: Mapping[str, Any],
+        tables: Mapping[str, pd.DataFrame],
+    ) -> None:
+        self.track, self.time_bin = track, float(settings["time_bin"])
+        events = tables["events.csv"]
+        self._number = {int(event): row for row, event in enumerate(events["event"])}
+        self._start, self._end = (
+            events[name].to_numpy(float) for name in ("start_time", "end_time")
+        )
+        self._spikes = dict(iter(tables["spikes.parquet"].groupby("event")))
+        self._traces = dict(iter(tables["traces.parquet"].groupby("event")))
+        self._no_traces = tables["traces.parquet"].iloc[:0]
+        fields = tables["place_fields.parquet"]
+        names = ["rate_ahead", "rate_back"] if "rate_ahead" in fields else ["rate"]
+        by_heading = [fields[name].to_numpy(float).reshape(-1, track.n_bins) for name in names]
+        self._state_rates = np.hstack(by_heading)
+        self.rates = np.mean(by_heading, axis=0)
+        """Place fields in Hz, shape (n_cells, n_bins)."""
+        self._cells = fields["cell"].unique()
+        diffusion = settings["diffusion"] * self.time_bin
+        n_states = self._state_rates.shape[1]
+        self._walk = walk_of_states(track, diffusion, n_states)
+        self._walks = walks_of_states(track, diffusion, n_states, self.time_bin)
+
+    def of(self, event: int) -> EventEvidence:
+        """Decode one event."""
+        row = self._number[event]
+        start, end = float(self._start[row]), float(self._end[row])
+        traces = self._traces.get(event, self._no_traces)
+        if not len(self._cells):
+            return EventEvidence(start, end, [], None, None, traces)
+        cell, time = np.empty(0), np.empty(0)
+        if event in self._spikes:
+            own = self._spikes[event]
+            cell, time = own["cell"].to_numpy(), own["time"].to_numpy(float)
+        spikes = [time[cell == each] for each in self._cells]
+        counts = count_spikes(spikes, [start], [end], self.time_bin)[0]
+        likelihoods = log_likelihood(counts, self._state_rates, self.time_bin)
+        posterior, _ = state_posterior(likelihoods, self._walk)
+        shape = (*posterior.shape[:2], -1, self.track.n_bins)
+        states = continuous_path(likelihoods, self._walks)
+        path = states % self.track.n_bins
+        return EventEvidence(start, end, spikes, posterior.reshape(shape).sum(axis=2), path, traces)

@@ -1,0 +1,189 @@
+"""Headings: a track that is run both ways has a state for each bin and heading along its edge.
+
+A heading is the direction of running, from the first node of an edge to the second or back. It is
+carried on where a path goes from one edge to another: who heads for a junction heads away from it
+afterwards. The field of a cell is estimated for each heading, and shared by both headings unless
+two fields predict its spikes in held-out runs better than one [1]_ [2]_.
+
+References
+----------
+.. [1] McNaughton, Barnes & O'Keefe (1983), The contributions of position, direction, and velocity
+   to single unit activity in the hippocampus of freely-moving rats.
+   https://doi.org/10.1007/BF00237147
+.. [2] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
+   https://doi.org/10.1016/j.neuron.2009.07.027
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.basics.settings import Settings
+from analyses.recordings.prepare.place_fields import place_fields, sums_by
+
+__all__ = ["LEAST_DIFFERENT", "HeadedFields", "headed_fields", "heading_between"]
+__all__ += ["is_run_both_ways", "travel", "with_headings"]
+
+LEAST_DIFFERENT = 6
+"""The least number of cells that differ between headings, with which one can be told: with fewer,
+more than one in 20 random exchanges of their fields agree with an event."""
+
+_N_PARTS = 5
+_PART = 5.0  # s; successive parts of the recording are held out in turn
+_LEAST_GAIN = 2.0  # of the held-out log-likelihood with two fields instead of one
+_PRIOR = 0.5  # s of running at the shared rate, so that rarely run headings share the field
+_LEAST_BOTH = 0.2  # share of running in bins that are run both ways
+
+
+class HeadedFields(NamedTuple):
+    """Place fields for each heading.
+
+    Attributes
+    ----------
+    rates : ndarray of float64, shape (n_cells, 2 * n_bins)
+        Rates in Hz: in all bins when heading for the second node of their edge, then for the first.
+    differs : ndarray of bool, shape (n_cells,)
+        Whether a cell has two fields; others share one.
+    """
+
+    rates: NDArray[np.float64]
+    differs: NDArray[np.bool_]
+
+
+def with_headings(track: BinnedTrack, between: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Extend weights between bins, shape (n_bins, n_bins), to bins with headings, twice as many.
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> with_headings(cut_track(make_linear_track(10.0), 5.0), np.ones((2, 2))).tolist()
+    [[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]]
+    """
+    keeps = _keeps_sign(track)
+    same, other = np.where(keeps, between, 0.0), np.where(keeps, 0.0, between)
+    return np.block([[same, other], [other, same]])
+
+
+def _keeps_sign(track: BinnedTrack) -> NDArray[np.bool_]:
+    """Find the pairs of bins between which a heading has the same sign on both edges."""
+    ends = track.edges[track.edge]
+    to_end = np.stack([track.offset, track.length[track.edge] - track.offset], axis=1)
+    routes = [
+        to_end[:, [leave]]
+        + track.node_distance[ends[:, leave][:, None], ends[:, enter][None, :]]
+        + to_end[:, enter][None, :]
+        for leave in range(2)
+        for enter in range(2)
+    ]
+    # Leaving by the second node and entering by the first, or the reverse, keeps the sign.
+    keeps = np.isin(np.argmin(routes, axis=0), (1, 2))
+    straight = np.abs(track.offset[:, None] - track.offset[None, :])
+    is_direct = straight <= np.min(routes, axis=0)
+    same_edge = track.edge[:, None] == track.edge[None, :]
+    found: NDArray[np.bool_] = np.where(same_edge & is_direct, True, keeps)
+    return found
+
+
+def is_run_both_ways(place: NDArray[np.integer], ahead: NDArray[np.integer], n_bins: int) -> bool:
+    """Whether an animal runs a considerable part of a track both ways; `place` -1: not running."""
+    runs = (place >= 0) & (ahead != 0)
+    time = np.bincount(place[runs] + n_bins * (ahead[runs] < 0), minlength=2 * n_bins)
+    both = 2 * time.reshape(2, n_bins).min(axis=0).sum()
+    return bool(both >= _LEAST_BOTH * max(time.sum(), 1))
+
+
+def headed_fields(
+    track: BinnedTrack,
+    place: NDArray[np.integer],
+    ahead: NDArray[np.integer],
+    counts: NDArray[np.integer] | csr_array,
+    seconds: float,
+    settings: Settings,
+) -> HeadedFields:
+    """Estimate the fields of each heading.
+
+    `place` and `ahead`, shape (n_time,), are the bin in which the animal runs (-1: it does not) and
+    the sign of its heading; `counts`, shape (n_time, n_cells), are spikes in bins of `seconds`.
+    """
+    n_bins, n_cells = track.n_bins, counts.shape[1]
+    runs = np.flatnonzero((place >= 0) & (ahead != 0))
+    state = place[runs] + n_bins * (ahead[runs] < 0)
+    part = (runs * seconds / _PART).astype(np.int64) % _N_PARTS
+    cell = part * 2 * n_bins + state
+    shape = _N_PARTS, 2 * n_bins
+    time = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape) * seconds
+    spikes = sums_by(cell, counts[runs], shape[0] * shape[1]).T.reshape(n_cells, *shape)
+    gain = np.zeros(n_cells)
+    for held in range(_N_PARTS):
+        others = np.arange(_N_PARTS) != held
+        two, one = _fields(track, spikes[:, others].sum(axis=1), time[others].sum(axis=0), settings)
+        for rates, sign in ((two, 1), (one, -1)):
+            gain += sign * (spikes[:, held] * np.log(rates) - rates * time[held]).sum(axis=1)
+    differs = gain > _LEAST_GAIN
+    two, _ = _fields(track, spikes.sum(axis=1), time.sum(axis=0), settings)
+    one = place_fields(
+        track, place, counts, seconds,
+        smoothing=settings.smoothing, lowest_rate=settings.lowest_rate,
+    )  # fmt: skip
+    return HeadedFields(np.where(differs[:, None], two, np.tile(one, (1, 2))), differs)
+
+
+def _fields(
+    track: BinnedTrack, spikes: NDArray[np.float64], time: NDArray[np.float64], settings: Settings
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimate rates by heading, and shared ones, both of shape (n_cells, 2 * n_bins)."""
+    near = np.exp(-0.5 * (track.distance / max(settings.smoothing, 1e-3)) ** 2)
+    headed = with_headings(track, near)
+    n_bins = track.n_bins
+    shared_spikes = (spikes[:, :n_bins] + spikes[:, n_bins:]) @ near
+    shared_time = near @ (time[:n_bins] + time[n_bins:])
+    floor = max(settings.lowest_rate, 1e-3)
+    one = np.tile(np.maximum(shared_spikes / np.maximum(shared_time, 1e-9), floor), (1, 2))
+    two = np.maximum((spikes @ headed + _PRIOR * one) / (headed @ time + _PRIOR), floor)
+    return two, one
+
+
+def travel(track: BinnedTrack, bins: NDArray[np.integer], window: int = 4) -> NDArray[np.int8]:
+    """Find the direction of travel along the edge of each place of a path, shape (n_time,).
+
+    It is 1 towards the second node of the edge, -1 towards the first, and 0 for a path that stays:
+    by the places `window` time bins before and after, so that a step back does not count.
+    """
+    n = len(bins)
+    if not n:
+        return np.empty(0, dtype=np.int8)
+    before = bins[np.maximum(np.arange(n) - window, 0)]
+    after = bins[np.minimum(np.arange(n) + window, n - 1)]
+    return heading_between(track, before, bins, after)
+
+
+def heading_between(
+    track: BinnedTrack,
+    before: NDArray[np.integer],
+    bins: NDArray[np.integer],
+    after: NDArray[np.integer],
+) -> NDArray[np.int8]:
+    """Find the direction along the edges of `bins` of the ways from other bins to others."""
+    nodes = track.edges[track.edge[bins]]
+    ahead = [_ahead(track, each, nodes) for each in (before, after)]
+    with np.errstate(invalid="ignore"):  # between separate tracks
+        change = np.nan_to_num(ahead[1] - ahead[0])
+    found: NDArray[np.int8] = np.sign(np.round(change, 6)).astype(np.int8)
+    return found
+
+
+def _ahead(
+    track: BinnedTrack, bins: NDArray[np.integer], nodes: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Return how much nearer bins are to the second of two nodes than to the first, in cm."""
+    ends, offset = track.edges[track.edge[bins]], track.offset[bins]
+    left = np.stack([offset, track.length[track.edge[bins]] - offset], axis=1)
+    away = [np.min(track.node_distance[ends, nodes[:, [end]]] + left, axis=1) for end in range(2)]
+    found: NDArray[np.float64] = away[0] - away[1]
+    return found

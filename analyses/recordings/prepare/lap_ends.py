@@ -1,0 +1,182 @@
+"""The ends of laps: where on the track the animal turns, and where it pauses.
+
+A dead end of a track graph is drawn where the track ends, but an animal turns before its nose is
+there. It has reached the end once it is as near as it comes in 95 % of its visits, but at least
+within a quarter of the arm, which leads to the next junction or other end. An excursion that
+returns to the same end before half of the arm is no lap.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from analyses.recordings.basics.binned_track import cut_track, project
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN
+from replay.checks import check_choice, check_list
+
+__all__ = ["LapEnd", "describe_pauses", "find_lap_ends", "find_pauses", "steady_positions"]
+__all__ += ["suggested_ends"]
+
+_NEAR, _HALF = 0.4, 0.5  # of an arm: a visit to its end begins nearer than the former
+_LEAST_VISITS, _MOST_VISITS, _LARGEST_REACH = 3, 0.95, 0.25
+_PAUSE, _AT_NODE = 1.0, 20.0  # s and cm
+_LEAST_SHARE = 0.1  # of all pauses
+_ONCE_A_LAP = 0.75  # of the pauses at the node that has most
+
+
+class LapEnd(NamedTuple):
+    """A node of the track at which laps may end.
+
+    Attributes
+    ----------
+    state : int
+        Its number: nodes are the first states of a world.
+    is_end : bool
+        Whether laps end there; if not, it is a dead end at which they go on.
+    reach : float
+        The distance from the node at which the animal has reached it, in cm.
+    turns : float
+        The distance from the node within which it turns in 95 % of its visits, in cm, infinite
+        without any; if it is more than a quarter of the arm, `reach` is this quarter.
+    excursion : float
+        The distance that an excursion must exceed to be a lap, in cm.
+    """
+
+    state: int
+    is_end: bool
+    reach: float
+    turns: float
+    excursion: float
+
+
+def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEnd]:
+    """Find how near the animal comes to each end of its laps, and to other dead ends.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> x = [*range(12, 140), *range(140, 12, -1)] * 3
+    >>> there = np.column_stack([x, np.zeros(len(x))])
+    >>> back = Recording("mine", make_linear_track(150.0), np.arange(len(x)) / 30, there)
+    >>> [round(end.reach) for end in find_lap_ends(back)]
+    [14, 11]
+    """
+    graph = nx.Graph() if recording.graph is None else recording.graph
+    if "arena" in graph.graph:
+        if names:
+            raise ValueError("An arena has no nodes at which laps end: leave lap_ends out.")
+        return []
+    nodes = [str(node) for node in graph]
+    for name in check_list("lap_ends", names):
+        check_choice("node of the track", name, nodes)
+    degree = [count for _, count in graph.degree]
+    named = {nodes.index(name) for name in names}
+    dead = {place for place, count in enumerate(degree) if count == 1}
+    ends = named or dead
+    track = cut_track(graph, bin_size=1.0)
+    found = project(track, steady_positions(recording)[recording.during])
+    bins = found.bin[found.away <= FARTHEST]
+    at_node = project(track, track.node_position).bin
+    stops = ends | {place for place, count in enumerate(degree) if count > 2}
+    lap_ends = []
+    for node in sorted(ends | dead):
+        away = track.node_distance[node]
+        farthest = away[np.isfinite(away)].max()
+        arm = float(away[sorted(stops - {node})].min(initial=farthest))
+        visits = _nearest_of_visits(track.distance[at_node[node], bins], arm)
+        turns = 0.0
+        if node in dead and not len(visits):
+            turns = np.inf
+        elif node in dead and len(visits) >= _LEAST_VISITS:
+            turns = float(np.quantile(visits, _MOST_VISITS))
+        reach = min(turns, _LARGEST_REACH * arm) if np.isfinite(turns) else 0.0
+        lap_ends.append(LapEnd(node, node in ends, reach, turns, _HALF * arm))
+    return lap_ends
+
+
+def steady_positions(recording: Recording) -> NDArray[np.float64]:
+    """Compute the running median of positions, so that noise does not look like moves.
+
+    A median, unlike a mean, makes no places between those where an animal is put down. At .3 s,
+    noise of 3 cm remains within the hysteresis between states that are 10 cm apart.
+    """
+    known = ~np.isnan(recording.position).any(axis=1)
+    between = np.diff(recording.time[known])
+    each = float(np.median(between)) if len(between) else np.inf
+    width = 2 * int(MEDIAN_SPAN / 2 / each) + 1 if each > 0 else 1
+    found = recording.position.copy()
+    found[known] = ndimage.median_filter(found[known], (width, 1), mode="nearest")
+    return found
+
+
+def _nearest_of_visits(away: NDArray[np.float64], arm: float) -> NDArray[np.float64]:
+    """Return how near the animal comes in each visit to the outer part of an arm."""
+    side = np.select([away < _NEAR * arm, away > _HALF * arm], [1, -1], 0)
+    away, side = away[side != 0], side[side != 0]
+    begins = np.flatnonzero(np.diff(side, prepend=-1) > 0)
+    stops = np.flatnonzero(np.diff(side, append=-1) < 0)
+    return np.array([away[one : other + 1].min() for one, other in zip(begins, stops, strict=True)])
+
+
+def find_pauses(
+    graph: nx.Graph,
+    time: NDArray[np.float64],
+    position: NDArray[np.float64],
+    is_still: NDArray[np.bool_],
+) -> dict[str, int]:
+    """Count the pauses at each node of a track that has at least a tenth of all."""
+    if "arena" in graph.graph:
+        return {}
+    track = cut_track(graph, bin_size=1.0)
+    change = np.diff(is_still.astype(np.int8), prepend=0, append=0)
+    begins, stops = np.flatnonzero(change == 1), np.flatnonzero(change == -1)
+    pauses: Counter[str] = Counter()
+    for one, other in zip(begins, stops, strict=True):
+        if time[other - 1] - time[one] >= _PAUSE:
+            away = np.hypot(*(track.node_position - np.median(position[one:other], axis=0)).T)
+            if away.min() <= _AT_NODE:
+                pauses[str(track.nodes[int(away.argmin())])] += 1
+    least = _LEAST_SHARE * pauses.total()
+    return {name: n for name, n in pauses.most_common() if n >= least}
+
+
+def suggested_ends(pauses: Mapping[str, int]) -> list[str]:
+    """Return the nodes at which the animal seems to pause once a lap, given the pauses at each.
+
+    Examples
+    --------
+    >>> suggested_ends({"0": 30, "3": 15, "5": 15})
+    ['0']
+    """
+    most = max(pauses.values(), default=0)
+    return [name for name, n in pauses.items() if n >= _ONCE_A_LAP * most]
+
+
+def describe_pauses(
+    graph: nx.Graph, pauses: Mapping[str, int], names: Sequence[str] = ()
+) -> str | None:
+    """Suggest where laps end if the graph does not tell, and question ends without a pause."""
+    has_ends = any(degree == 1 for _, degree in graph.degree)
+    passed = [name for name in names if name not in pauses]
+    where = ", ".join(f"{n} times at {name}" for name, n in pauses.items()) or "nowhere"
+    if passed:
+        return (
+            f"Laps were said to end at {', '.join(passed)}, where the animal hardly pauses (for "
+            f"{_PAUSE:g} s or more {where}). Replay of runs through such a node counts as a novel "
+            "path."
+        )
+    if names or has_ends or not pauses:
+        return None
+    most = suggested_ends(pauses)
+    return (
+        f"The animal pauses for {_PAUSE:g} s or more {where}: laps may end at "
+        f"{' and '.join(most)} (--lap-end {','.join(most)}; in Python, lap_ends of Judgement)."
+    )

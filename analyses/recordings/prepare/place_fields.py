@@ -1,0 +1,116 @@
+"""Place fields: the rate of each cell along a track."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.basics.settings import Settings
+from replay.checks import check_array, check_number, typed
+
+__all__ = ["place_fields", "sums_by"]
+
+
+@typed
+def place_fields(
+    track: BinnedTrack,
+    position_bins: ArrayLike,
+    counts: ArrayLike | csr_array,
+    dt: float,
+    *,
+    smoothing: float = Settings().smoothing,
+    lowest_rate: float = 0.0,
+) -> NDArray[np.float64]:
+    """Estimate the rate of each cell in each bin of a track.
+
+    Spike counts and occupancy are both smoothed by a Gaussian along the track before they are
+    divided, so that nothing is smoothed across to a neighbouring corridor.
+
+    Parameters
+    ----------
+    track : BinnedTrack
+        The track.
+    position_bins : array_like of int, shape (n_time,)
+        The animal's place bin in each time bin; -1 for time bins to leave out (position unknown, or
+        too slow).
+    counts : array_like or csr_array of int, shape (n_time, n_cells)
+        Number of spikes of each cell in each time bin.
+    dt : float
+        Length of a time bin, in s.
+    smoothing : float, default 6.0
+        Standard deviation of the Gaussian, in cm; 0 for none.
+    lowest_rate : float, default 0.0
+        Lower rates are set to this value, in Hz.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_cells, n_bins)
+        Rates in Hz.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a bin is not on the track, or a bin was not visited and lies not near
+        one that was.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> graph = nx.Graph([("left", "right")])
+    >>> nx.set_node_attributes(graph, {"left": (0, 0), "right": (10, 0)}, "pos")
+    >>> track, counts = cut_track(graph), [[1], [0], [3], [1]]
+    >>> place_fields(track, [0, 0, 1, 1], counts, 0.1, smoothing=0.0).tolist()
+    [[5.0, 20.0]]
+    """
+    seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
+    width = check_number("smoothing", smoothing, at_least=0.0)
+    lowest = check_number("lowest_rate", lowest_rate, at_least=0.0)
+    bins = check_array(position_bins, "position_bins", kind="whole", n_dims=None)
+    n_spikes = (
+        counts
+        if isinstance(counts, csr_array)
+        else check_array(counts, "counts", kind="whole", n_dims=None)
+    )
+    if bins.ndim != 1 or n_spikes.ndim != 2 or len(bins) != n_spikes.shape[0]:
+        raise ValueError(
+            "place_fields needs one bin and one row of counts for each time bin; got shapes "
+            f"{bins.shape} and {n_spikes.shape}."
+        )
+    if len(bins) and not -1 <= bins.min() <= bins.max() < track.n_bins:
+        raise ValueError(
+            f"Bins of this track range from 0 to {track.n_bins - 1} (-1 for none); got "
+            f"{bins.min()} to {bins.max()}."
+        )
+    counted = bins >= 0
+    time = np.bincount(bins[counted], minlength=track.n_bins) * seconds
+    spikes = sums_by(bins, n_spikes, track.n_bins).T
+    if width > 0:
+        weights = np.exp(-0.5 * (track.distance / width) ** 2)
+        time, spikes = weights @ time, spikes @ weights.T
+    if not (time > 0).all():
+        empty = int(np.flatnonzero(time <= 0)[0])
+        x, y = track.position[empty]
+        raise ValueError(
+            f"The animal was never near bin {empty} of the track, at ({x:.0f}, {y:.0f}) cm, so "
+            "rates are unknown there: leave that corridor out of the graph, or smooth more."
+        )
+    return np.maximum(spikes / time, lowest)
+
+
+def sums_by(
+    group: NDArray[np.integer], counts: NDArray[np.integer] | csr_array, n_groups: int
+) -> NDArray[np.float64]:
+    """Sum the rows of counts in each group, shape (n_groups, n_cells); -1 is in none.
+
+    Examples
+    --------
+    >>> sums_by(np.array([1, -1, 1]), np.array([[1, 0], [5, 5], [2, 3]]), 2).tolist()
+    [[0.0, 0.0], [3.0, 3.0]]
+    """
+    rows = np.flatnonzero(group >= 0)
+    own = csr_array((np.ones(len(rows)), (group[rows], rows)), shape=(n_groups, len(group)))
+    sums: NDArray[np.float64] = (own @ csr_array(counts)).toarray()
+    return sums

@@ -1,0 +1,158 @@
+"""An animal's positions and speeds, and the spikes of its cells, in time bins."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from analyses.recordings.basics.binned_track import BinnedTrack, project
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN
+from replay.checks import check_number
+
+__all__ = ["Running", "run_track", "running", "running_bins", "running_headings"]
+
+_LONGEST_GAP = 0.5
+# The SD of a Gaussian, in s, after the median: 3 cm of noise seldom look like 5 cm/s.
+_SMOOTHING = 0.25
+
+
+class Running(NamedTuple):
+    """Positions, speeds and spike counts in time bins of equal length.
+
+    Attributes
+    ----------
+    time : ndarray of float64, shape (n_time,)
+        The centres of the time bins, in s.
+    position : ndarray of float64, shape (n_time, 2)
+        Positions in cm; NaN if unknown.
+    velocity : ndarray of float64, shape (n_time, 2)
+        Velocities in cm/s, of smoothed positions; NaN if unknown.
+    is_on_track : ndarray of bool, shape (n_time,)
+        Whether the animal was on the track.
+    counts : csr_array of int64, shape (n_time, n_cells)
+        Number of spikes of each cell; sparse, because most are 0.
+    """
+
+    time: NDArray[np.float64]
+    position: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    is_on_track: NDArray[np.bool_]
+    counts: csr_array
+
+    @property
+    def speed(self) -> NDArray[np.float64]:
+        """Speeds in cm/s; NaN if unknown."""
+        speed: NDArray[np.float64] = np.hypot(*self.velocity.T)
+        return speed
+
+
+def running(recording: Recording, time_bin: float = 0.02) -> Running:
+    """Bin positions and spikes in time bins of equal length.
+
+    Velocities are those of positions after a running median, which removes outliers, and a
+    Gaussian.
+
+    Examples
+    --------
+    >>> recording = Recording("mine", time=np.array([0.0, 0.2, 0.4]),
+    ...                       position=np.array([[0, 0], [2, 0], [4, 0]]))
+    >>> running(recording, 0.1).position[:, 0].round(3).tolist()
+    [0.5, 1.5, 2.5, 3.5]
+    """
+    seconds = check_number("time_bin", time_bin, at_least=1e-6)
+    known = ~np.isnan(recording.position).any(axis=1)
+    time, position = recording.time[known], recording.position[known]
+    if len(time) < 2 or time[-1] - time[0] < seconds:
+        raise ValueError(
+            f"Positions of {recording.name} span less than {seconds:g} s: give the positions of "
+            "the whole session, with times in s."
+        )
+    apart = float(np.median(np.diff(time)))
+    if apart > 2 * _LONGEST_GAP:
+        raise ValueError(
+            f"Successive positions of {recording.name} are {apart:.6g} s apart, too far to tell "
+            "when the animal runs. Are times in other units? Give all times in s: divide "
+            "milliseconds by 1000, and sample numbers by the sampling rate."
+        )
+    n_time = int((time[-1] - time[0]) / seconds + 1e-6)
+    edges = time[0] + np.arange(n_time + 1) * seconds
+    middle = (edges[1:] + edges[:-1]) / 2
+    after = np.clip(np.searchsorted(time, middle), 1, len(time) - 1)
+    is_near = time[after] - time[after - 1] <= 2 * _LONGEST_GAP
+    xy = np.stack([np.interp(middle, time, position[:, axis]) for axis in range(2)], axis=1)
+    median = ndimage.median_filter(xy, (2 * int(MEDIAN_SPAN / 2 / seconds) + 1, 1), mode="nearest")
+    smooth = ndimage.gaussian_filter1d(median, _SMOOTHING / seconds, axis=0, mode="nearest")
+    velocity = np.gradient(smooth, seconds, axis=0) if n_time > 1 else np.zeros((n_time, 2))
+    spikes = np.concatenate([np.empty(0), *recording.spikes])
+    cell = np.repeat(np.arange(len(recording.spikes)), [len(each) for each in recording.spikes])
+    at = np.searchsorted(edges, spikes, side="right") - 1
+    own = (at >= 0) & (at < n_time)
+    shape = n_time, len(recording.spikes)
+    counts = csr_array((np.ones(own.sum(), dtype=np.int64), (at[own], cell[own])), shape=shape)
+    is_on_track = np.ones(n_time, dtype=bool)
+    if len(recording.on_track):
+        is_on_track = np.zeros(n_time, dtype=bool)
+        for begin, end in recording.on_track:
+            is_on_track |= (middle >= begin) & (middle <= end)
+    return Running(
+        middle,
+        np.where(is_near[:, None], xy, np.nan),
+        np.where(is_near[:, None], velocity, np.nan),
+        is_on_track,
+        counts,
+    )
+
+
+def running_bins(moved: Running, track: BinnedTrack, least_speed: float) -> NDArray[np.int32]:
+    """Find the bin of the track in which the animal ran."""
+    found = project(track, moved.position)
+    runs = moved.is_on_track & (moved.speed >= least_speed) & (found.away <= FARTHEST)
+    return np.where(runs, found.bin, -1).astype(np.int32)
+
+
+def running_headings(moved: Running, track: BinnedTrack) -> NDArray[np.int8]:
+    """Find the sign of the animal's heading along the edge where it is; 0 if it is unknown."""
+    found = project(track, moved.position)
+    ends = track.node_position[track.edges[np.maximum(found.edge, 0)]]
+    ahead = np.nan_to_num((moved.velocity * (ends[:, 1] - ends[:, 0])).sum(axis=1))
+    return np.where(found.edge >= 0, np.sign(ahead), 0).astype(np.int8)
+
+
+def run_track(
+    place: NDArray[np.integer], track: BinnedTrack, farthest: float
+) -> tuple[BinnedTrack, float]:
+    """Leave out stretches that are farther than `farthest` cm from all bins in which it ran.
+
+    `place` is as `running_bins` returns it. Also returns how many cm are so far, left out or not:
+    a stretch stays where the track would fall apart without it, for what is on both sides was run.
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = cut_track(make_linear_track(50.0), bin_size=5.0)
+    >>> part, length = run_track(np.array([0, 6]), track, 8.0)
+    >>> part.n_bins, int(part.kept[-1]), length
+    (8, 7, 25.0)
+    """
+    ran = np.unique(place[place >= 0])
+    is_far = track.distance[:, ran].min(axis=1) > farthest
+    is_next = track.distance <= (track.width[:, None] + track.width) / 2 + 1e-6
+    far = np.flatnonzero(is_far)
+    _, stretch = connected_components(is_next[np.ix_(far, far)], directed=False)
+    kept, n_before = np.ones(track.n_bins, dtype=bool), track.n_components
+    for number in np.unique(stretch):
+        kept[far[stretch == number]] = False
+        n_parts, _ = connected_components(is_next[np.ix_(kept, kept)], directed=False)
+        if n_parts > n_before:
+            kept[far[stretch == number]] = True
+        else:
+            n_before = n_parts
+    part = track if kept.all() else track.only(np.flatnonzero(kept))
+    return part, float(track.width[is_far].sum())

@@ -1,0 +1,468 @@
+"""A session: a recording prepared for decoding, with place fields and candidate events.
+
+The rates of cells along the track are estimated while the animal runs on it. Cells that hardly fire
+there, or fire all the time, carry little information about places and are left out. Candidate
+events are those of the file, or are detected; each is divided into time bins.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.basics.binned_track import BinnedTrack, bins_between, cut_track
+from analyses.recordings.basics.judgement import Judgement, judgement_for
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.settings import RIPPLES, Criteria, Settings
+from analyses.recordings.prepare.candidate_events import (
+    candidate_events,
+    count_candidates,
+    is_covered,
+)
+from analyses.recordings.prepare.change_points import find_change_points, split_at, split_events
+from analyses.recordings.prepare.checks import (
+    check_bins_in_states,
+    check_data,
+    check_judgement,
+    check_recording,
+    check_settings,
+    check_state_size,
+)
+from analyses.recordings.prepare.decoded_events import (
+    decoded_events,
+    exchanged_spikes,
+    slow_stretches,
+)
+from analyses.recordings.prepare.decoding_error import DecodingError, decoding_error
+from analyses.recordings.prepare.detection import check_criteria
+from analyses.recordings.prepare.headings import (
+    LEAST_DIFFERENT,
+    HeadedFields,
+    headed_fields,
+    is_run_both_ways,
+)
+from analyses.recordings.prepare.lap_ends import describe_pauses, find_pauses
+from analyses.recordings.prepare.recorded_experience import describe_experience
+from analyses.recordings.prepare.recorded_fields import recorded_fields
+from analyses.recordings.prepare.running import (
+    Running,
+    run_track,
+    running,
+    running_bins,
+    running_headings,
+)
+from analyses.recordings.prepare.spike_counts import count_spikes
+from analyses.recordings.prepare.state_space_decoder import (
+    Walk,
+    Walks,
+    walk_of_states,
+    walks_of_states,
+)
+from replay.checks import known_arguments
+
+__all__ = ["Session", "describe_merged", "prepare", "settings_for"]
+
+_CLEARLY_TWO = 10.0  # nats; a hundredth of simulated events of one path have 7 to 10
+_MANY_MERGED = 0.05
+_LEAST_RUNNING = 60.0  # s
+
+
+class Session(NamedTuple):
+    """A recording prepared for decoding.
+
+    Attributes
+    ----------
+    recording : Recording
+        The recording.
+    settings : Settings
+        The settings of decoding.
+    judgement : Judgement
+        The criteria for replay.
+    track : BinnedTrack
+        The track in bins.
+    rates : ndarray of float64, shape (n_cells, n_bins)
+        Place fields in Hz; no cells if the recording has no spikes.
+    headings : HeadedFields or None
+        The same for each heading; None if they do not differ, or the track is not run both ways.
+    cells : ndarray of int64, shape (n_cells,)
+        The numbers of these cells in the recording.
+    time_bin : float
+        Length of a time bin in events, in s.
+    variance : float
+        Variance of continuous movement in such a time bin, in cm^2.
+    events : DataFrame
+        `start_time` and `end_time`, in s.
+    counts : list of ndarray of int64, each of shape (n_time, n_cells)
+        Spikes of these cells in each event.
+    chance_counts : list of ndarray of int64, each of shape (n_time, n_cells), or None
+        The same of events that are found in the posterior after an exchange of cells; None if
+        events are not detected in the posterior.
+    split_above : float
+        How much better two paths must explain an event than one for it to be split, in nats;
+        infinite if nothing is split.
+    pauses : dict of str to int
+        The nodes of the track at which the animal often pauses, with the number of pauses.
+    notes : tuple of str
+        The findings so far, one sentence each.
+    """
+
+    recording: Recording
+    settings: Settings
+    judgement: Judgement
+    track: BinnedTrack
+    rates: NDArray[np.float64]
+    headings: HeadedFields | None
+    cells: NDArray[np.int64]
+    time_bin: float
+    variance: float
+    events: pd.DataFrame
+    counts: list[NDArray[np.int64]]
+    chance_counts: list[NDArray[np.int64]] | None
+    split_above: float
+    pauses: dict[str, int]
+    notes: tuple[str, ...]
+
+    @property
+    def is_decoded_here(self) -> bool:
+        """Whether places come from spikes, and not from another program."""
+        return self.recording.posterior is None and self.recording.decoded is None
+
+    @property
+    def is_detected_in_spikes(self) -> bool:
+        """Whether candidate events are bursts of spikes, and not given, or ripples."""
+        recording = self.recording
+        is_given = recording.events is not None or recording.field_potential is not None
+        return not is_given and self.chance_counts is None
+
+    @property
+    def decoded_rates(self) -> NDArray[np.float64]:
+        """The rates of the states that are decoded, shape (n_cells, n_bins or 2 * n_bins)."""
+        return self.rates if self.headings is None else self.headings.rates
+
+    @property
+    def has_headings(self) -> bool:
+        """Whether decoded paths have a heading."""
+        posterior = self.recording.posterior
+        if posterior is not None:
+            return posterior.outward is not None
+        return self.headings is not None and self.recording.decoded is None
+
+    @property
+    def electrode(self) -> NDArray[np.int64]:
+        """The electrode of each cell, shape (n_cells,); sorted cells have one each."""
+        known = self.recording.electrode
+        return np.arange(len(self.cells)) if known is None else known[self.cells]
+
+    def walk(self) -> Walk:
+        """Compute the transitions of continuous movement between the states that are decoded."""
+        return walk_of_states(self.track, self.variance, self.decoded_rates.shape[1])
+
+    def walks(self) -> Walks:
+        """Compute those of the walks that the path of an event may follow."""
+        n_states = self.decoded_rates.shape[1]
+        return walks_of_states(self.track, self.variance, n_states, self.time_bin)
+
+
+def settings_for(recording: Recording, **given: Any) -> Settings:
+    """Return the default settings for a recording, but for settings and criteria that are given.
+
+    Events that are detected in the field potential are ripples, with ``RIPPLES`` as their criteria;
+    None stands for a default.
+
+    Examples
+    --------
+    >>> settings_for(Recording("mine"), bin_size=4.0, longest=2.0, threshold=None).criteria
+    Criteria(threshold=3.0, shortest=0.1, longest=2.0, merged_within=0.05, largest_speed=5.0)
+    """
+    own = {name: value for name, value in given.items() if value is not None}
+    criteria = {name: own.pop(name) for name in Criteria._fields if name in own}
+    in_potential = own.get("detected_in", Settings().detected_in) == "activity"
+    are_ripples = recording.field_potential is not None and recording.events is None
+    usual = RIPPLES if are_ripples and in_potential else Criteria()
+    return Settings(criteria=usual._replace(**criteria), **own)
+
+
+@known_arguments
+def prepare(
+    recording: Recording,
+    settings: Settings | None = None,
+    judgement: Judgement | None = None,
+) -> Session:
+    """Estimate place fields, and collect or detect candidate events.
+
+    Parameters
+    ----------
+    recording : Recording
+        With a track and positions, and with spikes, a posterior, or decoded places.
+    settings : Settings, optional
+        The settings of decoding; by default those of `settings_for`.
+    judgement : Judgement, optional
+        The criteria for replay, which are checked; by default those on a track or in an arena.
+
+    Returns
+    -------
+    Session
+        The prepared recording.
+
+    Raises
+    ------
+    ValueError
+        If the recording has nothing to decode, no event, no running, or fewer than two cells with a
+        place field; or if a criterion does not suit it.
+    """
+    check_recording(recording)
+    settings = settings_for(recording) if settings is None else settings
+    judgement = judgement_for(recording.graph) if judgement is None else judgement
+    check_settings(settings)
+    check_criteria(settings.criteria)
+    check_judgement(judgement)
+    check_data(judgement, recording)
+    if recording.graph is None:
+        raise ValueError(f"{recording.name} has no track graph: give one.")
+    if not recording.spikes and recording.posterior is None and recording.decoded is None:
+        raise ValueError(
+            f"{recording.name} has neither spikes nor decoded positions: name another file, or one "
+            "that has them (session)."
+        )
+    time_bin, diffusion = settings.time_bin, settings.diffusion
+    track = cut_track(recording.graph, settings.bin_size)
+    if track.is_arena and judgement.score != "continuous":
+        raise ValueError(
+            f"{judgement.score} needs a track, along which events are routes; in an arena the "
+            "score must be continuous."
+        )
+    check_state_size(judgement.state_size, track)
+    is_decoded_here = recording.posterior is None and recording.decoded is None
+    if is_decoded_here:
+        check_bins_in_states(track, judgement.state_size)
+    notes = []
+    rates, cells = np.empty((0, track.n_bins)), np.empty(0, dtype=np.int64)
+    moved, headings = running(recording), None
+    place = running_bins(moved, track, settings.least_speed)
+    if recording.spikes and not track.is_arena and (place >= 0).any():
+        part, n_cm = run_track(place, track, 2 * settings.smoothing)
+        notes += _never_run(track, part, n_cm, settings, is_left_out=is_decoded_here)
+        track = part if is_decoded_here else track
+    for nodes in judgement.tracks:
+        bins_between(track, nodes)  # may refuse
+    if recording.spikes:
+        rates, cells = recorded_fields(recording, moved, track, settings)
+        error = decoding_error(recording, moved, track, settings)
+        notes.append(
+            f"{len(cells)} of {len(recording.spikes)} "
+            f"{'cells' if recording.electrode is None else 'classes of marks'} have place fields "
+            f"{'in the arena' if track.is_arena else 'on the track'}: a rate of at least "
+            f"{settings.least_peak:g} Hz somewhere, and at most {settings.largest_mean:g} Hz on "
+            "average while the animal runs."
+        )
+        notes.append(_describe_error(error, track))
+        seconds = float((place >= 0).sum() * (moved.time[1] - moved.time[0]))
+        if seconds < _LEAST_RUNNING:
+            notes.append(
+                f"The animal runs for only {seconds:.0f} s: fields are uncertain, and little had "
+                "been run before the events. Is the epoch of the run right?"
+            )
+        headings, sentences = _headings(moved, track, cells, settings)
+        notes += sentences
+        if track.n_components > 1:
+            notes.append(
+                f"The decoded position is on the wrong track {error.wrong_track:.0%} of the time "
+                f"({error.wrong_by_chance:.0%} by chance); the error is that of the rest."
+            )
+    spikes = [recording.spikes[cell] for cell in cells]
+    decoded = rates if headings is None else headings.rates
+    walk = walk_of_states(track, diffusion * time_bin, decoded.shape[1])
+    by_chance = None
+    if settings.detected_in == "posterior":
+        events, by_chance, how = _in_posterior(recording, moved, cells, decoded, walk, settings)
+    else:
+        events, how = candidate_events(recording, moved, settings)
+    notes.append(how)
+    covered = is_covered(recording, events)
+    if not covered.all():
+        n_left = int((~covered).sum())
+        verbs = ("has", "is") if n_left == 1 else ("have", "are")
+        notes.append(f"{n_left} of them {verbs[0]} no decoded positions and {verbs[1]} left out.")
+        events = events[covered].reset_index(drop=True)
+    counts: list[NDArray[np.int64]] = []
+    split_above = np.inf
+    if len(cells):
+        counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
+        notes += _too_short(counts, time_bin)
+        may_split = recording.events is None or settings.split_given
+        if may_split and is_decoded_here:
+            shortest = _shortest(settings, time_bin)
+            found = find_change_points(counts, decoded, walk, track, time_bin, shortest)
+            split_above, n_split = found.least, sum(map(bool, found.at))
+            events = split_events(events, found.at, time_bin)
+            counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
+            notes.append(
+                f"{n_split or 'None'} of them {'were' if n_split > 1 else 'was'} split where "
+                f"another path begins{f', which makes {len(events)}' if n_split else ''}; of "
+                f"simulated events of one path, {found.rate:.0%} would be."
+            )
+    notes.append(describe_experience(recording, judgement.state_size, judgement.lap_ends))
+    is_still = moved.is_on_track & (moved.speed < settings.least_speed)
+    pauses = find_pauses(recording.graph, moved.time, moved.position, is_still)
+    suggested = describe_pauses(recording.graph, pauses, judgement.lap_ends)
+    notes += [suggested] if suggested else []
+    return Session(
+        recording, settings, judgement, track, rates, headings, cells, time_bin,
+        diffusion * time_bin, events, counts, by_chance, split_above, pauses, tuple(notes),
+    )  # fmt: skip
+
+
+def _describe_error(error: DecodingError, track: BinnedTrack) -> str:
+    if np.isnan(error.distance):
+        return (
+            "The error of decoding the running animal cannot be measured: it runs too little, or "
+            "no cell fires then."
+        )
+    told = (
+        f"The median error of decoding the running animal is {error.distance:.0f} cm "
+        f"{'in the arena' if track.is_arena else 'along the track'} "
+        f"({error.by_chance:.0f} by chance); each fifth of its running is decoded with the fields "
+        "of the rest."
+    )
+    if error.distance > error.by_chance / 2:
+        told += " This is hardly better than chance: little can be decoded."
+    return told
+
+
+def _never_run(
+    track: BinnedTrack, part: BinnedTrack, n_cm: float, settings: Settings, *, is_left_out: bool
+) -> list[str]:
+    """Say how much of the track the animal never ran near, and what follows."""
+    if not n_cm:
+        return []
+    left_out = float(track.width.sum() - part.width.sum()) if is_left_out else 0.0
+    told = (
+        f"{n_cm:.0f} of the {track.width.sum():.0f} cm of the track are farther than "
+        f"{2 * settings.smoothing:g} cm from everywhere that the animal ran, so that fields there "
+        "are unknown."
+    )
+    is_whole = n_cm <= left_out + 1e-6
+    if left_out:
+        told += (
+            f" {'These' if is_whole else f'{left_out:.0f} cm of these'} are left out: nothing is "
+            "decoded there. If the animal did run there, are the nodes of the track graph where "
+            "they are in the recording?"
+        )
+    if not is_whole:
+        told += f" In {n_cm - left_out:.0f} cm of them, fields are those of the nearest places."
+    return [told]
+
+
+def _in_posterior(
+    recording: Recording,
+    moved: Running,
+    cells: NDArray[np.int64],
+    rates: NDArray[np.float64],
+    walk: Walk,
+    settings: Settings,
+) -> tuple[pd.DataFrame, list[NDArray[np.int64]], str]:
+    """Find events in the posterior; also return those that are found after an exchange of cells."""
+    if recording.events is not None or not len(cells):
+        raise ValueError(
+            f"Events of {recording.name} cannot be detected in the posterior: it "
+            + ("has a table of events, leave it out (find)." if len(cells) else "has no spikes.")
+        )
+    stretches = slow_stretches(moved, settings)
+    spikes = [recording.spikes[cell] for cell in cells]
+    known = recording.electrode
+    electrode = np.arange(len(cells)) if known is None else known[cells]
+    other = exchanged_spikes(spikes, electrode)
+    events, chance = (
+        decoded_events(each, rates, walk, stretches, settings) for each in (spikes, other)
+    )
+    if not len(events):
+        raise ValueError(
+            f"{recording.name} has no candidate event: while the animal is slow, the decoded "
+            "position never moves continuously for long enough."
+        )
+    counts = count_spikes(other, chance["start_time"], chance["end_time"], settings.time_bin)
+    how = (
+        f"{count_candidates(len(events))} found in the decoded posterior of "
+        f"{np.diff(stretches).sum() / 60:.1f} min in which the animal was slow: continuous "
+        f"movement has a probability of more than .8 for {settings.criteria.shortest:g} to "
+        f"{settings.criteria.longest:g} s."
+    )
+    return events, counts[: len(chance)], how
+
+
+def describe_merged(session: Session) -> list[str]:
+    """Say how many given events seem to be several in a row, if many do and they are not split."""
+    if session.recording.events is None or not np.isinf(session.split_above):
+        return []
+    if not (session.counts and session.is_decoded_here):
+        return []
+    shortest = _shortest(session.settings, session.time_bin)
+    at = split_at(
+        session.counts, session.decoded_rates, session.walk(), session.time_bin, shortest,
+        _CLEARLY_TWO,
+    )  # fmt: skip
+    n_merged = sum(map(bool, at))
+    if n_merged <= _MANY_MERGED * len(at):
+        return []
+    return [
+        f"{n_merged} of the {len(at)} given events seem{'s' * (n_merged == 1)} to be several "
+        "replays in a row: two paths explain the spikes far better than one. Such events are "
+        "mistaken for novel paths. Have them split (--split-events; in Python, "
+        "Settings(split_given=True))."
+    ]
+
+
+def _too_short(counts: list[NDArray[np.int64]], time_bin: float) -> list[str]:
+    """Say how many events have too few time bins to be tested; refuses a time bin for all."""
+    n_short = sum(len(each) < 2 for each in counts)
+    if n_short and n_short == len(counts):
+        raise ValueError(
+            f"Each of the {len(counts)} candidate events is shorter than two time bins of "
+            f"{time_bin:g} s, so none can be decoded: choose a shorter time bin (time_bin; on the "
+            "command line, --time-bin), and give the times of events in s."
+        )
+    if not n_short:
+        return []
+    return [
+        f"{n_short} of {len(counts)} candidate events {'are' if n_short != 1 else 'is'} shorter "
+        f"than two time bins of {time_bin:g} s and {'are' if n_short != 1 else 'is'} not tested."
+    ]
+
+
+def _shortest(settings: Settings, time_bin: float) -> int:
+    """Return the least length of an event in time bins."""
+    return max(round(settings.criteria.shortest / time_bin), 1)
+
+
+def _headings(
+    moved: Running, track: BinnedTrack, cells: NDArray[np.int64], settings: Settings
+) -> tuple[HeadedFields | None, list[str]]:
+    """Estimate fields by heading, if the track is run both ways; None if too few cells differ."""
+    if track.is_arena:
+        return None, [
+            "In an arena, fields are not estimated by heading: forward and reverse replay are told "
+            "by the moves of the animal, and paths that it ran both ways count as ambiguous."
+        ]
+    place, ahead = running_bins(moved, track, settings.least_speed), running_headings(moved, track)
+    if not is_run_both_ways(place, ahead, track.n_bins):
+        return None, []
+    seconds = float(moved.time[1] - moved.time[0])
+    found = headed_fields(track, place, ahead, moved.counts[:, cells], seconds, settings)
+    n = int(found.differs.sum())
+    text = (
+        f"The animal runs the track both ways. The fields of {n} of {len(cells)} cells differ "
+        "between the two headings, in that two fields predict its spikes in held-out runs better "
+        "than one"
+    )
+    if n < LEAST_DIFFERENT:
+        return None, [
+            f"{text}: too few to tell which heading an event represents (at least "
+            f"{LEAST_DIFFERENT}). Forward and reverse replay of paths that were run both ways "
+            "cannot be told, and count as ambiguous."
+        ]
+    return found, [
+        f"{text}. Events are decoded with a place and a heading; the others share one field."
+    ]

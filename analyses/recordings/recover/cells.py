@@ -1,0 +1,121 @@
+"""Place cells and their firing rates along a track."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.recordings.basics.binned_track import BinnedTrack
+from replay.checks import check_array, check_number, check_seed, check_whole
+
+__all__ = ["Cells", "check_cells", "draw_cells"]
+
+_LOWER = 0.1  # the rate in the other heading
+
+
+class Cells(NamedTuple):
+    """Place cells, with their firing rates along a track during running.
+
+    Attributes
+    ----------
+    track : BinnedTrack
+        The track.
+    rates : ndarray of float64, shape (n_cells, n_bins) or (n_cells, 2 * n_bins)
+        Rates in Hz; if they depend on the heading, in all bins when running towards the second node
+        of their edge, then towards the first.
+    background : float
+        The rate of each cell while the animal is still and nothing is replayed, in Hz.
+    """
+
+    track: BinnedTrack
+    rates: NDArray[np.float64]
+    background: float = 0.1
+
+
+def draw_cells(
+    track: BinnedTrack,
+    n_cells: int = 70,
+    *,
+    median_peak: float = 10.0,
+    spread: float = 0.6,
+    width: float = 12.0,
+    background: float = 0.1,
+    common: float = 0.5,
+    directional: float = 0.0,
+    weaker: float | None = None,
+    seed: int | np.random.Generator = 0,
+) -> Cells:
+    """Draw place cells with uniformly distributed fields and log-normal peak rates.
+
+    A share `directional` of them distinguishes headings: in one, the rate is `weaker` times that in
+    the other, or, by default, either a tenth of it or that of another field.
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> cells = draw_cells(cut_track(make_linear_track(100.0), 1.0), n_cells=3, spread=0.0)
+    >>> cells.rates.shape, cells.rates.max().round(1)
+    ((3, 100), np.float64(10.1))
+    """
+    number = check_whole("n_cells", n_cells, at_least=1)
+    median = check_number("median_peak", median_peak, at_least=0.0)
+    sigma = check_number("spread", spread, at_least=0.0)
+    reach = check_number("width", width, at_least=1e-6)
+    floor = check_number("background", background, at_least=0.0)
+    shared = check_number("common", common, at_least=0.0, at_most=1.0)
+    rng = np.random.default_rng(check_seed(seed))
+    centre = rng.choice(track.n_bins, number, p=track.width / track.width.sum())
+    peak = median * np.exp(sigma * rng.standard_normal(number))
+    shape = np.exp(-0.5 * (track.distance[centre] / reach) ** 2)
+    rates = floor + peak[:, None] * shape
+    for part in range(track.n_components if track.n_components > 1 else 0):
+        own = np.flatnonzero(track.component == part)
+        centre_here = rng.choice(own, number, p=track.width[own] / track.width[own].sum())
+        peak = median * np.exp(sigma * rng.standard_normal(number))
+        has = (track.component[centre] != part) & (rng.random(number) < shared)
+        shape = np.exp(-0.5 * (track.distance[centre_here] / reach) ** 2)
+        rates += np.where(has, peak, 0.0)[:, None] * shape
+    share = check_number("directional", directional, at_least=0.0, at_most=1.0)
+    if share > 0:
+        rates = _with_headings(track, rates, floor, share, weaker, median, sigma, reach, rng)
+    return Cells(track, rates, floor)
+
+
+def _with_headings(
+    track: BinnedTrack,
+    rates: NDArray[np.float64],
+    floor: float,
+    share: float,
+    weaker: float | None,
+    median: float,
+    sigma: float,
+    reach: float,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Give a share of cells other rates in one heading, which is drawn for each cell."""
+    n_cells = len(rates)
+    factor = _LOWER if weaker is None else check_number("weaker", weaker, at_least=0.0)
+    other = floor + factor * (rates - floor)
+    if weaker is None:
+        centre = rng.choice(track.n_bins, n_cells, p=track.width / track.width.sum())
+        peak = median * np.exp(sigma * rng.standard_normal(n_cells))
+        moved = floor + peak[:, None] * np.exp(-0.5 * (track.distance[centre] / reach) ** 2)
+        other = np.where(rng.random((n_cells, 1)) < 0.5, moved, other)
+    other = np.where(rng.random((n_cells, 1)) < share, other, rates)
+    swaps = rng.random((n_cells, 1)) < 0.5
+    return np.hstack([np.where(swaps, other, rates), np.where(swaps, rates, other)])
+
+
+def check_cells(cells: Cells) -> None:
+    """Check the rates of cells."""
+    rates = check_array(cells.rates, "The rates of cells", kind="number", at_least=0, n_dims=2)
+    n_bins = cells.track.n_bins
+    if rates.shape[1] not in (n_bins, 2 * n_bins) or not len(rates):
+        raise ValueError(
+            f"The rates of cells must have the shape (n_cells, {n_bins}) on their track, or twice "
+            f"as many columns, one for each heading; got {rates.shape}."
+        )
+    check_number("The background of cells", cells.background, at_least=0.0)

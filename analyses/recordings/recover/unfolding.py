@@ -1,0 +1,273 @@
+"""Unfolding: true shares of kinds, estimated from those that a recording found.
+
+Recordings with few cells miss more events, most of all those with paths that are harder to follow,
+so that the shares of kinds among the events that are found are biased. Given the confusion matrix,
+the true shares follow from those found, as in the unfolding of spectra [1]_: they are the numbers
+x >= 0 for which x times the matrix is nearest to what was found, with a small penalty on their
+differences as regularisation.
+
+Recordings differ by their cells: one has fields where another has none. The variability between
+simulated sessions beyond chance is measured and included in the intervals, which therefore allow
+for other cells. If all sessions have the cells of the recording itself, they hardly differ beyond
+chance, and nothing is added.
+
+References
+----------
+.. [1] Hoecker & Kartvelishvili (1996), SVD approach to data unfolding.
+   https://doi.org/10.1016/0168-9002(95)01478-0
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
+
+from analyses.recordings.recover.confusion import MISSED, NOISE, confusion_matrix, truths_and_found
+from analyses.recordings.recover.recover import CONDITIONS
+from replay.checks import (
+    check_array,
+    check_column,
+    check_number,
+    check_table,
+    check_whole,
+    typed,
+    unknown_name,
+)
+
+__all__ = ["LEAST_RECALL", "REGULARISATION", "bootstrap_shares", "correct_shares"]
+__all__ += ["estimate_shares", "unfold"]
+
+LEAST_RECALL = 0.2
+"""The least recall of each kind with which shares are corrected."""
+REGULARISATION = 1e-4
+"""The weight of the squared differences between kinds, relative to the squared error."""
+
+
+@typed
+def correct_shares(
+    found: pd.Series,
+    matrix: pd.DataFrame,
+    *,
+    regularisation: float = REGULARISATION,
+    least_recall: float = LEAST_RECALL,
+) -> pd.Series:
+    """Estimate the true shares from those that were found.
+
+    Examples
+    --------
+    Half of the forward events are found, and all of the novel ones, a quarter of which is mistaken
+    for forward ones:
+
+    >>> kinds = ["forward_episode", "novel_path"]
+    >>> matrix = pd.DataFrame([[0.5, 0.0], [0.25, 0.75]], index=kinds, columns=kinds)
+    >>> found = pd.Series([300, 300], index=kinds)
+    >>> correct_shares(found, matrix, regularisation=0).round(3).tolist()
+    [0.5, 0.5]
+    """
+    truths, seen = _check_matrix(matrix)
+    _check_found(found, seen, kind="number")
+    weight = check_number("regularisation", regularisation, at_least=0.0, at_most=1.0)
+    least = check_number("least_recall", least_recall, at_least=0.0, at_most=1.0)
+    recall = pd.Series({kind: matrix.loc[kind, kind] for kind in truths})
+    poor = recall[recall < least]
+    if len(poor):
+        raise ValueError(
+            "Recall is too low to correct shares: that of "
+            + ", of ".join(f"{kind} is {value:.2f}" for kind, value in poor.items())
+            + f", and at least {least:g} is needed. Record more cells, or report the shares as "
+            "found, with this recall."
+        )
+    counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
+    if not counts.sum() > 0:
+        raise ValueError("Nothing was found, so there is no share to correct.")
+    given = matrix.loc[truths, seen].to_numpy(dtype=float)
+    return pd.Series(unfold(counts, given, weight), index=truths)
+
+
+def _check_matrix(matrix: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Return the kinds of a confusion matrix that were replayed, and those that may be found."""
+    if not (matrix.index.is_unique and matrix.columns.is_unique):
+        raise ValueError("matrix must have one row and one column for each kind, not several.")
+    truths = [kind for kind in matrix.index if kind not in (NOISE, MISSED)]
+    if not truths:
+        raise ValueError("matrix has no kind that was truly replayed: give at least one row.")
+    check_table(matrix, truths, "matrix")
+    shares = matrix.to_numpy()
+    check_array(shares, "matrix", kind="number", at_least=0.0, at_most=1.0, n_dims=2)
+    return truths, [kind for kind in matrix.columns if kind != MISSED]
+
+
+def _check_found(found: pd.Series, seen: list[str], kind: str) -> None:
+    if not found.index.is_unique:
+        raise ValueError("found must have one number for each kind, and has several for one.")
+    for each in found.index:
+        if each not in (*seen, MISSED):
+            raise unknown_name("kind in found", each, map(str, seen))
+    check_array(found, "found", kind=kind, at_least=0, at_most=10**9)
+
+
+def unfold(
+    found: ArrayLike, matrix: ArrayLike, regularisation: float = REGULARISATION
+) -> NDArray[np.float64]:
+    """Solve for the non-negative shares that, through a confusion matrix, best give those found.
+
+    Examples
+    --------
+    >>> unfold([3, 3], [[0.5, 0.0], [0.25, 0.75]], regularisation=0).round(3).tolist()
+    [0.5, 0.5]
+    """
+    counts, given = np.asarray(found, dtype=float), np.asarray(matrix, dtype=float)
+    if not counts.sum() > 0:
+        return np.full(len(given), np.nan)
+    apart = np.sqrt(regularisation) * (np.eye(len(given)) - 1.0 / len(given))
+    right = np.append(counts / counts.sum(), np.zeros(len(given)))
+    solution, _ = nnls(np.vstack((given.T, apart)), right)
+    shares: NDArray[np.float64] = solution / solution.sum()
+    return shares
+
+
+@typed
+def estimate_shares(
+    found: pd.Series,
+    recovered: pd.DataFrame,
+    what: str = "kind",
+    *,
+    n_recordings: int = 1,
+    n_bootstrap: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Estimate the true shares from the numbers of events found, with intervals.
+
+    Both the numbers that were found and the matrix are uncertain: each bootstrap sample of
+    `bootstrap_shares` has other events, other cells, and other simulated sessions.
+
+    Parameters
+    ----------
+    found : Series
+        The number of events that were classified as each kind, by kind.
+    recovered : DataFrame
+        As `recovery` returns it, for a single number of cells, gain and speed.
+    what : {"kind", "direction"}, default "kind"
+        The property of events whose shares are estimated.
+    n_recordings : int, default 1
+        Number of recordings, with different cells, that are pooled in `found`.
+    n_bootstrap : int, default 1000
+        Number of bootstrap samples.
+    level : float, default 0.95
+        Level of the intervals.
+    seed : int, default 0
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per kind: `kind` (or `direction`), `recall` (the share of its events that is found
+        and classified correctly), `found` (its share of the events found), `share` (estimated),
+        `ci_low, ci_high`.
+
+    Raises
+    ------
+    ValueError
+        If recall is too low (see `correct_shares`), several settings are mixed, or numbers are not
+        counts.
+
+    Examples
+    --------
+    >>> kinds = ["forward_episode", "novel_path"]
+    >>> recovered = pd.DataFrame({"true_kind": np.repeat(kinds, 200), "seed": np.tile([0, 1], 200),
+    ...                           "kind": ["forward_episode"] * 200 + [*kinds] * 100})
+    >>> estimate_shares(pd.Series([150, 50], index=kinds), recovered)["share"].round(2).tolist()
+    [0.5, 0.5]
+    """
+    _, seen = truths_and_found(recovered, what)
+    _check_found(found, seen, kind="whole")
+    check_column(check_table(recovered, ["seed"], "recovered"), "seed", "recovered", kind="whole")
+    mixed = [name for name in CONDITIONS if name in recovered and len(recovered[name].unique()) > 1]
+    if mixed:
+        raise ValueError(
+            f"recovered mixes several settings of {' and '.join(mixed)}: choose one of them."
+        )
+    n_samples = check_whole("n_bootstrap", n_bootstrap, at_least=1)
+    inside = check_number("level", level, at_least=0.0, at_most=1.0)
+    matrix = confusion_matrix(recovered, what)
+    shares = correct_shares(found, matrix)
+    truths, seen = list(shares.index), [kind for kind in seen if kind != MISSED]
+    counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
+    number = check_whole("n_recordings", n_recordings, at_least=1)
+    sessions = _counts_by_seed(recovered, what, truths)
+    rng = np.random.default_rng(check_whole("seed", seed))
+    drawn = bootstrap_shares(counts, sessions, rng, n_recordings=number, n_bootstrap=n_samples)
+    low, high = np.quantile(drawn, [(1 - inside) / 2, (1 + inside) / 2], axis=0)
+    return pd.DataFrame(
+        {
+            what: truths,
+            "recall": [matrix.loc[kind, kind] for kind in truths],
+            "found": [found.get(kind, 0) / counts.sum() for kind in truths],
+            "share": shares.to_numpy(),
+            "ci_low": low,
+            "ci_high": high,
+        }
+    )
+
+
+def bootstrap_shares(
+    found: NDArray[np.float64],
+    sessions: NDArray[np.float64],
+    rng: np.random.Generator,
+    *,
+    n_recordings: int = 1,
+    n_bootstrap: int = 1000,
+) -> NDArray[np.float64]:
+    """Draw bootstrap samples of the estimated shares.
+
+    In each sample, recordings have the confusion matrices of randomly drawn sessions, as far as
+    sessions differ beyond chance; as many events as were found are drawn from them, and unfolded
+    with the confusion matrix of another random sample of sessions.
+    """
+    mean, each = _rates(sessions.sum(axis=0)), _rates(sessions)
+    shares = unfold(found, mean[:, :-1])
+    beyond = _beyond_chance(sessions)
+    n_sessions, n_events = len(sessions), round(found.sum())
+    drawn = np.empty((n_bootstrap, len(mean)))
+    for sample in range(n_bootstrap):
+        others = each[rng.integers(n_sessions, size=n_recordings)].mean(axis=0)
+        expected = shares @ np.maximum(mean + beyond * (others - mean), 0.0)[:, :-1]
+        if not expected.sum() > 0:
+            expected = shares @ mean[:, :-1]
+        events = rng.multinomial(n_events, expected / expected.sum())
+        again = sessions[rng.integers(n_sessions, size=n_sessions)].sum(axis=0)
+        drawn[sample] = unfold(events, _rates(again)[:, :-1])
+    return drawn
+
+
+def _beyond_chance(sessions: NDArray[np.float64]) -> float:
+    """Compute the part of the standard deviation between sessions that is not due to chance."""
+    if len(sessions) < 2:
+        return 0.0
+    number = np.maximum(sessions.sum(axis=2, keepdims=True), 1)
+    mean = _rates(sessions.sum(axis=0))
+    observed = _rates(sessions).var(axis=0, ddof=1).sum()
+    by_chance = (mean * (1 - mean) / number).mean(axis=0).sum()
+    return float(np.sqrt(max(1.0 - by_chance / observed, 0.0))) if observed > 0 else 0.0
+
+
+def _rates(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    rates: NDArray[np.float64] = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    return rates
+
+
+def _counts_by_seed(recovered: pd.DataFrame, what: str, truths: list[str]) -> NDArray[np.float64]:
+    """Count true and found kinds in each session: shape (n_seeds, n_truths, n_found)."""
+    _, found = truths_and_found(recovered, what)
+    codes = [
+        pd.Categorical(recovered[column], categories=names).codes
+        for column, names in ((f"true_{what}", truths), (what, found))
+    ]
+    seeds, of = np.unique(recovered["seed"].to_numpy(), return_inverse=True)
+    counts = np.zeros((len(seeds), len(truths), len(found)))
+    known = (codes[0] >= 0) & (codes[1] >= 0)
+    np.add.at(counts, (of[known], codes[0][known], codes[1][known]), 1)
+    return counts

@@ -1,1 +1,0 @@
-"""Significance: tests of whether an event is replay or could arise by chance."""
