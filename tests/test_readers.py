@@ -553,7 +553,7 @@ class TestPosteriors:
         with pytest.raises(ValueError, match=r"2 times and a column for each of 3 places"):
             self.read(frame)
         frame.columns = np.array(["a", "b"])
-        with pytest.raises(ValueError, match="The places of the TsdFrame must hold finite numbers"):
+        with pytest.raises(ValueError, match="The columns of the TsdFrame must be x and y"):
             self.read(frame)
 
     def test_two_dimensions_of_pynapple_have_no_places(self):

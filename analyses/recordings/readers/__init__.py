@@ -18,18 +18,14 @@ import pandas as pd
 from analyses.recordings.basics.arena import describe_arena, find_arena, is_open
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FIND, FIND_RIPPLES, MOST_UNKNOWN, Settings
-from analyses.recordings.readers.array_files import read_arrays
+from analyses.recordings.readers.array_files import read_arrays, read_intervals
 from analyses.recordings.readers.epochs import with_epochs
+from analyses.recordings.readers.mat_files import files_of
 from analyses.recordings.readers.nwb_files import Choices, read_nwb
-from analyses.recordings.readers.posteriors import (
-    NETCDF,
-    is_posterior,
-    is_pynapple,
-    read_posterior,
-    read_pynapple,
-)
+from analyses.recordings.readers.posteriors import NETCDF, read_posterior
+from analyses.recordings.readers.pynapple_objects import kind_of, stored_form
 from analyses.recordings.readers.remote_files import find_remote, is_address, name_of
-from analyses.recordings.readers.table_files import read_events, read_table
+from analyses.recordings.readers.table_files import read_table
 from analyses.recordings.readers.track_graphs import read_track
 from replay.checks import check_number, check_text, check_whole, known_arguments, shown
 from replay.files import opened
@@ -50,7 +46,7 @@ def read_recording(
     position: str | None = None,
     units: str | None = None,
     channel: int | None = None,
-    epochs: str | None = None,
+    epochs: str | Mapping[str, object] | None = None,
     most_unknown: float = MOST_UNKNOWN,
     bin_size: float = Settings().bin_size,
 ) -> Recording:
@@ -60,18 +56,20 @@ def read_recording(
     ----------
     source : path, address or object
         A file: NWB (``.nwb``), decoded posterior (``.nc``), arrays (``.npz``, ``.mat``), or a table
-        of decoded places (``.csv``, ``.parquet``). Or the address of an NWB file, of which only
-        what is needed is read: ``"https://..."``, or ``"dandi:000978/sub-1/sub-1.nwb"`` in the
-        DANDI archive. Or the object itself: an xarray Dataset, the result of pynapple's
-        `decode_bayes`, a mapping of names to arrays, or a DataFrame. The modules of the readers
+        of decoded places (``.csv``, ``.parquet``); or a folder of CellExplorer. Or the address of
+        an NWB file, of which only what is needed is read: ``"https://..."``, or
+        ``"dandi:000978/sub-1/sub-1.nwb"`` in the DANDI archive. Or the object itself: an xarray
+        Dataset, an object of pynapple (`TsGroup`, `TsdFrame`, `Tsd`, or the result of its
+        `decode_bayes`), a mapping of names to arrays, or a DataFrame. The modules of the readers
         list the fields.
     track : networkx.Graph, mapping or path of a JSON file, optional
         The track graph, unless it is in the file.
     session : path or object, optional
         A source of data that `source` lacks (spikes, the animal's positions, events), read in the
         same way.
-    events : DataFrame, IntervalSet, path of a table, or str, optional
-        Candidate events, instead of those in the file; for NWB also the name of the table.
+    events : DataFrame, IntervalSet, array_like, path or str, optional
+        Candidate events, instead of those in the file: begin and end of each, also in a file
+        (``.csv``, ``.parquet``, ``.npz``, ``.mat``); for NWB also the name of the table.
         ``"find"`` ignores the events of the file and detects events as bursts of population
         activity; ``"find_ripples"``, as high power in the ripple band of the field potential.
     bins : DataFrame or path of a CSV file, optional
@@ -79,7 +77,8 @@ def read_recording(
     position : str, optional
         For NWB, the name of the series of positions; several that follow one another are joined by
         commas. By default the first with two or more columns, and, on a track, those of the same
-        container that follow one another.
+        container that follow one another. For CellExplorer, the structure of positions, which must
+        be named if there are several.
     units : str, optional
         For NWB, which units are read: an expression over the columns of their table, such as
         ``"location == 'CA1' and cell_type == 'pyramidal'"``. It is read, and never run.
@@ -89,10 +88,11 @@ def read_recording(
         For NWB, the channel of the field potential (from 0) in which ripples are detected, or which
         is shown beside events that are given; only this one is read. By default all are read for
         the detection of ripples, and none otherwise.
-    epochs : str, optional
-        The epochs in which replay is compared, by their times in s or by labels of the file, such
-        as ``"before=0:600,run=600:1500,after=NREM"``. A name may be given several times, for an
-        epoch in parts; place fields are estimated in `run`. By default nothing is compared.
+    epochs : str or mapping of str to IntervalSet or array_like, optional
+        The epochs in which replay is compared, by their times in s, by labels of the file or by
+        files with intervals, such as ``"before=0:600,run=run.csv,after=NREM"``; or each as a table
+        of begin and end. A name may be given several times, for an epoch in parts; place fields are
+        estimated in `run`. By default nothing is compared.
     most_unknown : float, default 0.2
         The largest share of positions on the track that may be unknown.
     bin_size : float, default 5.0
@@ -137,10 +137,13 @@ def read_recording(
             f"events is the name of a table in an NWB file, {shown(events)}, but no file here is "
             f"one: give a table (.csv, .parquet), {FIND!r} or {FIND_RIPPLES!r}."
         )
-    if any(each is not None for each in choices) and not has_tables:
+    has_structures = has_tables or any(map(_is_matlab, (source, session)))
+    given = [key for key, value in choices._asdict().items() if value is not None]
+    wrong = [key for key in given if not (has_structures if key == "position" else has_tables)]
+    if wrong:
         raise ValueError(
-            "position, units and channel choose from an NWB file, but no file here is one: leave "
-            "them out."
+            "position, units and channel choose from an NWB file, and position also from a file of "
+            f"MATLAB, but no file here is one: leave out {' and '.join(wrong)}."
         )
     # Where the animal is off the track in some epochs, positions are checked after these are known.
     allowed = most_unknown if epochs is None else 1.0
@@ -158,7 +161,7 @@ def read_recording(
             raise ValueError(f"{found.name} has no field potential to detect ripples in.")
         found = replace(found, events=None)
     elif events is not None and not is_name:
-        found = replace(found, events=read_events(events))
+        found = replace(found, events=read_intervals(events))
     if channel is not None and found.events is None and events != FIND_RIPPLES:
         raise ValueError(
             "channel chooses the field potential in which ripples are detected, or which is shown "
@@ -206,6 +209,12 @@ def _is_nwb(source: object) -> bool:
     return isinstance(source, str | Path) and Path(source).suffix.lower() == ".nwb"
 
 
+def _is_matlab(source: object) -> bool:
+    if not isinstance(source, str | Path) or is_address(source):
+        return False
+    return Path(source).suffix.lower() == ".mat" or Path(source).is_dir()
+
+
 def _read(
     source: object,
     graph: nx.Graph | None,
@@ -220,25 +229,29 @@ def _read(
         return replace(found, origin={"file": remote.name, **remote.origin, **found.origin})
     if isinstance(source, str | Path):
         found = _of_file(Path(source), graph, events, bins, choices, most_unknown)
-        with opened(source) as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digests = []
+        for each in files_of(Path(source)):
+            with opened(each) as file:
+                digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+        first, *others = digests
+        digest = hashlib.sha256("".join(digests).encode()).hexdigest() if others else first
         origin = {"file": Path(source).name, "sha256": digest, **found.origin}
         return replace(found, origin=origin)
     if isinstance(source, Recording):
         return source if graph is None else replace(source, graph=graph)
     if isinstance(source, pd.DataFrame):
         return read_table(source, graph, most_unknown=most_unknown)
-    if is_posterior(source):
-        return read_posterior(source, graph, bins=bins)
-    if is_pynapple(source):
-        return read_pynapple(source, graph)
-    if isinstance(source, Mapping) and not hasattr(source, "data_vars"):
-        return read_arrays(source, graph, most_unknown=most_unknown)
     if hasattr(source, "data_vars"):
-        return read_posterior(source, graph, bins=bins)  # its message says what is missing
+        return read_posterior(source, graph, bins=bins)
+    stored = stored_form(source[-1] if isinstance(source, tuple) and len(source) == 2 else source)
+    if stored is not None:  # an object of pynapple
+        name = f"the {kind_of(stored)}"
+        return read_arrays(stored, graph, name=name, most_unknown=most_unknown)
+    if isinstance(source, Mapping):
+        return read_arrays(source, graph, most_unknown=most_unknown)
     raise TypeError(
-        "A recording must be a file, a Dataset with acausal_posterior, a TsdFrame, a mapping of "
-        f"names to arrays, or a DataFrame; got {shown(source)}."
+        "A recording must be a file, a Dataset with acausal_posterior, a TsGroup, Tsd or TsdFrame, "
+        f"a mapping of names to arrays, or a DataFrame; got {shown(source)}."
     )
 
 
@@ -256,9 +269,11 @@ def _of_file(
     if suffix in NETCDF:
         return read_posterior(path, graph, bins=bins)
     if suffix in (".npz", ".mat"):
-        return read_arrays(path, graph, most_unknown=most_unknown)
+        return read_arrays(path, graph, position=choices.position, most_unknown=most_unknown)
     if suffix in (".csv", ".parquet"):
         return read_table(path, graph, most_unknown=most_unknown)
+    if path.is_dir():
+        return read_arrays(path, graph, position=choices.position, most_unknown=most_unknown)
     if suffix in _PICKLES:
         raise ValueError(
             f"{path.name} is a pickle. Pickles are not read, because they can run any code, and "

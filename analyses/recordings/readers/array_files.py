@@ -3,6 +3,7 @@
 =========================================  ======================================================
 ``position_time``, ``position_xy``         s and cm; or ``position_t_ticks`` with ``clock_hz``,
                                            and ``position_xy_px``, with the scale in the graph
+``position_linear``                        instead of x and y: along the linearised track, cm
 ``spike_time``, ``spike_unit``             s, and the number of the cell; or ``spike_t_ticks``
 ``mark_time``, ``mark_electrode``,         spikes that were not sorted, instead: s, the number of
 ``mark_features``                          their electrode, and (n_spikes, n_features) of waveforms
@@ -11,12 +12,14 @@
 ``field_potential_start``,                 its start (s); and its sampling rate (Hz);
 ``field_potential_rate``                   optional
 ``on_track_start``, ``on_track_end``       when the animal was on the track, s; optional
+``epoch_start``, ``epoch_end``,            epochs by which replay can be compared, s, and the label
+``epoch_label``                            of each; optional
 ``posterior``, ``posterior_time``,         of another decoder: (n_time, n_bins), s, and the centres
 ``posterior_xy``                           of its bins in cm; optional
 =========================================  ======================================================
 
-In a file of MATLAB (``.mat``), these are variables or fields of structures; see `mat_files`. A
-saved `TsdFrame` of pynapple is read as a decoded posterior along the track.
+In a file of MATLAB (``.mat``), these are variables or fields of structures; see `mat_files`.
+Objects of pynapple and its files have other names, which `pynapple_objects` translates.
 """
 
 from __future__ import annotations
@@ -38,15 +41,16 @@ from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.mat_files import ARRAYS, load_mat
 from analyses.recordings.readers.posteriors import along_track
-from analyses.recordings.readers.track_graphs import epochs_of
+from analyses.recordings.readers.pynapple_objects import KINDS, kind_of, text_in_pickle, to_arrays
+from analyses.recordings.readers.table_files import read_events
+from analyses.recordings.readers.track_graphs import epochs_of, linear_to_plane
 from analyses.recordings.readers.units import count_text, to_cm
 from replay.checks import check_array, check_number, shown, typed
 from replay.files import check_file, opened
 
-__all__ = ["load_arrays", "read_arrays"]
+__all__ = ["load_arrays", "read_arrays", "read_intervals"]
 
 _LOWEST_CLOCK = 0.1  # Hz
-_PYNAPPLE = ("t", "d", "columns")
 
 
 @typed
@@ -54,6 +58,8 @@ def read_arrays(
     source: str | Path | Mapping[str, object],
     graph: nx.Graph | None = None,
     *,
+    position: str | None = None,
+    name: str = "the arrays",
     most_unknown: float = MOST_UNKNOWN,
 ) -> Recording:
     """Read spikes and positions from arrays.
@@ -61,10 +67,14 @@ def read_arrays(
     Parameters
     ----------
     source : path or mapping of str to array_like
-        An ``.npz`` or ``.mat`` file, or the arrays themselves; names are those of the module's
-        table.
+        An ``.npz`` or ``.mat`` file, a folder of CellExplorer, or the arrays themselves; names are
+        those of the module's table.
     graph : networkx.Graph, optional
         The track.
+    position : str, optional
+        The structure of positions of CellExplorer, if there are several.
+    name : str, optional
+        The name of the arrays in messages; a file has its own.
     most_unknown : float, default 0.2
         The largest share of positions on the track that may be unknown.
 
@@ -88,11 +98,13 @@ def read_arrays(
     [[0.7], [0.5, 0.9]]
     """
     if isinstance(source, Mapping):
-        name = "the arrays"
         arrays = {key: _array(f"{key} of {name}", value) for key, value in source.items()}
     else:
-        name, arrays = Path(source).name, load_arrays(Path(source))
-    if set(_PYNAPPLE) <= set(arrays):
+        name, arrays = Path(source).name, load_arrays(Path(source), position)
+    remarks: list[str] = []
+    if kind_of(arrays):
+        arrays, remarks = to_arrays(arrays, name)
+    if "columns" in arrays:
         return along_track(arrays["t"], arrays["d"], arrays["columns"], graph, name)
     clock = arrays.get("clock_hz")
     if clock is not None and clock.size != 1:
@@ -128,11 +140,6 @@ def read_arrays(
         contents.append(
             f"a posterior of {len(posterior.time):,} times and {len(posterior.position)} bins"
         )
-    if not contents:
-        raise ValueError(
-            f"{name} must have the arrays position_time, position_xy, spike_time and spike_unit; "
-            f"it has {shown(sorted(arrays))}. Rename them."
-        )
     field_potential = _field_potential(arrays, name)
     if field_potential is not None:
         n_channels = field_potential.signal.shape[1]
@@ -140,13 +147,24 @@ def read_arrays(
     events = _pairs(arrays, "event", name)
     if len(events):
         contents.append(count_text(len(events), "event"))
+    epochs = _epochs(arrays, name)
+    if epochs:
+        contents.append(f"epochs {', '.join(epochs)}")
+    if not contents:
+        raise ValueError(
+            f"{name} must have the arrays position_time, position_xy, spike_time and spike_unit; "
+            f"it has {shown(sorted(arrays))}. Rename them."
+        )
     on_track = _pairs(arrays, "on_track", name)
     on_track = on_track if len(on_track) else epochs_of(graph)
     if hertz is not None:
         contents.append(f"ticks of {hertz:g} Hz")
     others = sorted(set(arrays) - set(ARRAYS))
     if others:
-        contents.append(f"not read: {', '.join(map(repr, others))}")
+        named = [
+            repr(key) + (f", {arrays[key]}" if is_remark(arrays[key]) else "") for key in others
+        ]
+        contents.append(f"not read: {', '.join(named)}")
     return Recording(
         name,
         graph,
@@ -158,15 +176,47 @@ def read_arrays(
         events=pd.DataFrame(events, columns=["start_time", "end_time"]) if len(events) else None,
         field_potential=field_potential,
         on_track=on_track,
-        notes=(f"{name}: arrays; {'; '.join(contents)}.",),
+        epochs=epochs,
+        notes=(f"{name}: arrays; {'; '.join(contents + remarks)}.",),
         most_unknown=most_unknown,
     )
 
 
-def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
+@typed
+def read_intervals(source: object) -> pd.DataFrame:
+    """Read candidate events or an epoch from a table, an IntervalSet, arrays, or a file of these.
+
+    Examples
+    --------
+    >>> read_intervals([[600.0, 1500.0]]).to_numpy().tolist()
+    [[600.0, 1500.0]]
+    """
+    if isinstance(source, str | Path) and Path(source).suffix.lower() in (".npz", ".mat"):
+        events = read_arrays(source).events
+        if events is None:
+            raise ValueError(
+                f"{Path(source).name} has no intervals: event_start and event_end (s)."
+            )
+        return events
+    if isinstance(source, str | Path | pd.DataFrame) or hasattr(source, "as_dataframe"):
+        return read_events(source)
+    pairs = check_array(source, "Intervals (begin and end in s)", kind="number", n_dims=2)
+    if pairs.shape[1] != 2:
+        raise ValueError(
+            f"Intervals must have two columns, begin and end in s; got the shape {pairs.shape}."
+        )
+    return read_events(pd.DataFrame(pairs, columns=["start_time", "end_time"]))
+
+
+def is_remark(values: NDArray[np.generic]) -> bool:
+    """Whether a text stands where a file has what cannot be read."""
+    return values.ndim == 0 and values.dtype.kind == "U"
+
+
+def load_arrays(path: Path, position: str | None = None) -> dict[str, NDArray[np.generic]]:
     """Read the arrays of an ``.npz`` file, or of one of MATLAB (``.mat``), by name."""
-    if path.suffix.lower() == ".mat":
-        return load_mat(path)
+    if path.suffix.lower() != ".npz":  # a file of MATLAB, or a folder
+        return load_mat(path, position)
     check_file(path)
     try:
         with (
@@ -174,11 +224,16 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
             zipfile.ZipFile(file) as archive,
             np.load(file, allow_pickle=False) as stored,
         ):
-            is_pynapple = set(_PYNAPPLE) <= set(stored.files)  # its other arrays are pickled
-            names = _PYNAPPLE if is_pynapple else tuple(stored.files)
+            kind = kind_of(stored.files)
+            names = KINDS[kind] if kind else tuple(stored.files)  # others of pynapple are pickled
             claimed = [_claimed(archive, f"{key}.npy") for key in names]
             check_claim(sum(claimed), path.stat().st_size, f"the arrays of {path.name}")
-            return {key: stored[key] for key in names}
+            found = {}
+            for key in names:
+                with archive.open(f"{key}.npy") as member:
+                    texts = text_in_pickle(member) if key == "columns" else None
+                found[key] = stored[key] if texts is None else texts[-found["d"].shape[-1] :]
+            return found
     except ClaimError:
         raise
     except ValueError as error:
@@ -229,8 +284,17 @@ def _positions(
         if key in arrays:
             xy = check_array(arrays[key], f"{key} of {name}", kind="number", missing=True, n_dims=2)
             return to_cm(xy, unit, graph, name)
+    if "position_linear" in arrays:
+        if graph is None:
+            raise ValueError(
+                f"The positions of {name} are linearised: give the track graph with its "
+                "linear_edge_order and linear_edge_spacing (track), or positions (x, y)."
+            )
+        what = f"The positions of {name}"
+        return linear_to_plane(graph, np.asarray(arrays["position_linear"]), what), "linearised"
     raise ValueError(
-        f"{name} has times of positions, but neither position_xy (cm) nor position_xy_px (pixels)."
+        f"{name} has times of positions, but neither position_xy (cm) nor position_xy_px (pixels) nor "
+        "position_linear (cm along the track)."
     )
 
 
@@ -322,3 +386,14 @@ def _pairs(arrays: Mapping[str, NDArray[np.generic]], what: str, name: str) -> N
     if len(start) != len(end):
         raise ValueError(f"{keys[0]} and {keys[1]} of {name} must have the same length.")
     return np.stack([start, end], axis=1)
+
+
+def _epochs(arrays: Mapping[str, NDArray[np.generic]], name: str) -> dict[str, NDArray[np.float64]]:
+    pairs = _pairs(arrays, "epoch", name)
+    labels = np.ravel(arrays.get("epoch_label", np.empty(0))).astype(str)
+    if len(labels) != len(pairs):
+        raise ValueError(
+            f"{name} must have a label for each epoch, in epoch_label; got {len(pairs)} epochs and "
+            f"{len(labels)} labels."
+        )
+    return {label: pairs[labels == label] for label in dict.fromkeys(labels.tolist())}

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import RUN
+from analyses.recordings.readers.array_files import read_intervals
 from analyses.recordings.readers.units import count_text
 from replay.checks import check_text, shown
 
@@ -19,23 +21,30 @@ __all__ = ["with_epochs"]
 _EXAMPLE = "before=0:600,run=600:1500,after=1500:2400"
 
 
-def with_epochs(found: Recording, text: str, most_unknown: float) -> Recording:
+def with_epochs(
+    found: Recording, given: str | Mapping[str, object], most_unknown: float
+) -> Recording:
     """Choose epochs by a text such as ``before=0:600,run=maze,after=900:1500,after=1600:1900``.
+
+    Or by a mapping of their names to such a text or to a table of intervals.
 
     The animal was on the track in the epoch `run`, if there is one. Epochs end where the recording
     ends.
     """
     chosen: dict[str, list[NDArray[np.float64]]] = {}
-    for part in check_text("epochs", text).split(","):
-        name, _, where = part.partition("=")
-        name = name.strip()
-        if not name:
-            raise ValueError(f"epochs must be such as {_EXAMPLE}; got {shown(text)}.")
-        chosen.setdefault(name, []).append(_intervals(where.strip() or name, name, found))
+    if isinstance(given, Mapping):
+        parts = [(check_text("The name of an epoch", key), where) for key, where in given.items()]
+    else:
+        pairs = (part.partition("=") for part in check_text("epochs", given).split(","))
+        parts = [(key.strip(), where.strip() or key.strip()) for key, _, where in pairs]
+    if not all(name for name, _ in parts) or not parts:
+        raise ValueError(f"epochs must be such as {_EXAMPLE}; got {shown(given)}.")
+    for name, where in parts:
+        chosen.setdefault(name, []).append(_intervals(where, name, found))
     epochs, notes = {}, []
     first, last = _span(found)
-    for name, parts in chosen.items():
-        whole = np.concatenate(parts)
+    for name, each in chosen.items():
+        whole = np.concatenate(each)
         whole = whole[np.argsort(whole[:, 0], kind="stable")]
         kept = np.clip(whole, first, last)
         kept = kept[kept[:, 1] > kept[:, 0]]
@@ -73,10 +82,14 @@ def with_epochs(found: Recording, text: str, most_unknown: float) -> Recording:
     )
 
 
-def _intervals(where: str, name: str, found: Recording) -> NDArray[np.float64]:
-    """Read ``begin:end`` in s, or look up a label of the file."""
+def _intervals(where: object, name: str, found: Recording) -> NDArray[np.float64]:
+    """Read ``begin:end`` in s or a table of intervals, or look up a label of the file."""
+    if not isinstance(where, str):
+        return read_intervals(where).to_numpy(dtype=float)
     if where in found.epochs:
         return np.asarray(found.epochs[where], dtype=float)
+    if Path(where).suffix.lower() in (".csv", ".parquet", ".npz", ".mat"):
+        return read_intervals(where).to_numpy(dtype=float)
     begin, colon, end = where.partition(":")
     if not colon:
         known = ", ".join(map(repr, found.epochs)) or "none"

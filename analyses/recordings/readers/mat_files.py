@@ -2,8 +2,17 @@
 
 A variable, or a field of a structure at any depth, is read by its name, such as `position_time`,
 `session.position_time` or `session.position.time`. Structures of CellExplorer [1]_ are read as they
-are: ``spikes.times`` (a cell array), ``behavior.timestamps`` with ``behavior.position.x`` and
-``.y``, and ``ripples.timestamps``. Files of version 7.3 are HDF5; older ones are read by scipy.
+are, from one file or from the folder of a session, whose files are named
+``BASENAME.NAME.KIND.mat``:
+
+- ``spikes.times`` (a cell array);
+- `timestamps` with `position.x` and `.y`, or else `position.linearized`, in a structure of any
+  name, such as `behavior` or `lineartrack`;
+- ``ripples.timestamps``, or the `timestamps` in the file ``BASENAME.NAME.events.mat``;
+- ``SleepState.ints.NREMstate`` and the like, which become epochs.
+
+Files of version 7.3 are HDF5; older ones are read by scipy. Neither reads an object of MATLAB, such
+as a string, a table or a datetime: these are named, and the other variables are read.
 
 References
 ----------
@@ -15,42 +24,118 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.hdf5_files import check_hdf5
+from analyses.recordings.readers.nwb_tables import choose_events
 from analyses.recordings.readers.units import to_cm
-from replay.checks import shown
+from replay.checks import shown, unknown_name
 from replay.files import check_file, opened
 
-__all__ = ["ARRAYS", "load_mat"]
+__all__ = ["ARRAYS", "files_of", "load_mat"]
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_AT = 512  # after the header of MATLAB
 _IN_PAIRS = ("position_xy", "position_xy_px", "posterior_xy")
 ARRAYS = (
-    "position_time", "position_t_ticks", *_IN_PAIRS, "clock_hz", "spike_time", "spike_t_ticks",
-    "spike_unit", "mark_time", "mark_electrode", "mark_features", "event_start", "event_end",
-    "field_potential", "field_potential_start", "field_potential_rate", "on_track_start",
-    "on_track_end", "posterior", "posterior_time",
+    "position_time", "position_t_ticks", *_IN_PAIRS, "position_linear", "clock_hz", "spike_time",
+    "spike_t_ticks", "spike_unit", "mark_time", "mark_electrode", "mark_features", "event_start",
+    "event_end", "epoch_start", "epoch_end", "epoch_label", "field_potential",
+    "field_potential_start", "field_potential_rate", "on_track_start", "on_track_end", "posterior",
+    "posterior_time",
 )  # fmt: skip
 """The names of arrays that are read."""
-_OF_CELLEXPLORER = ("times", "timestamps", "x", "y")
+_OF_CELLEXPLORER = ("times", "timestamps", "x", "y", "linearized")
+_KINDS = ("behavior", "events", "states")  # files of a session, beside spikes.cellinfo
 _DEEPEST = 8
+_CONVERT = "save it in MATLAB as numbers (seconds(t), table2struct(t, 'ToScalar', true))."
 
 
-def load_mat(path: Path) -> dict[str, NDArray[Any]]:
-    """Read a file of MATLAB: arrays by the names of `array_files`, and others that it has."""
+class _Object(NamedTuple):
+    """An object of MATLAB, which only MATLAB reads."""
+
+    kind: str
+
+    def __str__(self) -> str:
+        return f"an object of MATLAB ({self.kind})"
+
+
+def files_of(path: Path) -> list[Path]:
+    """List the files of the session of CellExplorer in a folder; of a file, only itself."""
+    if not path.is_dir():
+        return [path]
+    found = {}
+    for each in sorted(path.glob("*.mat")):
+        basename, *parts, kind, _ = ["", *each.name.split(".")]
+        if parts and (kind in _KINDS or (parts[-1], kind) == ("spikes", "cellinfo")):
+            found[each] = ".".join([basename, *parts[:-1]])
+    if len(set(found.values())) != 1:
+        what = "several sessions" if found else "no session"
+        raise ValueError(
+            f"The folder {path.name} has files of {what} of CellExplorer, named "
+            "BASENAME.spikes.cellinfo.mat, BASENAME.NAME.behavior.mat, .events.mat and "
+            f".states.mat: {', '.join(each.name for each in found) or 'none'}. Name one file, or "
+            "a folder with the files of one session."
+        )
+    return list(found)
+
+
+def load_mat(path: Path, position: str | None = None) -> dict[str, NDArray[Any]]:
+    """Read a file of MATLAB: arrays by the names of `array_files`, and others that it has.
+
+    What cannot be read is a text that says what it is. `path` may be the folder of a session of
+    CellExplorer; `position` is the structure of positions, if there are several.
+    """
+    tree: dict[str, Any] = {}
+    for each in files_of(path):
+        own = _load_tree(each)
+        structures = [value for value in own.values() if isinstance(value, Mapping)]
+        if not path.is_dir() or len(structures) != 1:
+            tree.update(own)
+            continue
+        *_, key, kind, _ = each.name.split(".")
+        tree[key if key not in tree else f"{key}.{kind}"] = structures[0]
+    found: dict[str, NDArray[Any]] = {}
+    others: dict[str, NDArray[Any]] = {}
+    for within, name, value in _leaves(tree):
+        known = next((each for each in (name, f"{within}_{name}") if each in ARRAYS), None)
+        if known and isinstance(value, _Object):
+            raise _only_matlab(f"{known} of {path.name}", value)
+        if known and _is_numeric(value):
+            array = np.atleast_1d(np.asarray(value, dtype=float))
+            found.setdefault(known, array.reshape(-1, 2) if known in _IN_PAIRS else array)
+        elif isinstance(value, _Object):
+            others.setdefault(name, np.asarray(str(value)))
+        elif _is_numeric(value) and np.size(value) > 1 and name not in _OF_CELLEXPLORER:
+            others.setdefault(name, np.asarray(value))
+    found = {**_of_cellexplorer(tree, path.name, position), **found}
+    if not found:
+        listed = [name for _, name, _ in _leaves(tree)]
+        objects = [f"{name} is {value}" for _, name, value in _leaves(tree)
+                   if isinstance(value, _Object)]  # fmt: skip
+        raise ValueError(
+            f"{path.name} has no variable or field named {', '.join(ARRAYS[:2])}, spike_time and "
+            f"the like, and no structure spikes or behavior of CellExplorer; it has "
+            f"{shown(listed)}. "
+            + (f"{'; '.join(objects)}: {_CONVERT} " if objects else "")
+            + "Rename them, as help(analyses.recordings.readers.array_files) lists."
+        )
+    return {**found, **others}
+
+
+def _load_tree(path: Path) -> dict[str, Any]:
     check_file(path)
     try:
         with opened(path) as file:
             file.seek(_HDF5_AT)
             is_hdf5 = file.read(len(_HDF5)) == _HDF5
-        tree = _of_hdf5(path) if is_hdf5 else _of_older(path)
+        return _of_hdf5(path) if is_hdf5 else _of_older(path)
     except (ClaimError, ImportError):
         raise
     except Exception as error:  # a damaged file may raise anything
@@ -59,24 +144,6 @@ def load_mat(path: Path) -> dict[str, NDArray[Any]]:
             f"{path.name} cannot be read as a file of MATLAB: it is truncated, damaged or of "
             f"another format ({reason[:120]}). Copy it again, or save it again (save -v7)."
         ) from error
-    found: dict[str, NDArray[Any]] = {}
-    others: dict[str, NDArray[Any]] = {}
-    for within, name, value in _leaves(tree):
-        known = next((each for each in (name, f"{within}_{name}") if each in ARRAYS), None)
-        if known and _is_numeric(value):
-            array = np.atleast_1d(np.asarray(value, dtype=float))
-            found.setdefault(known, array.reshape(-1, 2) if known in _IN_PAIRS else array)
-        elif _is_numeric(value) and np.size(value) > 1 and name not in _OF_CELLEXPLORER:
-            others.setdefault(name, np.asarray(value))
-    found = {**_of_cellexplorer(tree, path.name), **found}
-    if not found:
-        listed = [name for _, name, _ in _leaves(tree)]
-        raise ValueError(
-            f"{path.name} has no variable or field named {', '.join(ARRAYS[:2])}, spike_time and "
-            f"the like, and no structure spikes or behavior of CellExplorer; it has "
-            f"{shown(listed)}. Rename them, as help(analyses.recordings.readers.array_files) lists."
-        )
-    return {**found, **others}
 
 
 def _leaves(
@@ -95,8 +162,10 @@ def _is_numeric(value: Any) -> bool:
     return not isinstance(value, list) and np.asarray(value).dtype.kind in "buif"
 
 
-def _of_cellexplorer(tree: Mapping[str, Any], name: str) -> dict[str, NDArray[Any]]:
-    """Read the structures `spikes`, `behavior` and `ripples` of CellExplorer."""
+def _of_cellexplorer(
+    tree: Mapping[str, Any], name: str, position: str | None
+) -> dict[str, NDArray[Any]]:
+    """Read spikes, positions, events and states as CellExplorer stores them."""
     found: dict[str, NDArray[Any]] = {}
     times = _field(tree, "spikes", "times")
     if times is not None:
@@ -106,35 +175,83 @@ def _of_cellexplorer(tree: Mapping[str, Any], name: str) -> dict[str, NDArray[An
         ]
         found["spike_time"] = np.concatenate([*each, np.empty(0)])
         found["spike_unit"] = np.repeat(np.arange(len(each)), [len(cell) for cell in each])
-    stamps, x, y = (
-        _field(tree, "behavior", *keys)
-        for keys in (("timestamps",), ("position", "x"), ("position", "y"))
-    )
-    if stamps is not None and x is not None and y is not None:
-        unit = _field(tree, "behavior", "position", "units")
-        unit = unit if isinstance(unit, str) else "cm"
-        axes = [_vector(each, f"behavior.position of {name}") for each in (x, y)]
-        if len(axes[0]) != len(axes[1]):
-            raise ValueError(
-                f"behavior.position of {name} must have as many x as y; got {len(axes[0])} and "
-                f"{len(axes[1])}."
-            )
-        xy = np.stack(axes, axis=1)
-        found["position_time"] = _vector(stamps, f"behavior.timestamps of {name}")
-        if unit.startswith("pixel"):  # the track graph may have their size
-            found["position_xy_px"] = xy
-        else:
-            found["position_xy"], _ = to_cm(xy, unit, None, name)
-    ripples = _field(tree, "ripples", "timestamps")
-    if ripples is not None:
-        flat = _vector(ripples, f"ripples.timestamps of {name}")
-        if len(flat) % 2:
-            raise ValueError(f"ripples.timestamps of {name} must have two columns: begin and end.")
-        found["event_start"], found["event_end"] = flat.reshape(-1, 2).T
+    stamped = {key: each for key, each in tree.items() if _field(each, "timestamps") is not None}
+    tracked = [key for key in stamped if isinstance(_field(stamped, key, "position"), Mapping)]
+    if tracked:
+        found |= _positions(stamped, tracked, name, position)
+    events = {key: each for key, each in stamped.items() if key not in tracked}
+    is_named = name.endswith(".events.mat") and len(events) == 1
+    chosen = next(iter(events)) if is_named else choose_events(events, name, None)
+    if chosen is not None:
+        pairs = _pairs(events[chosen]["timestamps"], f"{chosen}.timestamps of {name}")
+        found["event_start"], found["event_end"] = pairs.T
+    states = [
+        (label, key, _pairs(times, f"{key}.ints.{label} of {name}"))
+        for key, each in tree.items()
+        if isinstance(_field(each, "ints"), Mapping)
+        for label, times in each["ints"].items()
+    ]
+    if states:
+        labels = [label for label, _, _ in states]
+        found["epoch_start"], found["epoch_end"] = np.concatenate([each for _, _, each in states]).T
+        found["epoch_label"] = np.repeat(
+            [label if labels.count(label) == 1 else f"{key}.{label}" for label, key, _ in states],
+            [len(each) for _, _, each in states],
+        )
     return found
 
 
+def _positions(
+    stamped: Mapping[str, Any], tracked: list[str], name: str, position: str | None
+) -> dict[str, NDArray[Any]]:
+    """Read the positions in the structure that is named, or else the only one."""
+    if position is not None and position not in tracked:
+        raise unknown_name(f"structure of positions of {name}", position, tracked)
+    if position is None and len(tracked) > 1:
+        raise ValueError(
+            f"{name} has several structures of positions, perhaps on several clocks: choose one "
+            f"of {', '.join(tracked)} (position)."
+        )
+    key = tracked[0] if position is None else position
+    place = stamped[key]["position"]
+    axes = {axis: _vector(place[axis], f"{key}.position.{axis} of {name}")
+            for axis in ("x", "y", "linearized") if axis in place}  # fmt: skip
+    found = {"position_time": _vector(stamped[key]["timestamps"], f"{key}.timestamps of {name}")}
+    unit = place.get("units")
+    unit = unit if isinstance(unit, str) and unit else "cm"
+    x, y = axes.get("x", np.empty(0)), axes.get("y", np.empty(0))
+    if len(x) and len(x) == len(y):
+        xy = np.stack([x, y], axis=1)
+        if unit.startswith("pixel"):  # the track graph may have their size
+            return found | {"position_xy_px": xy}
+        return found | {"position_xy": to_cm(xy, unit, None, name)[0]}
+    if len(axes.get("linearized", ())) and not (len(x) and len(y)):
+        return found | {"position_linear": to_cm(axes["linearized"], unit, None, name)[0]}
+    raise ValueError(
+        f"{key}.position of {name} must have as many x as y, or linearized; got {len(x)} and "
+        f"{len(y)}."
+    )
+
+
+def _pairs(value: Any, what: str) -> NDArray[np.float64]:
+    """Read intervals, n x 2 or 2 x n."""
+    _vector(value, what)  # its message says what is no number
+    given = np.asarray(value, dtype=float)
+    given = given.reshape(-1, 2) if given.size in (0, 2) else given
+    if given.ndim == 2 and 2 in given.shape:
+        return given if given.shape[1] == 2 else given.T
+    raise ValueError(
+        f"{what} must have two columns, begin and end in s; got the shape {np.shape(value)}."
+    )
+
+
+def _only_matlab(what: str, value: _Object) -> ValueError:
+    return ValueError(f"{what} is {value}, which only MATLAB reads: {_CONVERT}")
+
+
 def _vector(value: Any, what: str) -> NDArray[np.float64]:
+    if isinstance(value, _Object):
+        raise _only_matlab(what, value)
     try:
         return np.ravel(np.asarray(value, dtype=float))
     except (TypeError, ValueError):
@@ -154,11 +271,36 @@ def _of_older(path: Path) -> dict[str, Any]:
     """Read a file of version 4 to 7.2, as nested dictionaries, arrays and lists."""
     from scipy import io
 
+    tree: dict[str, Any] = {}
+    claimed = 0
     with opened(path) as file:
-        claimed = sum(8 * abs(math.prod(shape)) for _, shape, _ in io.whosmat(file))
-        check_claim(claimed, path.stat().st_size, f"the variables of {path.name}")
+        is_oldest = io.matlab.matfile_version(file)[0] == 0
         file.seek(0)
-        return dict(io.loadmat(file, simplify_cells=True))
+        # Variables one by one, as scipy lists none of a file with an object, and names none itself.
+        for name, part in [("", file)] if is_oldest else io.matlab.varmats_from_mat(file):
+            if name == "__function_workspace__":  # what objects hold
+                continue
+            with suppress(TypeError):  # an object has no shape
+                claimed += sum(8 * abs(math.prod(shape)) for _, shape, _ in io.whosmat(part))
+            check_claim(claimed, path.stat().st_size, f"the variables of {path.name}")
+            part.seek(0)
+            tree.update(_named(io.loadmat(part, simplify_cells=True)))
+    return tree
+
+
+def _named(value: Any) -> Any:
+    """Replace what scipy reads of an object of MATLAB by its class, and tell its name."""
+    from scipy.io.matlab import MatlabOpaque
+
+    if isinstance(value, dict):
+        pairs = ((key, each, _named(each)) for key, each in value.items())
+        return {
+            each[0]["s0"].decode() if key == "None" and isinstance(new, _Object) else key: new
+            for key, each, new in pairs
+        }
+    if isinstance(value, list):
+        return [_named(each) for each in value]
+    return _Object(value[0]["s2"].decode()) if isinstance(value, MatlabOpaque) else value
 
 
 def _of_hdf5(path: Path) -> dict[str, Any]:
@@ -198,12 +340,15 @@ class _Reading:
             self.met.add(address)
         if is_group:
             return {key: self.plain(each, depth + 1) for key, each in item.items() if key[0] != "#"}
+        kind = item.attrs.get("MATLAB_class", b"")
+        if "MATLAB_object_decode" in item.attrs:
+            return _Object(bytes(kind).decode())
         self.claimed += item.size * item.dtype.itemsize
         check_claim(self.claimed, self.stored, f"the variables of {self.name}")
         is_empty = bool(item.attrs.get("MATLAB_empty", 0))
         values = np.empty(0) if is_empty else np.squeeze(np.asarray(item[()]).T)
         if values.dtype.kind == "O":
             return [self.plain(self.file[each], depth + 1) for each in np.ravel(values)]
-        if item.attrs.get("MATLAB_class", b"") == b"char":
+        if kind == b"char":
             return "".join(map(chr, np.ravel(values).astype(int)))
         return values

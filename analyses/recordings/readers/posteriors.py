@@ -37,8 +37,7 @@ from analyses.recordings.readers.track_graphs import linear_to_plane
 from replay.checks import check_array, check_table, shown, typed
 from replay.files import check_file
 
-__all__ = ["NETCDF", "along_track", "is_posterior", "is_pynapple", "open_posterior"]
-__all__ += ["read_posterior", "read_pynapple"]
+__all__ = ["NETCDF", "along_track", "is_posterior", "open_posterior", "read_posterior"]
 
 NETCDF = (".nc", ".nc4", ".netcdf")
 
@@ -52,12 +51,6 @@ def is_posterior(source: object) -> bool:
         return hasattr(source, "data_vars") and any(name in source for name in _NAMES)  # type: ignore[operator]
     except TypeError:
         return False
-
-
-def is_pynapple(source: object) -> bool:
-    """Whether an object is the result of pynapple's `decode_bayes`, or the second part of it."""
-    frame = source[-1] if isinstance(source, tuple) and len(source) == 2 else source
-    return hasattr(frame, "t") and hasattr(frame, "values")
 
 
 def read_posterior(
@@ -359,34 +352,3 @@ def along_track(
         f"({n_gaps} in gaps); states none."
     )
     return Recording(name, graph, posterior=posterior, notes=(note,))
-
-
-def read_pynapple(source: object, graph: nx.Graph | None) -> Recording:
-    """Read the result of pynapple's `decode_bayes`.
-
-    Parameters
-    ----------
-    source : TsdFrame, or tuple of Tsd and TsdFrame
-        The posterior; rows sum to 1, and columns are places along the track in cm.
-    graph : networkx.Graph or None
-        The track.
-
-    Returns
-    -------
-    Recording
-        The posterior.
-
-    Raises
-    ------
-    ValueError
-        If its columns are not places, as in two dimensions, or it is not a posterior.
-    """
-    frame: Any = source[-1] if isinstance(source, tuple) else source
-    if not hasattr(frame, "columns"):
-        raise ValueError(
-            "A posterior of pynapple must be a TsdFrame whose columns are places along the track; "
-            f"got {type(frame).__name__}. In two dimensions it lacks the positions of its bins: "
-            "give arrays posterior (n_time, n_bins), posterior_time and posterior_xy."
-        )
-    places = check_array(frame.columns, "The places of the TsdFrame", kind="number")
-    return along_track(np.asarray(frame.t), np.asarray(frame.values), places, graph, "the TsdFrame")

@@ -1,0 +1,120 @@
+"""Objects of pynapple and the files that it saves, as arrays with the names of `array_files`.
+
+=============  ===============================================================================
+`TsGroup`      the spikes of each unit
+`TsdFrame`     positions, in the columns `x` and `y` (cm); or a decoded posterior, whose columns
+               are places along the track (cm)
+`Tsd`          positions along the linearised track (cm)
+`IntervalSet`  candidate events
+=============  ===============================================================================
+
+They are recognised by their attributes, and their files by the names of arrays: pynapple itself is
+not needed. Times are in s.
+"""
+
+from __future__ import annotations
+
+import pickletools
+from collections.abc import Collection, Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.recordings.readers.mat_files import ARRAYS
+from replay.checks import shown
+
+__all__ = ["KINDS", "kind_of", "stored_form", "text_in_pickle", "to_arrays"]
+
+KINDS = {
+    "TsGroup": ("t", "index"), "TsdFrame": ("t", "d", "columns"), "Tsd": ("t", "d"), "Ts": ("t",),
+    "IntervalSet": ("start", "end"),
+}  # fmt: skip
+"""The arrays that are read of each kind of object."""
+_ROUNDING = 1e-3  # of the sums of a posterior
+_LONGEST = 10**6  # bytes
+
+
+def stored_form(source: object) -> dict[str, Any] | None:
+    """Return the arrays under which pynapple would save one of its objects; None of another."""
+    given: Any = source
+    if isinstance(source, Mapping):
+        times = [getattr(each, "t", None) for each in source.values()]
+        if not hasattr(source, "time_support") or any(each is None for each in times):
+            return None
+        index = np.repeat(np.array(list(source), dtype=int), list(map(len, times)))
+        return {"t": np.concatenate([*times, np.empty(0)]), "index": index}
+    if hasattr(source, "t"):
+        names = {"d": "values", "columns": "columns"}
+        stored = {key: getattr(given, name) for key, name in names.items() if hasattr(given, name)}
+        return {"t": given.t, **stored}
+    if hasattr(source, "start") and hasattr(source, "end"):
+        return {"start": given.start, "end": given.end}
+    return None
+
+
+def kind_of(names: Collection[str]) -> str | None:
+    """Return the kind of object that is stored in arrays of these names, if pynapple stored it.
+
+    Examples
+    --------
+    >>> kind_of({"t", "d", "start", "end", "type"})
+    'Tsd'
+    """
+    if set(names) & set(ARRAYS):
+        return None
+    return next((kind for kind, own in KINDS.items() if set(own) <= set(names)), None)
+
+
+def to_arrays(
+    stored: Mapping[str, NDArray[Any]], name: str
+) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """Translate the names of arrays; also return what must be said of it.
+
+    A posterior is returned as it is: it has `columns`.
+    """
+    if "index" in stored:
+        return {"spike_time": stored["t"], "spike_unit": stored["index"]}, []
+    if "start" in stored and "t" not in stored:
+        return {"event_start": stored["start"], "event_end": stored["end"]}, []
+    time, values = stored["t"], stored.get("d", np.empty(0))
+    if "columns" in stored:
+        columns = np.ravel(stored["columns"]).tolist()
+        if {"x", "y"} <= set(columns):
+            xy = values[:, [columns.index("x"), columns.index("y")]]
+            others = [str(each) for each in columns if each not in ("x", "y")]
+            remarks = [f"columns that are not read: {', '.join(others)}"] if others else []
+            return {"position_time": time, "position_xy": xy}, remarks
+        if columns == [0, 1] and not np.allclose(np.nansum(values, axis=1), 1.0, atol=_ROUNDING):
+            remark = "its two columns have no names, and are taken to be x and y"
+            return {"position_time": time, "position_xy": values}, [remark]
+        if any(isinstance(each, str) for each in columns):
+            raise ValueError(
+                f"The columns of {name} must be x and y (cm), or places along the track (cm) if it "
+                f"is a posterior; got {shown(columns)}. Rename them."
+            )
+        return dict(stored), []
+    if values.ndim == 1 and "d" in stored:
+        return {"position_time": time, "position_linear": values}, []
+    raise ValueError(
+        f"{name} must be a TsGroup (spikes), a TsdFrame with the columns x and y (positions), a "
+        "Tsd (positions along the track) or an IntervalSet; got "
+        + (f"times with values of shape {values.shape}." if "d" in stored else "times alone.")
+        + " A posterior in two dimensions lacks the positions of its bins: give arrays posterior "
+        "(n_time, n_bins), posterior_time and posterior_xy."
+    )
+
+
+def text_in_pickle(member: BinaryIO) -> NDArray[np.str_] | None:
+    """List the texts in a pickled array, such as names of columns; None if it is not pickled.
+
+    A pickle is taken apart here, and never run.
+    """
+    version = np.lib.format.read_magic(member)
+    read = np.lib.format.read_array_header_1_0
+    if version != (1, 0):
+        read = np.lib.format.read_array_header_2_0
+    if not read(member)[2].hasobject:
+        return None
+    found = pickletools.genops(member.read(_LONGEST))
+    return np.array([text for code, text, _ in found if code.name.endswith("BINUNICODE")])
