@@ -1,5 +1,7 @@
 """Recordings in files of MATLAB: both formats, structures, and damage."""
 
+import struct
+import zlib
 from dataclasses import replace
 
 import h5py
@@ -58,6 +60,157 @@ def write_73(path, tree):
     with h5py.File(path, "w", userblock_size=512) as file:
         for name, value in tree.items():
             put(file, name, value, file)
+
+
+def element(kind, content):
+    """Write an element of a file of version 5: its type, its size, and its content."""
+    return struct.pack("<II", kind, len(content)) + content + bytes(-len(content) % 8)
+
+
+def object_of_matlab(name, kind):
+    """Write a variable of the class 17 (opaque), as MATLAB does for strings, tables, dates..."""
+    numbers = struct.pack("<6I", 0xDD000000, 2, 1, 1, 1, 1)  # where it is among all objects
+    reference = element(6, struct.pack("<II", 13, 0)) + element(5, struct.pack("<ii", 6, 1))
+    reference += element(1, b"") + element(6, numbers)
+    content = element(6, struct.pack("<II", 17, 0)) + element(1, name.encode())
+    content += element(1, b"MCOS") + element(1, kind.encode()) + element(14, reference)
+    return element(14, content)
+
+
+def save_with_objects(path, tree, objects):
+    """Write numbers, and objects of MATLAB by name; the last one is compressed."""
+    io.savemat(path, tree)
+    *plain, packed = [object_of_matlab(name, kind) for name, kind in objects.items()]
+    packed = zlib.compress(packed)
+    packed = struct.pack("<II", 15, len(packed)) + packed  # compressed elements are not padded
+    path.write_bytes(path.read_bytes() + b"".join(plain) + packed)
+
+
+def save_73_with_objects(path, tree, objects):
+    write_73(path, tree)
+    with h5py.File(path, "a") as file:
+        for name, kind in objects.items():
+            file[name] = np.array([[0xDD000000, 2, 1, 1, 1, 1]], dtype=np.uint32)
+            file[name].attrs.update(MATLAB_class=np.bytes_(kind), MATLAB_object_decode=3)
+
+
+OBJECTS = {"rat": "string", "trials": "table", "date": "datetime"}
+
+
+@pytest.mark.parametrize("save", [save_with_objects, save_73_with_objects], ids=["v5", "v7.3"])
+def test_objects_of_matlab_are_named_and_all_else_is_read(save, tmp_path):
+    """Each file has five variables of numbers, and three that only MATLAB reads."""
+    path = tmp_path / "mine.mat"
+    save(path, ARRAYS | {"event_start": [2.0, 5.0], "event_end": [2.2, 5.1]}, OBJECTS)
+    found = read_recording(path, TRACK)
+    assert [each.tolist() for each in found.spikes] == [each.tolist() for each in SPIKES]
+    np.testing.assert_array_equal(found.position, XY)
+    assert found.events.to_numpy().tolist() == [[2.0, 2.2], [5.0, 5.1]]
+    for name, kind in OBJECTS.items():
+        assert f"'{name}', an object of MATLAB ({kind})" in found.notes[0]
+        assert f"Array {name}: not read, an object of MATLAB ({kind})." in describe_file(path)
+    save(path, {"other": TIME}, {"position_time": "duration"})
+    with pytest.raises(ValueError, match=r"position_time of mine.mat is an object of MATLAB \(dur"):
+        read_recording(path, TRACK)
+    save(path, {"other": TIME}, {"tracked": "timetable"})
+    with pytest.raises(
+        ValueError, match=r"tracked is an object of MATLAB \(timetable\): save it in"
+    ):
+        read_recording(path, TRACK)
+
+
+def test_an_object_within_a_structure_does_not_hide_the_rest(tmp_path):
+    """A field has no name of its own; scipy writes none, so a double is made one of class 17."""
+    path = tmp_path / "mine.mat"
+    io.savemat(path, {"session": ARRAYS | {"zz": np.arange(6, dtype=np.uint32)}})
+    field = element(6, struct.pack("<II", 13, 0)) + element(5, struct.pack("<ii", 1, 6))
+    field = element(
+        14, field + element(1, b"") + element(6, np.arange(6, dtype=np.uint32).tobytes())
+    )
+    whole = path.read_bytes()
+    assert whole.count(field) == 1
+    changed = whole.replace(field, object_of_matlab("", "string"))
+    size = struct.unpack_from("<I", whole, 132)[0] + len(changed) - len(whole)
+    path.write_bytes(changed[:132] + struct.pack("<I", size) + changed[136:])
+    found = read_recording(path, TRACK)
+    assert "'zz', an object of MATLAB (string)" in found.notes[0]
+    assert found.digest() == read_recording(ARRAYS, TRACK).digest()
+
+
+LINEAR = {"timestamps": TIME, "position": {"x": XY[:, 0], "y": [], "linearized": XY[:, 0] + 1}}
+STATES = {"WAKEstate": [[0.0, 4.0], [6.0, 10.0]], "NREMstate": [[4.0, 6.0]], "REMstate": []}
+SESSION = {
+    "spikes.cellinfo": {"spikes": EXPLORER["spikes"]},
+    "lineartrack.behavior": {"lineartrack": LINEAR},
+    "trials.behavior": {"trials": {"start": [1.0, 5.0], "end": [4.0, 8.0], "nTrials": 2}},
+    "ripples.events": {"ripples": {"timestamps": [[2.0, 2.2], [5.0, 5.1], [7.0, 7.1]],
+                                   "peaks": [2.1, 5.05, 7.05]}},
+    "pulses.events": {"pulses": {"timestamps": [[1.0, 1.1]]}},
+    "SleepState.states": {"SleepState": {"ints": STATES}},
+    "cell_metrics.cellinfo": {"cell_metrics": {"firingRate": [1.0, 2.0, 3.0]}},
+}  # fmt: skip
+"""The files of a session, as the tutorial of CellExplorer on behavior writes them."""
+
+
+@pytest.fixture
+def session(tmp_path):
+    folder = tmp_path / "rat1_day2"
+    folder.mkdir()
+    for number, (name, tree) in enumerate(SESSION.items()):
+        (write_73 if number % 2 else io.savemat)(folder / f"rat1_day2.{name}.mat", tree)
+    return folder
+
+
+def test_a_folder_of_cellexplorer_is_one_recording(session):
+    found = read_recording(session, TRACK, epochs="run=WAKEstate,rest=NREMstate")
+    assert [each.tolist() for each in found.spikes] == [each.tolist() for each in SPIKES]
+    along = XY[:, 0] + 1  # the last positions are beyond the end of the track
+    np.testing.assert_allclose(found.position[:, 0], np.where(along <= 100, along, np.nan))
+    assert found.events.to_numpy().tolist() == [[2.0, 2.2], [5.0, 5.1], [7.0, 7.1]]
+    assert found.epochs["run"].tolist() == [[0.0, 4.0], [6.0, 10.0]]
+    assert found.epochs["rest"].tolist() == [[4.0, 6.0]]
+    assert len(found.origin["sha256"]) == 64
+    by_files = read_recording(
+        session / "rat1_day2.spikes.cellinfo.mat", TRACK,
+        session=session / "rat1_day2.lineartrack.behavior.mat",
+        events=session / "rat1_day2.ripples.events.mat",
+    )  # fmt: skip
+    np.testing.assert_array_equal(by_files.position, found.position)
+    assert by_files.events.equals(found.events)
+
+
+def test_two_structures_of_positions_are_never_chosen_between(session):
+    other = {"timestamps": TIME + 100.0, "position": {"x": XY[:, 0], "y": XY[:, 1]}}
+    io.savemat(session / "rat1_day2.optitrack.behavior.mat", {"optitrack": other})
+    with pytest.raises(ValueError, match=r"choose one of lineartrack, optitrack \(position\)"):
+        read_recording(session, TRACK)
+    found = read_recording(session, TRACK, position="lineartrack")
+    assert found.time[[0, -1]].tolist() == [0.0, 10.0]
+    with pytest.raises(ValueError, match="Unknown structure of positions of rat1_day2 'optitrak'"):
+        read_recording(session, TRACK, position="optitrak")
+
+
+def test_a_folder_that_is_no_session(session, tmp_path):
+    io.savemat(session / "rat9.spikes.cellinfo.mat", {"spikes": EXPLORER["spikes"]})
+    with pytest.raises(ValueError, match="The folder rat1_day2 has files of several sessions"):
+        read_recording(session, TRACK)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="The folder empty has files of no session"):
+        read_recording(tmp_path / "empty", TRACK)
+
+
+def test_linearised_positions_need_a_track(session):
+    with pytest.raises(ValueError, match=r"positions of rat1_day2 are linearised: give the track"):
+        read_recording(session)
+
+
+@pytest.mark.parametrize("save", [io.savemat, write_73], ids=["v5", "v7.3"])
+def test_ripples_of_two_rows_are_not_scrambled(save, tmp_path):
+    begin, end = [2.0, 5.0, 7.0], [2.2, 5.1, 7.1]
+    save(tmp_path / "mine.mat", EXPLORER | {"ripples": {"timestamps": np.array([begin, end])}})
+    found = read_recording(tmp_path / "mine.mat", TRACK)
+    assert found.events["start_time"].tolist() == begin
+    assert found.events["end_time"].tolist() == end
 
 
 @pytest.mark.parametrize("save", [io.savemat, write_73], ids=["v5", "v7.3"])
@@ -140,7 +293,7 @@ def test_what_cannot_be_read_is_told(tmp_path):
         read_recording(place, TRACK)
     for part, said in (
         ({"spikes": {"times": "none"}}, "spikes.times of mine.mat must be numbers"),
-        ({"ripples": {"timestamps": [1.0, 2.0, 3.0]}}, "must have two columns"),
+        ({"ripples": {"timestamps": [1.0, 2.0, 3.0]}}, "must have two columns, begin and end"),
         ({"behavior": {"timestamps": TIME, "position": {"x": TIME, "y": [1.0, 2.0]}}}, "201 and 2"),
     ):
         io.savemat(place, EXPLORER | part)

@@ -293,8 +293,8 @@ def _positions(
         what = f"The positions of {name}"
         return linear_to_plane(graph, np.asarray(arrays["position_linear"]), what), "linearised"
     raise ValueError(
-        f"{name} has times of positions, but neither position_xy (cm) nor position_xy_px (pixels) nor "
-        "position_linear (cm along the track)."
+        f"{name} has times of positions, but neither position_xy (cm) nor position_xy_px (pixels) "
+        "nor position_linear (cm along the track)."
     )
 
 

@@ -161,4 +161,6 @@ def _of_table(name: str, table: Any) -> str:
 
 def _size(values: NDArray[Any]) -> str:
     shape = np.shape(values)
+    if not shape and np.asarray(values).dtype.kind == "U":
+        return f"not read, {values}"
     return " x ".join(f"{n:,}" for n in shape) + " numbers" if shape else "one number"
