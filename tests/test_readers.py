@@ -575,6 +575,104 @@ class TestPosteriors:
         assert self.read(frame, events=events).events.to_numpy().tolist() == [[1.0, 1.2]]
 
 
+ALONG = np.linspace(0.0, 60.0, len(TIME))
+FORMS = {
+    "x and y": {"t": TIME, "values": np.stack([XY[:, 1], XY[:, 0]], axis=1),
+                "columns": np.array(["y", "x"])},
+    "no names": {"t": TIME, "values": XY, "columns": np.array([0, 1])},
+    "along the track": {"t": TIME, "values": ALONG},
+}  # fmt: skip
+
+
+class Group(dict):
+    """Has what is read of a TsGroup."""
+
+    time_support = None
+
+
+class TestObjectsOfPynapple:
+    RUN = SimpleNamespace(start=np.array([1.0]), end=np.array([9.0]))
+    RUN.as_dataframe = lambda: pd.DataFrame({"start": [1.0], "end": [9.0]})
+
+    def units(self):
+        times = {7: [2.0, 5.0, 6.0], 3: [1.5, 3.0]}
+        return Group({key: SimpleNamespace(t=np.array(each)) for key, each in times.items()})
+
+    def saved(self, name, folder, **arrays):
+        np.savez(folder / f"{name}.npz", **arrays, _metadata=np.array({}, dtype=object))
+        return folder / f"{name}.npz"
+
+    @pytest.mark.parametrize("form", FORMS)
+    def test_objects_and_their_files_are_one_recording(self, form, tmp_path):
+        stored = FORMS[form]
+        given = read_recording(
+            self.units(), LAID_OUT, session=SimpleNamespace(**stored), events=self.RUN,
+            epochs={"run": self.RUN, "after": [[9.0, 9.5]]},
+        )  # fmt: skip
+        assert [each.tolist() for each in given.spikes] == [[1.5, 3.0], [2.0, 5.0, 6.0]]
+        expected = np.stack([ALONG, 0 * TIME], axis=1) if form == "along the track" else XY
+        np.testing.assert_allclose(given.position, expected)
+        assert given.events.to_numpy().tolist() == [[1.0, 9.0]]
+        assert given.epochs["after"].tolist() == [[9.0, 9.5]]
+        columns = {"columns": stored["columns"]} if "columns" in stored else {}
+        if form == "x and y":
+            columns = {"columns": columns["columns"].astype(object)}  # pickled by numpy
+        span = {"start": TIME[:1], "end": TIME[-1:], "type": ["any"]}
+        run = self.saved("run", tmp_path, start=[1.0], end=[9.0])
+        read = read_recording(
+            self.saved("units", tmp_path, t=[1.5, 2.0, 3.0, 5.0, 6.0], index=[3, 7, 3, 7, 7],
+                       keys=[3, 7], **span),
+            LAID_OUT,
+            session=self.saved("place", tmp_path, t=TIME, d=stored["values"], **columns, **span),
+            events=run,
+            epochs=f"run={run},after=9:9.5",
+        )  # fmt: skip
+        assert read.digest() == given.digest()
+        assert ("are taken to be x and y" in "".join(read.notes)) == (form == "no names")
+
+    def test_names_of_columns_in_a_pickle_are_read_and_never_run(self, tmp_path):
+        class Malicious(str):
+            def __reduce__(self):
+                return (Path(tmp_path / "ran").touch, ())
+
+        columns = np.array([Malicious("x"), "y"], dtype=object)
+        path = self.saved("place", tmp_path, t=TIME, d=XY, columns=columns)
+        with pytest.raises(ValueError, match=r"The columns of place\.npz must be x and y"):
+            read_recording(path, TRACK)
+        assert not (tmp_path / "ran").exists()
+
+    def test_what_is_neither_spikes_nor_positions(self):
+        for wrong, message in (
+            ({"t": TIME}, "must be a TsGroup .* got times alone"),
+            ({"t": TIME, "values": np.ones((len(TIME), 2, 2))}, r"values of shape \(\d+, 2, 2\)"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                read_recording(SimpleNamespace(**wrong), TRACK)
+        with pytest.raises(ValueError, match="Intervals must have two columns, begin and end"):
+            read_recording(
+                self.units(), TRACK, session=POSITIONS, epochs={"run": [[1.0, 2.0, 3.0]]}
+            )
+
+    def test_pynapple_itself(self, tmp_path):
+        nap = pytest.importorskip("pynapple", reason="pynapple is not installed")
+        run = nap.IntervalSet(start=[1.0], end=[9.0])
+        units = nap.TsGroup({key: nap.Ts(each.t) for key, each in self.units().items()})
+        for columns in (["x", "y"], None):
+            place = nap.TsdFrame(t=TIME, d=XY, columns=columns)
+            for name, each in (("units", units), ("place", place), ("run", run)):
+                each.save(str(tmp_path / f"{name}.npz"))
+            given = read_recording(units, TRACK, session=place, events=run, epochs={"run": run})
+            files = {name: tmp_path / f"{name}.npz" for name in ("units", "place", "run")}
+            read = read_recording(files["units"], TRACK, session=files["place"],
+                                  events=files["run"], epochs=f"run={files['run']}")  # fmt: skip
+            np.testing.assert_array_equal(given.position, XY)
+            assert [each.tolist() for each in given.spikes] == [[1.5, 3.0], [2.0, 5.0, 6.0]]
+            assert read.digest() == given.digest()
+        along = nap.Tsd(t=TIME, d=ALONG)
+        given = read_recording(units, LAID_OUT, session=along)
+        np.testing.assert_allclose(given.position[:, 0], ALONG)
+
+
 class TestTables:
     TABLE = pd.DataFrame(
         {"event": [0, 0, 1], "time": [5.0, 5.1, 9.0], "x": [0, 20, 60], "y": [0, 0, 30]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated
 
@@ -34,9 +35,9 @@ def recording(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="NWB (.nwb), a decoded posterior (.nc), arrays (.npz, .mat), or a table of "
-            "decoded places (.csv, .parquet); NWB also at an address, https://... or "
-            "dandi:SET/PATH. Several files are several animals of one experiment.",
+            help="NWB (.nwb), a decoded posterior (.nc), arrays (.npz, .mat), a folder of "
+            "CellExplorer, or a table of decoded places (.csv, .parquet); NWB also at an address, "
+            "https://... or dandi:SET/PATH. Several files are several animals of one experiment.",
         ),
     ],
     track: Annotated[
@@ -70,7 +71,7 @@ def recording(
         typer.Option(
             metavar="NAMES",
             help="The series of positions in an NWB file; several that follow one another are "
-            "joined by commas.",
+            "joined by commas. The structure of positions of CellExplorer, if there are several.",
             show_default="the first with x and y",
             rich_help_panel=_DATA,
         ),
@@ -98,7 +99,8 @@ def recording(
         bool,
         typer.Option(
             "--inspect",
-            help="Only say what the files hold, what could be chosen, and the command to use.",
+            help="Only say what the files hold, what could be chosen, and a command that was "
+            "tried on them.",
             rich_help_panel=_DATA,
         ),
     ] = False,
@@ -106,9 +108,10 @@ def recording(
         str | None,
         typer.Option(
             metavar="EVENTS",
-            help="Candidate events: a table (.csv, .parquet); the name of a table in the NWB file; "
-            "'find' to detect them from the firing rate of all cells; 'find_ripples', in the field "
-            "potential; or 'find_decoded' to detect them in the decoded posterior.",
+            help="Candidate events: a file (.csv, .parquet, .npz, .mat); the name of a table in "
+            "the NWB file; 'find' to detect them from the firing rate of all cells; "
+            "'find_ripples', in the field potential; or 'find_decoded' to detect them in the "
+            "decoded posterior.",
             rich_help_panel=_EVENTS,
         ),
     ] = None,
@@ -251,7 +254,7 @@ def recording(
             metavar="NAME=BEGIN:END,...",
             help="Epochs in which replay is compared, such as "
             "before=0:600,run=600:1500,after=1500:2400, in s; instead of times, a label of the "
-            "file. Place fields are estimated in the epoch named run.",
+            "file, or a table of intervals. Place fields are estimated in the epoch named run.",
             show_default="none",
             rich_help_panel=_COMPARED,
         ),
@@ -292,8 +295,12 @@ def recording(
     from analyses.studies.recorded_replay.files import Files, plan_files
 
     if inspect:
-        for path in file:
-            *lines, command = describe_file(path)
+        options = {
+            "track": track, "bins": bins, "events": events, "position": position, "units": units,
+            "channel": channel, "epochs": epochs,
+        }  # fmt: skip
+        for path, other in zip_longest(file, session[: len(file)]):
+            *lines, command = describe_file(path, options | {"session": other})
             print_text("\n".join([f"{path}:", *lines]))
             print(plain(command))  # in one line, so that it can be copied
         return

@@ -26,7 +26,7 @@ from analyses.recordings.readers.posteriors import NETCDF, read_posterior
 from analyses.recordings.readers.pynapple_objects import kind_of, stored_form
 from analyses.recordings.readers.remote_files import find_remote, is_address, name_of
 from analyses.recordings.readers.table_files import read_table
-from analyses.recordings.readers.track_graphs import read_track
+from analyses.recordings.readers.track_graphs import IncompleteError, read_track
 from replay.checks import check_number, check_text, check_whole, known_arguments, shown
 from replay.files import opened
 
@@ -174,20 +174,25 @@ def read_recording(
             notes = (*found.notes, describe_arena(arena))
             found = replace(found, graph=arena, notes=notes)
             return found if epochs is None else with_epochs(found, epochs, most_unknown)
+    has_positions = bool(len(found.time))
+    session_too = {} if has_positions else {"session": "positions.npz"}
     if found.graph is None:
-        raise ValueError(
+        raise IncompleteError(
             f"{found.name} has no track graph: give one with nodes and edges in cm, as JSON or "
             "networkx.Graph (track). "
             + (
                 "Where the animal went is no open field, which needs none."
-                if len(found.time)
+                if has_positions
                 else "An open field needs none, but the animal's positions (session)."
-            )
+            ),
+            track="track.json",
+            **session_too,
         )
-    if not len(found.time):
-        raise ValueError(
+    if not has_positions:
+        raise IncompleteError(
             f"{found.name} has no positions of the animal, so replay cannot be compared with its "
-            "experience: name a file with positions (session)."
+            "experience: name a file with positions (session).",
+            **session_too,
         )
     n_edges = found.graph.number_of_edges()
     length = sum(

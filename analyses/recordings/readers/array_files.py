@@ -43,7 +43,7 @@ from analyses.recordings.readers.mat_files import ARRAYS, load_mat
 from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.pynapple_objects import KINDS, kind_of, text_in_pickle, to_arrays
 from analyses.recordings.readers.table_files import read_events
-from analyses.recordings.readers.track_graphs import epochs_of, linear_to_plane
+from analyses.recordings.readers.track_graphs import IncompleteError, epochs_of, linear_to_plane
 from analyses.recordings.readers.units import count_text, to_cm
 from replay.checks import check_array, check_number, shown, typed
 from replay.files import check_file, opened
@@ -286,7 +286,7 @@ def _positions(
             return to_cm(xy, unit, graph, name)
     if "position_linear" in arrays:
         if graph is None:
-            raise ValueError(
+            raise IncompleteError(
                 f"The positions of {name} are linearised: give the track graph with its "
                 "linear_edge_order and linear_edge_spacing (track), or positions (x, y)."
             )

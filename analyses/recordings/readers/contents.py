@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.basics.settings import FIND, FIND_DECODED
+from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.array_files import load_arrays
-from analyses.recordings.readers.nwb_files import field_potentials_of, open_nwb
+from analyses.recordings.readers.mat_files import ARRAYS
+from analyses.recordings.readers.nwb_files import (
+    HIGHEST_RATE,
+    LOWEST_RATE,
+    field_potentials_of,
+    open_nwb,
+)
 from analyses.recordings.readers.nwb_marks import marks_of
 from analyses.recordings.readers.nwb_positions import angles_of, default_series, series_of
 from analyses.recordings.readers.nwb_tables import (
@@ -23,8 +31,10 @@ from analyses.recordings.readers.nwb_tables import (
     unit_columns,
 )
 from analyses.recordings.readers.posteriors import NETCDF, open_posterior
+from analyses.recordings.readers.pynapple_objects import kind_of
 from analyses.recordings.readers.remote_files import find_remote, is_address
-from analyses.recordings.readers.table_files import open_table
+from analyses.recordings.readers.table_files import READ, open_table
+from analyses.recordings.readers.track_graphs import IncompleteError
 from analyses.recordings.readers.units import count_text
 from replay.checks import known_arguments
 from replay.files import check_path
@@ -35,24 +45,33 @@ if TYPE_CHECKING:
 __all__ = ["describe_file"]
 
 _MOST_VALUES = 8
-_NO_TRACK = "It holds no track graph: name one (--track), or none for an open field."
+_RATES = f"{LOWEST_RATE:g} to {HIGHEST_RATE:g} Hz"
 
 
 @known_arguments
-def describe_file(path: str | Path) -> list[str]:
+def describe_file(
+    path: str | Path, options: Mapping[str, str | int | Path | None] | None = None
+) -> list[str]:
     """Say what a file of a recording holds, and the command that would analyse it.
+
+    The command is tried: the recording is read with its options. If more is needed, such as a track
+    graph, the file that must be added is `track.json` or the like; if nothing that could be chosen
+    can be read, the last line says why.
 
     Parameters
     ----------
     path : path or address
         NWB (``.nwb``, also at an address), a decoded posterior (``.nc``), arrays (``.npz``,
-        ``.mat``) or a table (``.csv``, ``.parquet``).
+        ``.mat``), a folder of CellExplorer, or a table (``.csv``, ``.parquet``).
+    options : mapping of str to str, int or path, optional
+        What is chosen already, by the names of the options of `read_recording`: `track`, `session`,
+        `events` and the like.
 
     Returns
     -------
     list of str
         One sentence for each series, table or array, with the names that `read_recording` takes for
-        `position`, `units`, `channel` and `events`; the last is the command.
+        `position`, `units`, `channel` and `events`, or why it is not used; the last is the command.
 
     Raises
     ------
@@ -65,53 +84,89 @@ def describe_file(path: str | Path) -> list[str]:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.savez(Path(folder) / "mine.npz", spike_time=[0.5, 0.7])
+    ...     np.savez(Path(folder) / "mine.npz", spike_time=[0.5, 0.7], spike_unit=[0, 0])
     ...     describe_file(Path(folder) / "mine.npz")[0]
     'Array spike_time: 2 numbers.'
     """
-    options: list[str] = []
+    given = {key: each for key, each in (options or {}).items() if each is not None}
+    choices: list[dict[str, str]] = [{}]
+    lacks: dict[str, str] = {}
     if is_address(path):
         remote = find_remote(str(path))
         with open_nwb(remote) as file:
-            lines, options = _of_nwb(file, remote.name)
-        return [*lines, _to_analyse(path, options)]
+            lines, choices = _of_nwb(file, remote.name)
+        return [*lines, *_to_analyse(path, given, choices, lacks)]
     found = check_path("path", path)
     ending = found.suffix.lower()
     if ending == ".nwb":
         with open_nwb(found) as file:
-            lines, options = _of_nwb(file, found.name)
-    elif ending in (".npz", ".mat"):
-        lines = [f"Array {key}: {_size(values)}." for key, values in load_arrays(found).items()]
-        lines.append(_NO_TRACK)
+            lines, choices = _of_nwb(file, found.name)
+    elif ending in (".npz", ".mat") or found.is_dir():
+        position = given.get("position")
+        arrays = load_arrays(found, None if position is None else str(position))
+        known = tuple(arrays) if kind_of(arrays) else ARRAYS
+        lines = [
+            f"Array {key}: {_size(each)}" + ("." if key in known else "; it is not used.")
+            for key, each in arrays.items()
+        ]
     elif ending in NETCDF:
         lines = [
             f"Variable {key}: {_size(each)} ({', '.join(map(str, each.dims))})."
             for key, each in open_posterior(found).data_vars.items()
         ]
-        lines += [_NO_TRACK, "It holds no positions of the animal: name a file that does."]
-        options = ["--track", "track.json", "--session", "positions.npz"]
+        lines.append("It holds no positions of the animal: name a file that does.")
+        lacks = {"session": "positions.npz"}
     elif ending in (".csv", ".parquet"):
         table = open_table(found)
         lines = [f"A table of {count_text(len(table), 'row')}: {', '.join(map(str, table))}."]
+        others = [str(each) for each in table if each not in READ]
+        lines += [f"Columns that are not used: {', '.join(others)}."] if others else []
     else:
         raise ValueError(
             f"{found.name} cannot be described: .nwb, .nc, .npz, .mat, .csv and .parquet files can."
         )
-    return [*lines, _to_analyse(found, options or ["--track", "track.json"])]
+    return [*lines, *_to_analyse(found, given, choices, lacks)]
 
 
-def _to_analyse(path: str | Path, options: list[str]) -> str:
-    return f"To analyse it: {shlex.join(['replay', 'recording', str(path), *options])}"
+def _to_analyse(
+    path: str | Path,
+    given: Mapping[str, str | int | Path],
+    choices: list[dict[str, str]],
+    lacks: Mapping[str, str],
+) -> list[str]:
+    """Return the command with the first choice with which the recording can be read."""
+    reasons = []
+    for choice in choices:
+        chosen: dict[str, Any] = {**choice, **given}
+        events = FIND if chosen.get("events") == FIND_DECODED else chosen.get("events")
+        missing: Mapping[str, str] = {}
+        try:
+            found = read_recording(path, **chosen | {"events": events})
+        except IncompleteError as error:
+            reasons, missing = [str(error)], {**error.missing, **lacks}
+        except (ValueError, TypeError, OSError, ImportError) as error:
+            reasons.append(str(error))
+            continue
+        else:
+            if not found.spikes and found.posterior is None and found.decoded is None:
+                reasons, missing = [f"{found.name} has no spikes."], {"session": "spikes.npz"}
+        options = {**missing, **chosen}
+        words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
+        command = shlex.join(["replay", "recording", str(path), *words])
+        if missing:
+            return [*reasons, f"To analyse it, add what it lacks: {command}"]
+        others = [f"Otherwise it cannot be read: {reasons[0]}"] if reasons else []
+        return [*others, f"To analyse it: {command}"]
+    return [f"It cannot be analysed as it is: {reasons[0]}"]
 
 
-def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[str]]:
-    """Describe an NWB file; also return the options of the command."""
-    has_track = bool(file.scratch) and "track_graph" in file.scratch
-    options = [] if has_track else ["--track", "track.json"]
+def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[dict[str, str]]]:
+    """Describe an NWB file; also return what could be chosen, the best first."""
+    choice = {}
     series = series_of(file)
     lines = [f"Position {key}: {_size(each.data)}, {each.unit}." for key, each in series.items()]
     if len(series) > 1:
-        options += ["--position", ",".join(default_series(series))]
+        choice["position"] = ",".join(default_series(series))
     lines += [
         f"Angles {key}: {_size(each.data)}, {each.unit}; they are not used."
         for key, each in angles_of(file).items()
@@ -119,7 +174,7 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[str]]:
     lines += _of_units(file)
     regions = unit_columns(file).get("location") if file.units is not None else None
     if regions is not None and len(np.unique(regions)) > 1:
-        options += ["--units", f'location == "{hippocampal(regions)}"']
+        choice["units"] = f'location == "{hippocampal(regions)}"'
     marks = marks_of(file)
     if marks:
         how = "--units marks decodes them" if file.units is not None else "they are decoded so"
@@ -128,11 +183,38 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[str]]:
     lines += [_of_table(key, table) for key, table in tables.items()]
     events = choose_events(tables, name, None)
     if events is not None:
-        options += ["--events", events]
-    for rate, key, each in field_potentials_of(file):
-        lines.append(f"Electrical series {key}: {_size(each.data)} at {rate:g} Hz.")
-    lines.append("The track graph is in the file." if has_track else _NO_TRACK)
-    return lines, options
+        choice["events"] = events
+    potentials = field_potentials_of(file)
+    for rate, key, each in potentials:
+        why = "" if LOWEST_RATE < rate <= HIGHEST_RATE else f"; not used, as it is not at {_RATES}"
+        lines.append(f"Electrical series {key}: {_size(each.data)} at {rate:g} Hz{why}.")
+    used = [*series.values(), *angles_of(file).values(), *marks.values(), *tables.values()]
+    used += [each for _, _, each in potentials]
+    lines += _not_used(file, {id(each) for each in used})
+    if file.scratch and "track_graph" in file.scratch:
+        lines.append("The track graph is in the file.")
+    return lines, [choice, *({**choice, "position": key} for key in series), {}]
+
+
+def _not_used(file: NWBFile, used: set[int]) -> Iterator[str]:
+    """Name the series and tables that nothing reads, and say why."""
+    from pynwb import TimeSeries
+    from pynwb.core import DynamicTable
+
+    for each in file.objects.values():
+        if id(each) in used or each is file.units or each is file.electrodes:
+            continue
+        if isinstance(each, TimeSeries):
+            kind = type(each).__name__
+            yield (
+                f"Series {each.name} ({kind}): {_size(each.data)}; not used, as it is neither "
+                "positions of one or more columns, nor spikes, nor a field potential."
+            )
+        elif isinstance(each, DynamicTable):
+            yield (
+                f"Table {each.name}: {count_text(len(each), 'row')} with the columns "
+                f"{', '.join(each.colnames)}; not used, as it has no start and end of intervals."
+            )
 
 
 def _of_units(file: NWBFile) -> Iterator[str]:

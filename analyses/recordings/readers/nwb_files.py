@@ -45,9 +45,10 @@ from replay.files import check_file
 if TYPE_CHECKING:
     from pynwb import NWBHDF5IO, NWBFile
 
-__all__ = ["Choices", "field_potentials_of", "open_nwb", "read_nwb"]
+__all__ = ["HIGHEST_RATE", "LOWEST_RATE", "Choices", "field_potentials_of", "open_nwb", "read_nwb"]
 
-_LOWEST_RATE, _HIGHEST_RATE = 500.0, 5000.0
+LOWEST_RATE, HIGHEST_RATE = 500.0, 5000.0
+"""In Hz, of a field potential in which ripples are detected."""
 _MOST_REGIONS = 6
 _COPIES = 5  # of the field potential, while ripples are detected
 
@@ -298,12 +299,12 @@ def _field_potential_of(
     file: NWBFile, name: str, channel: int | None
 ) -> tuple[FieldPotential, str]:
     found = field_potentials_of(file)
-    slow = [each for each in found if _LOWEST_RATE < each[0] <= _HIGHEST_RATE]
+    slow = [each for each in found if LOWEST_RATE < each[0] <= HIGHEST_RATE]
     if not slow:
         rates = ", ".join(f"{rate:g}" for rate, _, _ in found) or "none"
         raise ValueError(
-            f"The detection of ripples in {name} needs an ElectricalSeries at {_LOWEST_RATE:g} to "
-            f"{_HIGHEST_RATE:g} Hz; got {rates}. Filter and downsample the field potential, or "
+            f"The detection of ripples in {name} needs an ElectricalSeries at {LOWEST_RATE:g} to "
+            f"{HIGHEST_RATE:g} Hz; got {rates}. Filter and downsample the field potential, or "
             "detect events by the rate of all cells."
         )
     rate, series_name, series = slow[0]

@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recordings.readers.track_graphs import linear_to_plane
+from analyses.recordings.readers.track_graphs import IncompleteError, linear_to_plane
 from analyses.recordings.readers.units import count_text, to_cm
 from replay.checks import unknown_name
 
@@ -147,7 +147,7 @@ def _read(series: Any, label: str, name: str, graph: nx.Graph | None) -> Positio
     notes = [scaled] if scaled else []
     if width == 1:
         if graph is None:
-            raise ValueError(
+            raise IncompleteError(
                 f"The positions {label!r} of {name} are linearised: give the track graph with its "
                 "linear_edge_order and linear_edge_spacing (track), or positions (x, y)."
             )

@@ -33,7 +33,7 @@ from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.hdf5_files import check_hdf5
 from analyses.recordings.readers.table_files import open_table
-from analyses.recordings.readers.track_graphs import linear_to_plane
+from analyses.recordings.readers.track_graphs import IncompleteError, linear_to_plane
 from replay.checks import check_array, check_table, shown, typed
 from replay.files import check_file
 
@@ -239,7 +239,7 @@ def _in_plane(
     if bins is not None:
         return _from_table(linear, bins, name)
     if graph is None:
-        raise ValueError(
+        raise IncompleteError(
             f"{name} has linearised positions. To map them to the track, give the track graph or "
             "the decoder's table of bins."
         )

@@ -10,15 +10,17 @@ import pandas as pd
 
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import MOST_UNKNOWN
-from analyses.recordings.readers.track_graphs import epochs_of, linear_to_plane
+from analyses.recordings.readers.track_graphs import IncompleteError, epochs_of, linear_to_plane
 from replay import files
 from replay.checks import check_column, check_table, shown, typed
 
-__all__ = ["open_table", "read_events", "read_table"]
+__all__ = ["READ", "open_table", "read_events", "read_table"]
 
 _STARTS = ("start_time", "start", "start_s")
 _ENDS = ("end_time", "stop_time", "end", "stop")
 _WHOSE = ("animal", "subject", "rat", "session")
+READ = ("event", "time", "x", "y", "linear_position", *_WHOSE)
+"""The columns that are read of decoded places or positions."""
 
 
 def open_table(path: str | Path) -> pd.DataFrame:
@@ -92,9 +94,10 @@ def read_table(
         linear = check_column(table, "linear_position", name, kind="number", missing=True)
         xy = linear_to_plane(graph, linear, f"Places of {name}")
     else:
-        raise ValueError(
-            f"{name} must have the columns x and y, or linear_position and a track graph; it has "
-            f"{shown(list(table.columns))}."
+        error = IncompleteError if "linear_position" in table else ValueError
+        raise error(
+            f"{name} must have the columns x and y, or linear_position and a track graph (track); "
+            f"it has {shown(list(table.columns))}."
         )
     if "event" not in table:
         note = f"{name}: a table of {len(table):,} positions."

@@ -26,7 +26,16 @@ from replay.checks import check_array, check_choice, check_list, check_number, s
 from replay.files import read_file
 from replay.worlds.tracks import make_track_graph
 
-__all__ = ["draw_track", "epochs_of", "find_tracks", "linear_to_plane", "read_track"]
+__all__ = ["IncompleteError", "draw_track", "epochs_of", "find_tracks", "linear_to_plane"]
+__all__ += ["read_track"]
+
+
+class IncompleteError(ValueError):
+    """A file must be added: `missing` has an example of it, by the name of the option."""
+
+    def __init__(self, message: str, **missing: str) -> None:
+        super().__init__(message)
+        self.missing = missing or {"track": "track.json"}
 
 
 def read_track(source: object) -> nx.Graph:
