@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Callable
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.measures import STATISTICS
-from replay.checks import check_table, shown, unknown_name
+from replay.checks import check_all, check_table, shown, unknown_name
 from replay.files import check_path, read_file
 
 __all__ = [
@@ -147,18 +150,23 @@ def typed_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
     unknown = [column for column in table if column not in FINDING_COLUMNS]
     if unknown:
         raise ValueError(
-            f"{name} has the column {unknown[0]!r}, which findings don't have. They have: "
+            f"{name} has the column {', '.join(map(repr, unknown))}, which findings don't have. "
+            "They have: "
             f"{', '.join(FINDING_COLUMNS)}."
         )
     check_table(table, [column for column in FINDING_COLUMNS if column in table], name)
-    texts = {column: _texts(table, column, name) for column in _TEXTS}
-    numbers = {column: _numbers(table, column, name) for column in _LIMITS}
-    typed = pd.DataFrame({**texts, **numbers}, index=range(len(table)))[list(FINDING_COLUMNS)]
-    typed = _filled(typed)
-    for number, row in zip(table.index.tolist(), typed.itertuples(index=False), strict=True):
+    reads: dict[str, Callable[..., Any]] = dict.fromkeys(_TEXTS, _texts)
+    reads |= dict.fromkeys(_LIMITS, _numbers)
+    values = check_all(partial(read, table, column, name) for column, read in reads.items())
+    typed = pd.DataFrame(dict(zip(reads, values, strict=True)), index=range(len(table)))
+    typed = _filled(typed[list(FINDING_COLUMNS)])
+
+    def check_row(number: object, row: Any) -> None:
         problem = _problem(row)
         if problem:
             raise ValueError(f"{name}, row {number}, finding {row.id!r}: {problem}")
+
+    check_all(map(partial, repeat(check_row), table.index.tolist(), typed.itertuples(index=False)))
     return typed.astype({"year": int})
 
 

@@ -14,6 +14,7 @@ from replay.checks.names import (
     unknown_name,
 )
 from replay.checks.tables import (
+    check_all,
     check_array,
     check_cells,
     check_column,
@@ -38,7 +39,8 @@ from replay.checks.values import (
 )
 
 __all__ = ["LARGEST_NUMBER", "MOST_STATES", "SMALLEST_BIN", "Named", "UnknownNameError"]
-__all__ += ["check_array", "check_bin_size", "check_cells", "check_choice", "check_column"]
+__all__ += ["check_all", "check_array", "check_bin_size", "check_cells", "check_choice"]
+__all__ += ["check_column"]
 __all__ += ["check_fits", "check_flag", "check_function", "check_list", "check_number"]
 __all__ += ["check_seconds", "check_seed", "check_table", "check_text", "check_whole"]
 __all__ += ["errors_located", "known_arguments", "located", "no_attribute", "shown", "typed"]

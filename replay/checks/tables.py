@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,11 +14,41 @@ from numpy.typing import NDArray
 
 from replay.checks.names import shown
 
-__all__ = ["check_array", "check_cells", "check_column", "check_seconds", "check_table"]
+__all__ = ["check_all", "check_array", "check_cells", "check_column", "check_seconds"]
+__all__ += ["check_table"]
 
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
 _LONGEST_STEP = 60.0  # seconds
 _MOST_NAMED = 20  # columns in a message
+_MOST_TOLD = 5  # things that are wrong at once
+
+_Value = TypeVar("_Value")
+
+
+def check_all(checks: Iterable[Callable[[], _Value]]) -> list[_Value]:
+    """Make several checks and return their results; what is wrong is said at once.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"x": [0.5, "a"], "y": [1j, 2.0]})
+    >>> check_all(lambda axis=axis: check_column(table, axis, "it", kind="number") for axis in "xy")
+    Traceback (most recent call last):
+    ValueError: The column 'x' of it must hold finite numbers; row 1 has 'a'. The column 'y' of it \
+must hold finite numbers; row 0 has 1j.
+    """
+    found, wrong = [], []
+    for check in checks:
+        try:
+            found.append(check())
+        except (ValueError, TypeError) as error:
+            wrong.append(error)
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        texts = list(dict.fromkeys(map(str, wrong)))
+        more = f" And {len(texts) - _MOST_TOLD} more." if len(texts) > _MOST_TOLD else ""
+        raise ValueError(" ".join(texts[:_MOST_TOLD]) + more)
+    return found
 
 
 def check_table(

@@ -7,7 +7,7 @@ episodes, replay events, locations, and empty columns for what a learner or a re
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from replay.checks import MOST_STATES, check_array, check_seconds, check_text, shown
+from replay.checks import MOST_STATES, check_all, check_array, check_seconds, check_text, shown
 from replay.jit import kernel
 from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, START, STEP
@@ -175,10 +175,9 @@ def complete(
     if not given and name != "runs":
         given = dict.fromkeys(names, ())
     n_rows = _n_rows(name, given)
-    columns = {
-        column: _cast(name, column, values, n_rows)
-        for column, values in (_DEFAULTS[name] | given).items()
-    }
+    filled = _DEFAULTS[name] | given
+    casts = (partial(_cast, name, column, values, n_rows) for column, values in filled.items())
+    columns = dict(zip(filled, check_all(casts), strict=True))
     several = n_rows > 0 and name != "runs" and bool((columns["run"] != columns["run"][0]).any())
     if not several:  # numbers restart in each run, so they are derived for one run at a time
         if name == "steps":

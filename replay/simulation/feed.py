@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from replay.checks import (
     LARGEST_NUMBER,
     MOST_STATES,
+    check_all,
     check_choice,
     check_column,
     check_function,
@@ -322,33 +324,20 @@ def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int) -> Given:
     check_table(table, [name for name in _OPTIONAL if name in table], "transitions")
     limits = {"state": n_states, "action": n_actions, "next_state": n_states}
     limits |= {"next_action": n_actions, "start_state": n_states}
-    columns = {
-        name: check_column(
-            table,
-            name,
-            "transitions",
-            kind="whole",
-            at_least=0,
-            at_most=limit - 1,
-            hint="Actions are numbered from 0." if "action" in name else _NUMBERS,
-        ).astype(np.int32)
-        for name, limit in limits.items()
-        if name in table
-    }
+    kinds: dict[str, dict[str, Any]] = {
+        name: {
+            "kind": "whole", "at_least": 0, "at_most": limit - 1,
+            "hint": "Actions are numbered from 0." if "action" in name else _NUMBERS,
+        }
+        for name, limit in limits.items() if name in table
+    }  # fmt: skip
+    kinds |= {name: {"kind": "flag"} for name in ("terminated", "truncated") if name in table}
+    kinds["reward"] = {"kind": "number", "at_least": -LARGEST_NUMBER, "at_most": LARGEST_NUMBER}
+    checks = (partial(check_column, table, name, "transitions", **kinds[name]) for name in kinds)
+    columns = dict(zip(kinds, check_all(checks), strict=True))
     steps = np.zeros(len(table), dtype=STEP_ROW)
-    for name in ("state", "action", "next_state"):
+    for name in set(steps.dtype.names or ()) & set(columns):
         steps[name] = columns[name]
-    for name in ("terminated", "truncated"):
-        if name in table:
-            steps[name] = check_column(table, name, "transitions", kind="flag")
-    steps["reward"] = check_column(
-        table,
-        "reward",
-        "transitions",
-        kind="number",
-        at_least=-LARGEST_NUMBER,
-        at_most=LARGEST_NUMBER,
-    )
     joins = steps["next_state"][:-1] == steps["state"][1:]
     gaps = np.flatnonzero(~(joins | steps["terminated"][:-1] | steps["truncated"][:-1]))
     if len(gaps):
@@ -360,7 +349,8 @@ def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int) -> Given:
         )
     nothing = np.full(len(steps), -1, dtype=np.int32)
     starts = np.append(steps["state"][1:], np.int32(-1))[: len(steps)]
-    return Given(steps, columns.get("next_action", nothing), columns.get("start_state", starts))
+    others = (columns.get("next_action", nothing), columns.get("start_state", starts))
+    return Given(steps, *(each.astype(np.int32) for each in others))
 
 
 def _times(transitions: pd.DataFrame) -> NDArray[np.float64] | None:

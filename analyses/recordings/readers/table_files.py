@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -12,7 +14,7 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.readers.track_graphs import IncompleteError, epochs_of, linear_to_plane
 from replay import files
-from replay.checks import check_column, check_table, shown, typed
+from replay.checks import check_all, check_column, check_table, shown, typed
 
 __all__ = ["READ", "open_table", "read_events", "read_table"]
 
@@ -84,21 +86,22 @@ def read_table(
                 f"{name} has more than one {column}: {several}. Their experience differs, so give "
                 "a separate file for each."
             )
-    time = check_column(table, "time", name, kind="number")
-    if "x" in table and "y" in table:
-        xy = np.stack(
-            [check_column(table, axis, name, kind="number", missing=True) for axis in ("x", "y")],
-            axis=1,
-        )
-    elif "linear_position" in table and graph is not None:
-        linear = check_column(table, "linear_position", name, kind="number", missing=True)
-        xy = linear_to_plane(graph, linear, f"Places of {name}")
-    else:
+    axes = ["x", "y"] if "x" in table and "y" in table else ["linear_position"]
+    if axes[0] not in table or (len(axes) == 1 and graph is None):
         error = IncompleteError if "linear_position" in table else ValueError
         raise error(
             f"{name} must have the columns x and y, or linear_position and a track graph (track); "
             f"it has {shown(list(table.columns))}."
         )
+    kinds: dict[str, dict[str, Any]] = {"time": {"kind": "number"}}
+    kinds |= {key: {"kind": "number", "missing": True} for key in axes}
+    kinds |= {"event": {"kind": "whole"}} if "event" in table else {}
+    checks = (partial(check_column, table, column, name, **kinds[column]) for column in kinds)
+    time, *places = check_all(checks)
+    if graph is not None and len(axes) == 1:
+        xy = linear_to_plane(graph, places[0], f"Places of {name}")
+    else:
+        xy = np.stack(places[:2], axis=1)
     if "event" not in table:
         note = f"{name}: a table of {len(table):,} positions."
         return Recording(
@@ -110,7 +113,7 @@ def read_table(
             notes=(note,),
             most_unknown=most_unknown,
         )
-    event = check_column(table, "event", name, kind="whole")
+    event = places[-1]
     decoded = pd.DataFrame({"event": event, "time": time, "x": xy[:, 0], "y": xy[:, 1]})
     goes_back = (np.diff(event) < 0) | ((np.diff(event) == 0) & (np.diff(time) < 0))
     if goes_back.any():
@@ -169,10 +172,9 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
             f"{shown(list(table.columns))}."
         )
     check_table(table, [start, end], "the table of events")
-    found = pd.DataFrame(
-        {
-            "start_time": check_column(table, start, "the events", kind="number"),
-            "end_time": check_column(table, end, "the events", kind="number"),
-        }
+    whose = Path(source).name if isinstance(source, str | Path) else "the events"
+    columns = check_all(
+        partial(check_column, table, column, whose, kind="number") for column in (start, end)
     )
+    found = pd.DataFrame(dict(zip(("start_time", "end_time"), columns, strict=True)))
     return found.sort_values(["start_time", "end_time"], ignore_index=True)

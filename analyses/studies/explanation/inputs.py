@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from analyses.recordings.readers import table_files
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.explanation.identify import recorded_laps
 from analyses.studies.pages import read_decoded, read_log
-from replay.checks import check_column, check_number, check_table
+from replay.checks import check_all, check_column, check_number, check_table
 from replay.files import check_path, inside
 from replay.log.event_log import EventLog
 
@@ -143,15 +144,14 @@ def _read_folder(folder: Path) -> list[tuple[str, EventLog, pd.DataFrame | None]
 def read_laps(path: str | Path) -> EventLog:
     """Read a table of moves (.csv or .parquet), lap by lap."""
     table = check_table(_read(path), ["state", "next_state", "terminated"], str(path))
-    columns: dict[str, Any] = {}
-    for name in ("state", "next_state"):
-        columns[name] = check_column(table, name, str(path), kind="whole", at_least=0)
-    for name in ("terminated", "truncated"):
-        if name in table:
-            columns[name] = check_column(table, name, str(path), kind="flag")
-    for name in ("reward", "time"):
-        if name in table:
-            columns[name] = check_column(table, name, str(path), kind="number", missing=True)
+    kinds: dict[str, dict[str, Any]] = {
+        **{key: {"kind": "whole", "at_least": 0} for key in ("state", "next_state")},
+        **{key: {"kind": "flag"} for key in ("terminated", "truncated")},
+        **{key: {"kind": "number", "missing": True} for key in ("reward", "time")},
+    }
+    kinds = {name: kind for name, kind in kinds.items() if name in table}
+    checks = (partial(check_column, table, name, str(path), **kinds[name]) for name in kinds)
+    columns = dict(zip(kinds, check_all(checks), strict=True))
     if not len(table):
         raise ValueError(f"{path} has no moves; its columns are {_MOVES}.")
     return EventLog({"steps": columns})
@@ -176,8 +176,12 @@ def read_rewards(path: str | Path) -> pd.DataFrame:
     table = _read(path)
     key = "state" if "state" in table else "step"
     check_table(table, [key, "reward"], str(path))
-    check_column(table, key, str(path), kind="whole", at_least=0)
-    check_column(table, "reward", str(path), kind="number")
+    check_all(
+        [
+            partial(check_column, table, key, str(path), kind="whole", at_least=0),
+            partial(check_column, table, "reward", str(path), kind="number"),
+        ]
+    )
     return table
 
 

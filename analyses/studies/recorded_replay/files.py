@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from analyses.studies.recorded_replay import one_animal, several_animals
 from analyses.studies.recorded_replay.plan import RecordingPlan, plan_recording
 from analyses.studies.recorded_replay.predictions import read_predictions
 from analyses.studies.recorded_replay.several_animals import AnimalsPlan, plan_animals
+from replay.checks import check_all
 from replay.files import safe_name
 
 __all__ = ["Files", "plan_files"]
@@ -120,13 +122,16 @@ def plan_files(
     check_judgement(judge(None))
     files.check()
     predictions = read_predictions(comparison)
-    plans = {}
-    for number, name in enumerate(files.names):
+
+    def plan(number: int) -> RecordingPlan:
         found, compared = files.read(number)
-        plans[safe_name(name)] = plan_recording(
+        return plan_recording(
             found, choose(found), judge(found.graph, tracks=compared), seed,
             n_sessions=n_sessions, predictions=predictions,
             epochs=found.epochs if files.epochs is not None else None,
         )  # fmt: skip
+
+    each = check_all(partial(plan, number) for number in range(len(files.recordings)))
+    plans = dict(zip(map(safe_name, files.names), each, strict=True))
     [only, *others] = plans.values()
     return study, plan_animals(plans) if others else only
