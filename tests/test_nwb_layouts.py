@@ -205,7 +205,7 @@ def test_a_file_is_described_with_the_command_that_analyses_it(written, tmp_path
 
 def test_choices_are_for_nwb():
     arrays = {"position_time": [0.0, 1.0], "position_xy": [[0, 0], [5, 0]]}
-    with pytest.raises(ValueError, match="position, units and channel choose from an NWB file"):
+    with pytest.raises(ValueError, match="units chooses from an NWB file, but no"):
         read_recording(arrays, TRACK, units="location == 'CA1'")
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from analyses.cli import folders, inference, lists, logs, paper, recordings, simulations, studies
+from analyses.cli.options import as_typed
 from analyses.cli.terminal import INTERRUPTED, plain, say
 from replay.version import __version__
 
@@ -89,5 +90,13 @@ def main() -> None:
             message += f" ({error})"
         if isinstance(error, MemoryError):
             message = f"There is not enough memory. Request less work at once. ({error})"
-        say(f"Error: {message}")
+        say(f"Error: {as_typed(message, _options_of(sys.argv[1:]))}")
         sys.exit(1)
+
+
+def _options_of(words: list[str]) -> list[str]:
+    """List the options of the command that was typed."""
+    commands = getattr(typer.main.get_command(app), "commands", {})
+    typed = next((commands[word] for word in words if word in commands), None)
+    found = [] if typed is None else [name for each in typed.params for name in each.opts]
+    return [name for name in found if name.startswith("--")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +13,8 @@ import typer
 if TYPE_CHECKING:
     from analyses.jobs.results import Part
 
-__all__ = ["Cluster", "Jobs", "Out", "Pieces", "Seed", "check_out", "is_all", "read_learners"]
-__all__ += ["read_part", "read_steps", "split"]
+__all__ = ["Cluster", "Jobs", "Out", "Pieces", "Seed", "as_typed", "check_out", "is_all"]
+__all__ += ["read_learners", "read_part", "read_steps", "split"]
 
 Jobs = Annotated[
     int | None, typer.Option(metavar="N", help="Number of processes.", show_default="one per core")
@@ -40,6 +40,49 @@ Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all random numbers
 
 _PART = re.compile(r"(\d{1,9})/(\d{1,9})")
 _WHOLE = re.compile(r"-?[\d_]{1,30}")
+_OTHER_NAMES = {
+    "earlier": "--reuse", "lap_ends": "--lap-end", "largest_speed": "--speed",
+    "most_unknown": "--unknown", "n_sequences": "--events", "n_sessions": "--recovery",
+    "shuffles": "--shuffle", "split_given": "--split-events", "worlds": "--mdps",
+}  # fmt: skip
+"""Arguments of functions whose option has another name, but for a plural or `n_`."""
+
+
+def as_typed(message: str, options: Iterable[str]) -> str:
+    """Name options as they are typed, where a message names an argument of a function.
+
+    Arguments are words with an underscore, the first word of a sentence without a capital letter,
+    and words in brackets, such as (track).
+
+    Examples
+    --------
+    >>> options = ["--draws", "--track", "--seed"]
+    >>> as_typed("n_draws must be a whole number, got 0.", options)
+    '--draws must be a whole number, got 0.'
+    >>> as_typed("mine.nwb has no track graph: give one (track).", options)
+    'mine.nwb has no track graph: give one (--track).'
+    >>> as_typed("The number of draws must be a whole number, got 0.", options)
+    '--draws: The number of draws must be a whole number, got 0.'
+    """
+    own = list(options)
+    known = {}
+    for option in own:
+        key = option.removeprefix("--").replace("-", "_")
+        known |= {f"{key}s": option} if "_" not in key else {}
+        known |= {key: option, f"n_{key}": option}
+    known |= {key.removeprefix("--").replace("-", "_"): key for key in own}
+    known |= {name: option for name, option in _OTHER_NAMES.items() if option in own}
+    subject = re.match(r"The (?:number of )?(\w+)(?: of .*?)? must ", message)
+    if subject and subject[1] in known:
+        return f"{known[subject[1]]}: {message}"
+
+    def change(found: re.Match[str]) -> str:
+        return known.get(found[0], found[0])
+
+    first, apart = r"(?:^|(?<=\. ))[a-z]\w*(?=,? [a-z])", r"(?<=\()\w+(?=[),])"
+    chosen = r"(?<=choose by )\w+|(?<=choose one by )\w+"
+    with_underscore = r"(?<![\w'\"./=-])[a-z]+(?:_[a-z]+)+(?![\w'\"./=-]|\.\w| of ')"
+    return re.sub(f"{first}|{apart}|{chosen}|{with_underscore}", change, message)
 
 
 def check_out(path: Path, ending: str) -> Path:

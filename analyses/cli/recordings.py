@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli.options import Jobs, Out, Seed, split
+from analyses.cli.options import Jobs, Out, Seed, as_typed, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import plain, print_text, say, screen
 from analyses.recordings.basics.judgement import ARENA, Judgement, judgement_for
@@ -26,6 +26,7 @@ from analyses.recordings.basics.settings import (
 __all__ = ["recording"]
 
 _JUDGEMENT = Judgement()
+_OF_FILES = ("--track", "--session", "--bins", "--position", "--units", "--channel", "--epochs")
 _DATA, _EVENTS, _TESTS = "What is read", "Candidate events", "Decoding and significance"
 _KINDS, _COMPARED = "States, laps and shares", "Comparisons"
 
@@ -300,7 +301,8 @@ def recording(
             "channel": channel, "epochs": epochs,
         }  # fmt: skip
         for path, other in zip_longest(file, session[: len(file)]):
-            *lines, command = describe_file(path, options | {"session": other})
+            described = describe_file(path, options | {"session": other})
+            *lines, command = [as_typed(each, _OF_FILES) for each in described]
             print_text("\n".join([f"{path}:", *lines]))
             print(plain(command))  # in one line, so that it can be copied
         return
@@ -324,5 +326,5 @@ def recording(
             seed, n_sessions=recovery, comparison=comparison,
         )  # fmt: skip
     for sentence in plan.notes:
-        say(sentence)
+        say(as_typed(sentence, _OF_FILES))
     do_study(study, plan, out, jobs)

@@ -141,9 +141,13 @@ def read_recording(
     given = [key for key, value in choices._asdict().items() if value is not None]
     wrong = [key for key in given if not (has_structures if key == "position" else has_tables)]
     if wrong:
+        where = {"position": "an NWB file or one of MATLAB"}
         raise ValueError(
-            "position, units and channel choose from an NWB file, and position also from a file of "
-            f"MATLAB, but no file here is one: leave out {' and '.join(wrong)}."
+            " ".join(
+                f"{key} chooses from {where.get(key, 'an NWB file')}, but no file here is one: "
+                "leave it out."
+                for key in wrong
+            )
         )
     # Where the animal is off the track in some epochs, positions are checked after these are known.
     allowed = most_unknown if epochs is None else 1.0
