@@ -228,7 +228,37 @@ WRONG = [
     ("compare --task fails.py", 1, "fails.py, line 2: ZeroDivisionError: division by zero"),
     ("compare --task without.py", 1, "has no statistics"),
     (f"compare --draws {BIG}", 1, "The number of draws must be a whole number from 2"),
-    ("compare --draws 0", 1, "got 0"),
+    ("compare --draws 0", 1, "--draws: The number of draws must be a whole number from 2"),
+    ("identifiability --task linear_track --draws 1", 1, "Error: --draws must be a whole number"),
+    ("identifiability --task linear_track --events 0", 1, "Error: --events must be a whole number"),
+    ("identifiability --task linear_track --wrong-places 3", 1, "Error: --wrong-places must be a"),
+    ("recording xy.csv --track track.json --unknown 5", 1, "Error: --unknown must be a number"),
+    ("recording moves.csv --track track.json --shuffles 0", 1, "Error: --shuffles must be a whole"),
+    ("recording moves.csv --shuffle some", 1, "cell_identity, circular_fields, time_bins, circ"),
+    ("recording moves.csv --channel 4", 1, "--channel chooses from an NWB file, but no file here"),
+    ("recording xy.csv --track track.json --speed -5", 1, "--speed must be a number of at least 0"),
+    (
+        "recording xy.csv",
+        1,
+        "xy.csv has no track graph: give one with nodes and edges in cm, as JSON "
+        "or networkx.Graph (--track). Where",
+    ),
+    (
+        "recording xy.csv --track track.json --events events.csv",
+        1,
+        "must end after they begin; row 3 of events.csv goes from 5 to 4 s",
+    ),
+    (
+        "recording bad.csv worse.csv --track track.json",
+        1,
+        "The column 'time' of bad.csv must hold "
+        "finite numbers; row 3 has 'a'. The column 'x' of worse.csv must hold finite",
+    ),
+    (
+        "identifiability --laps moves.csv",
+        1,
+        "The column 'time' of moves.csv must not descend; row 3",
+    ),
     ("compare --account wild", 1, "Unknown account of replay 'wild'"),
     ("compare --findings nowhere.csv", 1, "nowhere.csv"),
     ("compare --findings empty.py", 1, "empty.py is empty"),
@@ -297,6 +327,14 @@ def wrong_things(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("mine")
     (tmp_path / "taken.png").mkdir()
     (tmp_path / "empty.py").write_text("")
+    (tmp_path / "moves.csv").write_text("state,next_state,terminated,time\n0,1,0,5\n1,2,1,3\n")
+    (tmp_path / "xy.csv").write_text("time,x,y\n0,0,0\n1,50,0\n2,100,0\n")
+    (tmp_path / "bad.csv").write_text("time,x,y\n0,0,0\na,50,0\n")
+    (tmp_path / "worse.csv").write_text("time,x,y\n0,b,0\n1,50,0\n")
+    (tmp_path / "events.csv").write_text("start,stop\n0.5,0.6\n5,4\n")
+    (tmp_path / "track.json").write_text(
+        '{"node_positions": [[0, 0], [100, 0]], "edges": [[0, 1]]}'
+    )
     (tmp_path / "fails.py").write_text("x = 1\nx / 0")
     entry = "from replay.tasks.published import TaskEntry\nTASK = TaskEntry(dict, ())"
     (tmp_path / "without.py").write_text(entry)

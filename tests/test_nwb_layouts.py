@@ -203,6 +203,50 @@ def test_a_file_is_described_with_the_command_that_analyses_it(written, tmp_path
         describe_file(tmp_path / "track.json")
 
 
+def test_only_commands_that_were_tried_are_recommended(tmp_path):
+    """Each file lacks nothing, one thing, or cannot be read; a simulated arena needs no track."""
+    track = tmp_path / "track.json"
+    track.write_text(json.dumps(TRACK), "utf-8")
+    along = pd.DataFrame({"time": layouts.TIME, "linear_position": 50.0, "note": 1})
+    along.to_csv(tmp_path / "along.csv", index=False)
+    lines = describe_file(tmp_path / "along.csv")
+    assert "Columns that are not used: note." in lines
+    assert "linear_position and a track graph (track)" in lines[-2]
+    assert lines[-1].startswith("To analyse it, add what it lacks: ")
+    assert lines[-1].endswith("along.csv --track track.json")
+    lines = describe_file(tmp_path / "along.csv", {"track": track})
+    assert lines[-2:] == [
+        "along.csv has no spikes.",
+        "To analyse it, add what it lacks: replay recording "
+        f"{tmp_path / 'along.csv'} --session spikes.npz --track {track}",
+    ]
+    np.savez(tmp_path / "spikes.npz", spike_time=[5.0, 6.0], spike_unit=[0, 1], weight=[1, 2])
+    lines = describe_file(
+        tmp_path / "along.csv", {"track": track, "session": tmp_path / "spikes.npz"}
+    )
+    assert lines[-1].startswith("To analyse it: replay recording ")
+    assert "Array weight: 2 numbers; it is not used." in describe_file(tmp_path / "spikes.npz")
+    np.savez(tmp_path / "wrong.npz", spike_time=[5.0, 6.0], spike_unit=[0, 0.5])
+    last = describe_file(tmp_path / "wrong.npz")[-1]
+    assert last.startswith("It cannot be analysed as it is: spike_unit of wrong.npz must hold")
+
+
+def test_series_and_tables_that_nothing_reads_are_listed(tmp_path):
+    from hdmf.common import DynamicTable, VectorData
+    from pynwb import TimeSeries
+
+    path = layouts.plain_electrodes(tmp_path / "plain.nwb")
+    with layouts.NWBHDF5IO(str(path), "a") as writer:
+        file = writer.read()
+        file.add_acquisition(TimeSeries(name="licks", data=np.ones(5), unit="V", rate=10.0))
+        gates = VectorData(name="gate", description="Which opened", data=[1, 2])
+        file.add_acquisition(DynamicTable(name="doors", description="Doors", columns=[gates]))
+        writer.write(file)
+    lines = describe_file(path)
+    assert any(line.startswith("Series licks (TimeSeries): 5 numbers; not used") for line in lines)
+    assert any(line.startswith("Table doors: 2 rows with the columns gate; not") for line in lines)
+
+
 def test_choices_are_for_nwb():
     arrays = {"position_time": [0.0, 1.0], "position_xy": [[0, 0], [5, 0]]}
     with pytest.raises(ValueError, match="units chooses from an NWB file, but no"):

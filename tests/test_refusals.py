@@ -61,10 +61,15 @@ def recording(graph=TRACK, position=TWO[1], **options):
     return Recording("mine", graph, TWO[0], position, **options)
 
 
+FINDING = {
+    "id": "mine.reverse", "citation": "Mine M (2026)", "year": 2026, "quantity": "share",
+    "statistic": "reverse_share", "task_name": "linear_track", "likelihood": "count",
+    "successes": 4, "trials": 10,
+}  # fmt: skip
+
+
 def own_finding(**cells):
-    row = {"id": "mine.reverse", "citation": "Mine M (2026)", "year": 2026, "quantity": "share"}
-    row |= {"statistic": "reverse_share", "task_name": "linear_track", "likelihood": "count"}
-    return findings(pd.DataFrame([row | {"successes": 4, "trials": 10} | cells]))
+    return findings(pd.DataFrame([FINDING | cells]))
 
 
 def plan(**cells):
@@ -138,6 +143,33 @@ def draw_learners(names):
         (lambda: plot_learners(AREAS.iloc[:, [0, 1, 1]]), "table has the column 'reward' more"),
         (lambda: plot_learners(AREAS.assign(n_mdps="a")), "'n_mdps' of table must hold finite"),
         (lambda: changes_figure(NO_RATES, OF_NO_WALK), "change_rates has no rows"),
+        (
+            lambda: EventLog({"steps": STEPS | {"reward": ["a", 1.0], "state": [0.5, 1]}}).columns(
+                "steps"
+            ),
+            "'reward' of 'steps' must hold .* row 0 has 'a'. The column 'state' of 'steps' must",
+        ),
+        (
+            lambda: feed("q_learning", pd.DataFrame(STEPS | {"action": [0, 5], "reward": "a"}),
+                         n_states=3, n_actions=1),
+            "'action' of transitions .* row 1 has 5.* The column 'reward' of transitions must hold",
+        ),
+        (
+            lambda: read_table(DECODED.assign(x=["a", 1], event=[0.5, 1], time=[1.0, "b"]), None),
+            "'time' of the table .* 'x' of the table .* 'event' of the table must hold whole",
+        ),
+        (
+            lambda: read_events(pd.DataFrame({"start": ["a", 1.0], "stop": [1.0, "b"]})),
+            "'start' of the events .* row 0 has 'a'. The column 'stop' of the events .* 1 has 'b'",
+        ),
+        (
+            lambda: findings(pd.DataFrame([FINDING | {"successes": "a", "trials": "b"}])),
+            "successes must be a finite number.*trials must be a finite number",
+        ),
+        (
+            lambda: findings(pd.DataFrame([FINDING | {"n": "0"}, FINDING | {"doi": "x"}])),
+            "row 0, finding 'mine.reverse': n must be .* row 1, finding 'mine.reverse': doi must",
+        ),
         (lambda: read_events(EVENTS.iloc[:, [0, 1, 1]]), "events has the column 'stop' more than"),
         (lambda: read_rollouts({"actions": [[1]]}), "the arrays lacks agent_states"),
         (lambda: without_edges(nx.path_graph(["a", "b"]), [("a", "c")]), "'c'.*no edge of the"),

@@ -177,4 +177,10 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
         partial(check_column, table, column, whose, kind="number") for column in (start, end)
     )
     found = pd.DataFrame(dict(zip(("start_time", "end_time"), columns, strict=True)))
+    wrong = np.flatnonzero(found["end_time"] <= found["start_time"])
+    if len(wrong):
+        raise ValueError(
+            f"Events must end after they begin; row {table.index[wrong[0]]} of {whose} goes from "
+            f"{columns[0][wrong[0]]:.12g} to {columns[1][wrong[0]]:.12g} s."
+        )
     return found.sort_values(["start_time", "end_time"], ignore_index=True)

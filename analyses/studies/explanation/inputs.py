@@ -154,6 +154,14 @@ def read_laps(path: str | Path) -> EventLog:
     columns = dict(zip(kinds, check_all(checks), strict=True))
     if not len(table):
         raise ValueError(f"{path} has no moves; its columns are {_MOVES}.")
+    known = np.flatnonzero(~np.isnan(columns.get("time", np.empty(0))))
+    back = np.flatnonzero(np.diff(columns["time"][known]) < 0) if len(known) else known
+    if len(back):
+        row = known[back[0] + 1]
+        raise ValueError(
+            f"The column 'time' of {path} must not descend; row {table.index[row]} has "
+            f"{columns['time'][row]:.12g} s. Sort its moves by time."
+        )
     return EventLog({"steps": columns})
 
 
@@ -211,6 +219,11 @@ def _read_events(path: str | Path) -> pd.DataFrame:
         )
     if not len(table):
         raise ValueError(f"{path} has no events: there is nothing to explain.")
+    checks = {"step": {"kind": "whole"}, "time": {"kind": "number", "missing": True}}
+    check_all(
+        partial(check_column, table, name, str(path), **how)
+        for name, how in checks.items() if name in table
+    )  # fmt: skip
     listed = {
         name: pd.Series(
             [_numbers(text, row, name, path) for row, text in table[name].items()],
