@@ -65,7 +65,7 @@ def as_typed(message: str, options: Iterable[str]) -> str:
     '--draws: The number of draws must be a whole number, got 0.'
     """
     own = list(options)
-    known = {}
+    known: dict[str, str] = {}
     for option in own:
         key = option.removeprefix("--").replace("-", "_")
         known |= {f"{key}s": option} if "_" not in key else {}
@@ -77,7 +77,7 @@ def as_typed(message: str, options: Iterable[str]) -> str:
         return f"{known[subject[1]]}: {message}"
 
     def change(found: re.Match[str]) -> str:
-        return known.get(found[0], found[0])
+        return known.get(str(found[0]), str(found[0]))
 
     first, apart = r"(?:^|(?<=\. ))[a-z]\w*(?=,? [a-z])", r"(?<=\()\w+(?=[),])"
     chosen = r"(?<=choose by )\w+|(?<=choose one by )\w+"

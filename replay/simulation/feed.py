@@ -349,8 +349,8 @@ def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int) -> Given:
         )
     nothing = np.full(len(steps), -1, dtype=np.int32)
     starts = np.append(steps["state"][1:], np.int32(-1))[: len(steps)]
-    others = (columns.get("next_action", nothing), columns.get("start_state", starts))
-    return Given(steps, *(each.astype(np.int32) for each in others))
+    actions, starts = columns.get("next_action", nothing), columns.get("start_state", starts)
+    return Given(steps, actions.astype(np.int32), starts.astype(np.int32))
 
 
 def _times(transitions: pd.DataFrame) -> NDArray[np.float64] | None:

@@ -116,9 +116,9 @@ def read_arrays(
     )
     contents = []
     position_time = _times(arrays, "position", hertz, name)
-    position = np.empty((0, 2))
+    place = np.empty((0, 2))
     if position_time is not None:
-        position, scaled = _positions(arrays, graph, name)
+        place, scaled = _positions(arrays, graph, name)
         contents.append(
             count_text(len(position_time), "position") + (f" ({scaled})" if scaled else "")
         )
@@ -169,7 +169,7 @@ def read_arrays(
         name,
         graph,
         np.empty(0) if position_time is None else position_time,
-        position,
+        place,
         spikes=spikes,
         electrode=electrode,
         posterior=posterior,
@@ -228,7 +228,7 @@ def load_arrays(path: Path, position: str | None = None) -> dict[str, NDArray[np
             names = KINDS[kind] if kind else tuple(stored.files)  # others of pynapple are pickled
             claimed = [_claimed(archive, f"{key}.npy") for key in names]
             check_claim(sum(claimed), path.stat().st_size, f"the arrays of {path.name}")
-            found = {}
+            found: dict[str, NDArray[Any]] = {}
             for key in names:
                 with archive.open(f"{key}.npy") as member:
                     texts = text_in_pickle(member) if key == "columns" else None

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import pickletools
 from collections.abc import Collection, Mapping
-from typing import Any, BinaryIO
+from typing import Any, IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ def stored_form(source: object) -> dict[str, Any] | None:
     """Return the arrays under which pynapple would save one of its objects; None of another."""
     given: Any = source
     if isinstance(source, Mapping):
-        times = [getattr(each, "t", None) for each in source.values()]
+        times: list[Any] = [getattr(each, "t", None) for each in source.values()]
         if not hasattr(source, "time_support") or any(each is None for each in times):
             return None
         index = np.repeat(np.array(list(source), dtype=int), list(map(len, times)))
@@ -105,7 +105,7 @@ def to_arrays(
     )
 
 
-def text_in_pickle(member: BinaryIO) -> NDArray[np.str_] | None:
+def text_in_pickle(member: IO[bytes]) -> NDArray[np.str_] | None:
     """List the texts in a pickled array, such as names of columns; None if it is not pickled.
 
     A pickle is taken apart here, and never run.

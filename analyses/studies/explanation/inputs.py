@@ -219,7 +219,10 @@ def _read_events(path: str | Path) -> pd.DataFrame:
         )
     if not len(table):
         raise ValueError(f"{path} has no events: there is nothing to explain.")
-    checks = {"step": {"kind": "whole"}, "time": {"kind": "number", "missing": True}}
+    checks: dict[str, Any] = {
+        "step": {"kind": "whole"},
+        "time": {"kind": "number", "missing": True},
+    }
     check_all(
         partial(check_column, table, name, str(path), **how)
         for name, how in checks.items() if name in table
