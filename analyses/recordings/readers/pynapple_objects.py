@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import pickletools
 from collections.abc import Collection, Mapping
-from typing import Any, IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
