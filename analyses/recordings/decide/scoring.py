@@ -261,7 +261,7 @@ def _stretches(
     dt = float(np.median(np.diff(time))) if len(time) > 1 else session.time_bin
     found = travel_posterior(likelihoods, model)
     table, paths = [], []
-    for number, each in enumerate(stretches_of(found, likelihoods, model)):
+    for number, each in enumerate(stretches_of(found, model)):
         part, sense = slice(each.first, each.last), SENSES[2]
         if max(each.forward, each.reverse) > _LEAST_SENSE:
             sense = SENSES[int(each.reverse > each.forward)]

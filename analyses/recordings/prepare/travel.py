@@ -6,7 +6,7 @@ another stretch around it. So in each time bin the population is in one of three
 - *fragmented*: a place is drawn anew in each time bin;
 - *dwelling*: a place is held for 20, 40, 80 or 500 ms on average, and then another one is drawn,
   from everywhere or, in half of the cases, with the same heading; or a place is held for 200 ms,
-  and those of single time bins are drawn around it, within 5, 10 or 15 cm;
+  and those of single time bins are drawn around it, within 10 cm;
 - *travelling*: a place moves along the track in one direction at 1, 2, 4, 8 or 16 m/s, by a Poisson
   number of bins in each time bin. At a junction it may go on into any other edge, and at a dead end
   it stops. Where cells have headings, these are those of the travel (*forward*), the opposite ones
@@ -50,11 +50,12 @@ __all__ += ["travel_evidence", "travel_model", "travel_posterior"]
 
 SPEEDS = (100.0, 200.0, 400.0, 800.0, 1600.0)  # cm/s
 _HELD = (0.02, 0.04, 0.08, 0.5)  # s
-_AROUND, _HELD_AROUND = (5.0, 10.0, 15.0), 0.2  # cm, s
+_AROUND, _HELD_AROUND = (10.0,), 0.2  # cm, s
 _KEPT, _KEPT_FOR = 0.98, 0.005  # the probability of the same class after so many s
 _N_DIRECTIONS, _TURNS = 12, 6.0  # in an arena; turns per s
 _LEAST_STEP = 1e-6  # less probable numbers of bins are not distinguished from smaller ones
 _CERTAIN = 0.5
+_FAR = 1e4  # cm
 _SMALLEST = 1e-100
 _AT_ONCE = 32  # events
 
@@ -89,6 +90,9 @@ class Travel(NamedTuple):
         The same steps, out of each way.
     lost : ndarray of float64, shape (n_speeds, n_ways)
         The probability of running over an end of the track.
+    apart : ndarray of float64, shape (n_ways, n_ways)
+        The distances between ways, in cm, which are far if their directions are opposite; in an
+        arena those between bins.
     """
 
     kept: float
@@ -105,6 +109,7 @@ class Travel(NamedTuple):
     target: NDArray[np.int64]
     weight_out: NDArray[np.float64]
     lost: NDArray[np.float64]
+    apart: NDArray[np.float64]
 
 
 class Evidence(NamedTuple):
@@ -151,7 +156,8 @@ class Stretch(NamedTuple):
     first, last : int
         Its time bins; `last` is the one after it.
     ways : ndarray of int64, shape (last - first,)
-        The most probable course: the way in each time bin.
+        Its course: the way in each time bin with the least expected distance from where the event
+        is, among those courses that do not turn back (in an arena, the bins).
     forward, reverse : float
         The probabilities that cells head with the travel, and against it; 0 without headings.
     speed : float
@@ -200,6 +206,10 @@ def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
         state = np.stack([np.arange(n_ways), back, n_ways + bins])
         n_groups, group = connected_components(sum(along[1:], along[0]), directed=False)
         group = np.append(group, np.full(track.n_bins, n_groups))
+    apart = np.where(np.isfinite(track.distance), track.distance, _FAR)
+    if not track.is_arena:
+        is_same = with_headings(track, np.ones_like(track.distance)) > 0
+        apart = np.where(is_same, np.tile(apart, (2, 2)), _FAR)
     stay = np.exp(-dt / np.array(_HELD))
     n_around = len(_AROUND)
     into = [each.tocsc() for each in along]
@@ -221,6 +231,7 @@ def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
         target=np.concatenate([each.indices for each in along]).astype(np.int64),
         weight_out=np.concatenate([each.data for each in along]),
         lost=np.stack([np.maximum(1.0 - each.sum(axis=1), 0.0) for each in along]),
+        apart=apart,
     )  # fmt: skip
 
 
@@ -361,18 +372,15 @@ def travel_posterior(log_likelihoods: ArrayLike, model: Travel) -> TravelPosteri
     return TravelPosterior(way.sum(axis=(1, 2)), enters, way, speed)
 
 
-def stretches_of(
-    found: TravelPosterior, log_likelihoods: ArrayLike, model: Travel
-) -> list[Stretch]:
+def stretches_of(found: TravelPosterior, model: Travel) -> list[Stretch]:
     """Find the stretches in which travel is more probable than not.
 
     A stretch ends where travel is likely to have begun anew, so that there and back are two.
     """
     is_travel = found.travels > _CERTAIN
     edges = np.flatnonzero(np.diff(is_travel, prepend=False, append=False))
-    place = _emissions(check_likelihoods(log_likelihoods)[None], model)[0, :, :, 0]
     speeds = np.array(SPEEDS[-found.speed.shape[1] :])
-    stretches = []
+    stretches, n_apart = [], len(model.apart)
     for begin, end in edges.reshape(-1, 2).tolist():
         # How often travel has begun until each time bin.
         begun = found.travels[begin] + np.append(0, np.cumsum(found.enters[begin + 1 : end]))
@@ -382,7 +390,11 @@ def stretches_of(
             first, last = int(own[0]), int(own[-1]) + 1
             total = found.way[first:last].sum()
             sense = found.way[first:last].sum(axis=(0, 2)) / total
-            ways = _course(np.ascontiguousarray(place[first:last]), model)
+            probability = found.way[first:last].sum(axis=1).reshape(last - first, -1, n_apart)
+            expected = probability.sum(axis=1) @ model.apart
+            # In an arena it may turn; otherwise any way within reach of the fastest may follow.
+            is_arena = probability.shape[1] > 1
+            ways = expected.argmin(axis=1) if is_arena else _course(expected, model)
             stretches.append(
                 Stretch(
                     first, last, ways, float(sense[0]) if len(sense) == 3 else 0.0,
@@ -616,37 +628,24 @@ def _smooth(
 
 
 @kernel
-def _course(place: NDArray[np.float64], model: Travel) -> NDArray[np.int64]:
-    """Find the most probable course of travel; `place` are likelihoods, (n_time, n_states)."""
-    n_time = len(place)
-    n_senses, n_ways = model.state.shape
-    n_speeds = len(model.lost)
-    best = np.zeros((n_speeds, n_senses, n_ways))
-    after = np.zeros((n_speeds, n_senses, n_ways))
-    source = np.zeros((n_time, n_speeds, n_senses, n_ways), dtype=np.int32)
+def _course(expected: NDArray[np.float64], model: Travel) -> NDArray[np.int64]:
+    """Find the course with the least sum of expected distances, shape (n_time, n_ways)."""
+    n_time, n_ways = expected.shape
+    fastest = len(model.begin) - 1
+    total = np.zeros((n_time, n_ways))
+    source = np.zeros((n_time, n_ways), dtype=np.int64)
     for t in range(n_time):
-        for v in range(n_speeds):
-            for s in range(n_senses):
-                for y in range(n_ways):
-                    reached, come_from = 0.0, y
-                    for i in range(model.begin[v, y], model.begin[v, y + 1]):
-                        each = best[v, s, model.source[i]] * model.weight[i]
-                        if each > reached:
-                            reached, come_from = each, model.source[i]
-                    if t == 0:
-                        reached = 1.0
-                    after[v, s, y] = reached * place[t, model.state[s, y]]
-                    source[t, v, s, y] = come_from
-        after /= after.max()
-        best, after = after, best
-    chosen, v, s, y = -1.0, 0, 0, 0
-    for each_v in range(n_speeds):
-        for each_s in range(n_senses):
-            for each_y in range(n_ways):
-                if best[each_v, each_s, each_y] > chosen:
-                    chosen, v, s, y = best[each_v, each_s, each_y], each_v, each_s, each_y
+        for y in range(n_ways):
+            least, come_from = (0.0, y) if t == 0 else (np.inf, y)
+            if t > 0:
+                for i in range(model.begin[fastest, y], model.begin[fastest, y + 1]):
+                    if total[t - 1, model.source[i]] < least:
+                        least, come_from = total[t - 1, model.source[i]], model.source[i]
+            total[t, y] = least + expected[t, y]
+            source[t, y] = come_from
     course = np.zeros(n_time, dtype=np.int64)
+    here = total[n_time - 1].argmin()
     for t in range(n_time - 1, -1, -1):
-        course[t] = y
-        y = source[t, v, s, y]
+        course[t] = here
+        here = source[t, here]
     return course

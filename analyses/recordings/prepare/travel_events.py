@@ -78,7 +78,7 @@ def travel_events(
             if np.count_nonzero(counts.sum(axis=0)) < _LEAST_ACTIVE:
                 continue
             likelihoods = log_likelihood(counts, rates, dt)
-            for each in stretches_of(travel_posterior(likelihoods, model), likelihoods, model):
+            for each in stretches_of(travel_posterior(likelihoods, model), model):
                 active = np.count_nonzero(counts[each.first : each.last].sum(axis=0))
                 # What begins in another piece is found there.
                 own = before <= each.first < before + round((last - first) / dt)
