@@ -1,7 +1,6 @@
 """Mazes: the statistics of 300 mazes of the original code, and mazes drawn by hand."""
 
 import networkx as nx
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given

@@ -179,7 +179,7 @@ class MDP:
         Parameters
         ----------
         state, action : int
-            The pair (s, a).
+            The pair (s, a), as numbers, not labels.
 
         Returns
         -------
@@ -382,10 +382,10 @@ class MDP:
         return self.start_probability[self.start_states].cumsum()
 
     @cached_property
-    def misses_ends(self) -> bool:
-        """Whether it has terminal states, but none that can be reached from a start state."""
-        reached = np.isfinite(self.steps_to_end[self.start_states])
-        return bool(self.terminal.any()) and not reached.any()
+    def lost_starts(self) -> NDArray[np.int32]:
+        """Start states of a world with ends from which none can be reached, ascending."""
+        is_lost = np.isinf(self.steps_to_end[self.start_states]) & self.terminal.any()
+        return self.start_states[is_lost]
 
     @cached_property
     def dead_ends(self) -> NDArray[np.intp]:
