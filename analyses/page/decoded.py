@@ -14,6 +14,7 @@ from analyses.recordings.decide.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
 from analyses.sequences.runs import of_run
 from analyses.tables import KINDS
+from replay.checks import check_column, check_table
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
@@ -55,6 +56,7 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
         table["event"].to_numpy(dtype=np.int64), return_index=True, return_inverse=True
     )
     first = table.iloc[row]
+    _check_events(decoded.events, number)
     start = decoded.events.set_index("event")["start_time"]
     events: dict[str, NDArray[Any]] = {
         "number": number,
@@ -125,6 +127,18 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
         decoded=True,
         evidence=getattr(decoded, "evidence", None),
     )
+
+
+def _check_events(events: pd.DataFrame, shown: NDArray[np.int64]) -> None:
+    """Check that each event of a sequence is there, once, and began at a known time."""
+    check_table(events, ["event", "start_time", "is_replay"], "events")
+    number = check_column(events, "event", "events", kind="whole")
+    check_column(events, "start_time", "events", kind="number")
+    found, count = np.unique(number, return_counts=True)
+    for event in found[count > 1][:1]:
+        raise ValueError(f"The table events has event {event} twice: number each event once.")
+    for event in np.setdiff1d(shown, found)[:1]:
+        raise ValueError(f"The table events lacks event {event}, which has sequences.")
 
 
 def _decoded_paths(decoded: DecodedReplay, numbers: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
