@@ -260,8 +260,8 @@ def plan_comparison(
 
 def _in_order(named: Mapping[str, _Named], known: Iterable[str]) -> dict[str, _Named]:
     """Sort by the toolkit's own order, and then by name."""
-    rank = {name: place for place, name in enumerate(known)}
-    return {name: named[name] for name in sorted(named, key=lambda n: (rank.get(n, len(rank)), str(n)))}
+    own = [name for name in known if name in named]
+    return {name: named[name] for name in [*own, *sorted(named.keys() - set(own), key=str)]}
 
 
 def _find_accounts(accounts: Accounts | None) -> dict[str, Account]:
