@@ -704,7 +704,8 @@ class MDP:
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, or MultiDiGraph made by `to_networkx`
-            The latter holds a whole MDP: of the other arguments only `name` applies to it.
+            The latter holds a whole MDP: of the other arguments only `name` applies to it. Edges of
+            a track graph meet in nodes only; one that passes over others has `bridge` (True).
         rewards : mapping of node to float, optional
             Reward for entering a node; by default there are no rewards.
         terminal : node or iterable of nodes
@@ -730,7 +731,8 @@ class MDP:
         TypeError
             If `graph` is not a networkx graph.
         ValueError
-            If nodes are unknown, lengths are missing, or the graph is of neither kind.
+            If nodes are unknown, lengths are missing, or the graph is of neither kind; if nodes lie
+            at one place or on an edge, or edges cross without a node.
 
         Examples
         --------
