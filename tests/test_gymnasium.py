@@ -162,9 +162,7 @@ def test_episodes_start_where_reset_leads(seeded):
 def test_a_sample_of_starts_gives_no_probabilities():
     with pytest.raises(ValueError, match=r"led to 3 different states.* initial_state_distrib"):
         MDP.from_gymnasium(starting(lambda rng: rng.integers(3)))
-    with pytest.raises(
-        ValueError, match=r"return a state of P, a number from 0 to 3; got 'a'"
-    ):
+    with pytest.raises(ValueError, match=r"return a state of P, a number from 0 to 3; got 'a'"):
         MDP.from_gymnasium(starting(lambda rng: "a"))
     with pytest.raises(ValueError, match=r"reset\(\) of the environment failed: .*zero"):
         MDP.from_gymnasium(starting(lambda rng: 1 // 0))

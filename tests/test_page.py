@@ -288,7 +288,7 @@ def test_events_without_a_start_or_with_one_number_are_told(decoded, tmp_path):
         (events.assign(event=events["event"].replace(2, 1)), "has event 1 twice"),
         (events[events["event"] != 4], "lacks event 4, which has sequences"),
     ]:  # fmt: skip
-        keep_decoded(tmp_path, "recording", tables_of(decoded) | {"events": wrong})
+        keep_decoded(tmp_path, "recording", {**tables_of(decoded), "events": wrong})
         for made in (lambda: page_of_folders([tmp_path], tmp_path / "page.html"),
                      lambda each=wrong: write_page(decoded._replace(events=each),
                                                    tmp_path / "page.html")):  # fmt: skip

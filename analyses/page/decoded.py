@@ -52,26 +52,27 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
     if not len(steps["step"]):
         raise ValueError("The recording has no move of the animal, so there is nothing to show.")
     table = decoded.sequences.sort_values("event", kind="stable").reset_index(drop=True)
-    number, row, event = np.unique(
-        table["event"].to_numpy(dtype=np.int64), return_index=True, return_inverse=True
-    )
+    check_table(table, ["event", "step", "location", "length"], "sequences")
+    whole = {
+        name: check_column(table, name, "sequences", kind="whole")
+        for name in ("event", "step", "location", "length")
+    }
+    number, row, event = np.unique(whole["event"], return_index=True, return_inverse=True)
     first = table.iloc[row]
     _check_events(decoded.events, number)
     start = decoded.events.set_index("event")["start_time"]
     events: dict[str, NDArray[Any]] = {
         "number": number,
-        "made": np.searchsorted(
-            steps["step"], first["step"].to_numpy(dtype=np.int64), side="right"
-        ),
+        "made": np.searchsorted(steps["step"], whole["step"][row], side="right"),
         "phase": np.array([PHASES.index(str(phase)) for phase in first["phase"]], dtype=np.int64),
-        "location": first["location"].to_numpy(dtype=np.int64),
+        "location": whole["location"][row],
     }
     if np.isfinite(steps["time"]).all():
         events["time"] = start.loc[number].to_numpy(dtype=float)
     sequences = {
         "event": event,
         "kind": np.array([KINDS.index(str(kind)) for kind in table["kind"]], dtype=np.int64),
-        "length": table["length"].to_numpy(dtype=np.int64),
+        "length": whole["length"],
         "orientation": np.zeros(len(table), dtype=np.int64),
     }
     states = [np.asarray(path, dtype=np.int64) for path in table["states"]]
@@ -112,7 +113,7 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
     world, known = (log.mdp, True) if log.mdp is not None else (None, False)
     if world is None:
         world = world_of_moves(steps["state"], steps["next_state"])
-    n_replay = int(decoded.events["is_replay"].astype(bool).sum())
+    n_replay = int(check_column(decoded.events, "is_replay", "events", kind="flag").sum())
     return ShownRun(
         learner=str(getattr(decoded, "name", "")),
         about={"candidate events": f"{len(decoded.events):,}", "replay": f"{n_replay:,}"},

@@ -112,9 +112,7 @@ class Encoder(Protocol):
         """
 
 
-def prepared(
-    encoder: Encoder, walk: Walk, rng: np.random.Generator, previous: Any = None
-) -> Any:
+def prepared(encoder: Encoder, walk: Walk, rng: np.random.Generator, previous: Any = None) -> Any:
     """Prepare an encoder with a copy of what was observed, so that it may change it in place."""
     own = walk._replace(observations=walk.observations.copy())
     return encoder.prepare(own, rng, previous)
