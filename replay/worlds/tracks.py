@@ -42,7 +42,7 @@ __all__ = [
 
 
 _MOST_SEGMENTS = 1_000_000
-_TOUCHING = 0.02  # of the shortest edge that ends there: what is nearer is meant to be one place
+_TOUCHING = 0.01  # of the shortest edge that ends there: what is nearer is meant to be one place
 _BENT = 1.001  # of the straight way
 
 
@@ -211,7 +211,8 @@ graph.edges['W', 'E']['bridge'] = True.
         return
     lines: list[tuple[Hashable, Hashable]] = []
     shortest = dict.fromkeys(positions, math.inf)
-    bridges, level = set(), set()
+    bridges: set[Hashable] = set()
+    level: set[Hashable] = set()
     for one, other, data in graph.edges(data=True):
         is_bridge = check_flag(f"'bridge' of the edge {(one, other)!r}", data.get("bridge", False))
         (bridges if is_bridge else level).update((one, other))
@@ -220,7 +221,7 @@ graph.edges['W', 'E']['bridge'] = True.
         straight, given = math.dist(positions[one], positions[other]), data.get("distance")
         for node in (one, other):
             shortest[node] = min(shortest[node], straight)
-        if not is_bridge and not (isinstance(given, Real) and given > _BENT * straight):
+        if not is_bridge and not (isinstance(given, Real) and float(given) > _BENT * straight):
             lines.append((one, other))
     lines += [(node, node) for node in positions if node in level or node not in bridges]
     if not lines:

@@ -248,7 +248,9 @@ def _read_graph(
             f"The node {nodes[alone[0]]!r} of the track graph has no edge: connect it to its "
             "neighbours, or leave it out."
         )
-    check_drawing(graph, dict(zip(nodes, map(tuple, position.tolist()), strict=True)))
+    check_drawing(
+        graph, {node: (x, y) for node, (x, y) in zip(nodes, position.tolist(), strict=True)}
+    )
     return nodes, position, np.array(edges, dtype=np.int32)
 
 
