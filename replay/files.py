@@ -263,6 +263,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir() and not path.is_symlink():
         try:
+            if path.samefile(os.curdir):  # the process would stand nowhere
+                raise IsADirectoryError
             path.rmdir()  # if it is empty
         except OSError:
             message = f"{path} is to be written, but is a folder. Move it elsewhere."

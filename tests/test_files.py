@@ -2,6 +2,7 @@
 
 import os
 import stat
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -195,6 +196,19 @@ def test_a_folder_is_not_replaced_by_a_file(tmp_path):
         replacing(tmp_path / "page.html"),
     ):
         pass
+
+
+@pytest.mark.parametrize("name", [".", "../here"])
+def test_where_the_process_stands_is_never_replaced(tmp_path, name):
+    (tmp_path / "here").mkdir()
+    with (
+        chdir(tmp_path / "here"),
+        pytest.raises(IsADirectoryError, match="is to be written, but is a folder"),
+        replacing(name),
+    ):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+    assert not list((tmp_path / "here").iterdir())
 
 
 @needs_pipes
