@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy import io
 
 from analyses.recordings.basics.clocks import check_digits, order_in_time
 from analyses.recordings.basics.recording import Posterior, Recording
+from analyses.recordings.basics.settings import Criteria
 from analyses.recordings.prepare.candidate_events import candidate_events
 from analyses.recordings.prepare.detection import find_events
 from analyses.recordings.prepare.running import running
@@ -43,9 +45,9 @@ class TestPauses:
     MIDDLE = np.append(1.5 + 2.0 * np.arange(40), 203.5 + 2.0 * np.arange(65))
     SAMPLED = np.append(np.arange(0, 82_000), np.arange(202_000, 334_000)) / RATE
     MOVED = np.arange(0.0, 334.0, 0.1)
-    STILL = {
+    STILL: ClassVar = {
         "position_time": MOVED,
-        "position_xy": np.stack([50 + 1e-3 * MOVED, 0 * MOVED], axis=1),
+        "position_xy": np.stack([50 + 1e-2 * MOVED, 0 * MOVED], axis=1),
         "spike_time": np.arange(0.0, 334.0, 1.0), "spike_unit": np.zeros(334, dtype=int),
     }  # fmt: skip
 
@@ -59,9 +61,9 @@ class TestPauses:
         return candidate_events(found, moved, settings_for(found, threshold=5.0))
 
     def check(self, events):
-        middle = events.mean(axis=1).to_numpy()
+        middle = events[["start_time", "end_time"]].mean(axis=1).to_numpy()
         assert len(middle) == len(self.MIDDLE)
-        assert np.abs(middle - self.MIDDLE).max() < 0.02
+        assert np.abs(middle - self.MIDDLE).max() < 0.04
 
     def test_ripples_of_a_file_are_at_their_own_times(self, tmp_path):
         pynwb = pytest.importorskip("pynwb")
@@ -71,11 +73,18 @@ class TestPauses:
         file.add_electrode(group=group, location="CA1")
         region = file.create_electrode_table_region([0], "x")
         lfp = pynwb.ecephys.ElectricalSeries(
-            "lfp", self.wave(self.SAMPLED)[:, None], region, timestamps=self.SAMPLED
+            name="lfp",
+            data=self.wave(self.SAMPLED)[:, None],
+            electrodes=region,
+            timestamps=self.SAMPLED,
         )
         file.add_acquisition(lfp)
         place = pynwb.behavior.SpatialSeries(
-            "xy", self.STILL["position_xy"], timestamps=self.MOVED, unit="cm", reference_frame="x"
+            name="xy",
+            data=self.STILL["position_xy"],
+            timestamps=self.MOVED,
+            unit="cm",
+            reference_frame="x",
         )
         file.create_processing_module("behavior", "x").add(
             pynwb.behavior.Position(spatial_series=place)
@@ -93,9 +102,8 @@ class TestPauses:
         assert self.events(again)[0].equals(events)
         traces = _traces(SimpleNamespace(recording=found, events=events))
         last = traces[traces["event"] == len(events) - 1]
-        assert np.allclose(last["field_potential"], self.wave(last["time"].to_numpy()), atol=9)
-        rows = np.searchsorted(self.SAMPLED, last["time"].to_numpy()[0])
-        assert last["field_potential"].iloc[0] == pytest.approx(self.wave(self.SAMPLED)[rows])
+        seen = np.interp(last["time"], self.SAMPLED, self.wave(self.SAMPLED))
+        assert np.allclose(last["field_potential"], seen, atol=1e-5)
 
     def test_samples_that_are_nan_are_a_pause(self):
         time = np.arange(334_000) / self.RATE
@@ -112,14 +120,18 @@ class TestPauses:
     def test_no_event_crosses_a_pause_but_lost_samples_cut_none(self):
         time = np.arange(1000) / 1000
         values = np.where((time > 0.4) & (time < 0.6), 1.0, 0.0)
-        whole = find_events(time, values)
-        assert whole[["start_time", "end_time"]].to_numpy().tolist() == [[0.401, 0.599]]
-        lost = find_events(np.delete(time, 500), np.delete(values, 500))
-        assert lost[["start_time", "end_time"]].equals(whole[["start_time", "end_time"]])
+        criteria = Criteria(threshold=1.5)
+
+        def found(time, values, criteria=criteria):
+            return find_events(time, values, None, criteria)[["start_time", "end_time"]].to_numpy()
+
+        assert found(time, values).tolist() == [[0.401, 0.599]]
+        lost = found(np.delete(time, 500), np.delete(values, 500))
+        assert lost.tolist() == [[0.401, 0.599]]
         later = time + 100.0 * (time >= 0.5)
-        assert not len(find_events(later, values))  # neither part lasts for 0.1 s
-        short = find_events(later, values, criteria=settings_for(Recording("x"), shortest=0.05)[9])
-        assert short["end_time"].round(3).tolist() == [0.499, 100.599]
+        assert not len(found(later, values))  # neither part lasts for 0.1 s
+        parts = found(later, values, criteria._replace(shortest=0.05))
+        assert np.allclose(parts, [[0.401, 0.499], [100.5, 100.599]])
 
 
 class TestCells:
@@ -214,8 +226,10 @@ class TestOrder:
 
 class TestDigits:
     UNIX = 1.7e9
-    ARRAYS = {"position_time": TIME, "position_xy": XY, "spike_time": np.concatenate(CELLS),
-              "spike_unit": np.repeat(np.arange(20), 400)}  # fmt: skip
+    ARRAYS: ClassVar = {
+        "position_time": TIME, "position_xy": XY, "spike_time": np.concatenate(CELLS),
+        "spike_unit": np.repeat(np.arange(20), 400),
+    }  # fmt: skip
 
     def rounded(self, name, dtype=np.float32):
         return {
@@ -252,7 +266,7 @@ class TestDigits:
     def test_in_nwb(self, tmp_path):
         pynwb = pytest.importorskip("pynwb")
         file = pynwb.NWBFile("x", "x", datetime(2026, 1, 1, tzinfo=UTC))
-        file.add_unit(spike_times=(CELLS[0] + 1e6).astype(np.float32))
+        file.add_unit(spike_times=(CELLS[0] + 1.7e9).astype(np.float32).astype(float))
         with pynwb.NWBHDF5IO(str(tmp_path / "mine.nwb"), "w") as writer:
             writer.write(file)
         with pytest.raises(ValueError, match=r"unit 0 of mine.nwb are in single precision"):

@@ -411,10 +411,10 @@ class Recording:
         ]
         if apart:
             spikes = np.concatenate([self.spikes[number] for number in apart])
+            what = f"spikes of {len(apart)} of {len(self.spikes)} cells ({shown(apart)})"
             raise ValueError(
-                f"Times of {self.name} are on several clocks: spikes of {len(apart)} of "
-                f"{len(self.spikes)} cells ({shown(apart)}) {_span('', spikes)}, but the animal is "
-                f"tracked and other cells fire from {begin:.12g} to {end:.12g}. "
+                f"Times of {self.name} are on several clocks: {_span(what, spikes)}, "
+                f"but the animal is tracked and other cells fire from {begin:.12g} to {end:.12g}. "
                 f"{_guess(self.time, spikes, 'positions', 'these spikes')}Give all in s, on one "
                 "clock, or leave these cells out."
             )
