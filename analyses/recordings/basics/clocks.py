@@ -38,18 +38,17 @@ def check_digits(values: object, what: str) -> None:
     ValueError: The times of mine are in single precision: those of 1.7e+09 s are 128 s apart...
     """
     given = np.asarray(values)
-    if given.dtype.kind != "f" or not given.size:
-        return
-    largest = np.nanmax(np.abs(given))
-    was_single = given.dtype.itemsize <= 4
-    apart = float(np.spacing(given.dtype.type(largest) if was_single else np.float32(largest)))
+    given = given[np.isfinite(given)] if given.dtype.kind == "f" else np.empty(0)
+    is_single = given.dtype.itemsize <= 4
+    with np.errstate(over="ignore"):
+        rounded = given if is_single else given.astype(np.float32)
+    largest = np.abs(rounded).max(initial=0)
+    apart = float(np.spacing(largest))
     if not apart > _TIME_BIN:
         return
-    if not was_single:
-        in_order = np.sort(given, axis=None)
-        was_single = bool((np.diff(in_order) == 0).any() and (given == np.float32(given)).all())
-        was_single &= apart >= 1 or bool((given % 1).any())
-    if was_single:
+    is_equal = len(np.unique(given)) < len(given)
+    was_single = is_equal and (given == rounded).all() and (apart >= 1 or (given % 1).any())
+    if is_single or was_single:
         raise ValueError(
             f"{what} are in single precision: those of {largest:.6g} s are {apart:.3g} s apart, "
             f"and time bins are {_TIME_BIN:g} s long. Save them again in double precision "

@@ -35,12 +35,12 @@ __all__ = ["FieldPotential", "Posterior", "Recording", "sampled_at"]
 _MOST_SHOWN = 20
 _OFF_TRACK = 10.0
 _TOLERANCE = 1e-3
-_OTHER_CLOCKS = ("events", "the posterior", "the field potential")
+_OTHER_CLOCKS = ("events", "the posterior", "decoded places", "the field potential")
 _SLOWEST = 1.0  # Hz
 _SHORTEST = 30.0  # cm, of all edges of a track
 _METRES = 0.015  # of the track: positions in metres extend over a hundredth of it
 _LEAST_TOGETHER = 0.01  # tracking may cover a small part of the recording, or vice versa
-_OTHER_CELLS = 8  # so many fire when a cell does: each eighth of them may be on another clock
+_OTHER_CELLS = 8  # of so many, one may itself be on another clock
 _BEFORE_OTHERS = 0.1  # of the recording: a cell may fire so long before or after all others
 
 
@@ -313,7 +313,7 @@ class Recording:
 
     def _sort(self) -> None:
         """Check all times, and sort what has them."""
-        told = []
+        told: list[str] = []
 
         def order(what: str, time: NDArray[np.float64]) -> NDArray[np.intp] | None:
             found = order_in_time(time, f"The times of {what} of {self.name}", is_sampled=True)
@@ -368,6 +368,8 @@ class Recording:
             clocks["events"] = self.events["start_time"].to_numpy(dtype=float)
         if self.posterior is not None:
             clocks["the posterior"] = self.posterior.time
+        if self.decoded is not None:
+            clocks["decoded places"] = self.decoded["time"].to_numpy(dtype=float)
         if self.field_potential is not None:
             clocks["the field potential"] = self.field_potential.time[::100]
         if len(self.on_track) and len(self.time) and not self.during.any():
@@ -517,12 +519,10 @@ def _check_events(events: pd.DataFrame, name: str) -> None:
 def _check_posterior(posterior: Posterior, name: str) -> None:
     what = f"The posterior of {name}"
     check_array(posterior.time, f"The times of the posterior of {name}", kind="number")
-    position = check_array(
-        posterior.position, f"The bins of the posterior of {name}", kind="number", n_dims=2
-    )
-    if position.shape[1] != 2:
+    if posterior.position.shape[1:] != (2,):
         raise ValueError(
-            f"The bins of the posterior of {name} must have x and y; got {position.shape}."
+            f"The bins of the posterior of {name} must have x and y; got the shape "
+            f"{posterior.position.shape}."
         )
     shape = (len(posterior.time), len(posterior.position))
     if posterior.probability.shape != shape:
@@ -532,6 +532,12 @@ def _check_posterior(posterior: Posterior, name: str) -> None:
             f"got {posterior.probability.shape}"
             f"{': it is transposed' if is_transposed else ''}."
         )
+    for kind, values in {**posterior.movement, "outward": posterior.outward}.items():
+        if values is not None and values.shape != shape[:1]:
+            raise ValueError(
+                f"{what} must have one probability of {kind!r} for each of {shape[0]} times; got "
+                f"the shape {values.shape}."
+            )
     sums = posterior.probability.sum(axis=1)
     known = ~np.isnan(sums)
     wrong = known & (np.abs(sums - 1.0) > _TOLERANCE)

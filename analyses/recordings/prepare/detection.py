@@ -34,7 +34,7 @@ __all__ = ["check_criteria", "find_events", "multiunit_rate", "ripple_power"]
 __all__ += ["ripple_power_of"]
 
 _RIPPLE_BAND = (150.0, 250.0)
-_LOST = 1.5  # sampling intervals: after more, samples are missing
+_LOST = 2.5  # sampling intervals; times that were rounded to ms are two apart at up to 2 kHz
 _SHORTEST_STRETCH = 0.1  # s that the filter needs
 _PAUSE = 0.015  # s: the shortest ripple; an event goes on where fewer samples are missing
 

@@ -132,8 +132,9 @@ def _of_cellexplorer(tree: Mapping[str, Any], name: str) -> dict[str, NDArray[An
 
 
 def _times(value: Any, what: str) -> NDArray[np.float64]:
+    found = _vector(value, what)
     check_digits(value, what)
-    return _vector(value, what)
+    return found
 
 
 def _vector(value: Any, what: str) -> NDArray[np.float64]:
