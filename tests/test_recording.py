@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.basics.recording import Posterior, Recording
+from analyses.recordings.basics.recording import FieldPotential, Posterior, Recording
 from replay.worlds.tracks import make_linear_track
 
 TRACK = make_linear_track(100.0)
@@ -109,6 +109,16 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
             {"posterior": posterior(position=np.array([[0.0, 0], [50, 90], [100, 0]]))},
             "Bins of the posterior of mine do not fit the track",
         ),
+        (
+            {"field_potential": FieldPotential(0.0, 1000.0, np.zeros((2, 60_000)))},
+            "has 60000 channels of 2 samples: .* transposed",
+        ),
+        (
+            {"field_potential": FieldPotential(0.0, 1e3, np.zeros((9, 1)), np.arange(8.0))},
+            r"one time for each sample; got \(8,\) for 9",
+        ),
+        ({"field_potential": FieldPotential(0.0, 1e3, np.full((9, 1), np.nan))}, "choose a chan"),
+        ({"posterior": posterior(outward=np.ones(2))}, "probability of 'outward' for each of 3"),
         ({"electrode": np.arange(7)}, "an electrode for each class of marks: it has 7 for"),
         ({"on_track": np.array([[20.0, 10.0]])}, "on_track of mine must be pairs"),
         (

@@ -330,15 +330,15 @@ class Recording:
         if found is not None and (rows := order("the posterior", found.time)) is not None:
             columns = {key: values[rows] for key, values in found.movement.items()}
             outward = None if found.outward is None else found.outward[rows]
-            found = found._replace(movement=columns, outward=outward)
-            found = found._replace(time=found.time[rows], probability=found.probability[rows])
-            self._become(posterior=found)
+            time, probability = found.time[rows], found.probability[rows]
+            self._become(posterior=Posterior(time, probability, found.position, columns, outward))
         potential = self.field_potential
         if potential is not None and potential.timestamps is not None:
             time = potential.timestamps
             if (rows := order("the field potential", time)) is not None:
-                parts = {"signal": potential.signal[rows], "timestamps": time[rows]}
-                self._become(field_potential=potential._replace(start=float(time.min()), **parts))
+                signal, start = potential.signal[rows], float(time.min())
+                whole = FieldPotential(start, potential.rate, signal, time[rows])
+                self._become(field_potential=whole)
         if told:
             note = f"Sorted by time, as they were not in order: {', '.join(told)}."
             self._become(notes=(*self.notes, note))

@@ -226,9 +226,9 @@ def _times(
         raise ValueError(
             f"{name} has {what}_t_ticks, but no clock_hz, the number of ticks per second."
         )
-    key = f"{what}_t_ticks"
-    ticks = check_array(arrays[key], f"{key} of {name}", kind="number")
-    check_digits(arrays[key] / hertz, f"{key} of {name}")
+    given: NDArray[Any] = arrays[f"{what}_t_ticks"]
+    ticks = check_array(given, f"{what}_t_ticks of {name}", kind="number")
+    check_digits(given / hertz, f"{what}_t_ticks of {name}")
     return np.asarray(ticks / hertz)
 
 
