@@ -293,3 +293,14 @@ def test_a_posterior_in_metres_is_refused_as_positions_are():
     assert recorded(CELLS, posterior=posterior).posterior is posterior
     with pytest.raises(ValueError, match=r"extend over 1 cm, and the track over 100 cm.* by 100"):
         recorded(CELLS, posterior=posterior._replace(position=bins / 100))
+
+
+def test_a_posterior_in_metres_along_the_track():
+    corner = {"node_positions": [[0, 0], [60, 0], [60, 40]], "edges": [[0, 1], [1, 2]],
+              "linear_edge_order": [[0, 1], [1, 2]], "linear_edge_spacing": 15}  # fmt: skip
+    bins = np.append(np.arange(2.5, 60, 5), np.arange(77.5, 115, 5))
+    place = {"position_time": TIME, "position_xy": XY * [0.6, 1]}
+    decoded = {"t": TIME[:50], "d": np.full((50, len(bins)), 1 / len(bins)), "columns": bins}
+    assert len(read_recording(decoded, corner, session=place).posterior.position) == len(bins)
+    with pytest.raises(ValueError, match=r"extend over 1.1 cm, and the track over 115 cm"):
+        read_recording(decoded | {"columns": bins / 100}, corner, session=place)

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
+from analyses.recordings.basics.binned_track import cut_track, project
 from analyses.recordings.basics.clocks import check_digits, order_in_time
 from analyses.recordings.basics.settings import FARTHEST, MOST_UNKNOWN
 from replay.checks import (
@@ -433,7 +433,8 @@ class Recording:
         if not len(xy):
             return
         unknown = np.isnan(xy).any(axis=1)
-        _check_unit(xy, f"positions of {self.name}", track)
+        width = float(np.ptp(track.node_position, axis=0).max())
+        _check_unit(xy, f"positions of {self.name}", width)
         if unknown.mean() > self.most_unknown:
             raise ValueError(
                 f"{unknown.sum()} of {len(xy)} positions of {self.name} on the track are NaN, more "
@@ -457,9 +458,12 @@ class Recording:
     def _check_bins(self, graph: nx.Graph) -> None:
         """Check that the posterior, or decoded places, lie on the track."""
         track = cut_track(graph, bin_size=10.0)
+        length = float(np.ptp(track.node_position, axis=0).max())
+        if not track.is_arena:  # in metres along the track, all are near its beginning
+            length = float(track.length.sum() + track.edge_spacing.sum())
         if self.posterior is not None:
             position = self.posterior.position
-            _check_unit(position, f"positions of the bins of the posterior of {self.name}", track)
+            _check_unit(position, f"positions of the bins of the posterior of {self.name}", length)
             away = project(track, position).away
             lost = np.nansum(self.posterior.probability[:, away > _OFF_TRACK])
             share = lost / np.nansum(self.posterior.probability)
@@ -471,7 +475,7 @@ class Recording:
                 )
         if self.decoded is not None:
             xy = self.decoded[["x", "y"]].to_numpy(dtype=float)
-            _check_unit(xy, f"decoded places of {self.name}", track)
+            _check_unit(xy, f"decoded places of {self.name}", length)
             away = project(track, xy).away
             n_off = int(np.count_nonzero(away > FARTHEST))
             if n_off > self.most_unknown * len(away):
@@ -481,11 +485,10 @@ class Recording:
                 )
 
 
-def _check_unit(xy: NDArray[np.float64], what: str, track: BinnedTrack) -> None:
-    """Check that places extend over more of the track than they would in metres."""
+def _check_unit(xy: NDArray[np.float64], what: str, length: float) -> None:
+    """Check that places extend over more than they would in metres, on a track of so many cm."""
     known = xy[~np.isnan(xy).any(axis=1)]
     extent = float(np.ptp(known, axis=0).max()) if len(known) else 0.0
-    length = float(np.ptp(track.node_position, axis=0).max())
     if 0 < extent <= _METRES * length:
         raise ValueError(
             f"The {what} extend over {extent:.3g} cm, and the track over {length:.3g} cm. Are "
