@@ -336,8 +336,8 @@ class Recording:
         if potential is not None and potential.timestamps is not None:
             time = potential.timestamps
             if (rows := order("the field potential", time)) is not None:
-                signal, start = potential.signal[rows], float(time.min())
-                whole = FieldPotential(start, potential.rate, signal, time[rows])
+                signal, begin = potential.signal[rows], float(time.min())
+                whole = FieldPotential(begin, potential.rate, signal, time[rows])
                 self._become(field_potential=whole)
         if told:
             note = f"Sorted by time, as they were not in order: {', '.join(told)}."
