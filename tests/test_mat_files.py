@@ -93,6 +93,37 @@ def test_positions_in_other_units(tmp_path):
         np.testing.assert_allclose(found.position, XY, atol=1e-9)
 
 
+@pytest.mark.parametrize("save", [io.savemat, write_73], ids=["v5", "v7.3"])
+@pytest.mark.parametrize(("name", "factor"), [("position_xy", 1.0), ("position_xy_px", 4.0)])
+def test_places_have_two_columns_or_two_rows(name, factor, save, tmp_path):
+    others = {key: value for key, value in ARRAYS.items() if key != "position_xy"}
+    track = TRACK | {"pixels_per_cm": 4.0}
+    for xy in (factor * XY, factor * XY.T):
+        save(tmp_path / "mine.mat", others | {name: xy})
+        np.savez(tmp_path / "mine.npz", **others | {name: xy})
+        for path in (tmp_path / "mine.mat", tmp_path / "mine.npz"):
+            found = read_recording(path, track)
+            np.testing.assert_array_equal(found.position, XY)
+            assert found.digest() == read_recording(ARRAYS, track).digest()
+    for xy in (XY.ravel(), XY.reshape(-1, 6), np.zeros((2, 201, 2))):
+        save(tmp_path / "mine.mat", others | {name: factor * xy})
+        with pytest.raises(ValueError, match=f"{name} of mine.mat must have two columns, n x 2"):
+            read_recording(tmp_path / "mine.mat", track)
+
+
+def test_ripples_of_cellexplorer_have_two_columns_or_two_rows(tmp_path):
+    ripples = np.array([[2.0, 2.2], [3.0, 3.1], [4.0, 4.3]])
+    for each in (ripples, ripples.T):
+        io.savemat(tmp_path / "mine.mat", EXPLORER | {"ripples": {"timestamps": each}})
+        found = read_recording(tmp_path / "mine.mat", TRACK)
+        assert found.events.to_numpy().tolist() == ripples.tolist()
+    position = {"x": XY, "y": XY[:, 1], "units": "cm"}
+    behavior = EXPLORER["behavior"] | {"position": position}
+    io.savemat(tmp_path / "mine.mat", EXPLORER | {"behavior": behavior})
+    with pytest.raises(ValueError, match=r"position of mine.mat must be one row or column of num"):
+        read_recording(tmp_path / "mine.mat", TRACK)
+
+
 def test_one_cell_and_one_event_keep_their_shape(tmp_path):
     tree = EXPLORER | {"spikes": {"times": np.array([SPIKES[0], []], dtype=object)[:1]}}
     io.savemat(tmp_path / "mine.mat", tree)

@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.basics.clocks import check_digits
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.hdf5_files import check_hdf5
-from analyses.recordings.readers.units import to_cm
+from analyses.recordings.readers.units import in_pairs, to_cm
 from replay.checks import shown
 from replay.files import check_file, opened
 
@@ -31,12 +32,12 @@ __all__ = ["ARRAYS", "load_mat"]
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_AT = 512  # after the header of MATLAB
-_IN_PAIRS = ("position_xy", "position_xy_px", "posterior_xy")
 ARRAYS = (
-    "position_time", "position_t_ticks", *_IN_PAIRS, "clock_hz", "spike_time", "spike_t_ticks",
-    "spike_unit", "mark_time", "mark_electrode", "mark_features", "event_start", "event_end",
-    "field_potential", "field_potential_start", "field_potential_rate", "on_track_start",
-    "on_track_end", "posterior", "posterior_time",
+    "position_time", "position_t_ticks", "position_xy", "position_xy_px", "clock_hz",
+    "spike_time", "spike_t_ticks", "spike_unit", "mark_time", "mark_electrode", "mark_features",
+    "event_start", "event_end", "field_potential", "field_potential_start",
+    "field_potential_rate", "field_potential_time", "on_track_start", "on_track_end", "posterior",
+    "posterior_time", "posterior_xy",
 )  # fmt: skip
 """The names of arrays that are read."""
 _OF_CELLEXPLORER = ("times", "timestamps", "x", "y")
@@ -64,8 +65,7 @@ def load_mat(path: Path) -> dict[str, NDArray[Any]]:
     for within, name, value in _leaves(tree):
         known = next((each for each in (name, f"{within}_{name}") if each in ARRAYS), None)
         if known and _is_numeric(value):
-            array = np.atleast_1d(np.asarray(value, dtype=float))
-            found.setdefault(known, array.reshape(-1, 2) if known in _IN_PAIRS else array)
+            found.setdefault(known, np.atleast_1d(np.asarray(value)))
         elif _is_numeric(value) and np.size(value) > 1 and name not in _OF_CELLEXPLORER:
             others.setdefault(name, np.asarray(value))
     found = {**_of_cellexplorer(tree, path.name), **found}
@@ -101,9 +101,7 @@ def _of_cellexplorer(tree: Mapping[str, Any], name: str) -> dict[str, NDArray[An
     times = _field(tree, "spikes", "times")
     if times is not None:
         is_list = isinstance(times, list) or np.asarray(times).dtype.kind == "O"
-        each = [
-            _vector(cell, f"spikes.times of {name}") for cell in (times if is_list else [times])
-        ]
+        each = [_times(cell, f"spikes.times of {name}") for cell in (times if is_list else [times])]
         found["spike_time"] = np.concatenate([*each, np.empty(0)])
         found["spike_unit"] = np.repeat(np.arange(len(each)), [len(cell) for cell in each])
     stamps, x, y = (
@@ -120,25 +118,33 @@ def _of_cellexplorer(tree: Mapping[str, Any], name: str) -> dict[str, NDArray[An
                 f"{len(axes[1])}."
             )
         xy = np.stack(axes, axis=1)
-        found["position_time"] = _vector(stamps, f"behavior.timestamps of {name}")
+        found["position_time"] = _times(stamps, f"behavior.timestamps of {name}")
         if unit.startswith("pixel"):  # the track graph may have their size
             found["position_xy_px"] = xy
         else:
             found["position_xy"], _ = to_cm(xy, unit, None, name)
     ripples = _field(tree, "ripples", "timestamps")
     if ripples is not None:
-        flat = _vector(ripples, f"ripples.timestamps of {name}")
-        if len(flat) % 2:
-            raise ValueError(f"ripples.timestamps of {name} must have two columns: begin and end.")
-        found["event_start"], found["event_end"] = flat.reshape(-1, 2).T
+        what = f"ripples.timestamps of {name}"
+        begin, end = in_pairs(ripples, what).T
+        found["event_start"], found["event_end"] = _times(begin, what), _times(end, what)
+    return found
+
+
+def _times(value: Any, what: str) -> NDArray[np.float64]:
+    found = _vector(value, what)
+    check_digits(value, what)
     return found
 
 
 def _vector(value: Any, what: str) -> NDArray[np.float64]:
     try:
-        return np.ravel(np.asarray(value, dtype=float))
+        found = np.atleast_1d(np.asarray(value, dtype=float))
     except (TypeError, ValueError):
         raise ValueError(f"{what} must be numbers, got {shown(value)}.") from None
+    if found.ndim > 1 and found.size:
+        raise ValueError(f"{what} must be one row or column of numbers; got {found.shape}.")
+    return found.ravel()
 
 
 def _field(tree: Any, *keys: str) -> Any:

@@ -20,8 +20,9 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.basics.clocks import check_digits, check_times
 from analyses.recordings.basics.marks import describe_classes
-from analyses.recordings.basics.recording import FieldPotential, Recording
+from analyses.recordings.basics.recording import FieldPotential, Recording, sampled_at
 from analyses.recordings.basics.settings import FIND_RIPPLES, MOST_UNKNOWN
 from analyses.recordings.readers.hdf5_files import check_contents, check_hdf5
 from analyses.recordings.readers.nwb_marks import MARKS, has_marks, read_marks
@@ -200,6 +201,7 @@ def _of_file(
     if events != FIND_RIPPLES:
         chosen = choose_events(tables, name, events)
     if chosen is not None:
+        check_digits(tables[chosen]["start_time"].data[:], f"Times of the table {chosen!r}")
         found = intervals_of(tables[chosen])
         text += f"; {count_text(len(found), 'event')} from the table {chosen!r}"
     if not spikes and not len(time) and found is None:
@@ -276,7 +278,10 @@ def _spikes_of(
             listed = ", ".join(f"{n} of {each}" for each, n in zip(regions, counts, strict=True))
             chosen = hippocampal(columns["location"])
             text = f" ({listed}; choose by units, such as \"location == '{chosen}'\")"
-    spikes = tuple(np.asarray(units.get_unit_spike_times(int(row)), dtype=float) for row in rows)
+    given = [np.asarray(units.get_unit_spike_times(int(row))) for row in rows]
+    for row, times in zip(rows, given, strict=True):
+        check_digits(times, f"The spike times of unit {row} of {name}")
+    spikes = tuple(times.astype(float) for times in given)
     n_spikes = sum(map(len, spikes))
     return spikes, f"{count_text(len(spikes), 'unit')} with {count_text(n_spikes, 'spike')}{text}"
 
@@ -289,7 +294,10 @@ def field_potentials_of(file: NWBFile) -> list[tuple[float, str, Any]]:
     for each in file.objects.values():
         if isinstance(each, ElectricalSeries) and np.ndim(each.data):
             times = each.timestamps
-            rate = float(each.rate) if each.rate else 1.0 / float(np.median(np.diff(times[:1000])))
+            rate = float(each.rate or 0.0)
+            if times is not None:
+                usual = float(np.median(np.diff(times[:1000]))) if len(times) > 1 else 0.0
+                rate = 1.0 / usual if usual > 0 else 0.0
             found.append((rate, str(each.name), each))
     return sorted(found, key=lambda each: each[:2])
 
@@ -323,5 +331,8 @@ def _field_potential_of(
             )
         values = series.data[:]
     signal = np.asarray(values, dtype=float).reshape(n_samples, -1)
-    start = float(series.starting_time if series.rate else series.timestamps[0])
-    return FieldPotential(start, rate, signal), f"field potential {series_name!r}, {how}"
+    text = f"field potential {series_name!r}, {how}"
+    if series.timestamps is not None:
+        what = f"The timestamps of {series_name!r} of {name}"
+        return sampled_at(check_times(series.timestamps[:], what), signal, what), text
+    return FieldPotential(float(series.starting_time), rate, signal), text

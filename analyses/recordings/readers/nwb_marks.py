@@ -50,7 +50,7 @@ def read_marks(file: NWBFile, name: str) -> MarkClasses:
             if hasattr(each, "features")
             else (each.timestamps, each.data)
         )
-        times.append(np.asarray(stamps[:], dtype=float))
+        times.append(stamps[:])
         marks.append(_features(values, is_waveform=not hasattr(each, "features")))
     return classes_of_marks(times, marks)
 

@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
+from analyses.recordings.basics.clocks import check_digits
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.readers.track_graphs import epochs_of, linear_to_plane
@@ -50,7 +51,7 @@ def read_table(
     ----------
     source : DataFrame or path of a CSV or parquet file
         With `event`, `time` (s), and `x, y` or `linear_position` (cm): places decoded in events, in
-        temporal order. Without `event`: the animal's positions.
+        any order. Without `event`: the animal's positions.
     graph : networkx.Graph or None
         The track.
     most_unknown : float, default 0.2
@@ -64,7 +65,7 @@ def read_table(
     Raises
     ------
     ValueError
-        If columns are missing, times do not ascend within an event, or there are two animals.
+        If columns are missing, or there are two animals.
 
     Examples
     --------
@@ -83,6 +84,7 @@ def read_table(
                 "a separate file for each."
             )
     time = check_column(table, "time", name, kind="number")
+    check_digits(table["time"], f"The times of {name}")
     if "x" in table and "y" in table:
         xy = np.stack(
             [check_column(table, axis, name, kind="number", missing=True) for axis in ("x", "y")],
@@ -109,13 +111,6 @@ def read_table(
         )
     event = check_column(table, "event", name, kind="whole")
     decoded = pd.DataFrame({"event": event, "time": time, "x": xy[:, 0], "y": xy[:, 1]})
-    goes_back = (np.diff(event) < 0) | ((np.diff(event) == 0) & (np.diff(time) < 0))
-    if goes_back.any():
-        row = table.index.tolist()[int(np.flatnonzero(goes_back)[0]) + 1]
-        raise ValueError(
-            f"{name} must be sorted by event and time; row {row} is out of order. Sort it, and "
-            "number events in temporal order."
-        )
     spans = decoded.groupby("event", sort=False)["time"].agg(["min", "max"])
     events = pd.DataFrame({"start_time": spans["min"], "end_time": spans["max"]})
     events = events.reset_index(drop=True)
@@ -166,6 +161,7 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
             f"{shown(list(table.columns))}."
         )
     check_table(table, [start, end], "the table of events")
+    check_digits(table[start], "The times of the events")
     found = pd.DataFrame(
         {
             "start_time": check_column(table, start, "the events", kind="number"),
