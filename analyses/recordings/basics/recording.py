@@ -103,6 +103,8 @@ class Recording:
     electrode : ndarray of int64, shape (n_classes,), or None
         The electrode of each class of marks (see `analyses.recordings.basics.marks`); None for
         sorted cells.
+    units : tuple of str
+        The id of each cell where it was recorded, or none: then it is the number of the cell.
     posterior : Posterior or None
         A posterior decoded by another program.
     decoded : DataFrame or None
@@ -147,6 +149,7 @@ class Recording:
     position: NDArray[np.float64] = field(default_factory=_nowhere)
     spikes: tuple[NDArray[np.float64], ...] = ()
     electrode: NDArray[np.int64] | None = None
+    units: tuple[str, ...] = ()
     posterior: Posterior | None = None
     decoded: pd.DataFrame | None = None
     events: pd.DataFrame | None = None
@@ -175,6 +178,11 @@ class Recording:
             raise ValueError(
                 f"{self.name} must have an electrode for each class of marks: it has "
                 f"{len(self.electrode)} for {len(self.spikes)} classes."
+            )
+        if self.units and len(self.units) != len(self.spikes):
+            raise ValueError(
+                f"{self.name} must have one of units for each cell, or none: it has "
+                f"{len(self.units)} for {len(self.spikes)} cells. Choose both alike."
             )
         for what, intervals in (("on_track", self.on_track), *self.epochs.items()):
             _check_intervals(intervals, f"{what} of {self.name}")

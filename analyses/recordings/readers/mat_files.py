@@ -2,7 +2,7 @@
 
 A variable, or a field of a structure at any depth, is read by its name, such as `position_time`,
 `session.position_time` or `session.position.time`. Structures of CellExplorer [1]_ are read as they
-are: ``spikes.times`` (a cell array), ``behavior.timestamps`` with ``behavior.position.x`` and
+are: ``spikes.times`` (a cell array; `unit` is ``spikes.UID``, or its place from 1), ``behavior.timestamps`` with ``behavior.position.x`` and
 ``.y``, and ``ripples.timestamps``. Files of version 7.3 are HDF5; older ones are read by scipy.
 
 References
@@ -62,10 +62,13 @@ def load_mat(path: Path) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     others: dict[str, NDArray[Any]] = {}
     for within, name, value in _leaves(tree):
-        known = next((each for each in (name, f"{within}_{name}") if each in ARRAYS), None)
-        if known and _is_numeric(value):
+        parent = within.rpartition(".")[2]
+        known = next((each for each in (name, f"{parent}_{name}") if each in ARRAYS), None)
+        if known in found:  # of another structure: the note says that it is not read
+            others[f"{within}.{name}"] = np.asarray(value)
+        elif known and _is_numeric(value):
             array = np.atleast_1d(np.asarray(value, dtype=float))
-            found.setdefault(known, array.reshape(-1, 2) if known in _IN_PAIRS else array)
+            found[known] = array.reshape(-1, 2) if known in _IN_PAIRS else array
         elif _is_numeric(value) and np.size(value) > 1 and name not in _OF_CELLEXPLORER:
             others.setdefault(name, np.asarray(value))
     found = {**_of_cellexplorer(tree, path.name), **found}
@@ -82,13 +85,13 @@ def load_mat(path: Path) -> dict[str, NDArray[Any]]:
 def _leaves(
     tree: Any, within: str = "", name: str = "", depth: int = 0
 ) -> Iterator[tuple[str, str, Any]]:
-    """Iterate over what is no structure: its structure, its own name, and it; outermost first."""
+    """Iterate over what is no structure: its structures, its own name, and it; outermost first."""
     if not isinstance(tree, Mapping):
         yield within, name, tree
     elif depth < _DEEPEST:
         for key, value in sorted(tree.items(), key=lambda item: isinstance(item[1], Mapping)):
             if not str(key).startswith(("_", "#")):
-                yield from _leaves(value, name, str(key), depth + 1)
+                yield from _leaves(value, f"{within}.{name}".strip("."), str(key), depth + 1)
 
 
 def _is_numeric(value: Any) -> bool:
@@ -105,7 +108,11 @@ def _of_cellexplorer(tree: Mapping[str, Any], name: str) -> dict[str, NDArray[An
             _vector(cell, f"spikes.times of {name}") for cell in (times if is_list else [times])
         ]
         found["spike_time"] = np.concatenate([*each, np.empty(0)])
-        found["spike_unit"] = np.repeat(np.arange(len(each)), [len(cell) for cell in each])
+        unit = np.arange(1, len(each) + 1)  # as MATLAB counts, unless they have an id
+        own = np.ravel(np.asarray(_field(tree, "spikes", "UID")))
+        if own.dtype.kind in "iuf" and len(np.unique(own)) == len(each):
+            unit = own
+        found["spike_unit"] = np.repeat(unit, [len(cell) for cell in each])
     stamps, x, y = (
         _field(tree, "behavior", *keys)
         for keys in (("timestamps",), ("position", "x"), ("position", "y"))
