@@ -2,8 +2,8 @@
 
 A variable, or a field of a structure at any depth, is read by its name, such as `position_time`,
 `session.position_time` or `session.position.time`. Structures of CellExplorer [1]_ are read as they
-are: ``spikes.times`` (a cell array; `unit` is ``spikes.UID``, or its place from 1), ``behavior.timestamps`` with ``behavior.position.x`` and
-``.y``, and ``ripples.timestamps``. Files of version 7.3 are HDF5; older ones are read by scipy.
+are: ``spikes.times`` (a cell array; `unit` is ``spikes.UID``, or the number of the cell from 1),
+``behavior.timestamps`` with ``behavior.position.x`` and ``.y``, and ``ripples.timestamps``. Files of version 7.3 are HDF5; older ones are read by scipy.
 
 References
 ----------
@@ -64,7 +64,9 @@ def load_mat(path: Path) -> dict[str, NDArray[Any]]:
     for within, name, value in _leaves(tree):
         parent = within.rpartition(".")[2]
         known = next((each for each in (name, f"{parent}_{name}") if each in ARRAYS), None)
-        if known in found:  # of another structure: the note says that it is not read
+        if known in found and _is_numeric(
+            value
+        ):  # of another structure: the note says that it is not read
             others[f"{within}.{name}"] = np.asarray(value)
         elif known and _is_numeric(value):
             array = np.atleast_1d(np.asarray(value, dtype=float))
@@ -108,11 +110,10 @@ def _of_cellexplorer(tree: Mapping[str, Any], name: str) -> dict[str, NDArray[An
             _vector(cell, f"spikes.times of {name}") for cell in (times if is_list else [times])
         ]
         found["spike_time"] = np.concatenate([*each, np.empty(0)])
-        unit = np.arange(1, len(each) + 1)  # as MATLAB counts, unless they have an id
-        own = np.ravel(np.asarray(_field(tree, "spikes", "UID")))
-        if own.dtype.kind in "iuf" and len(np.unique(own)) == len(each):
-            unit = own
-        found["spike_unit"] = np.repeat(unit, [len(cell) for cell in each])
+        ids = np.ravel(np.asarray(_field(tree, "spikes", "UID")))
+        if ids.dtype.kind not in "iuf" or len(np.unique(ids)) != len(each):
+            ids = np.arange(1, len(each) + 1)  # as MATLAB counts
+        found["spike_unit"] = np.repeat(ids, [len(cell) for cell in each])
     stamps, x, y = (
         _field(tree, "behavior", *keys)
         for keys in (("timestamps",), ("position", "x"), ("position", "y"))

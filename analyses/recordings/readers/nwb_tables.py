@@ -284,7 +284,7 @@ def running_epochs(
 
 def labels_of(table: Any) -> dict[str, list[str]]:
     """Read the labels of the rows of a table, by the column that has them."""
-    found = {}
+    found: dict[str, list[str]] = {}
     for column in (each for each in _LABELS if each in table.colnames):
         found[column] = []
         for row in range(len(table)):

@@ -127,9 +127,9 @@ def read_table(
     )
 
 
-def bounds_of(columns: Iterable[str]) -> tuple[str, str] | None:
+def bounds_of(columns: Iterable[object]) -> tuple[str, str] | None:
     """Find the columns of begin and end of intervals, in s; None unless there are both."""
-    names = list(columns)
+    names = set(columns)
     start = next((name for name in _STARTS if name in names), None)
     end = next((name for name in _ENDS if name in names), None)
     return None if start is None or end is None else (start, end)

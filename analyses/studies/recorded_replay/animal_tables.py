@@ -114,7 +114,7 @@ def _with_units(table: pd.DataFrame, plan: RecordingPlan) -> pd.DataFrame:
     """Add the id of each cell where it was recorded, beside its number."""
     recording = plan.session.recording
     units = np.array(recording.units or range(len(recording.spikes)), dtype=str)
-    table.insert(table.columns.get_loc("cell") + 1, "unit", units[table["cell"].to_numpy(int)])
+    table.insert(list(table).index("cell") + 1, "unit", units[table["cell"].to_numpy(int)])
     return table
 
 
