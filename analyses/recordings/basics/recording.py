@@ -118,7 +118,7 @@ class Recording:
         it was there all the time.
     epochs : mapping of str to ndarray of float64, each of shape (n_intervals, 2)
         Begin and end of the intervals of each epoch, such as sleep before the run, in s: those
-        that were chosen, or else those of each label in the file.
+        that were chosen, or else those of each label in the file, as `LABEL` and `TABLE:LABEL`.
     origin : mapping of str to str
         The origin of the data: the file, its digest and the animal, as far as known.
     notes : tuple of str
@@ -236,7 +236,7 @@ class Recording:
             what = f"samples of {signal.shape[1]} channels of the field potential"
             rows.append((what, f"{len(signal):,}", start, start + len(signal) / rate))
         for name, intervals in (("on the track", self.on_track), *self.epochs.items()):
-            if len(intervals):
+            if len(intervals) and ":" not in name:  # TABLE:LABEL has the times of LABEL, or others
                 n = len(intervals)
                 rows.append((f"epoch: {name}", f"{n:,}", intervals[0, 0], intervals[-1, 1]))
         table = pd.DataFrame(rows, columns=["", "number", "from (s)", "to (s)"])

@@ -297,24 +297,17 @@ def _completed(found: Recording, session: Recording) -> Recording:
     has_position = bool(len(found.time))
     origin = {f"session_{key}": value for key, value in session.origin.items()}
     notes = (*found.notes, *session.notes)
+    kinds = ("position", "spikes", "posterior", "decoded", "events", "field_potential", "epochs")
+    both = [(key, getattr(found, key), getattr(session, key)) for key in kinds]
     twice = [
-        what
-        for what, one, other in (
-            ("positions", found.time, session.time),
-            ("spikes", found.spikes, session.spikes),
-            ("labels of epochs", found.epochs, session.epochs),
-            ("epochs on the track", found.on_track, session.on_track),
-            *(
-                (f"the {key.replace('_', ' ')}", getattr(found, key), getattr(session, key))
-                for key in ("posterior", "events", "field_potential")
-            ),
-        )
-        if one is not None and len(one) and other is not None and len(other)
+        key.replace("_", " ")
+        for key, one, other in both
+        if one is not None and other is not None and len(one) and len(other)
     ]
     if twice:
         notes += (
-            f"{', '.join(twice)} of {found.name} are read, not those of {session.name}: exchange "
-            "the two files to read the others.",
+            f"Both files have {', '.join(twice)}: those of {found.name} are taken. Exchange the "
+            f"files to take those of {session.name}.",
         )
     return replace(
         found,

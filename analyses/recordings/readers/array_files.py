@@ -143,8 +143,10 @@ def read_arrays(
     events = _pairs(arrays, "event", name)
     if len(events):
         contents.append(count_text(len(events), "event"))
-    on_track = _pairs(arrays, "on_track", name)
-    on_track = on_track if len(on_track) else epochs_of(graph)
+    on_track, of_graph = _pairs(arrays, "on_track", name), epochs_of(graph)
+    if len(on_track) and len(of_graph) and not np.array_equal(on_track, of_graph):
+        contents.append("the epochs on the track are its own, not those of the track graph")
+    on_track = on_track if len(on_track) else of_graph
     if hertz is not None:
         contents.append(f"ticks of {hertz:g} Hz")
     others = sorted(set(arrays) - set(ARRAYS))

@@ -3,7 +3,8 @@
 A variable, or a field of a structure at any depth, is read by its name, such as `position_time`,
 `session.position_time` or `session.position.time`. Structures of CellExplorer [1]_ are read as they
 are: ``spikes.times`` (a cell array; `unit` is ``spikes.UID``, or the number of the cell from 1),
-``behavior.timestamps`` with ``behavior.position.x`` and ``.y``, and ``ripples.timestamps``. Files of version 7.3 are HDF5; older ones are read by scipy.
+``behavior.timestamps`` with ``behavior.position.x`` and ``.y``, and ``ripples.timestamps``. Files
+of version 7.3 are HDF5; older ones are read by scipy.
 
 References
 ----------

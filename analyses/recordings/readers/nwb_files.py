@@ -221,7 +221,7 @@ def _of_file(
             "of events. Export sorted units and the tracked position to the NWB file."
         )
     epochs, twice = labelled_epochs(tables)
-    on_track, how = running_epochs(tables, epochs, time, position, graph)
+    on_track, how = running_epochs(tables, time, position, graph)
     of_graph = epochs_of(graph)
     if not len(on_track):
         on_track, how = of_graph, "of the track graph"
@@ -300,6 +300,7 @@ def _spikes_of(
     noise, without = without_noise({key: values[rows] for key, values in columns.items()})
     if noise:
         both = f"({expression}) and {without}" if expression else without
+        both = both if units is next(iter(known.values())) else f"{table}:{both}"
         text += f" ({noise}; these are decoded as cells, unless units={both!r})"
     text += not_read([each for each in known if each != table], "units, such as {}:")
     spikes = tuple(np.asarray(units.get_unit_spike_times(int(row)), dtype=float) for row in rows)

@@ -210,26 +210,24 @@ def _locations(units: Any) -> list[str] | None:
 def labelled_epochs(tables: Mapping[str, Any]) -> tuple[dict[str, NDArray[np.float64]], str]:
     """Collect begin and end of intervals by their label; also say which are in several tables.
 
-    A label has the times of the first table. If others differ, ``TABLE:LABEL`` has those of each.
+    A label has the times of the first table that has it, and ``TABLE:LABEL`` those of each.
     """
-    known: dict[str, dict[str, NDArray[np.float64]]] = {}
+    first: dict[str, tuple[str, NDArray[np.float64]]] = {}
+    each: dict[str, NDArray[np.float64]] = {}
+    others: dict[tuple[str, str], list[str]] = {}
     for table, labels, times in _labelled(tables):
         for label in dict.fromkeys(labels):
-            known.setdefault(label, {})[table] = times[[each == label for each in labels]]
-    found: dict[str, NDArray[np.float64]] = {}
-    told: dict[tuple[str, str], list[str]] = {}
-    for label, sources in known.items():
-        (first, times), *others = sources.items()
-        found[label] = times
-        others = [each for each in others if not np.array_equal(each[1], times)]
-        for other, own in others:
-            found |= {f"{first}:{label}": times, f"{other}:{label}": own}
-            told.setdefault((first, other), []).append(label)
-    return found, "; ".join(
-        f"of {', '.join(map(repr, labels))} the times in {first!r} are taken, not those in "
-        f"{other!r} (choose by epochs, such as '{RUN}={other}:{labels[0]}')"
-        for (first, other), labels in told.items()
+            own = times[[one == label for one in labels]]
+            each[f"{table}:{label}"] = own
+            taken, known = first.setdefault(label, (table, own))
+            if not np.array_equal(own, known):
+                others.setdefault((taken, table), []).append(label)
+    told = "; ".join(
+        f"times of {', '.join(map(repr, labels))} are those in {taken!r}, not in {table!r}: choose "
+        f"by epochs, such as '{RUN}={table}:{labels[0]}'"
+        for (taken, table), labels in others.items()
     )
+    return {label: times for label, (_, times) in first.items()} | each, told
 
 
 def _labelled(
@@ -249,7 +247,6 @@ def _labelled(
 
 def running_epochs(
     tables: Mapping[str, Any],
-    epochs: Mapping[str, Any],
     time: NDArray[np.float64],
     position: NDArray[np.float64],
     graph: nx.Graph | None,
@@ -264,10 +261,8 @@ def running_epochs(
         for source, labels, times in _labelled({name: table}):
             is_run = [_says_running(each) for each in labels]
             if any(is_run):
-                label = labels[is_run.index(True)]
-                choice = f"{source}:{label}" if f"{source}:{label}" in epochs else label
                 how = f"of {len(table)} in {source!r}, by their labels"
-                found.append((times[is_run], how, choice))
+                found.append((times[is_run], how, f"{source}:{labels[is_run.index(True)]}"))
         if not found and "epoch" in name.lower() and graph is not None and len(time):
             times = intervals_of(table).to_numpy()
             kept = [_is_on_track(time, position, graph, begin, end) for begin, end in times]
