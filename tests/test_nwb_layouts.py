@@ -124,7 +124,7 @@ def test_tables_of_epochs_count_before_trials_and_any_table_can_be_chosen(writte
     found = read_recording(written["several"], TRACK, epochs=chosen)
     assert found.on_track.tolist() == [[100.0, 108.0], [120.0, 128.0]]
     assert found.epochs["two"].tolist() == [[20.0, 30.0]]
-    with pytest.raises(ValueError, match="or TABLE:LABEL; got 'states:sleep'"):
+    with pytest.raises(ValueError, match="got 'states:sleep', which is no LABEL or TABLE:LABEL"):
         read_recording(written["several"], TRACK, epochs="run=states:sleep")
 
 
@@ -291,6 +291,13 @@ def test_a_file_is_described_with_the_command_that_analyses_it(written, tmp_path
         assert describe_file(path)[-2].startswith("It holds no track graph: name one (--track), or")
     with pytest.raises(ValueError, match="cannot be described"):
         describe_file(tmp_path / "track.json")
+
+
+def test_of_what_two_files_have_the_first_is_taken_and_this_is_told(written):
+    found = read_recording(written["jadhav"], TRACK, session=written["several"])
+    assert found.units == tuple("012345")
+    said = "Both files have position, spikes: those of jadhav.nwb are taken."
+    assert sum(note.startswith(said) for note in found.notes) == 1
 
 
 def test_choices_are_for_nwb():

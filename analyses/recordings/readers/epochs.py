@@ -90,8 +90,8 @@ def _intervals(where: str, name: str, found: Recording) -> NDArray[np.float64]:
         times = np.full((1, 2), np.nan)
     if not np.isfinite(times).all() or times[0, 1] <= times[0, 0]:
         raise ValueError(
-            f"The epoch {name!r} must begin before it ends, both in s, such as 0:600, or be a "
-            f"label of {found.name}, such as LABEL or TABLE:LABEL; got {where!r}."
+            f"The epoch {name!r} must begin before it ends, both in s, such as 0:600; got "
+            f"{where!r}, which is no LABEL or TABLE:LABEL of {found.name}."
         )
     return times
 

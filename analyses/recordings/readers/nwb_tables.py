@@ -165,7 +165,7 @@ def without_noise(columns: Mapping[str, NDArray[Any]]) -> tuple[str, str]:
     """
     told, left = [], []
     for column, values in columns.items():
-        if values.dtype.kind != "U":
+        if values.dtype.kind != "U" or not column.isidentifier():
             continue
         known, counts = np.unique(values, return_counts=True)
         marked = {
