@@ -124,6 +124,25 @@ def test_ripples_of_cellexplorer_have_two_columns_or_two_rows(tmp_path):
         read_recording(tmp_path / "mine.mat", TRACK)
 
 
+@pytest.mark.parametrize("save", [io.savemat, write_73], ids=["v5", "v7.3"])
+def test_cells_keep_their_ids_beside_empty_ones(save, tmp_path):
+    times = np.array([SPIKES[0], np.empty(0), SPIKES[2]], dtype=object)
+    for more, units in (({}, ("1", "3")), ({"UID": np.array([4.0, 5.0, 9.0])}, ("4", "9"))):
+        save(tmp_path / "mine.mat", EXPLORER | {"spikes": {"times": times} | more})
+        found = read_recording(tmp_path / "mine.mat", TRACK)
+        assert found.units == units
+        assert [each.tolist() for each in found.spikes] == [SPIKES[0].tolist(), SPIKES[2].tolist()]
+
+
+def test_arrays_of_another_structure_are_named(tmp_path):
+    """Of two sessions in a file, the note says which array is not read."""
+    other = {"session": {"position": {"time": TIME + 1}}}
+    io.savemat(tmp_path / "mine.mat", NESTED | other)
+    found = read_recording(tmp_path / "mine.mat", TRACK)
+    np.testing.assert_array_equal(found.time, TIME)
+    assert "not read: 'session.position.time'" in found.notes[0]
+
+
 def test_one_cell_and_one_event_keep_their_shape(tmp_path):
     tree = EXPLORER | {"spikes": {"times": np.array([SPIKES[0], []], dtype=object)[:1]}}
     io.savemat(tmp_path / "mine.mat", tree)

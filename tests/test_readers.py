@@ -320,6 +320,24 @@ class TestArrays:
             read_recording({k: v for k, v in (ARRAYS | more).items() if k != "posterior_xy"}, TRACK)
 
     @pytest.mark.parametrize(
+        ("unit", "units"),
+        [
+            ([5, 2, 5, 9], ("2", "5", "9")),
+            (["b", "a", "b", "c"], ("a", "b", "c")),
+            ([[2, 1], [1, 7], [2, 1], [3, 0]], ("1-7", "2-1", "3-0")),  # tetrode and cluster
+        ],
+    )
+    def test_cells_keep_their_ids(self, unit, units):
+        own = {"spike_time": [1.0, 2.0, 3.0, 4.0], "spike_unit": unit}
+        found = read_recording(ARRAYS | own, TRACK)
+        assert found.units == units
+        assert [each.tolist() for each in found.spikes] == [[2.0], [1.0, 3.0], [4.0]]
+
+    def test_positions_twice_are_told(self):
+        found = read_recording(ARRAYS | {"position_xy_px": np.zeros((3, 2))}, TRACK)
+        assert "not read: 'position_xy_px'" in found.notes[0]
+
+    @pytest.mark.parametrize(
         ("changes", "message"),
         [
             ({"spike_unit": np.arange(3)}, "got 400 times and 3 units"),

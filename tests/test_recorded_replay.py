@@ -34,7 +34,8 @@ JUDGEMENT = Judgement(n_shuffles=19, other_sizes=(30.0,))
 
 @pytest.fixture(scope="module")
 def recording():
-    return simulated_recording(24)
+    units = tuple(f"{cell % 4}-{cell // 4}" for cell in range(60))  # tetrode and cluster
+    return replace(simulated_recording(24), units=units)
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +158,9 @@ def test_spikes_and_fields_are_those_of_the_events(folder, recording):
     ]
     rates = results.read("place_fields.parquet")
     assert rates.groupby("cell")["rate"].max().min() >= 0.5
+    for table in (spikes, rates):
+        tetrode, cluster = table["unit"].str.split("-", expand=True).astype(int).to_numpy().T
+        assert np.array_equal(4 * cluster + tetrode, table["cell"])
 
 
 def test_events_are_decoded_again_on_the_part_of_the_track_that_was_run(recording, tmp_path):

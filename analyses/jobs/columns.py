@@ -191,6 +191,7 @@ COLUMNS = {
     "y": Column("position upwards", "cm"),
     "animal": Column("the name of the animal, if there are several"),
     "cell": Column("the number of the cell in the recording, from 0"),
+    "unit": Column("its id in the file: of NWB the `id` of the unit, else as `spike_unit` has it"),
     "score": Column("the mean probability of continuous movement", "", "if too few cells fire"),
     "statistic": Column("the statistic; `replay findings` explains it"),
     "label": Column("what the statistic measures"),

@@ -148,6 +148,8 @@ class Recording:
     electrode : ndarray of int64, shape (n_classes,), or None
         The electrode of each class of marks (see `analyses.recordings.basics.marks`); None for
         sorted cells.
+    units : tuple of str
+        The id of each cell where it was recorded, or none: then it is the number of the cell.
     posterior : Posterior or None
         A posterior decoded by another program.
     decoded : DataFrame or None
@@ -161,7 +163,7 @@ class Recording:
         it was there all the time.
     epochs : mapping of str to ndarray of float64, each of shape (n_intervals, 2)
         Begin and end of the intervals of each epoch, such as sleep before the run, in s: those
-        that were chosen, or else those of each label in the file.
+        that were chosen, or else those of each label in the file, as `LABEL` and `TABLE:LABEL`.
     origin : mapping of str to str
         The origin of the data: the file, its digest and the animal, as far as known.
     notes : tuple of str
@@ -191,6 +193,7 @@ class Recording:
     position: NDArray[np.float64] = field(default_factory=_nowhere)
     spikes: tuple[NDArray[np.float64], ...] = ()
     electrode: NDArray[np.int64] | None = None
+    units: tuple[str, ...] = ()
     posterior: Posterior | None = None
     decoded: pd.DataFrame | None = None
     events: pd.DataFrame | None = None
@@ -216,6 +219,11 @@ class Recording:
             raise ValueError(
                 f"{self.name} must have an electrode for each class of marks: it has "
                 f"{len(self.electrode)} for {len(self.spikes)} classes."
+            )
+        if self.units and len(self.units) != len(self.spikes):
+            raise ValueError(
+                f"{self.name} must have one of units for each cell, or none: it has "
+                f"{len(self.units)} for {len(self.spikes)} cells. Choose both alike."
             )
         for what, intervals in (("on_track", self.on_track), *self.epochs.items()):
             _check_intervals(intervals, f"{what} of {self.name}")
@@ -271,7 +279,7 @@ class Recording:
             what = f"samples of {signal.shape[1]} channels of the field potential"
             rows.append((what, f"{len(signal):,}", *time[[0, -1]]))
         for name, intervals in (("on the track", self.on_track), *self.epochs.items()):
-            if len(intervals):
+            if len(intervals) and ":" not in name:  # TABLE:LABEL has the times of LABEL, or others
                 n = len(intervals)
                 rows.append((f"epoch: {name}", f"{n:,}", intervals[0, 0], intervals[-1, 1]))
         table = pd.DataFrame(rows, columns=["", "number", "from (s)", "to (s)"])

@@ -4,7 +4,9 @@
 ``position_time``, ``position_xy``         s and cm (n x 2 or 2 x n); or ``position_t_ticks`` with
                                            ``clock_hz``, and ``position_xy_px``, with the scale in
                                            the graph
-``spike_time``, ``spike_unit``             s, and the number of the cell; or ``spike_t_ticks``
+``spike_time``, ``spike_unit``             s, and the number or name of the cell, or its numbers
+                                           such as tetrode and cluster, (n_spikes, 2); or
+                                           ``spike_t_ticks``
 ``mark_time``, ``mark_electrode``,         spikes that were not sorted, instead: s, the number of
 ``mark_features``                          their electrode, and (n_spikes, n_features) of waveforms
 ``event_start``, ``event_end``             candidate events, s; optional
@@ -120,8 +122,9 @@ def read_arrays(
         )
     spike_time = _times(arrays, "spike", hertz, name)
     spikes: tuple[NDArray[np.float64], ...] = ()
+    units: tuple[str, ...] = ()
     if spike_time is not None:
-        spikes = _by_cell(arrays, spike_time, name)
+        spikes, units = _by_cell(arrays, spike_time, name)
         contents.append(
             f"{count_text(len(spikes), 'cell')} with {count_text(len(spike_time), 'spike')}"
         )
@@ -148,11 +151,22 @@ def read_arrays(
     events = _pairs(arrays, "event", name)
     if len(events):
         contents.append(count_text(len(events), "event"))
-    on_track = _pairs(arrays, "on_track", name)
-    on_track = on_track if len(on_track) else epochs_of(graph)
+    on_track, of_graph = _pairs(arrays, "on_track", name), epochs_of(graph)
+    if len(on_track) and len(of_graph) and not np.array_equal(on_track, of_graph):
+        contents.append("the epochs on the track are its own, not those of the track graph")
+    on_track = on_track if len(on_track) else of_graph
     if hertz is not None:
         contents.append(f"ticks of {hertz:g} Hz")
     others = sorted(set(arrays) - set(ARRAYS))
+    others += [
+        other
+        for one, other in (
+            ("position_time", "position_t_ticks"),
+            ("position_xy", "position_xy_px"),
+            ("spike_time", "spike_t_ticks"),
+        )
+        if one in arrays and other in arrays
+    ]
     if others:
         contents.append(f"not read: {', '.join(map(repr, others))}")
     return Recording(
@@ -162,6 +176,7 @@ def read_arrays(
         position,
         spikes=spikes,
         electrode=electrode,
+        units=units,
         posterior=posterior,
         events=pd.DataFrame(events, columns=["start_time", "end_time"]) if len(events) else None,
         field_potential=field_potential,
@@ -257,15 +272,24 @@ def _array(what: str, value: object) -> NDArray[Any]:
 
 def _by_cell(
     arrays: Mapping[str, NDArray[np.generic]], time: NDArray[np.float64], name: str
-) -> tuple[NDArray[np.float64], ...]:
+) -> tuple[tuple[NDArray[np.float64], ...], tuple[str, ...]]:
+    """Divide spikes by cell; also return the unit of each cell."""
     if "spike_unit" not in arrays:
         raise ValueError(f"{name} has spike times, but no spike_unit, the cell of each spike.")
-    unit = check_array(arrays["spike_unit"], f"spike_unit of {name}", kind="whole", at_least=0)
+    unit = arrays["spike_unit"]
+    if unit.dtype.kind not in "US":
+        n_dims = 2 if unit.ndim == 2 else 1
+        unit = check_array(unit, f"spike_unit of {name}", kind="whole", at_least=0, n_dims=n_dims)
     if len(unit) != len(time):
         raise ValueError(
             f"{name} must have a unit for each spike; got {len(time)} times and {len(unit)} units."
         )
-    return tuple(time[unit == cell] for cell in np.unique(unit))
+    cells, of_spike = np.unique(unit, axis=0, return_inverse=True)
+    of_spike = of_spike.ravel()  # numpy 2.0 keeps the dimensions
+    return (
+        tuple(time[of_spike == cell] for cell in range(len(cells))),
+        tuple("-".join(map(str, np.ravel(cell))) for cell in cells),
+    )
 
 
 def _by_class(arrays: Mapping[str, NDArray[np.generic]], name: str) -> MarkClasses:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ from analyses.recordings.readers.nwb_tables import (
     labels_of,
     tables_of,
     unit_columns,
+    units_of,
+    without_noise,
 )
 from analyses.recordings.readers.posteriors import NETCDF, open_posterior
 from analyses.recordings.readers.remote_files import find_remote, is_address
@@ -117,18 +120,23 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[str]]:
         for key, each in angles_of(file).items()
     ]
     lines += _of_units(file)
-    regions = unit_columns(file).get("location") if file.units is not None else None
+    units = units_of(file)
+    columns = unit_columns(next(iter(units.values()))) if units else {}
+    wanted = [without_noise(columns)[1]]
+    regions = columns.get("location")
     if regions is not None and len(np.unique(regions)) > 1:
-        options += ["--units", f'location == "{hippocampal(regions)}"']
+        wanted.insert(0, f'location == "{hippocampal(regions)}"')
+    if any(wanted):
+        options += ["--units", " and ".join(filter(None, wanted))]
     marks = marks_of(file)
     if marks:
         how = "--units marks decodes them" if file.units is not None else "they are decoded so"
         lines.append(f"Spikes that were not sorted: {', '.join(marks)}; {how}.")
-    tables = dict(tables_of(file))
+    tables = tables_of(file)
     lines += [_of_table(key, table) for key, table in tables.items()]
     events = choose_events(tables, name, None)
-    if events is not None:
-        options += ["--events", events]
+    if events:
+        options += ["--events", events[0]]
     for rate, key, each in field_potentials_of(file):
         lines.append(f"Electrical series {key}: {_size(each.data)} at {rate:g} Hz.")
     lines.append("The track graph is in the file." if has_track else _NO_TRACK)
@@ -136,21 +144,23 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[str]]:
 
 
 def _of_units(file: NWBFile) -> Iterator[str]:
-    if file.units is None or not len(file.units):
+    known = units_of(file)
+    if not known:
         yield "No units."
-        return
-    yield f"Units: {len(file.units)}, with the columns {', '.join(file.units.colnames)}."
-    for key, values in unit_columns(file).items():
-        known, counts = np.unique(values, return_counts=True)
-        if values.dtype.kind in "USb" and len(known) <= _MOST_VALUES:
-            listed = ", ".join(f"{n} of {each}" for each, n in zip(known, counts, strict=True))
-            yield f"Units by {key}: {listed}."
+    for name, units in known.items():
+        of = f" of {name}" if len(known) > 1 else ""
+        yield f"Units{of}: {len(units)}, with the columns {', '.join(units.colnames)}."
+        for key, values in unit_columns(units).items():
+            each, counts = np.unique(values, return_counts=True)
+            if values.dtype.kind in "USb" and len(each) <= _MOST_VALUES:
+                listed = ", ".join(f"{n} of {one}" for one, n in zip(each, counts, strict=True))
+                yield f"Units{of} by {key}: {listed}."
 
 
 def _of_table(name: str, table: Any) -> str:
     times = intervals_of(table)
     text = f"Intervals {name}: {count_text(len(times), 'row')}"
-    labels = [each for each in dict.fromkeys(labels_of(table) or ()) if each]
+    labels = [each for each in dict.fromkeys(chain(*labels_of(table).values())) if each]
     if len(times):
         text += f", {times['start_time'].min():g} to {times['end_time'].max():g} s"
     if labels:

@@ -2,8 +2,9 @@
 
 A variable, or a field of a structure at any depth, is read by its name, such as `position_time`,
 `session.position_time` or `session.position.time`. Structures of CellExplorer [1]_ are read as they
-are: ``spikes.times`` (a cell array), ``behavior.timestamps`` with ``behavior.position.x`` and
-``.y``, and ``ripples.timestamps``. Files of version 7.3 are HDF5; older ones are read by scipy.
+are: ``spikes.times`` (a cell array; `unit` is ``spikes.UID``, or the number of the cell from 1),
+``behavior.timestamps`` with ``behavior.position.x`` and ``.y``, and ``ripples.timestamps``. Files
+of version 7.3 are HDF5; older ones are read by scipy.
 
 References
 ----------
@@ -63,9 +64,12 @@ def load_mat(path: Path) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     others: dict[str, NDArray[Any]] = {}
     for within, name, value in _leaves(tree):
-        known = next((each for each in (name, f"{within}_{name}") if each in ARRAYS), None)
-        if known and _is_numeric(value):
-            found.setdefault(known, np.atleast_1d(np.asarray(value)))
+        parent = within.rpartition(".")[2]
+        known = next((each for each in (name, f"{parent}_{name}") if each in ARRAYS), None)
+        if known in found and _is_numeric(value):
+            others[f"{within}.{name}"] = np.asarray(value)  # the note says that it is not read
+        elif known and _is_numeric(value):
+            found[known] = np.atleast_1d(np.asarray(value))
         elif _is_numeric(value) and np.size(value) > 1 and name not in _OF_CELLEXPLORER:
             others.setdefault(name, np.asarray(value))
     found = {**_of_cellexplorer(tree, path.name), **found}
@@ -82,13 +86,13 @@ def load_mat(path: Path) -> dict[str, NDArray[Any]]:
 def _leaves(
     tree: Any, within: str = "", name: str = "", depth: int = 0
 ) -> Iterator[tuple[str, str, Any]]:
-    """Iterate over what is no structure: its structure, its own name, and it; outermost first."""
+    """Iterate over what is no structure: its structures, its own name, and it; outermost first."""
     if not isinstance(tree, Mapping):
         yield within, name, tree
     elif depth < _DEEPEST:
         for key, value in sorted(tree.items(), key=lambda item: isinstance(item[1], Mapping)):
             if not str(key).startswith(("_", "#")):
-                yield from _leaves(value, name, str(key), depth + 1)
+                yield from _leaves(value, f"{within}.{name}".strip("."), str(key), depth + 1)
 
 
 def _is_numeric(value: Any) -> bool:
@@ -103,7 +107,10 @@ def _of_cellexplorer(tree: Mapping[str, Any], name: str) -> dict[str, NDArray[An
         is_list = isinstance(times, list) or np.asarray(times).dtype.kind == "O"
         each = [_times(cell, f"spikes.times of {name}") for cell in (times if is_list else [times])]
         found["spike_time"] = np.concatenate([*each, np.empty(0)])
-        found["spike_unit"] = np.repeat(np.arange(len(each)), [len(cell) for cell in each])
+        ids = np.ravel(np.asarray(_field(tree, "spikes", "UID")))
+        if ids.dtype.kind not in "iuf" or len(np.unique(ids)) != len(each):
+            ids = np.arange(1, len(each) + 1)  # as MATLAB counts
+        found["spike_unit"] = np.repeat(ids, [len(cell) for cell in each])
     stamps, x, y = (
         _field(tree, "behavior", *keys)
         for keys in (("timestamps",), ("position", "x"), ("position", "y"))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.marks import MarkClasses, classes_of_marks
+from analyses.recordings.readers.nwb_tables import by_name
 
 if TYPE_CHECKING:
     from pynwb import NWBFile
@@ -24,7 +25,7 @@ def marks_of(file: NWBFile) -> dict[str, Any]:
     from pynwb.ecephys import FeatureExtraction, SpikeEventSeries
 
     for kind in (FeatureExtraction, SpikeEventSeries):
-        found = {str(each.name): each for each in file.objects.values() if isinstance(each, kind)}
+        found = by_name(each for each in file.objects.values() if isinstance(each, kind))
         if found:
             return dict(sorted(found.items()))
     return {}

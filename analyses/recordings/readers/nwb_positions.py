@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.clocks import check_times
+from analyses.recordings.readers.nwb_tables import by_name
 from analyses.recordings.readers.track_graphs import linear_to_plane
 from analyses.recordings.readers.units import count_text, to_cm
 from replay.checks import unknown_name
@@ -40,16 +41,12 @@ def series_of(file: NWBFile) -> dict[str, Any]:
         each for each in _spatial(file) if np.ndim(each.data) in (1, 2) and not _is_angle(each)
     ]
     found.sort(key=lambda each: (_width(each) < 2, str(each.parent.name) != "Position", each.name))
-    names = [str(each.name) for each in found]
-    return {
-        name if names.count(name) == 1 else f"{each.parent.name}/{name}": each
-        for name, each in zip(names, found, strict=True)
-    }
+    return by_name(found)
 
 
 def angles_of(file: NWBFile) -> dict[str, Any]:
     """Return the series of angles, such as the head direction, by name; nothing reads them."""
-    return {str(each.name): each for each in _spatial(file) if _is_angle(each)}
+    return by_name(each for each in _spatial(file) if _is_angle(each))
 
 
 def _spatial(file: NWBFile) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import networkx as nx
@@ -15,10 +16,10 @@ from analyses.recordings.readers.track_graphs import epochs_of, linear_to_plane
 from replay import files
 from replay.checks import check_column, check_table, shown, typed
 
-__all__ = ["open_table", "read_events", "read_table"]
+__all__ = ["bounds_of", "open_table", "read_events", "read_table"]
 
 _STARTS = ("start_time", "start", "start_s")
-_ENDS = ("end_time", "stop_time", "end", "stop")
+_ENDS = ("end_time", "stop_time", "end", "stop", "end_s", "stop_s")
 _WHOSE = ("animal", "subject", "rat", "session")
 
 
@@ -121,6 +122,14 @@ def read_table(
     )
 
 
+def bounds_of(columns: Iterable[object]) -> tuple[str, str] | None:
+    """Find the columns of begin and end of intervals, in s; None unless there are both."""
+    names = set(columns)
+    start = next((name for name in _STARTS if name in names), None)
+    end = next((name for name in _ENDS if name in names), None)
+    return None if start is None or end is None else (start, end)
+
+
 def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
     """Read candidate events.
 
@@ -153,19 +162,18 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
         table = open_table(source) if isinstance(source, str | Path) else source
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"Events must be a table; got {shown(table)}.")
-    start = next((name for name in _STARTS if name in table), None)
-    end = next((name for name in _ENDS if name in table), None)
-    if start is None or end is None:
+    bounds = bounds_of(table)
+    if bounds is None:
         raise ValueError(
             "Events need the columns start_time and end_time (s); got "
             f"{shown(list(table.columns))}."
         )
-    check_table(table, [start, end], "the table of events")
-    check_digits(table[start], "The times of the events")
+    check_table(table, bounds, "the table of events")
+    check_digits(table[bounds[0]], "The times of the events")
     found = pd.DataFrame(
         {
-            "start_time": check_column(table, start, "the events", kind="number"),
-            "end_time": check_column(table, end, "the events", kind="number"),
+            name: check_column(table, column, "the events", kind="number")
+            for name, column in zip(("start_time", "end_time"), bounds, strict=True)
         }
     )
     return found.sort_values(["start_time", "end_time"], ignore_index=True)

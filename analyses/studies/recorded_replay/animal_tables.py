@@ -76,9 +76,9 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         "states.csv": found.states,
         "paths.parquet": found.paths,
         "experience.parquet": found.experience.steps,
-        "spikes.parquet": _spikes(plan),
+        "spikes.parquet": _with_units(_spikes(plan), plan),
         "traces.parquet": _traces(plan.session),
-        "place_fields.parquet": _place_fields(plan.session),
+        "place_fields.parquet": _with_units(_place_fields(plan.session), plan),
         "statistics.csv": statistics,
         "accounts.csv": accounts,
         "chance.csv": scored.by_chance,
@@ -108,6 +108,14 @@ def write_track(plan: RecordingPlan, folder: Path) -> None:
         beside.write_text(
             json.dumps(draw_track(plan.session.recording.graph), indent=1) + "\n", "utf-8"
         )
+
+
+def _with_units(table: pd.DataFrame, plan: RecordingPlan) -> pd.DataFrame:
+    """Add the id of each cell where it was recorded, beside its number."""
+    recording = plan.session.recording
+    units = np.array(recording.units or range(len(recording.spikes)), dtype=str)
+    table.insert(list(table).index("cell") + 1, "unit", units[table["cell"].to_numpy(int)])
+    return table
 
 
 def _spikes(plan: RecordingPlan) -> pd.DataFrame:
