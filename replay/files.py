@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
+from typing import IO
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -40,6 +41,7 @@ __all__ = [
     "replacing",
     "safe_name",
     "write_checksums",
+    "write_csv",
 ]
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{32}")  # from `name_beside`
@@ -54,6 +56,8 @@ _PARSED = 20  # memory of a parsed text, relative to its length
 _TABLE = 10  # memory of a table, relative to its text
 _BYTES = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}
 _TEXT_BYTES = 16  # at least, of other values
+_FORMULA = re.compile("(?='*[=+@\t\r-])")
+_NO_FORMULA = re.compile("'(?='*[=+@\t\r-])")
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFLNK: "link"}
@@ -218,8 +222,10 @@ def _claimed(file: pq.ParquetFile) -> int:
     return max(values, n_bytes)
 
 
-def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+def read_table(path: str | os.PathLike[str], texts: Iterable[str] = ()) -> pd.DataFrame:
     """Read a table, from ``.parquet`` or else CSV.
+
+    The columns `texts` of a CSV file hold text, even if it is 001 or NA; an empty cell is missing.
 
     Examples
     --------
@@ -235,10 +241,44 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         check_fits(_TABLE * path.stat().st_size, f"the contents of {path}")
         with opened(path) as file, warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
-            return pd.read_csv(file, index_col=False)
+            as_text = dict.fromkeys(texts, lambda cell: cell or float("nan"))
+            table = pd.read_csv(file, index_col=False, converters=as_text)
     except Exception as error:  # a damaged file may raise anything
         reason = " ".join(str(error).split())[:300].rstrip(".")
         raise ValueError(f"{path} cannot be read as a table ({reason}).") from error
+    return _with_texts(table, _NO_FORMULA, "")
+
+
+def write_csv(table: pd.DataFrame, path: str | os.PathLike[str] | IO[bytes]) -> None:
+    """Write a table as CSV with twelve digits; equal tables give equal bytes.
+
+    A text that a spreadsheet would compute, since it begins with ``=``, ``+``, ``-`` or ``@``,
+    gets an apostrophe before it, which `read_table` removes.
+
+    Examples
+    --------
+    >>> import sys
+    >>> write_csv(pd.DataFrame({"animal": ["001", "-1+2"], "value": [-1, 2]}), sys.stdout)
+    animal,value
+    001,-1
+    '-1+2,2
+    """
+    plain = _with_texts(table, _FORMULA, "'")
+    plain.to_csv(path, index=False, float_format="%.12g", lineterminator="\n")
+
+
+def _with_texts(table: pd.DataFrame, pattern: re.Pattern[str], new: str) -> pd.DataFrame:
+    """Replace a pattern at the beginning of texts."""
+    for name in table.select_dtypes(exclude=["number", "bool"]):
+        if any(isinstance(cell, str) and pattern.match(cell) for cell in table[name]):
+            cells = [
+                f"{new}{cell[found.end():]}"
+                if isinstance(cell, str) and (found := pattern.match(cell))
+                else cell
+                for cell in table[name]
+            ]
+            table = table.assign(**{name: cells})
+    return table
 
 
 def name_beside(path: Path) -> Path:
