@@ -272,7 +272,7 @@ def _with_texts(table: pd.DataFrame, pattern: re.Pattern[str], new: str) -> pd.D
     for name in table.select_dtypes(exclude=["number", "bool"]):
         if any(isinstance(cell, str) and pattern.match(cell) for cell in table[name]):
             cells = [
-                f"{new}{cell[found.end():]}"
+                f"{new}{cell[found.end() :]}"
                 if isinstance(cell, str) and (found := pattern.match(cell))
                 else cell
                 for cell in table[name]
