@@ -241,8 +241,14 @@ def read_table(path: str | os.PathLike[str], texts: Iterable[str] = ()) -> pd.Da
         check_fits(_TABLE * path.stat().st_size, f"the contents of {path}")
         with opened(path) as file, warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
-            as_text = dict.fromkeys(texts, lambda cell: cell or float("nan"))
-            table = pd.read_csv(file, index_col=False, converters=as_text)
+            table = pd.read_csv(file, index_col=False)
+            held = [name for name in texts if name in table]
+            if held:
+                file.seek(0)
+                table[held] = pd.read_csv(
+                    file, index_col=False, usecols=held, dtype=str, keep_default_na=False,
+                    na_values=[""],
+                )[held]  # fmt: skip
     except Exception as error:  # a damaged file may raise anything
         reason = " ".join(str(error).split())[:300].rstrip(".")
         raise ValueError(f"{path} cannot be read as a table ({reason}).") from error

@@ -4,6 +4,8 @@ import os
 import stat
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,7 @@ from replay.files import (
     replacing,
     safe_name,
     write_checksums,
+    write_csv,
 )
 
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
@@ -206,3 +209,16 @@ def test_a_lock_is_a_file_of_its_own(tmp_path):
             pass
         lock.unlink()
     assert not victim.exists()
+
+
+def test_texts_are_the_same_after_writing_and_reading(tmp_path):
+    names = ["001", "NA", "null", "1e5", "=2+3", "+1", "-x", "@a", "'=b", "'c", "\t=d", 'e,"f"']
+    table = pd.DataFrame({"animal": names, "found": names[::-1], "value": np.arange(12) - 6.5})
+    table.loc[3, "animal"] = None
+    write_csv(table, tmp_path / "table.csv")
+    again = read_table(tmp_path / "table.csv", ["animal", "unknown"])
+    assert again["animal"].fillna("").tolist() == [*names[:3], "", *names[4:]]
+    assert again["found"].tolist()[:9] == names[:2:-1]  # as a column that is not known to be text
+    assert again["value"].tolist() == table["value"].tolist()
+    begun = [line[:2] for line in (tmp_path / "table.csv").read_text().splitlines()]
+    assert begun[5:11] == ["'=", "'+", "'-", "'@", "''", "'c"]

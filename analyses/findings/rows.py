@@ -134,9 +134,8 @@ def read_rows(path: str | Path) -> pd.DataFrame:
                 f"{path} must have {len(header)} fields in each row, like its first line; row "
                 f"{number} has {len(row)}."
             )
-    as_text = dict.fromkeys(_TEXTS, str)
     table = pd.read_csv(
-        io.StringIO(text), keep_default_na=False, na_values=[""], converters=as_text
+        io.StringIO(text), keep_default_na=False, na_values=[""], dtype=dict.fromkeys(_TEXTS, str)
     )
     return table.set_axis(pd.Index(list(rows)) if len(rows) == len(table) else table.index + 2)
 

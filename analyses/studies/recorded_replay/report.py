@@ -61,8 +61,9 @@ KIND_NAMES = {
 
 _MARKUP = re.compile(
     r"[\\`*~$|]|<(?=[a-zA-Z/!?])|\](?=[(\[:])|&(?=#?\w+;)|(?<!\w)_|_(?!\w)"
-    r"|^(?:[#>+=]|-(?![\d.]))|(?<=^\d)[.)](?= )"
+    r"|^(?:[#>+=]|-(?![\d.]))"
 )
+_NUMBERED = re.compile(r"^(\d+)(?=[.)](?: |$))")
 
 
 def write_report(
@@ -137,7 +138,7 @@ def in_markdown(text: str) -> str:
     >>> print(in_markdown("CA1 <img src=a>\n# ![x](b) | p < .05"))
     CA1 \<img src=a> # ![x\](b) \| p < .05
     """
-    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
+    return _NUMBERED.sub(r"\1\\", _MARKUP.sub(r"\\\g<0>", " ".join(text.split())))
 
 
 def cells_in_markdown(table: pd.DataFrame) -> pd.DataFrame:
