@@ -627,6 +627,49 @@ def test_tables_are_read(tmp_path):
         read_animals([moves], [events], paid)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda steps: steps.iloc[[0, 2, 1, *range(3, 36)]], "Row 0 of .* enters state 1, but row"),
+        (
+            lambda steps: steps.assign(time=[0.0, *range(35, 0, -1)]),
+            "'time' of .* decreases: row 2",
+        ),
+        (
+            lambda steps: steps.assign(reward=[np.nan, *steps["reward"][1:]]),
+            "row 0 .*Write 0 where",
+        ),
+    ],
+)
+def test_moves_that_are_not_fed_are_not_explained(change, message):
+    steps = change(STEPS).reset_index(drop=True)
+    with pytest.raises(ValueError, match=message) as fed:
+        feed("dyna_q", steps.assign(action=0), n_states=6, n_actions=1)
+    paths = pd.DataFrame({"step": ENDS, "states": [lap[::-1] for lap in LAPS]})
+    with pytest.raises(ValueError, match=message) as explained:
+        replaying_animals(EventLog({"steps": steps}), paths, name="cat")
+    told = str(fed.value).replace("transitions", "the moves of cat")
+    assert str(explained.value) == told
+
+
+def test_what_is_given_twice_is_refused(tmp_path):
+    moves, events, paid = (tmp_path / name for name in ("rat.csv", "events.csv", "paid.csv"))
+    STEPS.assign(time=np.arange(36.0)).to_csv(moves, index=False)
+    events.write_text("event,time,states\n0,5.5,3 2 1 0\n1,6.5,3 2 1 0\n2,5.5,3 2 1 0\n")
+    with pytest.raises(ValueError, match="has an event more than once, such as in row 4"):
+        read_animals([moves], [events])
+    events.write_text("event,time,states\n0,5.5,3 2 1 0\n1,6.5,3 2 1 0\n")
+    paid.write_text("state,reward\n3,1\n5,2\n3,4\n")
+    with pytest.raises(ValueError, match="rewards has state 3 more than once"):
+        read_animals([moves], [events], paid)
+    table = pd.read_csv(paid)
+    with pytest.raises(ValueError, match="rewards has state 3 more than once"):
+        feed("dyna_q", STEPS.assign(action=0), n_states=6, n_actions=1, rewards=table)
+    paid.write_text("state,reward\n3,1\n5,2\n")
+    animal = read_animals([moves], [events], paid)["rat"]
+    assert animal.log.columns("steps")["reward"].tolist() == [0.0, 0.0, 1.0, 0.0, 0.0, 2.0] * 6
+
+
 def test_several_mazes_are_compared(tmp_path):
     moves, paid = tmp_path / "mine.csv", tmp_path / "paid.csv"
     STEPS.drop(columns="reward").to_csv(moves, index=False)
