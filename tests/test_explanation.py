@@ -55,6 +55,7 @@ from analyses.studies.explanation.predictions import (
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
+from replay.simulation.feed import feed
 from replay.tasks import run_task
 from replay.worlds.mdp import MDP
 
