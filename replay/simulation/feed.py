@@ -246,7 +246,7 @@ class RecordedExperience:
         if mdp is not None and mdp.n_states != n_states:
             raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
         given = _checked(transitions, n_states, n_actions, name)
-        time = _times(transitions, name)
+        time = _times(transitions)
         steps = given.steps
         rests = _rests({} if rest is None else rest, steps)
         pair = steps["state"] * np.int64(n_actions) + steps["action"]
@@ -370,20 +370,20 @@ def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int, source: s
     return Given(steps, columns.get("next_action", nothing), columns.get("start_state", starts))
 
 
-def _times(transitions: pd.DataFrame, source: str) -> NDArray[np.float64] | None:
+def _times(transitions: pd.DataFrame) -> NDArray[np.float64] | None:
     """Check the times of the steps."""
     if "time" not in transitions:
         return None
-    time = check_column(transitions, "time", source, kind="number", missing=True)
+    time = check_column(transitions, "time", "transitions", kind="number", missing=True)
     known = np.flatnonzero(~np.isnan(time))
     back = np.flatnonzero(np.diff(time[known]) < 0)
     if len(back):
         before, row = known[back[0]], known[back[0] + 1]
         raise ValueError(
-            f"The column 'time' of {source} decreases: row {row} has {time[row]:g}, row "
+            f"The column 'time' of transitions decreases: row {row} has {time[row]:g}, row "
             f"{before} {time[before]:g}. Sort the rows by time."
         )
-    check_seconds(time, f"The column 'time' of {source}")
+    check_seconds(time, "The column 'time' of transitions")
     return time
 
 
