@@ -318,7 +318,7 @@ def _with_texts(table: pd.DataFrame, pattern: re.Pattern[str], new: str) -> pd.D
                 else cell
                 for cell in table[name]
             ]
-            table = table.assign(**{name: cells})
+            table = table.assign(**{str(name): cells})
     return table
 
 

@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "data" / "README.md"
 BEGIN, END = "<!-- columns -->\n", "\n<!-- end of columns -->"
 TABLES = written_tables()
-ELSEWHERE_NUMBERS = {"states", "found", "n", "p", "evidence", "experiment", "value"}
+ELSEWHERE_NUMBERS = {"states", "found", "n", "p", "evidence", "experiment", "order", "value"}
 
 
 def as_markdown(tables):

@@ -144,7 +144,8 @@ def _asked(request: Request, address: str, most: int = 0) -> tuple[Any, bytes]:
             raise
 
     try:
-        return _soon(ask, _WAIT)
+        answer: tuple[Any, bytes] = _soon(ask, _WAIT)
+        return answer
     except (OSError, HTTPException, ValueError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise OSError(
