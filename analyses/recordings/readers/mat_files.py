@@ -14,6 +14,7 @@ References
 from __future__ import annotations
 
 import math
+import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -173,10 +174,10 @@ def _check_contents(file: BinaryIO, path: Path) -> None:
     if matfile_version(file)[0] == 0:  # version 4 has no structures
         return
     file.seek(_HEADER - 2)
-    order = "little" if file.read(2) == b"IM" else "big"
+    numbers = struct.Struct("<II" if file.read(2) == b"IM" else ">II")
     n_bytes, stored = 0, path.stat().st_size
     while len(tag := file.read(8)) == 8:
-        kind, length = (int.from_bytes(part, order) for part in (tag[:4], tag[4:]))
+        kind, length = numbers.unpack(tag)
         end = file.tell() + length
         if kind == _COMPRESSED:
             stream, left = zlib.decompressobj(), b""
