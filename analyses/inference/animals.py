@@ -378,8 +378,8 @@ def _experienced(
             f"{_MOST_PLACES}. Make the states larger."
         )
     table = _transitions(steps, world, _paid(steps, rewards, world, name))
-    size = {"n_states": world.n_states, "n_actions": world.n_actions}
-    RecordedExperience.of(table, **size, name=f"the moves of {name}")
+    what = f"the moves of {name}"
+    RecordedExperience.of(table, n_states=world.n_states, n_actions=world.n_actions, name=what)
     own = {key: table[key].to_numpy() for key in table}
     moves = EventLog(
         {"steps": {key: own[key] for key in _KEPT} | {"time": steps["time"]}}, mdp=world

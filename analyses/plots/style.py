@@ -413,10 +413,10 @@ def _with_plain_cells(table: pd.DataFrame) -> pd.DataFrame:
         if not any("$" in cell for cell in different(cells) if isinstance(cell, str)):
             continue
         if isinstance(cells.dtype, pd.CategoricalDtype):
-            table = table.assign(**{name: cells.cat.rename_categories(plain)})
+            table = table.assign(**{str(name): cells.cat.rename_categories(plain)})
         else:
             changed = [plain(cell) if isinstance(cell, str) else cell for cell in cells]
-            table = table.assign(**{name: changed})
+            table = table.assign(**{str(name): changed})
     return table
 
 
