@@ -146,7 +146,9 @@ def cells_in_markdown(table: pd.DataFrame) -> pd.DataFrame:
     texts = table.select_dtypes(exclude=["number", "bool"])
     return table.assign(
         **{
-            name: [in_markdown(cell) if isinstance(cell, str) else cell for cell in texts[name]]
+            str(name): [
+                in_markdown(cell) if isinstance(cell, str) else cell for cell in texts[name]
+            ]
             for name in texts
         }
     )
