@@ -102,9 +102,9 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
         )
         events = pd.concat([events, compared], axis=1)
     tables = [
-        pd.concat([own for own in own_tables if len(own)] or [none], ignore_index=True)
-        for own_tables, none in zip(zip(*(each[1:] for each in parts), strict=True), nothing, strict=True)
-    ] if parts else list(nothing)  # fmt: skip
+        pd.concat([each[place] for each in parts if len(each[place])] or [none], ignore_index=True)
+        for place, none in enumerate(nothing, 1)
+    ]
     found = Scored(events, *tables)
     if session.track.n_components > 1:
         longest = found.stretches.sort_values("length").drop_duplicates("event", keep="last")

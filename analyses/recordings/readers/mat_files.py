@@ -15,9 +15,11 @@ References
 from __future__ import annotations
 
 import math
+import struct
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +45,8 @@ ARRAYS = (
 """The names of arrays that are read."""
 _OF_CELLEXPLORER = ("times", "timestamps", "x", "y")
 _DEEPEST = 8
+_HEADER, _COMPRESSED = 128, 15  # of files of version 5 to 7.2
+_PART = 1 << 20  # bytes
 
 
 def load_mat(path: Path) -> dict[str, NDArray[Any]]:
@@ -170,8 +174,34 @@ def _of_older(path: Path) -> dict[str, Any]:
     with opened(path) as file:
         claimed = sum(8 * abs(math.prod(shape)) for _, shape, _ in io.whosmat(file))
         check_claim(claimed, path.stat().st_size, f"the variables of {path.name}")
+        _check_contents(file, path)
         file.seek(0)
         return dict(io.loadmat(file, simplify_cells=True))
+
+
+def _check_contents(file: BinaryIO, path: Path) -> None:
+    """Count the bytes of all that variables hold, which their shapes do not tell, and keep none."""
+    from scipy.io.matlab import matfile_version
+
+    file.seek(0)
+    if matfile_version(file)[0] == 0:  # version 4 has no structures
+        return
+    file.seek(_HEADER - 2)
+    numbers = struct.Struct("<II" if file.read(2) == b"IM" else ">II")
+    n_bytes, stored = 0, path.stat().st_size
+    while len(tag := file.read(8)) == 8:
+        kind, length = numbers.unpack(tag)
+        end = file.tell() + length
+        if kind == _COMPRESSED:
+            stream, left = zlib.decompressobj(), b""
+            while (left or file.tell() < end) and not stream.eof:
+                part = left or file.read(min(_PART, end - file.tell()))
+                if not part:
+                    break
+                n_bytes += len(stream.decompress(part, _PART))
+                left = stream.unconsumed_tail
+                check_claim(n_bytes, stored, f"the variables of {path.name}")
+        file.seek(end)
 
 
 def _of_hdf5(path: Path) -> dict[str, Any]:

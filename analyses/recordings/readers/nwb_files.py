@@ -41,7 +41,7 @@ from analyses.recordings.readers.nwb_tables import (
     units_of,
     without_noise,
 )
-from analyses.recordings.readers.remote_files import Remote, opened_remote
+from analyses.recordings.readers.remote_files import Remote, kept_folder, opened_remote
 from analyses.recordings.readers.track_graphs import epochs_of, read_track
 from analyses.recordings.readers.unit_choice import choose_units
 from analyses.recordings.readers.units import count_text
@@ -149,8 +149,8 @@ def open_nwb(path: str | Path | Remote) -> Iterator[NWBFile]:
         if isinstance(path, Remote):
             raise OSError(
                 f"Reading {name} broke off: the network failed, the file was changed meanwhile, or "
-                f"it is damaged ({reason[:120]}). Run the same again: what has arrived is kept, "
-                "and nothing is used by halves."
+                f"it is damaged ({reason[:120]}). Run the same again: what has arrived before the "
+                f"network failed is kept in {kept_folder(path)}. Remove that folder to begin anew."
             ) from error
         raise ValueError(
             f"{name} cannot be read as an NWB file: it is truncated, damaged or of another format "

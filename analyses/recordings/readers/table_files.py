@@ -29,7 +29,7 @@ def open_table(path: str | Path) -> pd.DataFrame:
     Rows of a CSV file have the numbers of their lines, for messages: usually the first is row 2.
     """
     try:
-        table = files.read_table(path)
+        table = files.read_table(path, _WHOSE)
     except ValueError as error:
         raise ValueError(
             f"{error} Write it again as CSV, with the names of columns in the first line."
