@@ -17,8 +17,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
+from typing import IO
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from replay.checks import check_fits, check_text, shown
@@ -40,6 +43,7 @@ __all__ = [
     "replacing",
     "safe_name",
     "write_checksums",
+    "write_csv",
 ]
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{32}")  # from `name_beside`
@@ -54,6 +58,10 @@ _PARSED = 20  # memory of a parsed text, relative to its length
 _TABLE = 10  # memory of a table, relative to its text
 _BYTES = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}
 _TEXT_BYTES = 16  # at least, of other values
+_SHARED = 1 << 26  # bytes of texts that are worth counting
+_COPIES = 2  # of a text, while a table is converted
+_FORMULA = re.compile("(?='*[=+@\t\r-])")
+_NO_FORMULA = re.compile("'(?='*[=+@\t\r-])")
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFLNK: "link"}
@@ -202,24 +210,57 @@ def opened_parquet(path: str | os.PathLike[str]) -> Iterator[pq.ParquetFile]:
         opened(path) as source,
         pq.ParquetFile(source, page_checksum_verification=True) as file,
     ):
-        check_fits(_claimed(file), f"the contents of {path}")
+        check_fits(_claimed(file, path), f"the contents of {path}")
         yield file
 
 
-def _claimed(file: pq.ParquetFile) -> int:
+def _claimed(file: pq.ParquetFile, path: str | os.PathLike[str]) -> int:
     found = file.metadata
     groups = [found.row_group(number) for number in range(found.num_row_groups)]
-    columns = [group.column(place) for group in groups for place in range(group.num_columns)]
-    # A damaged one may claim less than none, which must not offset what others claim.
-    values: int = sum(
-        abs(each.num_values) * _BYTES.get(each.physical_type, _TEXT_BYTES) for each in columns
-    )
+    values = 0
+    for place in range(found.num_columns):
+        chunks, column = [group.column(place) for group in groups], file.schema.column(place)
+        # A damaged one may claim less than none, which must not offset what others claim.
+        n_values = sum(abs(each.num_values) for each in chunks)
+        width = _BYTES.get(column.physical_type, max(_TEXT_BYTES, column.length))
+        values += n_values * width
+        most = sum(abs(each.num_values * each.total_uncompressed_size) for each in chunks)
+        if column.physical_type == "BYTE_ARRAY" and most > _SHARED:
+            has_prefixes = any("DELTA_BYTE_ARRAY" in each.encodings for each in chunks)
+            values += _COPIES * _text_bytes(path, column.path, has_prefixes)
     n_bytes: int = sum(abs(group.total_byte_size) for group in groups)
     return max(values, n_bytes)
 
 
-def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+def _text_bytes(path: str | os.PathLike[str], column: str, has_prefixes: bool) -> int:
+    """Count the bytes of texts, of which a file holds equal ones, or equal prefixes, once."""
+    n_bytes = 0
+    with (
+        opened(path) as source,
+        pq.ParquetFile(
+            source,
+            read_dictionary=[] if has_prefixes else [column],
+            page_checksum_verification=True,
+        ) as file,
+    ):
+        for batch in file.iter_batches(64 if has_prefixes else 65_536, columns=[column]):
+            texts = batch.column(0)
+            while pa.types.is_nested(texts.type):
+                texts = texts.flatten()
+                texts = texts[0] if isinstance(texts, list) else texts
+            held = texts.dictionary if pa.types.is_dictionary(texts.type) else texts
+            lengths = pc.binary_length(held)
+            if held is not texts:
+                lengths = lengths.take(texts.indices)
+            n_bytes += pc.sum(lengths.cast(pa.int64())).as_py() or 0
+            check_fits(_COPIES * n_bytes, f"the texts of the column {column!r} of {path}")
+    return n_bytes
+
+
+def read_table(path: str | os.PathLike[str], texts: Iterable[str] = ()) -> pd.DataFrame:
     """Read a table, from ``.parquet`` or else CSV.
+
+    The columns `texts` of a CSV file hold text, even if it is 001 or NA; an empty cell is missing.
 
     Examples
     --------
@@ -235,10 +276,50 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         check_fits(_TABLE * path.stat().st_size, f"the contents of {path}")
         with opened(path) as file, warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
-            return pd.read_csv(file, index_col=False)
+            table = pd.read_csv(file, index_col=False)
+            held = [name for name in texts if name in table]
+            if held:
+                file.seek(0)
+                table[held] = pd.read_csv(
+                    file, index_col=False, usecols=held, dtype=str, keep_default_na=False,
+                    na_values=[""],
+                )[held]  # fmt: skip
     except Exception as error:  # a damaged file may raise anything
         reason = " ".join(str(error).split())[:300].rstrip(".")
         raise ValueError(f"{path} cannot be read as a table ({reason}).") from error
+    return _with_texts(table, _NO_FORMULA, "")
+
+
+def write_csv(table: pd.DataFrame, path: str | os.PathLike[str] | IO[bytes]) -> None:
+    """Write a table as CSV with twelve digits; equal tables give equal bytes.
+
+    A text that a spreadsheet would compute, since it begins with ``=``, ``+``, ``-`` or ``@``,
+    gets an apostrophe before it, which `read_table` removes.
+
+    Examples
+    --------
+    >>> import sys
+    >>> write_csv(pd.DataFrame({"animal": ["001", "-1+2"], "value": [-1, 2]}), sys.stdout)
+    animal,value
+    001,-1
+    '-1+2,2
+    """
+    plain = _with_texts(table, _FORMULA, "'")
+    plain.to_csv(path, index=False, float_format="%.12g", lineterminator="\n")
+
+
+def _with_texts(table: pd.DataFrame, pattern: re.Pattern[str], new: str) -> pd.DataFrame:
+    """Replace a pattern at the beginning of texts."""
+    for name in table.select_dtypes(exclude=["number", "bool"]):
+        if any(isinstance(cell, str) and pattern.match(cell) for cell in table[name]):
+            cells = [
+                f"{new}{cell[found.end() :]}"
+                if isinstance(cell, str) and (found := pattern.match(cell))
+                else cell
+                for cell in table[name]
+            ]
+            table = table.assign(**{str(name): cells})
+    return table
 
 
 def name_beside(path: Path) -> Path:
@@ -263,6 +344,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir() and not path.is_symlink():
         try:
+            if path.samefile(os.curdir):  # the process would stand nowhere
+                raise IsADirectoryError
             path.rmdir()  # if it is empty
         except OSError:
             message = f"{path} is to be written, but is a folder. Move it elsewhere."

@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 
 import h5py
 import numpy as np
+from hdmf.common import DynamicTable, VectorData
 from pynwb import NWBHDF5IO, NWBFile
 from pynwb.behavior import CompassDirection, Position, SpatialSeries
-from pynwb.ecephys import LFP, FeatureExtraction, SpikeEventSeries
+from pynwb.ecephys import LFP, ElectricalSeries, FeatureExtraction, SpikeEventSeries
 from pynwb.epoch import TimeIntervals
+from pynwb.misc import Units
 
 TRACK = {
     "node_positions": [[0, 0], [100, 0]],
@@ -157,6 +159,50 @@ def plain_electrodes(path):
     with h5py.File(path, "r+") as file:
         del file["units/electrodes_index"]
     return path
+
+
+def several(path):
+    """Several of each kind: only the first in this order of columns and tables is usual."""
+    file = _file("twice")
+    behavior = file.create_processing_module("behavior", "x")
+    behavior.add(Position(spatial_series=_series("xy", XY)))
+    file.add_epoch_column("label", "x")
+    for label, begin, end in (("sleep", 0.0, 99.0), ("maze", *RUN), ("sleep", 201.0, np.nan)):
+        file.add_epoch(begin, end, label=label)
+    file.add_trial_column("task", "x")
+    for begin in (100.0, 120.0):
+        file.add_trial(start_time=begin, stop_time=begin + 8.0, task="track")
+    states = TimeIntervals(name="behavioral_states", description="x")
+    states.add_column("state", "x")
+    states.add_interval(start_time=20.0, stop_time=30.0, state="sleep")
+    behavior.add(states)
+    for number in range(2):
+        module = file.create_processing_module(f"ecephys{number}", "x")
+        begins = np.array([20.0, 40.0]) + number
+        columns = (("start", begins), ("stop", begins + 0.1), ("power", [5.0, 6.0]))
+        module.add(
+            DynamicTable(
+                name="ripples",
+                description="x",
+                columns=[VectorData(name=key, description="x", data=each) for key, each in columns],
+            )
+        )
+    _electrodes(file, REGIONS)
+    for number, n_channels in enumerate((2, 3)):
+        values = 10 * number + np.arange(float(n_channels)) + np.zeros((3000, 1))
+        own = file.create_electrode_table_region(list(range(n_channels)), "x")
+        file.add_acquisition(
+            ElectricalSeries(
+                name=f"probe{number}", data=values, electrodes=own, rate=1000.0, starting_time=0.0
+            )
+        )
+    file.add_unit_column("KSLabel", "x")
+    for unit, label in enumerate(["good", "mua", "good", "noise", "good", "mua"]):
+        file.add_unit(spike_times=spikes(unit), KSLabel=label, id=10 + 3 * unit)
+    curated = Units(name="curated", description="x")
+    curated.add_unit(spike_times=spikes(4), id=77)
+    file.processing["ecephys0"].add(curated)
+    return _write(file, path)
 
 
 N_MARKS = 600

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from malformed import junk, limited
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from replay.checks import (
     check_array,
@@ -247,3 +248,24 @@ def test_the_arguments_of_methods_are_counted_without_their_object():
         check_function("on_block", each.add, "a block")
         with pytest.raises(TypeError, match="on_block must be a function of a block"):
             check_function("on_block", each.pair, "a block")
+
+
+@pytest.mark.parametrize(
+    "given", [np.ones((2, 2)), [[1, 2], [3, 4]], (1.0, True), csr_array((2, 2)), pd.Series([1])]
+)
+def test_numbers_in_an_array_or_something_else(given):
+    """NumPy's ArrayLike is a union itself, of other members in each version."""
+
+    @typed
+    def total(counts: ArrayLike | csr_array, weight: ArrayLike | None = None):
+        return np.sum(counts) if weight is None else 0
+
+    assert total(given) == np.sum(given)
+    assert total(given, given if not isinstance(given, csr_array) else None) is not None
+    with pytest.raises(TypeError, match=r"counts\[0\] of total must be a number, got 'a'"):
+        total(["a"])
+    for odd in ("a", len, {"a": 1}):
+        with pytest.raises(TypeError, match="must be an array of numbers or a csr_array, got"):
+            total(odd)
+        with pytest.raises(TypeError, match="weight of total must be an array of numbers or None"):
+            total(given, odd)

@@ -7,6 +7,7 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
+from scipy import io
 
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.recording import Recording
@@ -14,6 +15,7 @@ from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare import candidate_events
 from analyses.recordings.prepare.running import running
 from analyses.recordings.readers import claims, read_recording
+from analyses.recordings.readers.mat_files import load_mat
 from analyses.recordings.readers.track_graphs import read_track
 from replay.worlds.tracks import make_linear_track
 
@@ -25,13 +27,17 @@ ARRAYS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("suffix", ["npz", "nc"])
+@pytest.mark.parametrize("suffix", ["npz", "nc", "mat"])
 def test_a_bomb_is_refused_before_it_is_read(suffix, tmp_path, monkeypatch):
     monkeypatch.setattr(claims, "_LARGE", 1e6)
     path, zeros = tmp_path / f"bomb.{suffix}", np.zeros((300, 1000))
     if suffix == "npz":
         np.savez_compressed(path, **ARRAYS, posterior=zeros)
         refused = r"MB claim to be 0.0 GB: the arrays of bomb\.npz\. Recorded data"
+    elif suffix == "mat":
+        session = {"session": {"unused": zeros, "spike_time": np.arange(300) / 10}}
+        io.savemat(path, session, do_compression=True)
+        refused = r"MB claim to be 0.0 GB: the variables of bomb\.mat\. Recorded data"
     else:
         xarray = pytest.importorskip("xarray")
         pytest.importorskip("h5netcdf")
@@ -41,6 +47,9 @@ def test_a_bomb_is_refused_before_it_is_read(suffix, tmp_path, monkeypatch):
         refused = r"MB claim to be 0.0 GB: the contents of bomb\.nc\. Recorded data"
     with pytest.raises(claims.ClaimError, match=refused):
         read_recording(path, TRACK)
+    if suffix == "mat":
+        io.savemat(path, session)
+        assert len(load_mat(path)["spike_time"]) == 300
     if suffix == "npz":
         np.savez(path, **ARRAYS, unused=zeros)
         assert read_recording(path, TRACK).spikes

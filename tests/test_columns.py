@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from analyses import plots
-from analyses.jobs.columns import COLUMNS, glossary
+from analyses.jobs.columns import COLUMNS, TEXTS, glossary
 from analyses.jobs.run import run
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.recover.simulated_recording import simulated_recording
@@ -32,6 +32,7 @@ ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "data" / "README.md"
 BEGIN, END = "<!-- columns -->\n", "\n<!-- end of columns -->"
 TABLES = written_tables()
+ELSEWHERE_NUMBERS = {"states", "found", "n", "p", "evidence", "experiment", "order", "value"}
 
 
 def as_markdown(tables):
@@ -84,6 +85,11 @@ def check(folder, complete=True):
         told, found = table_of(file), read(file)
         assert set(found) <= set(told.columns), file
         assert not complete or set(told.columns) - told.optional <= set(found), file
+        if file.suffix == ".csv":
+            known = {name: found[name].dropna() for name in found}
+            texts = {name for name in known if any(isinstance(each, str) for each in known[name])}
+            assert texts <= TEXTS | ELSEWHERE_NUMBERS, file
+            assert {name for name in known if len(known[name])} & TEXTS <= texts, file
         empty = [name for name in found if found[name].isna().any()]
         assert [name for name in empty if not told.columns[name].empty] == [], file
     return {each.name for each in files}

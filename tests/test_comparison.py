@@ -36,6 +36,7 @@ from analyses.studies.comparison.simulated_studies import settings, simulate_stu
 from replay.data import reference_table
 from replay.files import write_checksums
 from replay.learners import LEARNERS
+from replay.tasks.published import TASKS as PUBLISHED
 from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.published.linear_tracks import long_track
 from replay.tasks.published.two_choice_t import gupta_2t
@@ -655,6 +656,17 @@ def test_the_comparison_that_ships_adds_up():
     as_told = SHIPPED["robustness"].query("setting == 'usual'").set_index("account")
     for name in ("evidence", "evidence_of_all"):
         assert as_told[name].sub(sums[name]).abs().max() < 1e-6
+
+
+def test_the_order_in_which_tasks_and_accounts_are_named_makes_no_difference():
+    """All random numbers are drawn in the order of the plan."""
+    own = {"b": "sfma", "a": "graph_walks", "dyna_q": "dyna_q"}
+    plan = plan_comparison(["long_track", "linear_track"], own, n_draws=4)
+    other = plan_comparison(["linear_track", "long_track"], dict(reversed(own.items())), n_draws=4)
+    assert [*plan.accounts] == [*other.accounts] == ["dyna_q", "a", "b"]
+    assert [*plan.tasks] == [*other.tasks] == [t for t in PUBLISHED if t in plan.tasks]
+    assert plan.parts() == other.parts()
+    assert [*plan_comparison(["long_track"], [*reversed(KNOWN)]).accounts] == [*KNOWN]
 
 
 def test_draws_depend_on_no_other_account_of_the_run():

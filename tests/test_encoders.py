@@ -649,6 +649,53 @@ def test_an_encoder_keeps_its_number_of_codes():
         simulate(Seen(), "q_learning", encoder=Growing((5,)), n_steps=10)
 
 
+@pytest.mark.parametrize(
+    "wrap", [lambda encoder: encoder, lambda encoder: LastObservations(1, encoder)]
+)
+def test_an_encoder_may_change_what_it_is_given(wrap):
+    """Each walk and each observation are as they were seen, whatever was done to earlier ones."""
+
+    class Keeping(Identity):
+        factor = 1.0
+
+        def prepare(self, walk, rng, previous=None):
+            walks.append(walk.observations.copy())
+            walk.observations[:] *= self.factor
+            self.is_reversed = False
+            return self
+
+        def begin(self, observation):
+            code = super().begin(observation)
+            observation *= self.factor
+            return code
+
+    class Scaling(Keeping):
+        factor = 0.5
+
+    logs, seen = [], []
+    for encoder in (Keeping((40, 90)), Scaling((40, 90))):
+        walks = []
+        run = simulate(Seen(limit=30), "q_learning", encoder=wrap(encoder), n_steps=120, seed=3)
+        logs.append(run.log.steps)
+        seen.append(np.concatenate(walks))
+    pd.testing.assert_frame_equal(*logs)
+    np.testing.assert_array_equal(*seen)
+    assert set(np.unique(seen[1])) <= set(range(N_STATES))
+
+
+@pytest.mark.parametrize("end", ["False", None, 2])
+def test_an_end_is_true_or_false(end):
+    class Unclear(Seen):
+        def step(self, action):
+            observation, reward, terminated, truncated, info = super().step(action)
+            ends = self.changes.get("ends", np.int64(truncated))  # as good as a flag
+            return observation, reward, terminated, ends, info
+
+    simulate(Unclear(limit=5), "q_learning", encoder=Identity(), n_steps=10)
+    with pytest.raises(ValueError, match="truncated of the environment must hold True and False"):
+        simulate(Unclear(ends=end), "q_learning", encoder=Identity(), n_steps=10)
+
+
 def test_places_must_be_told():
     run = simulate(Seen(), "q_learning", encoder=Identity(), n_steps=50)
     with pytest.raises(ValueError, match=r"info\['state'\]"):

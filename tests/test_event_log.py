@@ -3,6 +3,7 @@
 import errno
 import json
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -255,6 +256,28 @@ class TestFiles:
         with pytest.raises(FileExistsError, match="not empty"):
             small_log().save(tmp_path / "notes.txt")
         assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+    def test_an_empty_folder_is_filled_and_not_replaced(self, tmp_path, monkeypatch):
+        small_log().save(tmp_path / "other")
+        folder = tmp_path / "here"
+        folder.mkdir()
+        number = folder.stat().st_ino
+        monkeypatch.chdir(folder)
+        small_log().save(".")
+        assert folder.stat().st_ino == number == Path.cwd().stat().st_ino
+        names = sorted(path.name for path in (tmp_path / "other").iterdir())
+        assert sorted(path.name for path in Path.cwd().iterdir()) == names
+        for name in names:
+            assert Path(name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+
+    def test_a_full_disk_leaves_nothing_in_an_empty_folder(self, tmp_path, monkeypatch):
+        def write(writer, table, row_group_size):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(parquet.pq.ParquetWriter, "write_table", write)
+        with pytest.raises(OSError, match=r"No space left"):
+            small_log().save(tmp_path)
+        assert not list(tmp_path.iterdir())
 
     def test_a_full_disk_leaves_nothing(self, tmp_path, monkeypatch):
         written = []

@@ -55,6 +55,7 @@ from analyses.studies.explanation.predictions import (
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
+from replay.simulation.feed import feed
 from replay.tasks import run_task
 from replay.worlds.mdp import MDP
 
@@ -627,6 +628,45 @@ def test_tables_are_read(tmp_path):
         read_animals([moves], [events], paid)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda steps: steps.iloc[[0, 2, 1, *range(3, 36)]], "Row 0 of .* enters state 1, but row"),
+        (lambda steps: steps.assign(time=[0.0, *range(35, 0, -1)]), "'time' of .* row 2 "),
+        (
+            lambda steps: steps.assign(reward=[np.nan, *steps["reward"][1:]]),
+            "'reward' of .* row 0 ",
+        ),
+    ],
+    ids=["order", "time", "reward"],
+)
+def test_moves_that_are_not_fed_are_not_explained(change, message):
+    steps = change(STEPS).reset_index(drop=True)
+    with pytest.raises(ValueError, match=message):
+        feed("dyna_q", steps.assign(action=0), n_states=6, n_actions=1)
+    paths = pd.DataFrame({"step": ENDS, "states": [lap[::-1] for lap in LAPS]})
+    with pytest.raises(ValueError, match=message):
+        replaying_animals(EventLog({"steps": steps}), paths)
+
+
+def test_what_is_given_twice_is_refused(tmp_path):
+    moves, events, paid = (tmp_path / name for name in ("rat.csv", "events.csv", "paid.csv"))
+    STEPS.assign(time=np.arange(36.0)).to_csv(moves, index=False)
+    events.write_text("event,time,states\n0,5.5,3 2 1 0\n1,6.5,3 2 1 0\n2,5.5,3 2 1 0\n")
+    with pytest.raises(ValueError, match="has an event more than once, such as in row 4"):
+        read_animals([moves], [events])
+    events.write_text("event,time,states\n0,5.5,3 2 1 0\n1,6.5,3 2 1 0\n")
+    paid.write_text("state,reward\n3,1\n5,2\n3,4\n")
+    with pytest.raises(ValueError, match="rewards has state 3 more than once"):
+        read_animals([moves], [events], paid)
+    table = pd.read_csv(paid)
+    with pytest.raises(ValueError, match="rewards has state 3 more than once"):
+        feed("dyna_q", STEPS.assign(action=0), n_states=6, n_actions=1, rewards=table)
+    paid.write_text("state,reward\n3,1\n5,2\n")
+    animal = read_animals([moves], [events], paid)["rat"]
+    assert animal.log.columns("steps")["reward"].tolist() == [0.0, 0.0, 1.0, 0.0, 0.0, 2.0] * 6
+
+
 def test_several_mazes_are_compared(tmp_path):
     moves, paid = tmp_path / "mine.csv", tmp_path / "paid.csv"
     STEPS.drop(columns="reward").to_csv(moves, index=False)
@@ -818,6 +858,21 @@ def test_what_was_simulated_is_not_simulated_again(tmp_path, monkeypatch):
         (tmp_path / "first" / "manifest.json").write_text(json.dumps(whole | wrong))
         with pytest.raises(ValueError, match=message):
             plan_explanation(rats, few, n_draws=20, earlier=tmp_path / "first")
+
+
+def test_animals_are_named_as_they_are(tmp_path, monkeypatch):
+    """Names that look like numbers, or like nothing, and a name that looks like Markdown."""
+    monkeypatch.setattr(model_choice, "_N_TREES", 20)
+    rats = dict.fromkeys(["001", "NA", "*x*"], reverse_rat())
+    plan = plan_explanation(rats, ["shuffled_laps", "graph_walks"], n_draws=20)
+    run(replace(explanation.STUDY, figures={}), plan, tmp_path / "out", tell=lambda text: None)
+    figures = dict(explanation._draw(Results(tmp_path / "out")))
+    titles = {ax.get_title("left") for ax in figures["explained_sequences"].axes}
+    assert set(rats) <= titles
+    headings = (tmp_path / "out" / "report.md").read_text("utf-8").splitlines()
+    assert [line for line in headings if line.startswith("## ")][:3] == [
+        "## 001", "## NA", r"## \*x\*",
+    ]  # fmt: skip
 
 
 def test_a_result_that_is_not_there_is_told(tmp_path):

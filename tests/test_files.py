@@ -2,13 +2,19 @@
 
 import os
 import stat
+from contextlib import chdir
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from malformed import limited
+from pyarrow import parquet as pq
 
+from replay.checks import memory
 from replay.files import (
     check_file,
     damaged_files,
@@ -21,6 +27,7 @@ from replay.files import (
     replacing,
     safe_name,
     write_checksums,
+    write_csv,
 )
 
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
@@ -197,6 +204,19 @@ def test_a_folder_is_not_replaced_by_a_file(tmp_path):
         pass
 
 
+@pytest.mark.parametrize("name", [".", "../here"])
+def test_where_the_process_stands_is_never_replaced(tmp_path, name):
+    (tmp_path / "here").mkdir()
+    with (
+        chdir(tmp_path / "here"),
+        pytest.raises(IsADirectoryError, match="is to be written, but is a folder"),
+        replacing(name),
+    ):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+    assert not list((tmp_path / "here").iterdir())
+
+
 @needs_pipes
 def test_a_lock_is_a_file_of_its_own(tmp_path):
     lock, victim = tmp_path / ".lock", tmp_path / "elsewhere"
@@ -206,3 +226,42 @@ def test_a_lock_is_a_file_of_its_own(tmp_path):
             pass
         lock.unlink()
     assert not victim.exists()
+
+
+def test_texts_are_the_same_after_writing_and_reading(tmp_path):
+    names = ["001", "NA", "null", "1e5", "=2+3", "+1", "-x", "@a", "'=b", "'c", "\t=d", 'e,"f"']
+    table = pd.DataFrame({"animal": names, "found": names[::-1], "value": np.arange(12) - 6.5})
+    table.loc[3, "animal"] = None
+    write_csv(table, tmp_path / "table.csv")
+    again = read_table(tmp_path / "table.csv", ["animal", "unknown"])
+    assert again["animal"].fillna("").tolist() == [*names[:3], "", *names[4:]]
+    assert again["found"].tolist()[:9] == names[:2:-1]  # as a column that is not known to be text
+    assert again["value"].tolist() == table["value"].tolist()
+    begun = [line[:2] for line in (tmp_path / "table.csv").read_text().splitlines()]
+    assert begun[5:11] == ["'=", "'+", "'-", "'@", "''", "'c"]
+
+
+def test_texts_that_rows_share_are_counted_for_each_row(tmp_path):
+    text, path = "x" * 1_000_000, tmp_path / "bomb.parquet"
+    shared = pa.DictionaryArray.from_arrays(np.zeros(20_000, np.int32), [text])
+    pq.write_table(pa.table({"note": shared}), path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < 10_000
+    with limited(20), pytest.raises(ValueError, match=r"no room for .* it needs .* GB of memory"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("within", ["column", "list", "prefixes"])
+def test_texts_are_counted_as_they_are(within, tmp_path, monkeypatch):
+    path = tmp_path / "table.parquet"
+    texts = pa.array(["x" * 199_999 + letter for letter in "ab" * 200])  # of 80 MB, held twice
+    if within == "list":
+        texts = pa.ListArray.from_arrays(np.arange(0, 401, 2, dtype=np.int32), texts)
+    kept = {"column_encoding": {"note": "DELTA_BYTE_ARRAY"}} if within == "prefixes" else {}
+    table = pa.table({"note": texts})
+    pq.write_table(table, path, compression="zstd", use_dictionary=within != "prefixes", **kept)
+    assert path.stat().st_size < 300_000
+    monkeypatch.setattr(memory, "_memory_bytes", lambda: 159e6)
+    with pytest.raises(ValueError, match="no room for the texts of the column 'note"):
+        read_table(path)
+    monkeypatch.setattr(memory, "_memory_bytes", lambda: 161e6)
+    assert len(read_table(path)) == len(table)

@@ -139,6 +139,48 @@ def test_outcomes_in_the_same_state_are_merged():
     assert mdp.start_probability.tolist() == [1.0, 0.0]
 
 
+CHAIN = {s: {0: [(1.0, s + 1, float(s == 2), s == 2)]} for s in range(4)} | {3: {0: []}}
+"""Three steps lead from state 0 to the end, which pays 1: a third of a reward per step."""
+
+
+def starting(draw, distribution=None, **seeded):
+    env = environment(CHAIN, distribution)
+    rng = np.random.default_rng(0)
+    env.reset = (lambda *, seed=None: (draw(rng), {})) if seeded else (lambda: draw(rng))
+    return env
+
+
+@pytest.mark.parametrize("seeded", [{}, {"seeded": True}])
+def test_episodes_start_where_reset_leads(seeded):
+    mdp = MDP.from_gymnasium(starting(lambda rng: 0, **seeded))
+    assert mdp.start_states.tolist() == [0]
+    assert mdp.reward_rate([0, 0, 0, 0]) == pytest.approx(1 / 3)
+    mdp = MDP.from_gymnasium(starting(lambda rng: 2, **seeded))
+    assert mdp.reward_rate([0, 0, 0, 0]) == 1.0
+
+
+def test_a_sample_of_starts_gives_no_probabilities():
+    with pytest.raises(ValueError, match=r"led to 3 different states.* initial_state_distrib"):
+        MDP.from_gymnasium(starting(lambda rng: rng.integers(3)))
+    with pytest.raises(ValueError, match=r"return a state of P, a number from 0 to 3; got 'a'"):
+        MDP.from_gymnasium(starting(lambda rng: "a"))
+    with pytest.raises(ValueError, match=r"reset\(\) of the environment failed: .*zero"):
+        MDP.from_gymnasium(starting(lambda rng: 1 // 0))
+
+
+def test_a_distribution_of_starts_agrees_with_reset():
+    third = [1 / 3, 1 / 3, 1 / 3, 0.0]
+    mdp = MDP.from_gymnasium(starting(lambda rng: rng.integers(3), third))
+    assert mdp.start_probability.tolist() == third
+    with pytest.raises(ValueError, match=r"state 0 the probability 0.333, but 1 of 1000 calls"):
+        MDP.from_gymnasium(starting(lambda rng: 0, third))
+    with pytest.raises(ValueError, match=r"state 2 the probability 0, but .* calls of reset"):
+        MDP.from_gymnasium(starting(lambda rng: 2 * (rng.random() < 0.02), [1.0, 0.0, 0.0, 0.0]))
+    # What is observed may be something else than a state.
+    mdp = MDP.from_gymnasium(starting(lambda rng: "picture", third))
+    assert mdp.start_probability.tolist() == third
+
+
 def test_an_environment_without_tables():
     with pytest.raises(TypeError, match=r"Only tabular environments.*CartPole.* has no P"):
         MDP.from_gymnasium("CartPole-v1")

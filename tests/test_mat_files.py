@@ -232,7 +232,9 @@ def test_arrays_that_are_not_read_are_named(tmp_path):
     io.savemat(tmp_path / "mine.mat", {"rat": ARRAYS | {"head_direction": TIME, "age": 3}})
     found = read_recording(tmp_path / "mine.mat", TRACK)
     assert found.notes[0].endswith("1 event; not read: 'head_direction'.")
-    assert "Array head_direction: 201 numbers." in describe_file(tmp_path / "mine.mat")
+    assert "Array head_direction: 201 numbers; it is not used." in describe_file(
+        tmp_path / "mine.mat"
+    )
     assert found.digest() == read_recording(ARRAYS, TRACK).digest()
 
 
@@ -244,6 +246,58 @@ def test_positions_in_other_units(tmp_path):
         io.savemat(tmp_path / "mine.mat", tree)
         found = read_recording(tmp_path / "mine.mat", track)
         np.testing.assert_allclose(found.position, XY, atol=1e-9)
+
+
+@pytest.mark.parametrize("save", [io.savemat, write_73], ids=["v5", "v7.3"])
+@pytest.mark.parametrize(("name", "factor"), [("position_xy", 1.0), ("position_xy_px", 4.0)])
+def test_places_have_two_columns_or_two_rows(name, factor, save, tmp_path):
+    others = {key: value for key, value in ARRAYS.items() if key != "position_xy"}
+    track = TRACK | {"pixels_per_cm": 4.0}
+    for xy in (factor * XY, factor * XY.T):
+        save(tmp_path / "mine.mat", others | {name: xy})
+        np.savez(tmp_path / "mine.npz", **others | {name: xy})
+        for path in (tmp_path / "mine.mat", tmp_path / "mine.npz"):
+            found = read_recording(path, track)
+            np.testing.assert_array_equal(found.position, XY)
+            assert found.digest() == read_recording(ARRAYS, track).digest()
+    for xy in (XY.ravel(), XY.reshape(-1, 6), np.zeros((2, 201, 2))):
+        save(tmp_path / "mine.mat", others | {name: factor * xy})
+        with pytest.raises(ValueError, match=f"{name} of mine.mat must have two columns, n x 2"):
+            read_recording(tmp_path / "mine.mat", track)
+
+
+def test_ripples_of_cellexplorer_have_two_columns_or_two_rows(tmp_path):
+    ripples = np.array([[2.0, 2.2], [3.0, 3.1], [4.0, 4.3]])
+    for each in (ripples, ripples.T):
+        io.savemat(tmp_path / "mine.mat", EXPLORER | {"ripples": {"timestamps": each}})
+        found = read_recording(tmp_path / "mine.mat", TRACK)
+        assert found.events.to_numpy().tolist() == ripples.tolist()
+    position = {"x": XY, "y": XY[:, 1], "units": "cm"}
+    behavior = EXPLORER["behavior"] | {"position": position}
+    io.savemat(tmp_path / "mine.mat", EXPLORER | {"behavior": behavior})
+    with pytest.raises(
+        ValueError, match=r"position.x of mine.mat must be one row or column"
+    ):
+        read_recording(tmp_path / "mine.mat", TRACK)
+
+
+@pytest.mark.parametrize("save", [io.savemat, write_73], ids=["v5", "v7.3"])
+def test_cells_keep_their_ids_beside_empty_ones(save, tmp_path):
+    times = np.array([SPIKES[0], np.empty(0), SPIKES[2]], dtype=object)
+    for more, units in (({}, ("1", "3")), ({"UID": np.array([4.0, 5.0, 9.0])}, ("4", "9"))):
+        save(tmp_path / "mine.mat", EXPLORER | {"spikes": {"times": times} | more})
+        found = read_recording(tmp_path / "mine.mat", TRACK)
+        assert found.units == units
+        assert [each.tolist() for each in found.spikes] == [SPIKES[0].tolist(), SPIKES[2].tolist()]
+
+
+def test_arrays_of_another_structure_are_named(tmp_path):
+    """Of two sessions in a file, the note says which array is not read."""
+    other = {"session": {"position": {"time": TIME + 1}}}
+    io.savemat(tmp_path / "mine.mat", NESTED | other)
+    found = read_recording(tmp_path / "mine.mat", TRACK)
+    np.testing.assert_array_equal(found.time, TIME)
+    assert "not read: 'session.position.time'" in found.notes[0]
 
 
 def test_one_cell_and_one_event_keep_their_shape(tmp_path):
@@ -293,7 +347,7 @@ def test_what_cannot_be_read_is_told(tmp_path):
         read_recording(place, TRACK)
     for part, said in (
         ({"spikes": {"times": "none"}}, "spikes.times of mine.mat must be numbers"),
-        ({"ripples": {"timestamps": [1.0, 2.0, 3.0]}}, "must have two columns, begin and end"),
+        ({"ripples": {"timestamps": [1.0, 2.0, 3.0]}}, "must have two columns, n x 2, or two rows"),
         ({"behavior": {"timestamps": TIME, "position": {"x": TIME, "y": [1.0, 2.0]}}}, "201 and 2"),
     ):
         io.savemat(place, EXPLORER | part)

@@ -315,3 +315,46 @@ def test_what_a_slippery_move_pays_at_a_barrier():
 def test_barriers_elsewhere_are_refused(one, other, message):
     with pytest.raises(ValueError, match=message):
         from_ascii("S.G").with_barrier(one, other)
+
+
+def lane(*nodes):
+    return MDP.from_networkx(nx.path_graph(nodes), terminal=nodes[-1])
+
+
+def walls(world):
+    """List the pairs of neighbours, by label, between which no move leads any more."""
+    nodes = list(world.labels)
+    row = world.transition_rows() // world.n_actions
+    moves = set(zip(row.tolist(), world.successor.tolist(), strict=True))
+    return [(nodes[k], nodes[k + 1]) for k in range(len(nodes) - 1) if (k, k + 1) not in moves]
+
+
+def test_numbers_of_nodes_are_not_those_of_states():
+    """Nodes 1 to 6 are the states 0 to 5."""
+    numbered, named = lane(1, 2, 3, 4, 5, 6), lane(*"abcdef")
+    assert walls(numbered.with_barrier(2, 3)) == [(2, 3)]
+    assert walls(numbered.with_barrier(np.int64(3), 2)) == [(2, 3)]
+    assert numbered.starting_in(2).start_states.tolist() == [1]
+    with pytest.raises(ValueError, match=r"no move leads from 2 to 4. From 2 moves lead to 1, 3"):
+        numbered.with_barrier(2, 4)
+    for refused in (0, 7, True):
+        with pytest.raises(ValueError, match=r"no state with the label \w+; .* Give a label\.$"):
+            numbered.starting_in(refused)
+    with pytest.raises(ValueError, match="No episode can start in state 6, which is terminal"):
+        numbered.starting_in(6)
+    # Letters cannot be mistaken for numbers, which are then those of states.
+    assert walls(named.with_barrier(2, 3)) == walls(named.with_barrier("c", "d")) == [("c", "d")]
+    assert named.starting_in(2).start_states.tolist() == [2]
+
+
+def test_both_states_with_a_label_are_behind_a_barrier():
+    """As a state of a Gymnasium environment and its terminal copy have."""
+    world = MDP.from_tables(
+        [[1, 2], [0, 0], [2, 2]], [0, 0, 1], start=0, terminal=[2], labels=[0, 1, 1]
+    )
+    assert world.with_barrier(0, 1).successors(0, 1).tolist() == [0]
+    assert world.with_barrier(0, 1).successors(0, 0).tolist() == [0]
+    assert world.starting_in(1).start_states.tolist() == [1]
+    twice = MDP.from_tables([[1], [0]], [0, 1], labels=["a", "a"])
+    with pytest.raises(ValueError, match="2 states of 'mdp' have the label 'a'"):
+        twice.starting_in("a")

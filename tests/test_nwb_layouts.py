@@ -11,7 +11,7 @@ from commands import replay
 
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file
-from analyses.recordings.readers.nwb_tables import hippocampal
+from analyses.recordings.readers.nwb_tables import choose_events, hippocampal
 from analyses.recordings.readers.unit_choice import choose_units
 from analyses.studies.recorded_replay.files import Files
 
@@ -22,7 +22,7 @@ TRACK, RUN = layouts.TRACK, layouts.RUN
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("layouts")
-    names = ("jadhav", "grosmark", "huszar", "spyglass")
+    names = ("jadhav", "grosmark", "huszar", "spyglass", "several")
     with warnings.catch_warnings():  # two lights, as published, are more columns than NWB suggests
         warnings.simplefilter("ignore")
         return {name: getattr(layouts, name)(folder / f"{name}.nwb") for name in names}
@@ -101,7 +101,95 @@ def test_ripples_states_and_epochs_by_label(written):
     assert found.events.to_numpy().tolist() == [[20.0, 20.1], [40.0, 40.1]]
     found = read_recording(written["grosmark"], TRACK)
     assert found.epochs["NREM"].tolist() == [[10.0, 15.0], [210.0, 215.0]]
-    assert list(found.epochs) == ["PREEpoch", "MazeEpoch", "POSTEpoch", "WAKE", "NREM"]
+    labels = ["PREEpoch", "MazeEpoch", "POSTEpoch", "WAKE", "NREM"]
+    tables = ["epochs"] * 3 + ["states"] * 2
+    qualified = [f"{table}:{label}" for table, label in zip(tables, labels, strict=True)]
+    assert list(found.epochs) == labels + qualified
+
+
+def test_tables_of_epochs_count_before_trials_and_any_table_can_be_chosen(written):
+    found = read_recording(written["several"], TRACK)
+    assert found.on_track.tolist() == [list(RUN)]
+    assert found.epochs["sleep"].tolist() == [[0.0, 99.0]]
+    said = "not 'trials:track': choose by epochs, such as 'run=trials:track')"
+    assert f"(of 3 in 'epochs', by their labels; {said}" in found.notes[0]
+    assert (
+        "times of 'sleep' are those in 'epochs', not in 'behavioral_states': choose by epochs, "
+        "such as 'run=behavioral_states:sleep'" in found.notes[0]
+    )
+    chosen = "run=trials:track,one=epochs:sleep,two=behavioral_states:sleep"
+    with pytest.raises(ValueError, match="must not overlap"):  # both are read, and differ
+        read_recording(written["several"], TRACK, epochs=chosen)
+    chosen = "run=trials:track,two=behavioral_states:sleep"
+    found = read_recording(written["several"], TRACK, epochs=chosen)
+    assert found.on_track.tolist() == [[100.0, 108.0], [120.0, 128.0]]
+    assert found.epochs["two"].tolist() == [[20.0, 30.0]]
+    with pytest.raises(ValueError, match="got 'states:sleep', which is no LABEL or TABLE:LABEL"):
+        read_recording(written["several"], TRACK, epochs="run=states:sleep")
+
+
+def test_an_open_interval_is_left_out_and_told(written):
+    note = read_recording(written["several"], TRACK).notes[0]
+    assert "1 of 3 rows of 'epochs' without a begin or an end are left out" in note
+
+
+def test_events_in_any_table_with_begin_and_end_and_those_left_out(written):
+    found = read_recording(written["several"], TRACK)
+    assert found.events.to_numpy().tolist() == [[20.0, 20.1], [40.0, 40.1]]
+    said = "2 events from the table 'ecephys0/ripples' (not read: 'ecephys1/ripples'; choose by"
+    assert f"{said} events)" in found.notes[0]
+    other = read_recording(written["several"], TRACK, events="ecephys1/ripples")
+    assert other.events["start_time"].tolist() == [21.0, 41.0]
+    assert "Intervals ecephys1/ripples: 2 rows, 21 to 41.1 s." in describe_file(written["several"])
+    with pytest.raises(ValueError, match=r"table of events of x.nwb 'ripples'\. There is none\."):
+        choose_events({}, "x.nwb", "ripples")
+
+
+def test_one_of_several_field_potentials(written):
+    def signal(**choice):
+        found = read_recording(written["several"], TRACK, events="find_ripples", **choice)
+        return found.field_potential.signal[0].tolist(), found.notes[0]
+
+    first, note = signal()
+    assert first == [0.0, 1.0]
+    assert "(not read: 'probe1'; choose by channel, such as probe1:0)" in note
+    assert signal(channel="probe1")[0] == [10.0, 11.0, 12.0]
+    assert signal(channel="probe1:2")[0] == [12.0]
+    assert signal(channel="1")[0] == signal(channel=1)[0] == [1.0]
+    with pytest.raises(ValueError, match=r"field potential .* Did you mean 'probe1'"):
+        signal(channel="prob1")
+    with pytest.raises(ValueError, match="channel must be a whole number from 0 to 2"):
+        signal(channel="probe1:3")
+
+
+def test_units_that_are_no_single_cells_are_told_and_keep_their_ids(written):
+    found = read_recording(written["several"], TRACK)
+    assert found.units == ("10", "13", "16", "19", "22", "25")
+    said = "KSLabel: 2 of mua, 1 of noise; these are decoded as cells, unless units="
+    expression = "KSLabel not in ('mua', 'noise')"
+    assert f'({said}"{expression}")' in found.notes[0]
+    good = read_recording(written["several"], TRACK, units=expression)
+    assert good.units == ("10", "16", "22")
+    assert [each.tolist() for each in good.spikes] == [
+        layouts.spikes(unit).tolist() for unit in (0, 2, 4)
+    ]
+    assert "decoded as cells" not in good.notes[0]
+    some = read_recording(written["several"], TRACK, units="KSLabel != 'noise'").notes[0]
+    assert "unless units=\"(KSLabel != 'noise') and KSLabel != 'mua'\"" in some
+    command = shlex.split(describe_file(written["several"])[-1].partition(": ")[2])
+    wanted = command[command.index("--units") + 1]
+    found = read_recording(written["several"], TRACK, units=wanted)
+    assert found.units == ("10", "16", "22")
+
+
+def test_one_of_several_tables_of_units(written):
+    note = read_recording(written["several"], TRACK).notes[0]
+    assert "(not read: 'curated'; choose by units, such as curated:)" in note
+    found = read_recording(written["several"], TRACK, units="curated:")
+    assert found.units == ("77",)
+    assert [each.tolist() for each in found.spikes] == [layouts.spikes(4).tolist()]
+    found = read_recording(written["several"], TRACK, units="units: KSLabel == 'good'")
+    assert found.units == ("10", "16", "22")
 
 
 def test_one_channel_is_read_and_no_other(written, monkeypatch):
@@ -245,6 +333,13 @@ def test_series_and_tables_that_nothing_reads_are_listed(tmp_path):
     lines = describe_file(path)
     assert any(line.startswith("Series licks (TimeSeries): 5 numbers; not used") for line in lines)
     assert any(line.startswith("Table doors: 2 rows with the columns gate; not") for line in lines)
+
+
+def test_of_what_two_files_have_the_first_is_taken_and_this_is_told(written):
+    found = read_recording(written["jadhav"], TRACK, session=written["several"])
+    assert found.units == tuple("012345")
+    said = "Both files have position, spikes: those of jadhav.nwb are taken."
+    assert sum(note.startswith(said) for note in found.notes) == 1
 
 
 def test_choices_are_for_nwb():

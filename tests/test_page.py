@@ -280,6 +280,22 @@ def test_the_axis_of_a_recording_is_time(decoded, sweeping, tmp_path):
     assert counts_of(both[0])["window"].tolist() == [20, 25, 25, 25]  # of its moves
 
 
+def test_events_without_a_start_or_with_one_number_are_told(decoded, tmp_path):
+    events = decoded.events
+    for wrong, message in [
+        (events.assign(start_time=events["start_time"].where(events["event"] != 2)),
+         r"The column 'start_time' of events must hold finite numbers; row 2 has nan"),
+        (events.assign(event=events["event"].replace(2, 1)), "has event 1 twice"),
+        (events[events["event"] != 4], "lacks event 4, which has sequences"),
+    ]:  # fmt: skip
+        keep_decoded(tmp_path, "recording", {**tables_of(decoded), "events": wrong})
+        for made in (lambda: page_of_folders([tmp_path], tmp_path / "page.html"),
+                     lambda each=wrong: write_page(decoded._replace(events=each),
+                                                   tmp_path / "page.html")):  # fmt: skip
+            with pytest.raises(ValueError, match=message):
+                made()
+
+
 # -- the evidence for decoded events --------------------------------------------------------
 
 

@@ -933,3 +933,15 @@ def test_the_gallery_shows_every_script():
     assert {*re.findall(r'href="(\w+\.png)"', guide)} == pictures
     # a clone has them all; the page of findings has 2,066 pixels, which its small words need
     assert sum(path.stat().st_size for path in FIGURES.glob("*.png")) < 4_000_000
+
+
+def test_a_name_with_dollars_is_no_formula(tmp_path):
+    name = "my$x^$.py"
+    table = reward_rate(learners=["dyna_q", name])
+    figure = plots.learning_curves_figure(table)
+    save(figure, tmp_path / "curves")
+    shown = {text.get_text() for each in figure.legends for text in each.get_texts()}
+    assert shown == {"Dyna-Q", r"my\$x^\$.py"}  # drawn as my$x^$.py
+    with plots.figure_style({name: "#123456"}, {name: "Mine"}):
+        figure = plots.learning_curves_figure(table)
+    assert any(line.get_color() == "#123456" for line in figure.axes[0].lines)

@@ -153,6 +153,26 @@ def test_much_rest_fits_the_log():
 # -- errors -------------------------------------------------------------------------------
 
 
+@LEARNER
+def test_a_start_without_a_way_to_an_end_is_told(learner):
+    """States 0 and 1 lead to the end, 2; from 3 and 4 no way does."""
+    moves = [[1, 0], [2, 0], [2, 2], [4, 3], [3, 4]]
+    world = MDP.from_tables(moves, [0, 0, 1, 0, 0], start=[0.5, 0, 0, 0.5, 0], terminal=[2])
+    with pytest.raises(ValueError, match=r"can be reached from state 3|such as state 3, but"):
+        simulate(world, learner, n_steps=10)
+
+
+def test_a_start_may_be_shut_in_for_a_phase():
+    shut = RIGHT.with_barrier(2, 3).with_barrier(0, 1)
+    for phases in ([RIGHT, shut], [shut, RIGHT]):
+        run = simulate(Protocol([Phase(each, 6) for each in phases]), "q_learning", seed=1)
+        assert len(run.log.steps) == 12
+    with pytest.raises(ValueError, match=r"none of its 2 .* from state 1, in which"):
+        simulate(Protocol([Phase(shut, 6), Phase(shut, 6)]), "q_learning")
+    with pytest.raises(ValueError, match="from state 2, in which episodes may start"):
+        simulate(Protocol([Phase(RIGHT, 6), Phase(shut.starting_in(2), 6)]), "q_learning")
+
+
 def test_phases_must_fit_together():
     with pytest.raises(ValueError, match="at least one phase"):
         Protocol([])

@@ -3,6 +3,7 @@
 import re
 import shutil
 from dataclasses import replace
+from html import escape
 from math import comb
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import replay
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
@@ -25,7 +29,11 @@ from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay.animal_figures import read_evidence
 from analyses.studies.recorded_replay.one_animal import STUDY
 from analyses.studies.recorded_replay.plan import plan_recording
-from analyses.studies.recorded_replay.report import enough_sequences, replay_by_chance
+from analyses.studies.recorded_replay.report import (
+    enough_sequences,
+    in_markdown,
+    replay_by_chance,
+)
 from replay.files import write_checksums
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
@@ -34,7 +42,8 @@ JUDGEMENT = Judgement(n_shuffles=19, other_sizes=(30.0,))
 
 @pytest.fixture(scope="module")
 def recording():
-    return simulated_recording(24)
+    units = tuple(f"{cell % 4}-{cell // 4}" for cell in range(60))  # tetrode and cluster
+    return replace(simulated_recording(24), units=units)
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +166,9 @@ def test_spikes_and_fields_are_those_of_the_events(folder, recording):
     ]
     rates = results.read("place_fields.parquet")
     assert rates.groupby("cell")["rate"].max().min() >= 0.5
+    for table in (spikes, rates):
+        tetrode, cluster = table["unit"].str.split("-", expand=True).astype(int).to_numpy().T
+        assert np.array_equal(4 * cluster + tetrode, table["cell"])
 
 
 def test_events_are_decoded_again_on_the_part_of_the_track_that_was_run(recording, tmp_path):
@@ -330,3 +342,19 @@ def test_statistics_of_few_sequences_are_neither_reported_nor_compared(tmp_path)
     text = (tmp_path / "out" / "report.md").read_text("utf-8")
     assert not any(f"| {name} | " in text for name in few["statistic"])
     assert not set(results.read("accounts.csv")["statistic"]) & set(few["statistic"])
+
+
+@given(
+    st.text(st.sampled_from("a1 \\`*_~$|<>[]()!&#;:/-+=.'\"\n"), min_size=1, max_size=20).filter(
+        str.strip
+    )
+)
+def test_a_text_of_a_file_is_plain_text_in_a_report(text):
+    words = " ".join(text.split())
+    reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    html = reader.render(
+        f"- {in_markdown(text)} .\n\n| | |\n|---|---|\n| x | {in_markdown(text)} |"
+    )
+    plain = escape(words, quote=False).replace('"', "&quot;")
+    assert f"<li>{plain} .</li>" in html
+    assert f"<td>x</td>\n<td>{plain}</td>\n" in html

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.basics.recording import Posterior, Recording
+from analyses.recordings.basics.recording import FieldPotential, Posterior, Recording
 from replay.worlds.tracks import make_linear_track
 
 TRACK = make_linear_track(100.0)
@@ -54,10 +54,9 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"time": TIME[::-1]}, r"times of positions of mine must ascend; row 1 has"),
+        ({"time": np.tile(TIME[:600], 2)}, r"positions of mine go back in row 600, from 29.95 to"),
         ({"time": TIME[:-1]}, "a pair .* for each time"),
         ({"position": XY[:, :1]}, r"a pair \(x, y\) for each time"),
-        ({"spikes": (SPIKES[0][::-1],)}, "spike times of cell 0 of mine must ascend; row 1 has"),
         ({"spikes": (np.array([np.nan]),)}, "spike times of cell 0 of mine must hold finite"),
         ({"spikes": (np.floor(SPIKES[0] * 30_000),)}, r"several clocks.*in samples\? Divide"),
         ({"spikes": (SPIKES[0] * 1000.0,)}, r"several clocks.*milliseconds\?"),
@@ -74,15 +73,19 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
             "must end after they begin; row 0 goes from 2 to 1",
         ),
         (
-            {"events": pd.DataFrame({"start_time": [2.0, 1.0], "end_time": [3.0, 4.0]})},
-            "start times of events of mine must ascend; row 1",
-        ),
-        (
             {"events": pd.DataFrame({"start_time": [6e4], "end_time": [6.1e4]})},
             "several clocks: spikes .* but events go from 60000",
         ),
         ({"events": pd.DataFrame({"begin": [1.0]})}, r"events of mine lacks the columns \['start"),
-        ({"posterior": posterior(time=np.array([1.0, 1.2, 1.1]))}, "posterior of mine must ascend"),
+        (
+            {"posterior": posterior(position=np.array([[0.0, 0], [0.5, 0], [1, 0]]))},
+            "bins of the posterior of mine extend over 1 cm, and the track over 100 cm. .* metres",
+        ),
+        (
+            {"decoded": pd.DataFrame({"event": 0, "time": [1.0, 1.1], "x": [0, 0.9], "y": 0.0})},
+            "decoded places of mine extend over 0.9 cm, and the track over 100 cm. .* metres",
+        ),
+        ({"posterior": posterior(position=np.zeros((3, 1)))}, "must have x and y; got"),
         ({"posterior": posterior(time=np.array([1e3, 1.1e3, 1.2e3]))}, "the posterior goes fr"),
         ({"posterior": posterior(probability=2 * np.eye(3))}, "sum to 1; row 0 sums to 2"),
         (
@@ -106,6 +109,16 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
             {"posterior": posterior(position=np.array([[0.0, 0], [50, 90], [100, 0]]))},
             "Bins of the posterior of mine do not fit the track",
         ),
+        (
+            {"field_potential": FieldPotential(0.0, 1000.0, np.zeros((2, 60_000)))},
+            "has 60000 channels of 2 samples: .* transposed",
+        ),
+        (
+            {"field_potential": FieldPotential(0.0, 1e3, np.zeros((9, 1)), np.arange(8.0))},
+            r"one time for each sample; got \(8,\) for 9",
+        ),
+        ({"field_potential": FieldPotential(0.0, 1e3, np.full((9, 1), np.nan))}, "choose a chan"),
+        ({"posterior": posterior(outward=np.ones(2))}, "probability of 'outward' for each of 3"),
         ({"electrode": np.arange(7)}, "an electrode for each class of marks: it has 7 for"),
         ({"on_track": np.array([[20.0, 10.0]])}, "on_track of mine must be pairs"),
         (

@@ -6,7 +6,7 @@ import time
 import tomllib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -62,6 +62,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(own.content)))
             return self.end_headers()
         first, last = map(int, given.removeprefix("bytes=").split("-"))
+        if own.answers is not None and last > 0:
+            return own.answers(self, first, last)
         if own.moved > own.most:  # the connection ends in the middle of the range
             self.send_response(206)
             self.send_header("Content-Length", str(last + 1 - first))
@@ -83,6 +85,7 @@ def server(written, monkeypatch, tmp_path):
     own.url = f"http://127.0.0.1:{own.server_port}"
     own.content, own.version = written.read_bytes(), "one"
     own.moved, own.most, own.without_ranges, own.cuts = 0, np.inf, False, False
+    own.answers = None
     Thread(target=own.serve_forever, daemon=True).start()
     monkeypatch.setattr(remote_files, "_ARCHIVE", f"{own.url}/api")
     monkeypatch.setattr(remote_files.platformdirs, "user_cache_path", lambda *_, **__: tmp_path)
@@ -159,6 +162,68 @@ def test_what_cannot_be_read_is_told(server, monkeypatch):
     server.without_ranges = True
     with pytest.raises(ValueError, match=r"gives no parts of a file.*download the file"):
         read_recording(url)
+
+
+def kept_files(tmp_path):
+    return sorted(path for path in (tmp_path / "remote").rglob("*") if path.is_file())
+
+
+def test_kept_ranges_that_changed_are_moved_again(server, tmp_path):
+    digest = read_recording(ADDRESS, layouts.TRACK).digest()
+    once = server.moved
+    for path in kept_files(tmp_path):
+        content = path.read_bytes()
+        half = len(content) // 2
+        path.write_bytes(content[:half] + bytes(4000) + content[half + 4000 :])
+    assert read_recording(ADDRESS, layouts.TRACK).digest() == digest
+    assert server.moved > once + 0.9 * once
+
+
+def test_wrong_bytes_of_a_server_are_not_kept(server, written, tmp_path):
+    digest = read_recording(written, layouts.TRACK).digest()
+    content = server.content
+    server.content = content[:8] + bytes(len(content) - 8)
+    with pytest.raises(OSError, match="or it is damaged") as caught:
+        read_recording(ADDRESS, layouts.TRACK)
+    assert str(tmp_path / "remote") in str(caught.value)
+    assert not kept_files(tmp_path)
+    server.content = content
+    assert read_recording(ADDRESS, layouts.TRACK).digest() == digest
+
+
+def drips(handler, first, last):
+    handler.send_response(206)
+    handler.send_header("Content-Length", str(last + 1 - first))
+    handler.end_headers()
+    for _ in range(8):
+        handler.wfile.write(b"a")
+        handler.server.waited.wait(0.1)
+    handler.close_connection = True
+
+
+def never_ends(handler, first, last):
+    handler.send_response(206)
+    handler.end_headers()
+    handler.close_connection = True
+    for _ in range(200):
+        handler.wfile.write(bytes(100_000))
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [(drips, "no whole answer within 0 s"), (never_ends, "more than the .* bytes that were asked")],
+)
+def test_an_answer_ends(server, answers, reason, monkeypatch):
+    remote = remote_files.find_remote(ADDRESS)
+    server.answers, server.waited = answers, Event()
+    monkeypatch.setattr(remote_files, "_WAIT", 0.2)
+    monkeypatch.setattr(remote_files, "_SLOWEST", 1e9)
+    monkeypatch.setattr("remfile.RemFile._num_request_retries", 0)
+    begin = time.monotonic()
+    with pytest.raises(OSError, match=f"broke off.*{reason}"):
+        read_nwb(remote)
+    assert time.monotonic() - begin < 5
+    server.waited.set()
 
 
 def test_public_recordings_are_named_as_they_are_read():

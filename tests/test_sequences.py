@@ -194,6 +194,8 @@ def test_decoded_paths_as_backups():
         ({"states": [None]}, "row 0 has None"),
         ({"states": [[[0, 1]]]}, "must hold lists of states"),
         ({"run": ["a"]}, "'run' of paths must hold whole numbers"),
+        ({"run": [2**32]}, "'run' of paths must hold whole numbers .*; row 0 has 4294967296"),
+        ({"location": [2**32 + 1]}, "'location' of paths must .* to 9999999; row 0 has 4294967297"),
     ],
 )
 def test_refused_paths(change, message):

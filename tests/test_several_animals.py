@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from pyarrow import parquet as pq
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import draw_figures, run
@@ -12,6 +13,8 @@ from analyses.measures import STATISTICS
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.studies.explanation.inputs import read_animals
+from analyses.studies.pages import page_of_folders, read_decoded
 from analyses.studies.recorded_replay import one_animal, several_animals
 from analyses.studies.recorded_replay.epochs import epochs_of_all
 from analyses.studies.recorded_replay.plan import plan_recording
@@ -33,7 +36,7 @@ def plans():
         name: plan_recording(
             simulated_recording(9, seed), judgement=JUDGEMENT, n_sessions=0, epochs=epochs
         )
-        for seed, name in enumerate(("one", "other", "third"))
+        for seed, name in enumerate(("001", "002", "NA"))
     }
 
 
@@ -48,16 +51,16 @@ def folder(plans, tmp_path_factory):
 
 @pytest.mark.slow
 def test_each_animal_has_what_it_has_alone(plans, folder, tmp_path):
-    run(one_animal.STUDY, plans["other"], tmp_path / "out", tell=lambda text: None)
+    run(one_animal.STUDY, plans["002"], tmp_path / "out", tell=lambda text: None)
     alone, together = Results(tmp_path / "out"), Results(folder)
     for name in ("events.csv", "kinds.csv", "sequences.parquet", "statistics.csv"):
         table = together.read(name)
-        own = table[table["animal"] == "other"].drop(columns="animal")
+        own = table[table["animal"] == "002"].drop(columns="animal")
         assert own.astype(str).to_numpy().tolist() == (
             alone.read(name)[own.columns].astype(str).to_numpy().tolist()
         )
     report = (tmp_path / "out" / "report.md").read_text("utf-8").replace("replay.nwb", "")
-    assert report == (folder / "report_other.md").read_text("utf-8").replace("replay_other.nwb", "")
+    assert report == (folder / "report_002.md").read_text("utf-8").replace("replay_002.nwb", "")
 
 
 def test_different_seeds_share_no_animal(monkeypatch):
@@ -98,7 +101,7 @@ def test_kinds_have_intervals_within_0_and_1(folder):
 def test_two_animals_have_no_intervals(folder):
     results = Results(folder)
     both = {
-        name: table[table["animal"] != "third"]
+        name: table[table["animal"] != "NA"]
         for name in ("kinds.csv", "shares.csv", "events.csv", "epochs.csv", "epoch_differences.csv")
         if len(table := results.read(name))
     }
@@ -129,7 +132,7 @@ def test_an_animal_of_few_sequences_does_not_count(plans):
 
 def test_epochs_differ_over_animals(folder):
     each = Results(folder).read("epoch_differences.csv")
-    assert each["animal"].unique().tolist() == ["one", "other", "third"]
+    assert each["animal"].unique().tolist() == ["001", "002", "NA"]
     found = Results(folder).read("epoch_differences_of_all.csv").set_index("measure")
     own = each.loc[each["measure"] == "replay_per_minute", "difference"]
     assert found.loc["replay_per_minute", "difference"] == pytest.approx(own.mean())
@@ -138,7 +141,7 @@ def test_epochs_differ_over_animals(folder):
     assert "### From early to late" in report
     assert "| | early | late |" in report
     assert {path.name for path in (folder / "figures").glob("*epochs.png")} == {
-        "one_epochs.png", "other_epochs.png", "third_epochs.png",
+        "001_epochs.png", "002_epochs.png", "NA_epochs.png",
     }  # fmt: skip
 
 
@@ -146,8 +149,8 @@ def test_the_report_says_what_a_reader_must_know(folder):
     text = (folder / "report.md").read_text("utf-8")
     for part in (
         BESIDE_ACCOUNTS,
-        "| one |",
-        "| other |",
+        "| 001 |",
+        "| 002 |",
         "false-positive rate",
         "| reverse_share |",
     ):
@@ -157,38 +160,56 @@ def test_the_report_says_what_a_reader_must_know(folder):
 def test_what_explains_the_replay_of_an_animal_is_told(plans, folder, tmp_path):
     found = {
         name: find_replay(each.session.recording, judgement=JUDGEMENT)._replace(
-            explanations=(f"Why {name}.",) if name == "other" else ()
+            explanations=(f"Why {name}.",) if name == "002" else ()
         )
         for name, each in plans.items()
     }
     names = ("choices", "kinds_of_all", "shares_of_all", "statistics_of_all", "accounts")
     tables = {name: Results(folder).read(f"{name}.csv") for name in names}
     write_report_of_animals(tmp_path / "report.md", found, *tables.values(), JUDGEMENT)
-    assert "\n- other: Why other.\n" in (tmp_path / "report.md").read_text("utf-8")
-    notes = pd.DataFrame({"animal": ["other"], "about": "replay", "note": "Why."})
+    assert "\n- 002: Why 002.\n" in (tmp_path / "report.md").read_text("utf-8")
+    notes = pd.DataFrame({"animal": ["002"], "about": "replay", "note": "Why."})
     every = {name: Results(folder).read(name) for name in ("events.csv", "calibration.csv")}
     every |= {f"{name}.csv": table for name, table in tables.items()} | {"notes.csv": notes}
     first = next(iter(several_animals.STUDY.show(plan_animals(plans), every)))
-    assert first.note.endswith("\nother: Why.")
+    assert first.note.endswith("\n002: Why.")
 
 
 def test_whose_shares_depend_on_choices_is_said_first(folder, tmp_path):
     names = ("choices", "kinds_of_all", "shares_of_all", "statistics_of_all", "accounts")
     choices, *others = (Results(folder).read(f"{name}.csv") for name in names)
     choices[["share", "ci_low", "ci_high"]] = 0.5, 0.4, 0.6
-    changed = (choices["animal"] == "other") & (choices["choice"] == "jumps")
+    changed = (choices["animal"] == "002") & (choices["choice"] == "jumps")
     choices.loc[changed, ["share", "ci_low", "ci_high"]] = 0.1, 0.0, 0.2
     path = tmp_path / "report.md"
     write_report_of_animals(path, {}, choices, *others, JUDGEMENT)
     title, first, *_ = path.read_text("utf-8").split("\n\n")
     assert title.startswith("# ")
-    assert first.startswith("Shares of other depend on choices by more than their intervals")
+    assert first.startswith("Shares of 002 depend on choices by more than their intervals")
 
 
 def test_figures_are_drawn_of_each(folder):
     names = {path.name for path in draw_figures(several_animals.STUDY, ["kinds"], folder)}
-    assert {"one_kinds.png", "other_kinds.png"} <= names
+    assert {"001_kinds.png", "002_kinds.png"} <= names
     assert (folder / "figures" / "statistics_direction.png").exists()
+
+
+def test_names_that_look_like_numbers_or_nothing_are_names(folder, tmp_path):
+    moves = pq.read_table(folder / "experience.parquet")["animal"].to_pylist()
+    n_moves = {name: moves.count(name) for name in ("001", "002", "NA")}
+    decoded = {each.name: each for each in read_decoded(folder)}
+    assert {
+        name: len(each.experience.columns("steps")["step"]) for name, each in decoded.items()
+    } == n_moves
+    assert all(len(each.events) and each.evidence for each in decoded.values())
+    paid = tmp_path / "paid.csv"
+    paid.write_text("animal,state,reward\n001,0,1\n002,0,2\nNA,0,3\n")
+    animals = read_animals([folder], rewards=paid)
+    assert {name: max(each.log.columns("steps")["reward"]) for name, each in animals.items()} == {
+        "001": 1, "002": 2, "NA": 3,
+    }  # fmt: skip
+    page = page_of_folders([folder], tmp_path / "page.html").read_text("utf-8")
+    assert all(f'"{name}' in page for name in n_moves)
 
 
 def test_animals_that_do_not_belong_together_are_refused(plans):

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyses.recordings.basics.binned_track import cut_track
+from analyses.recordings.readers.track_graphs import draw_track, read_track
 from replay.worlds import tracks
 from replay.worlds.mdp import MDP
 
@@ -189,3 +191,55 @@ def test_errors_of_lengths():
         MDP.from_networkx(nx.Graph([(0, 1, {"distance": math.nan})]), bin_size=10)
     with pytest.raises(ValueError, match="needs nodes"):
         MDP.from_networkx(nx.Graph())
+
+
+# Each is one track that is drawn in parts, and what the message says.
+TORN = {
+    "two names for one place": (
+        [(0, 0), (50, 0), (50.2, 0.1), (100, 0)], [(0, 1), (2, 3)],
+        r"The nodes 1 and 2 of the track graph lie at one place, \(50, 0\), .* one name",
+    ),
+    "a junction without a node": (
+        [(0, 0), (100, 0), (50, 0), (50, 40)], [(0, 1), (2, 3)],
+        "The node 2 of the track graph lies on the edge from 0 to 1, .* divide the edge at 2",
+    ),
+    "an edge drawn twice": (
+        [(0, 0), (50, 0), (100, 0)], [(0, 2), (0, 1), (1, 2)],
+        "The node 1 of the track graph lies on the edge from 0 to 2, .* divide the edge at 1",
+    ),
+    "a crossing without a node": (
+        [(0, 0), (100, 0), (50, -30), (50, 40)], [(0, 1), (2, 3)],
+        "The edges from 0 to 1 and from 2 to 3 of the track graph cross without a node: add one",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("places", "edges", "message"), TORN.values(), ids=TORN)
+def test_a_track_drawn_in_parts_is_told(places, edges, message):
+    track = tracks.make_track_graph(places, edges)
+    for refusing in (MDP.from_networkx, cut_track, read_track):
+        with pytest.raises(ValueError, match=message):
+            refusing(track)
+    one, other = edges[0]
+    with pytest.raises(ValueError, match=message):
+        read_track({"node_positions": places, "edges": edges, "bridges": []})
+    over = read_track({"node_positions": places, "edges": edges, "bridges": [[other, one]]})
+    assert read_track(draw_track(over)).edges[one, other]["bridge"]
+    assert MDP.from_networkx(over).n_states == len(places)
+    with pytest.raises(ValueError, match=r"bridges of .* must be edges of it; \(0, 3\) is none"):
+        read_track({"node_positions": places, "edges": edges, "bridges": [[0, 3]]})
+
+
+def test_what_only_comes_close_is_no_part_of_a_track():
+    apart = tracks.make_track_graph([(0, 0), (100, 0), (0, 3), (100, 3)], [(0, 1), (2, 3)])
+    assert cut_track(apart, 10.0).n_components == 2
+    # The edge from 0 to 1 is bent: its positions do not say where it runs.
+    bent = nx.Graph([(0, 1, {"distance": 150.0}), (2, 3)])
+    nx.set_node_attributes(bent, dict(enumerate(TORN["a crossing without a node"][0])), "pos")
+    assert MDP.from_networkx(bent).n_states == 4
+    joined = nx.Graph([(0, 1), (1, 2, {"distance": 5.0})])  # a lift
+    nx.set_node_attributes(joined, {0: (0, 0), 1: (9, 0), 2: (9, 0)}, "pos")
+    assert MDP.from_networkx(joined).n_states == 3
+    nx.set_edge_attributes(joined, "False", "bridge")
+    with pytest.raises(ValueError, match=r"'bridge' of the edge \(0, 1\) must be True or False"):
+        MDP.from_networkx(joined)

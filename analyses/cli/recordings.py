@@ -83,7 +83,7 @@ def recording(
             metavar="EXPRESSION",
             help="The units that are read from an NWB file, by the columns of their table, such as "
             "\"location == 'CA1' and cell_type == 'pyramidal'\"; or 'marks': spikes that were not "
-            "sorted.",
+            "sorted. 'TABLE:EXPRESSION' chooses one of several tables of units.",
             show_default="all",
             rich_help_panel=_DATA,
         ),
@@ -125,11 +125,11 @@ def recording(
         ),
     ] = Settings().split_given,
     channel: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            metavar="N",
+            metavar="[SERIES:]N",
             help="The channel of the field potential, from 0, in which ripples are detected, or "
-            "which is shown beside events that are given.",
+            "which is shown beside events that are given; SERIES is one of several in the file.",
             show_default="all for ripples, else none",
             rich_help_panel=_EVENTS,
         ),
@@ -255,7 +255,8 @@ def recording(
             metavar="NAME=BEGIN:END,...",
             help="Epochs in which replay is compared, such as "
             "before=0:600,run=600:1500,after=1500:2400, in s; instead of times, a label of the "
-            "file, or a table of intervals. Place fields are estimated in the epoch named run.",
+            "file (TABLE:LABEL if several tables have it), or a table of intervals. Place fields "
+            "are estimated in the epoch named run.",
             show_default="none",
             rich_help_panel=_COMPARED,
         ),

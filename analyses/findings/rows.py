@@ -137,7 +137,9 @@ def read_rows(path: str | Path) -> pd.DataFrame:
                 f"{path} must have {len(header)} fields in each row, like its first line; row "
                 f"{number} has {len(row)}."
             )
-    table = pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""])
+    table = pd.read_csv(
+        io.StringIO(text), keep_default_na=False, na_values=[""], dtype=dict.fromkeys(_TEXTS, str)
+    )
     return table.set_axis(pd.Index(list(rows)) if len(rows) == len(table) else table.index + 2)
 
 

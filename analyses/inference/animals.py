@@ -378,6 +378,8 @@ def _experienced(
             f"{_MOST_PLACES}. Make the states larger."
         )
     table = _transitions(steps, world, _paid(steps, rewards, world, name))
+    what = f"the moves of {name}"
+    RecordedExperience.of(table, n_states=world.n_states, n_actions=world.n_actions, name=what)
     own = {key: table[key].to_numpy() for key in table}
     moves = EventLog(
         {"steps": {key: own[key] for key in _KEPT} | {"time": steps["time"]}}, mdp=world
@@ -427,14 +429,10 @@ def _transitions(steps: Columns, world: MDP, reward: NDArray[np.float64]) -> pd.
                 f"{world.name!r} does not allow."
             )
         action[row] = leads[here, there]
-    ended = steps["terminated"] | steps["truncated"]
-    joins = next_state[:-1] == state[1:]
-    truncated = steps["truncated"].copy()
-    truncated[:-1] |= ~joins & ~ended[:-1]
     return pd.DataFrame(
         {
             "state": state, "action": action, "reward": reward, "next_state": next_state,
-            "terminated": steps["terminated"], "truncated": truncated,
+            "terminated": steps["terminated"], "truncated": steps["truncated"],
             "next_action": np.append(action[1:], 0),
         }
     )  # fmt: skip
@@ -454,7 +452,7 @@ def _paid(
                 "on the command line --rewards FILE, a table of `state` and `reward` or of `step` "
                 "and `reward`. Where the states of a recording are is in its states.csv."
             )
-        return np.nan_to_num(reward)
+        return reward
     return paid_rewards(rewards, steps["state"], steps["next_state"], world.n_states)
 
 

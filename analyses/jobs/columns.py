@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from replay.checks import check_choice
 
-__all__ = ["COLUMNS", "LOG_TABLES", "MEAN_RATE", "STEP_COLUMNS", "Column", "Table", "glossary"]
+__all__ = ["COLUMNS", "LOG_TABLES", "MEAN_RATE", "STEP_COLUMNS", "TEXTS", "Column", "Table"]
+__all__ += ["glossary"]
 
 
 class Column(NamedTuple):
@@ -191,6 +192,7 @@ COLUMNS = {
     "y": Column("position upwards", "cm"),
     "animal": Column("the name of the animal, if there are several"),
     "cell": Column("the number of the cell in the recording, from 0"),
+    "unit": Column("its id in the file: of NWB the `id` of the unit, else as `spike_unit` has it"),
     "score": Column("the mean probability of continuous movement", "", "if too few cells fire"),
     "statistic": Column("the statistic; `replay findings` explains it"),
     "label": Column("what the statistic measures"),
@@ -212,6 +214,21 @@ COLUMNS = {
     "corrected": Column("its share, corrected for what is missed", "", "if it cannot be"),
 }
 """Column -> what it means in all tables that do not say otherwise."""
+
+TEXTS = frozenset(
+    [
+        "about", "account", "agrees", "animal", "attribution", "chains", "choice", "citation",
+        "condition", "contradicts", "definition", "direction", "discrepancy", "doi", "encoder",
+        "epoch", "error", "experiment_agrees", "feature", "finding", "goal", "id", "kind", "label",
+        "learner", "likelihood", "maze", "measure", "mistaken_for", "most_apart", "noise", "note",
+        "of", "other", "outcome", "over", "panel", "parameter", "period", "place", "protocol",
+        "quantity", "quantity_class", "question", "read_from", "reference", "region", "seen",
+        "setting", "silent", "source", "sources", "species", "statistic", "study", "taken_for",
+        "task", "task_name", "text", "together", "truth", "unit", "unit_of_n", "verdict", "what",
+        "why", "why_not", "world",
+    ]
+)  # fmt: skip
+"""Columns that hold text in all CSV tables, also names such as 001 and NA, which look like none."""
 
 MEAN_RATE = Column("the mean over worlds of the normalised reward rate")
 """The column `mean` of tables of reward rates."""

@@ -40,6 +40,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
+from analyses.jobs.columns import TEXTS
 from replay.checks import check_whole, shown
 from replay.files import (
     check_path,
@@ -53,6 +54,7 @@ from replay.files import (
     remove_leftovers,
     replacing,
     write_checksums,
+    write_csv,
 )
 
 __all__ = ["Part", "Results", "Status", "write_parts", "write_table"]
@@ -496,14 +498,14 @@ class Results:
             write_table(table, beside, csv=name.endswith(".csv"))
 
     def read(self, name: str) -> pd.DataFrame:
-        """Read a table."""
+        """Read a table; names are text, even if they look like numbers."""
         path = inside(self.folder, name)
         if not path.exists():
             raise FileNotFoundError(
                 f"{path} is missing: the command that makes it was interrupted, or stored no log. "
                 "To resume, run it again with the same options."
             )
-        return read_table(path)
+        return read_table(path, TEXTS)
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -523,7 +525,7 @@ def _remove(path: Path) -> None:
 def write_table(table: pd.DataFrame, path: Path | BinaryIO, csv: bool = False) -> None:
     """Write a table as Parquet, or as CSV with twelve digits; equal tables give equal bytes."""
     if csv:
-        table.to_csv(path, index=False, float_format="%.12g", lineterminator="\n")
+        write_csv(table, path)
     else:
         table.to_parquet(path, index=False, compression="zstd")
 

@@ -14,6 +14,7 @@ from analyses.recordings.decide.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
 from analyses.sequences.runs import of_run
 from analyses.tables import KINDS
+from replay.checks import check_column, check_table
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
@@ -51,25 +52,27 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
     if not len(steps["step"]):
         raise ValueError("The recording has no move of the animal, so there is nothing to show.")
     table = decoded.sequences.sort_values("event", kind="stable").reset_index(drop=True)
-    number, row, event = np.unique(
-        table["event"].to_numpy(dtype=np.int64), return_index=True, return_inverse=True
-    )
+    check_table(table, ["event", "step", "location", "length"], "sequences")
+    whole = {
+        name: check_column(table, name, "sequences", kind="whole")
+        for name in ("event", "step", "location", "length")
+    }
+    number, row, event = np.unique(whole["event"], return_index=True, return_inverse=True)
     first = table.iloc[row]
+    _check_events(decoded.events, number)
     start = decoded.events.set_index("event")["start_time"]
     events: dict[str, NDArray[Any]] = {
         "number": number,
-        "made": np.searchsorted(
-            steps["step"], first["step"].to_numpy(dtype=np.int64), side="right"
-        ),
+        "made": np.searchsorted(steps["step"], whole["step"][row], side="right"),
         "phase": np.array([PHASES.index(str(phase)) for phase in first["phase"]], dtype=np.int64),
-        "location": first["location"].to_numpy(dtype=np.int64),
+        "location": whole["location"][row],
     }
     if np.isfinite(steps["time"]).all():
         events["time"] = start.loc[number].to_numpy(dtype=float)
     sequences = {
         "event": event,
         "kind": np.array([KINDS.index(str(kind)) for kind in table["kind"]], dtype=np.int64),
-        "length": table["length"].to_numpy(dtype=np.int64),
+        "length": whole["length"],
         "orientation": np.zeros(len(table), dtype=np.int64),
     }
     states = [np.asarray(path, dtype=np.int64) for path in table["states"]]
@@ -110,7 +113,7 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
     world, known = (log.mdp, True) if log.mdp is not None else (None, False)
     if world is None:
         world = world_of_moves(steps["state"], steps["next_state"])
-    n_replay = int(decoded.events["is_replay"].astype(bool).sum())
+    n_replay = int(check_column(decoded.events, "is_replay", "events", kind="flag").sum())
     return ShownRun(
         learner=str(getattr(decoded, "name", "")),
         about={"candidate events": f"{len(decoded.events):,}", "replay": f"{n_replay:,}"},
@@ -125,6 +128,18 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
         decoded=True,
         evidence=getattr(decoded, "evidence", None),
     )
+
+
+def _check_events(events: pd.DataFrame, shown: NDArray[np.int64]) -> None:
+    """Check that each event of a sequence is there, once, and began at a known time."""
+    check_table(events, ["event", "start_time", "is_replay"], "events")
+    number = check_column(events, "event", "events", kind="whole")
+    check_column(events, "start_time", "events", kind="number")
+    found, count = np.unique(number, return_counts=True)
+    for event in found[count > 1][:1]:
+        raise ValueError(f"The table events has event {event} twice: number each event once.")
+    for event in np.setdiff1d(shown, found)[:1]:
+        raise ValueError(f"The table events lacks event {event}, which has sequences.")
 
 
 def _decoded_paths(decoded: DecodedReplay, numbers: NDArray[np.int64]) -> dict[str, NDArray[Any]]:

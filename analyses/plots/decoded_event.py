@@ -19,6 +19,7 @@ from analyses.plots.style import (
     Look,
     new_axes,
     new_figure,
+    plain,
     styled,
 )
 from analyses.recordings.basics.binned_track import BinnedTrack
@@ -213,7 +214,7 @@ def _mark_nodes(line: LinearisedTrack, ax: Axes) -> None:
     named: dict[float, list[str]] = {}  # without a gap, two nodes may have the same place
     for place, name in line.nodes:
         ax.axhline(place, color="0.55", linewidth=0.4, zorder=2)
-        named.setdefault(place, []).append(name)
+        named.setdefault(place, []).append(plain(name))
     names = [", ".join(each) for each in named.values()]
     if len(names) <= _FEW_NODES and max(map(len, names)) <= _LONG_NAME:
         ax.set_yticks(list(named), names)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import difflib
 import dis
 import itertools
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analyses.figure_files import FIGURE_SETTINGS
-from analyses.tables import KINDS, LEARNER_ORDER, in_order, read_learner_label
+from analyses.tables import KINDS, LEARNER_ORDER, different, in_order, read_learner_label
 from replay.checks import (
     check_array,
     check_cells,
@@ -61,6 +62,7 @@ __all__ = [
     "new_axes",
     "new_figure",
     "own_looks",
+    "plain",
     "styled",
     "time_axis",
     "write_empty",
@@ -132,6 +134,7 @@ _KIND_HATCHES = {  # as on the page of `replay page`
 }
 
 _LONGEST = 300
+_DOLLAR = re.compile(r"(?<!\\)\$")
 _NUMBERS = frozenset(
     [
         "mean", "sem", "ci_low", "ci_high", "count", "share", "probability", "difference",
@@ -282,7 +285,10 @@ def figure_style(
             )
     before = _changes.get(_UNCHANGED)
     token = _changes.set(
-        _Changes({**before.colours, **(colours or {})}, {**before.labels, **(labels or {})})
+        _Changes(
+            {**before.colours, **{plain(name): each for name, each in (colours or {}).items()}},
+            {**before.labels, **{plain(name): each for name, each in (labels or {}).items()}},
+        )
     )
     try:
         with mpl.rc_context(FIGURE_SETTINGS):
@@ -315,14 +321,16 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     @wraps(function)
     def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
-            given = names.bind_partial(*args, **kwargs).arguments
+            bound = names.bind_partial(*args, **kwargs)
         except TypeError:  # the call below raises it again, with the function's name
             return function(*args, **kwargs)
+        given = bound.arguments
         for name, value in given.items():
             if isinstance(value, pd.DataFrame):
                 _check_drawn(value, name)
+                given[name] = _with_plain_cells(value)
             if isinstance(value, str):  # fonts refuse some letters when a figure is saved
-                check_text(name, value)
+                given[name] = plain(check_text(name, value))
         if "width_cm" in given:
             check_number("width_cm", given["width_cm"], at_least=1, at_most=_WIDEST)
         ax = given.get("ax")
@@ -331,9 +339,9 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
                 hint = ": figure.subplots() makes one" if isinstance(ax, Figure) else ""
                 raise TypeError(f"ax must be a matplotlib Axes, got {shown(ax)}{hint}.")
             with _told_if_not_drawn(function.__name__):
-                return checked(*args, **kwargs)
+                return checked(*bound.args, **bound.kwargs)
         with figure_style(), _told_if_not_drawn(function.__name__):
-            return checked(*args, **kwargs)
+            return checked(*bound.args, **bound.kwargs)
 
     return wrapper
 
@@ -388,6 +396,30 @@ def _check_drawn(table: pd.DataFrame, name: str) -> None:
                 )
 
 
+def plain(text: str) -> str:
+    r"""Keep a text from being taken for a formula, which `$` begins and ends.
+
+    Examples
+    --------
+    >>> print(plain("my$x^$.py"), plain(plain("$")))
+    my\$x^\$.py \$
+    """
+    return _DOLLAR.sub(r"\\$", text)
+
+
+def _with_plain_cells(table: pd.DataFrame) -> pd.DataFrame:
+    for name in table.select_dtypes(exclude=["number", "bool"]):
+        cells = table[name]
+        if not any("$" in cell for cell in different(cells) if isinstance(cell, str)):
+            continue
+        if isinstance(cells.dtype, pd.CategoricalDtype):
+            table = table.assign(**{str(name): cells.cat.rename_categories(plain)})
+        else:
+            changed = [plain(cell) if isinstance(cell, str) else cell for cell in cells]
+            table = table.assign(**{str(name): changed})
+    return table
+
+
 def new_figure(width: float, height: float) -> Figure:
     """Make a figure, sized in inches, with a layout in which nothing overlaps."""
     return Figure(figsize=(width, height), layout="constrained")
@@ -411,10 +443,10 @@ def label(name: str) -> str:
     >>> label("n_step_td"), label("my_learner"), label("sfma replay_mode=reverse")
     ('n-step TD', 'my learner', 'SFMA, replay mode reverse')
     """
-    labels = _changes.get(_UNCHANGED).labels
+    labels, name = _changes.get(_UNCHANGED).labels, plain(str(name))
     if name in labels:
         return labels[name]
-    name, settings = read_learner_label(str(name))
+    name, settings = read_learner_label(name)
     known = labels.get(name, _LABELS.get(name, name.replace("_", " ")))
     return ", ".join((known, *(text.replace("=", " ").replace("_", " ") for text in settings)))
 

@@ -263,7 +263,7 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     run, episode, step, state, next_state = whole_columns(steps, names, "steps", _WIDE)
     own_run = np.repeat(run[:1] if len(run) else np.zeros(1, dtype=np.int32), len(paths))
     if "run" in paths:
-        own_run = check_column(paths, "run", "paths", kind="whole").astype(np.int32)
+        own_run = whole_columns(paths, ["run"], "paths")[0]
     clock = step if when == "step" else check_array(
         steps.get("time", ()), "The column 'time' of steps", kind="number", missing=True
     )  # fmt: skip
@@ -280,7 +280,9 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     at[starts] = np.append(state, np.append(start, next_state)[-1])[n_before[starts]]
     now[starts] += 1
     if "location" in paths:
-        at = check_column(paths, "location", "paths", kind="whole", at_least=-1).astype(np.int32)
+        at = check_column(
+            paths, "location", "paths", kind="whole", at_least=-1, at_most=MOST_STATES - 1
+        ).astype(np.int32)
     columns = {
         "run": own_run,
         "episode": now,

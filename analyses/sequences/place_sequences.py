@@ -366,7 +366,7 @@ def _filled(
         np.stack((place[jumps - 1], place[jumps])), axis=1, return_inverse=True
     )
     ways = [track.between(here, there, largest_jump) for here, there in pairs.T.tolist()]
-    between = Lists.of(ways).take(of_jump)
+    between = Lists.of(ways).take(of_jump.ravel())  # NumPy 2.0 returns a row
     n_before = np.zeros(len(place), dtype=np.int64)
     n_before[jumps] = between.length
     rows = np.repeat(np.arange(len(place)), n_before + 1)

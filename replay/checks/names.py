@@ -54,7 +54,8 @@ def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
     plain = str(name).lower().replace("-", "_").replace(" ", "_") if is_short else ""
     close = [each for each in names if each.lower() == plain]
     hint = _hint(close[0] if close else str(name), names) if is_short else ""
-    return ValueError(f"Unknown {what} {shown(name)}.{hint} Choose from: {', '.join(names)}.")
+    known = f"Choose from: {', '.join(names)}." if names else "There is none."
+    return ValueError(f"Unknown {what} {shown(name)}.{hint} {known}")
 
 
 def _hint(name: str, names: list[str], alike: float = 0.6) -> str:

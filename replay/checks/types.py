@@ -121,7 +121,7 @@ def _misfit(value: Any, hint: Any) -> _Misfit | None:
         fits = (hint == ArrayLike or isinstance(value, _ARRAYS)) and _is_numeric(value)
         parts = () if fits else _cells(value)
     elif origin in (Union, UnionType):
-        return _misfit_of_all(value, hint, inner)
+        return _misfit_of_all(value, hint, _choices(hint))
     elif origin is Literal:
         fits = any(value is each or (type(value) is type(each) and value == each) for each in inner)
     elif hint is None or hint is NoneType:
@@ -144,6 +144,14 @@ def _misfit(value: Any, hint: Any) -> _Misfit | None:
         if found is not None:
             return found._replace(place=place + found.place)
     return None if fits else _Misfit("", value, hint)
+
+
+def _choices(hint: Any) -> list[Any]:
+    """List the annotations of a union; ArrayLike, itself a union that differs by NumPy, is one."""
+    choices, array = get_args(hint), get_args(ArrayLike)
+    if not set(array) <= set(choices):
+        return list(choices)
+    return [ArrayLike, *(each for each in choices if each not in array)]
 
 
 def _misfit_of_all(value: Any, hint: Any, choices: Iterable[Any]) -> _Misfit | None:
@@ -218,7 +226,7 @@ def _words(hint: Any) -> str:
     if hint == ArrayLike or origin is np.ndarray:
         return _WORDS[np.ndarray]
     if origin in (Union, UnionType):
-        return " or ".join(dict.fromkeys(map(_words, inner)))
+        return " or ".join(dict.fromkeys(map(_words, _choices(hint))))
     if origin is Literal:
         return " or ".join(map(repr, inner))
     if hint in _WORDS:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from replay.checks import MOST_STATES, check_fits, check_number, check_whole
 from replay.encoders.codebook import refit_steps
-from replay.encoders.contract import Coder, Encoder, Walk, check_encoder
+from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
 from replay.encoders.k_means import KMeans
 from replay.jit import kernel
 
@@ -89,7 +89,7 @@ class Clones:
         self, walk: Walk, rng: np.random.Generator, previous: _Cloned | None = None
     ) -> _Cloned:
         """Learn which clone follows which."""
-        single = self.of.prepare(walk, rng, None if previous is None else previous.single)
+        single = prepared(self.of, walk, rng, None if previous is None else previous.single)
         shape = (walk.n_actions, single.n_codes, self.n_clones, single.n_codes, self.n_clones)
         check_fits(24 * np.prod(shape, dtype=float), f"the moves between {self.n_clones} clones")
         seen = walk.codes(single)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from replay.checks import shown
 
-__all__ = ["Coder", "Encoder", "Walk", "check_encoder"]
+__all__ = ["Coder", "Encoder", "Walk", "check_encoder", "prepared"]
 
 
 class Walk(NamedTuple):
@@ -56,7 +56,7 @@ class Walk(NamedTuple):
         """Encode all observations, in their order."""
         rows = zip(self.observations, self.is_first, self.action, strict=True)
         codes = (
-            coder.begin(row) if first else coder.encode(row, int(action))
+            coder.begin(row.copy()) if first else coder.encode(row.copy(), int(action))
             for row, first, action in rows
         )
         return np.fromiter(codes, np.int64, len(self.action))
@@ -110,6 +110,12 @@ class Encoder(Protocol):
         `previous` is the one that it replaces: a code should mean what it meant, as far as that is
         possible, and there must be as many.
         """
+
+
+def prepared(encoder: Encoder, walk: Walk, rng: np.random.Generator, previous: Any = None) -> Any:
+    """Prepare an encoder with a copy of what was observed, so that it may change it in place."""
+    own = walk._replace(observations=walk.observations.copy())
+    return encoder.prepare(own, rng, previous)
 
 
 def check_encoder(name: str, encoder: Any) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from replay.checks import MOST_STATES, check_whole
 from replay.encoders.bins import Bins
-from replay.encoders.contract import Coder, Encoder, Walk, check_encoder
+from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
 
 __all__ = ["LastObservations"]
 
@@ -71,7 +71,7 @@ class LastObservations:
         self, walk: Walk, rng: np.random.Generator, previous: _Windows | None = None
     ) -> _Windows:
         """Begin with no window."""
-        single = self.of.prepare(walk, rng, None if previous is None else previous.single)
+        single = prepared(self.of, walk, rng, None if previous is None else previous.single)
         return _Windows(single, self.n_last, self.most_codes)
 
 

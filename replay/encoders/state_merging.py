@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from replay.checks import MOST_STATES, check_whole
 from replay.encoders.codebook import refit_steps
-from replay.encoders.contract import Coder, Encoder, Walk, check_encoder
+from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
 from replay.encoders.k_means import KMeans
 from replay.jit import jitable, kernel
 
@@ -93,7 +93,7 @@ class StateMerging:
         self, walk: Walk, rng: np.random.Generator, previous: _Machine | None = None
     ) -> _Machine:
         """Merge the histories of the walk."""
-        single = self.of.prepare(walk, rng, None if previous is None else previous.single)
+        single = prepared(self.of, walk, rng, None if previous is None else previous.single)
         if single.n_codes >= self.most_codes:
             raise ValueError(
                 f"most_codes must be larger than the number of codes of single observations: got "

@@ -1,7 +1,8 @@
 """Event logs on disk: a folder with one parquet file per table, and ``world.json``, the world.
 
 If moves of the world are closed for some time, ``closed.json`` lists them. A folder is written
-under a temporary name next to its place and renamed when it is complete. Each file holds the
+under a temporary name next to its place and renamed when it is complete; an empty folder that is
+there is filled with files that are complete. Each file holds the
 version of the schema, the provenance of the log and its number of rows, so that a damaged,
 truncated or foreign file is recognised. The same log gives the same bytes.
 """
@@ -133,7 +134,9 @@ def writing(folder: str | os.PathLike[str]) -> Iterator[LogFileWriter]:
             f"A log is a folder of several files: give it a name such as {folder.stem!r}, not "
             f"{folder.name!r}, which is the name of a file."
         )
-    beside = folder.parent / f".{folder.name[:_NAME_KEPT]}.{uuid.uuid4().hex}"
+    # A folder that is there is filled, never replaced: a process may stand in it.
+    room = folder if folder.is_dir() else folder.parent
+    beside = room / f".{folder.name[:_NAME_KEPT]}.{uuid.uuid4().hex}"
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FileExistsError(
@@ -146,9 +149,11 @@ def writing(folder: str | os.PathLike[str]) -> Iterator[LogFileWriter]:
             writer.finish()
         finally:
             writer.discard()
-        if folder.exists():
-            folder.rmdir()
-        beside.rename(folder)
+        if room == folder:
+            for file in sorted(beside.iterdir()):
+                file.rename(folder / file.name)
+        else:
+            beside.rename(folder)
     except FileExistsError:
         raise
     except OSError as error:

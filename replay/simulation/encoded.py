@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from replay.checks import MOST_STATES, check_array, check_fits, check_number, check_whole, shown
-from replay.encoders.contract import Coder, Encoder, Walk, check_encoder
+from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
 from replay.jit import address_of
 from replay.learners.contract import Learner, Sizes
 from replay.log.event_log import EventLog
@@ -58,7 +58,7 @@ def act_encoded(
     walk_rng, coder_rng = (np.random.default_rng(_stream(seed, key)) for key in (2, 3))
     n_before, refit_at = _schedule(encoder, n_steps)
     walk = observed.walk(max(n_before, 1), walk_rng)
-    coder = encoder.prepare(walk, coder_rng)
+    coder = prepared(encoder, walk, coder_rng)
     n_codes = _n_codes(coder)
     # Learners never leave a terminal state: what is seen at an end has codes of its own.
     n_states = 2 * n_codes
@@ -93,7 +93,7 @@ def act_encoded(
         driver.feed(Given(rows[made], acting.unknown[made], acting.start[made], address))
         if step not in refit_at:
             break
-        acting.coder = coder = encoder.prepare(history.walk(), coder_rng, coder)
+        acting.coder = coder = prepared(encoder, history.walk(), coder_rng, coder)
         if _n_codes(coder) != n_codes:
             raise ValueError(
                 f"An encoder must keep its number of codes: it had {n_codes}, and has "
@@ -184,7 +184,7 @@ class _Acting:
 
     def _begin(self) -> int:
         seen = self._observed.reset()
-        code = _code_of(self._n_codes, self.coder.begin(seen))
+        code = _code_of(self._n_codes, self.coder.begin(seen.copy()))
         self._history.add(seen, -1, code, self._observed.info)
         self._in_episode = 0
         return code
@@ -194,7 +194,7 @@ class _Acting:
         seen, reward, terminated, truncated = self._observed.step(action)
         self._in_episode += 1
         truncated = not terminated and (truncated or self._in_episode == self._longest)
-        entered = _code_of(n_codes, self.coder.encode(seen, action)) + terminated * n_codes
+        entered = _code_of(n_codes, self.coder.encode(seen.copy(), action)) + terminated * n_codes
         self._history.add(seen, action, entered, self._observed.info, terminated)
         self._rows[n] = (reward, self.code, action, entered, terminated, truncated)
         self.code = self._begin() if terminated or truncated else entered
@@ -223,6 +223,12 @@ def _code_of(n_codes: int, code: object) -> int:
     if type(code) is int and 0 <= code < n_codes:
         return code
     return check_whole("A code of the encoder", code, at_most=n_codes - 1)
+
+
+def _flag(name: str, value: object) -> bool:
+    if type(value) is bool:
+        return value
+    return bool(check_array([value], f"{name} of the environment", kind="flag")[0])
 
 
 class _Observed:
@@ -271,7 +277,7 @@ class _Observed:
             )
         observation, reward, terminated, truncated, info = found
         self.info = info if type(info) is dict or isinstance(info, Mapping) else {}
-        terminated, truncated = bool(terminated), bool(truncated)
+        terminated, truncated = _flag("terminated", terminated), _flag("truncated", truncated)
         if terminated:
             self.has_ended = True
         amount = reward
@@ -380,7 +386,7 @@ class _History:
         """Encode the run so far in new codes; None if all are as they were."""
         codes = np.empty(self._n, dtype=np.int32)
         for k in range(self._n):
-            seen, action = self._observations[k], int(self._action[k])
+            seen, action = self._observations[k].copy(), int(self._action[k])
             code = coder.begin(seen) if action < 0 else coder.encode(seen, action)
             codes[k] = _code_of(coder.n_codes, code) + self._is_end[k] * coder.n_codes
         before = self._refitted[-1] if self._refitted else codes[:0]

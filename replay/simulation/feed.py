@@ -89,8 +89,8 @@ def feed(
         log.
     rewards : mapping of int to float, or DataFrame, optional
         What each state pays whenever it is entered from another, or a table with a `reward` for
-        each rewarded `step` (the number of the row); all else pays nothing. It takes the place of
-        the column ``reward``, which recordings do not know.
+        each `state`, or for each rewarded `step` (the number of the row); all else pays nothing. It
+        takes the place of the column ``reward``, which recordings do not know.
 
     Returns
     -------
@@ -176,6 +176,11 @@ def paid_rewards(
     >>> paid_rewards({2: 1.0}, np.array([0, 1, 2]), np.array([1, 2, 2]), 3).tolist()
     [0.0, 1.0, 0.0]
     """
+    if isinstance(rewards, pd.DataFrame) and "state" in rewards:
+        table = check_table(rewards, ["state", "reward"], "rewards")
+        for again in table.loc[table["state"].duplicated(), "state"].head(1):
+            raise ValueError(f"rewards has state {again} more than once: say once what it paid.")
+        rewards = dict(zip(table["state"].tolist(), table["reward"].tolist(), strict=True))
     if isinstance(rewards, pd.DataFrame):
         table = check_table(rewards, ["step", "reward"], "rewards")
         by_step = np.zeros(len(state))
@@ -225,8 +230,9 @@ class RecordedExperience:
         n_actions: int,
         mdp: MDP | None = None,
         rest: Mapping[int, int] | None = None,
+        name: str = "transitions",
     ) -> RecordedExperience:
-        """Check recorded experience; the parameters are those of `feed`.
+        """Check recorded experience; the parameters are those of `feed`, and `name` is for errors.
 
         Examples
         --------
@@ -241,7 +247,7 @@ class RecordedExperience:
             raise TypeError(f"mdp must be an MDP, got {type(mdp).__name__}.")
         if mdp is not None and mdp.n_states != n_states:
             raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
-        given = _checked(transitions, n_states, n_actions)
+        given = _checked(transitions, n_states, n_actions, name)
         time = _times(transitions)
         steps = given.steps
         rests = _rests({} if rest is None else rest, steps)
@@ -316,12 +322,12 @@ def _count_distinct(first: NDArray[Any], second: NDArray[Any]) -> int:
     return len(np.unique(number * np.int64(span) + (second - lowest)))
 
 
-def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int) -> Given:
+def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int, source: str) -> Given:
     """Check recorded experience and convert it to the form that the loop reads."""
     table = check_table(
-        transitions, ["state", "action", "reward", "next_state", "terminated"], "transitions"
+        transitions, ["state", "action", "reward", "next_state", "terminated"], source
     )
-    check_table(table, [name for name in _OPTIONAL if name in table], "transitions")
+    check_table(table, [name for name in _OPTIONAL if name in table], source)
     limits = {"state": n_states, "action": n_actions, "next_state": n_states}
     limits |= {"next_action": n_actions, "start_state": n_states}
     kinds: dict[str, dict[str, Any]] = {
@@ -332,8 +338,11 @@ def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int) -> Given:
         for name, limit in limits.items() if name in table
     }  # fmt: skip
     kinds |= {name: {"kind": "flag"} for name in ("terminated", "truncated") if name in table}
-    kinds["reward"] = {"kind": "number", "at_least": -LARGEST_NUMBER, "at_most": LARGEST_NUMBER}
-    checks = (partial(check_column, table, name, "transitions", **kinds[name]) for name in kinds)
+    kinds["reward"] = {
+        "kind": "number", "at_least": -LARGEST_NUMBER, "at_most": LARGEST_NUMBER,
+        "hint": "Write 0 where nothing was paid.",
+    }  # fmt: skip
+    checks = (partial(check_column, table, name, source, **kinds[name]) for name in kinds)
     columns = dict(zip(kinds, check_all(checks), strict=True))
     steps = np.zeros(len(table), dtype=STEP_ROW)
     for name in set(steps.dtype.names or ()) & set(columns):
@@ -343,7 +352,7 @@ def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int) -> Given:
     if len(gaps):
         row = int(gaps[0])
         raise ValueError(
-            f"Row {row} of transitions enters state {steps['next_state'][row]}, but row {row + 1} "
+            f"Row {row} of {source} enters state {steps['next_state'][row]}, but row {row + 1} "
             f"begins in state {steps['state'][row + 1]}. Mark row {row} as terminated or truncated "
             "if an episode ends there."
         )

@@ -397,15 +397,17 @@ def _closed_moves(protocol: Protocol) -> ClosedMoves | None:
 
 
 def _check_ends(phases: Sequence[Phase]) -> None:
-    """Refuse a world that has ends, but none that can be reached in any phase."""
-    if not all(phase.mdp.misses_ends for phase in phases):
-        return
-    mdp = phases[-1].mdp
-    raise ValueError(
-        f"No path leads from the start to an end of {mdp.name!r}: none of its "
-        f"{np.count_nonzero(mdp.terminal)} terminal states can be reached from state "
-        f"{mdp.start_states[0]}. Open a path, or leave out the end."
-    )
+    """Refuse a start from which no end can be reached in any phase in which it is one."""
+    starts = np.concatenate([phase.mdp.start_states for phase in phases])
+    lost = np.concatenate([phase.mdp.lost_starts for phase in phases])
+    n_starts, n_lost = (np.bincount(each, minlength=starts.max() + 1) for each in (starts, lost))
+    for state in np.flatnonzero((n_lost > 0) & (n_lost == n_starts))[:1]:
+        mdp = next(phase.mdp for phase in phases if state in phase.mdp.lost_starts)
+        raise ValueError(
+            f"No path leads from the start to an end of {mdp.name!r}: none of its "
+            f"{np.count_nonzero(mdp.terminal)} terminal states can be reached from state {state}, "
+            "in which episodes may start. Open a path, or leave out the end or this start."
+        )
 
 
 def _check_world(found: Learner, mdp: MDP) -> None:

@@ -26,6 +26,7 @@ from replay.checks import (
     check_text,
     shown,
 )
+from replay.worlds.tracks import check_drawing
 from replay.worlds.transitions import (
     Transitions,
     check_action_names,
@@ -117,6 +118,7 @@ def from_networkx(
         share = dict.fromkeys(first, 1 / len(first))
 
     positions = _positions(graph)
+    check_drawing(graph, positions)
     walk = graph if bin_size is None else _divide(graph, bin_size, positions)
     number = {node: state for state, node in enumerate(walk)}
     neighbours = {node: _neighbours(walk, node, positions) for node in walk}

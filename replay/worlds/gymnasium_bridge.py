@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,10 @@ except ImportError as error:
     ) from error
 
 __all__ = ["MDPEnv", "ObservedEnv", "from_gymnasium"]
+
+
+_N_RESETS = 1000
+_FARTHEST = 0.11  # of a share of these from its probability: chance goes farther once in 10^10
 
 
 class _Outcome(NamedTuple):
@@ -70,14 +75,7 @@ def from_gymnasium(environment: object) -> Transitions:
         )
     outcomes = _outcomes(table)
     n_states, n_actions = len(outcomes), len(outcomes[0])
-    given_start = getattr(world, "initial_state_distrib", None)
-    if given_start is not None:
-        given_start = check_array(given_start, "initial_state_distrib", kind="number", at_least=0)
-        if len(given_start) != n_states:
-            raise ValueError(
-                f"initial_state_distrib must have one probability for each of the {n_states} "
-                f"states of P, got {len(given_start)}."
-            )
+    given_start = _start(world, n_states)
     ended: set[int] = set()
     passed = set() if given_start is None else set(np.flatnonzero(given_start).tolist())
     for state in range(n_states):
@@ -126,6 +124,59 @@ def _made(name: str) -> gymnasium.Env[Any, Any]:
         raise ValueError(
             f"Gymnasium cannot make the environment {shown(name)}: {' '.join(str(error).split())}"
         ) from error
+
+
+def _start(world: Any, n_states: int) -> NDArray[np.float64] | None:
+    """Return the probability of each first state; None if neither the environment nor P tells.
+
+    What `initial_state_distrib` says must agree with `reset`. Without it all resets must lead to
+    one state, since a sample does not give probabilities.
+    """
+    stated = getattr(world, "initial_state_distrib", None)
+    if stated is not None:
+        stated = check_array(stated, "initial_state_distrib", kind="number", at_least=0)
+        if len(stated) != n_states:
+            raise ValueError(
+                f"initial_state_distrib must have one probability for each of the {n_states} "
+                f"states of P, got {len(stated)}."
+            )
+    if not hasattr(world, "reset"):
+        return stated
+    try:
+        known = signature(world.reset).parameters.values()
+        is_seeded = any(each.name == "seed" or each.kind == each.VAR_KEYWORD for each in known)
+        first = [world.reset(**{"seed": k} if is_seeded else {}) for k in range(_N_RESETS)]
+    except Exception as error:  # environments may raise anything
+        raise ValueError(
+            f"reset() of the environment failed: {' '.join(str(error).split())}"
+        ) from error
+    seen = [each[0] if isinstance(each, tuple) and each else each for each in first]
+    try:
+        states = check_array(seen, "reset()", kind="whole", at_least=0, at_most=n_states - 1)
+    except ValueError:
+        if stated is not None:  # what is observed is not the number of a state
+            return stated
+        raise ValueError(
+            f"reset() of the environment must return a state of P, a number from 0 to "
+            f"{n_states - 1}; got {shown(seen[0])}. Or give it initial_state_distrib, the "
+            "probability of each first state."
+        ) from None
+    share: NDArray[np.float64] = np.bincount(states, minlength=n_states) / _N_RESETS
+    if stated is None:
+        if share.max() < 1:
+            raise ValueError(
+                f"reset() of the environment led to {np.count_nonzero(share)} different states, "
+                "and P does not say how often: give the environment initial_state_distrib, the "
+                "probability of each first state."
+            )
+        return share
+    differs = (np.abs(share - stated) > _FARTHEST) | ((stated == 0) & (share > 0))
+    for state in np.flatnonzero(differs)[:1]:
+        raise ValueError(
+            f"initial_state_distrib gives state {state} the probability {stated[state]:.3g}, but "
+            f"{share[state]:.3g} of {_N_RESETS} calls of reset() led there: make them agree."
+        )
+    return stated
 
 
 def _outcomes(table: Any) -> list[list[list[_Outcome]]]:

@@ -179,7 +179,7 @@ class MDP:
         Parameters
         ----------
         state, action : int
-            The pair (s, a).
+            The pair (s, a), as numbers, not labels.
 
         Returns
         -------
@@ -201,13 +201,13 @@ class MDP:
         row = state * self.n_actions + action
         return self.successor[self.successor_offset[row] : self.successor_offset[row + 1]]
 
-    def starting_in(self, state: int) -> MDP:
+    def starting_in(self, state: Hashable) -> MDP:
         """Return the same world with all episodes starting in one state.
 
         Parameters
         ----------
-        state : int
-            A state that is not terminal.
+        state : int or label
+            A state that is not terminal, named as for `with_barrier`.
 
         Returns
         -------
@@ -223,11 +223,17 @@ class MDP:
         >>> MDP.from_tables([[1], [0]], reward=[0, 1]).starting_in(1).start_probability
         array([0., 1.])
         """
-        state = check_whole("state", state, at_most=self.n_states - 1)
-        if self.terminal[state]:
-            raise ValueError(f"No episode can start in state {state}, which is terminal.")
+        named = self._states(state)
+        first = named[~self.terminal[named]]
+        if not len(first):
+            raise ValueError(f"No episode can start in state {shown(state)}, which is terminal.")
+        if len(first) > 1:
+            raise ValueError(
+                f"{len(first)} states of {self.name!r} have the label {shown(state)}: give them "
+                "different labels."
+            )
         start = np.zeros(self.n_states)
-        start[state] = 1.0
+        start[first] = 1.0
         start.setflags(write=False)
         same = object.__new__(MDP)  # everything else has been checked
         for each in fields(self):
@@ -244,8 +250,9 @@ class MDP:
         Parameters
         ----------
         one, other : int or label
-            Numbers of states, or their labels: cells (x, y) of a maze, nodes of a track graph. A
-            whole number is always that of a state.
+            Labels of states: cells (x, y) of a maze, nodes of a track graph. In a world without
+            labels, or none of whose labels is a whole number, also numbers of states. Where nodes
+            are numbered, 2 is the node 2, whatever the number of its state.
 
         Returns
         -------
@@ -265,16 +272,15 @@ class MDP:
         >>> maze.steps_to_end.max(), blocked.steps_to_end.max()
         (np.float64(15.0), np.float64(inf))
         """
-        a, b = self._state(one), self._state(other)
+        a, b = self._states(one), self._states(other)
         moves = self.transitions()
-        leads = {
-            (here, there): (moves.state == here) & (moves.next_state == there)
-            for here, there in ((a, b), (b, a))
-        }
-        is_closed = leads[a, b] | leads[b, a]
-        if a == b or not is_closed.any():
-            near = np.unique(moves.next_state[(moves.state == a) & (moves.next_state != a)])
-            is_number = isinstance(one, int | np.integer)
+        leaves = moves.state != moves.next_state
+        is_closed = np.zeros(len(leaves), dtype=bool)
+        for here, there in ((a, b), (b, a)):
+            is_closed |= np.isin(moves.state, here) & np.isin(moves.next_state, there) & leaves
+        if not is_closed.any():
+            near = np.unique(moves.next_state[np.isin(moves.state, a) & leaves])
+            is_number = self._has_numbers and _is_whole(one)
             known = [shown(state if is_number else self._name(state)) for state in near.tolist()]
             raise ValueError(
                 "A barrier stands between two neighbouring states; no move leads from "
@@ -283,16 +289,31 @@ class MDP:
             )
         return MDP.from_transitions(**close_moves(moves, is_closed)._asdict())
 
-    def _state(self, place: Hashable) -> int:
-        """Find a state by its number or its label."""
-        if self.labels is not None and not isinstance(place, int | np.integer):
-            with suppress(Exception):  # objects may raise anything here
-                return self.labels.index(place)
+    def _states(self, place: Hashable) -> NDArray[np.intp]:
+        """Find the states with a label; or that with a number, which no label can be mistaken for.
+
+        Episodes of a Gymnasium environment may end in a copy of a state, which has its label.
+        """
+        if self._has_numbers and (self.labels is None or _is_whole(place)):
+            return np.array([check_whole("state", place, at_most=self.n_states - 1)])
+        found = []
+        with suppress(Exception):  # objects may raise anything here
+            found = [
+                state for state, label in enumerate(self.labels or ())
+                if label == place and isinstance(label, bool) == isinstance(place, bool)
+            ]  # fmt: skip
+        if not found:
+            number = f", or a number from 0 to {self.n_states - 1}" * self._has_numbers
             raise ValueError(
                 f"{self.name!r} has no state with the label {shown(place)}; its labels are like "
-                f"{shown(self.labels[0])}. Give a label, or a number from 0 to {self.n_states - 1}."
+                f"{shown((self.labels or ())[0])}. Give a label{number}."
             )
-        return check_whole("state", place, at_most=self.n_states - 1)
+        return np.array(found)
+
+    @cached_property
+    def _has_numbers(self) -> bool:
+        """Whether a whole number is that of a state, since it is no label."""
+        return not any(map(_is_whole, self.labels or ()))
 
     def _name(self, state: int) -> Hashable:
         return state if self.labels is None else self.labels[state]
@@ -361,10 +382,10 @@ class MDP:
         return self.start_probability[self.start_states].cumsum()
 
     @cached_property
-    def misses_ends(self) -> bool:
-        """Whether it has terminal states, but none that can be reached from a start state."""
-        reached = np.isfinite(self.steps_to_end[self.start_states])
-        return bool(self.terminal.any()) and not reached.any()
+    def lost_starts(self) -> NDArray[np.int32]:
+        """Start states of a world with ends from which none can be reached, ascending."""
+        is_lost = np.isinf(self.steps_to_end[self.start_states]) & self.terminal.any()
+        return self.start_states[is_lost]
 
     @cached_property
     def dead_ends(self) -> NDArray[np.intp]:
@@ -683,7 +704,8 @@ class MDP:
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, or MultiDiGraph made by `to_networkx`
-            The latter holds a whole MDP: of the other arguments only `name` applies to it.
+            The latter holds a whole MDP: of the other arguments only `name` applies to it. Edges of
+            a track graph meet in nodes only; one that passes over others has `bridge` (True).
         rewards : mapping of node to float, optional
             Reward for entering a node; by default there are no rewards.
         terminal : node or iterable of nodes
@@ -709,7 +731,8 @@ class MDP:
         TypeError
             If `graph` is not a networkx graph.
         ValueError
-            If nodes are unknown, lengths are missing, or the graph is of neither kind.
+            If nodes are unknown, lengths are missing, or the graph is of neither kind; if nodes lie
+            at one place or on an edge, or edges cross without a node.
 
         Examples
         --------
@@ -764,7 +787,9 @@ class MDP:
         environment : gymnasium.Env or str
             An environment, or the id of a registered one. It must list its transitions in the
             attribute `P`: `P[s][a]` = [(probability, next state, reward, done), ...]. Episodes
-            start as in its `initial_state_distrib`, or else in any state that is not terminal.
+            start as in its `initial_state_distrib`, with which its `reset` must agree, or else in
+            the one state to which `reset` leads; without either, in any state that is not terminal.
+            It is reset, with several seeds.
 
         Returns
         -------
@@ -778,7 +803,8 @@ class MDP:
         TypeError
             If the environment does not list its transitions.
         ValueError
-            If its table is not as described; the message names state and action.
+            If its table is not as described; the message names state and action. If `reset` does
+            not agree with `initial_state_distrib`, or leads to several states without it.
 
         Examples
         --------
@@ -877,6 +903,10 @@ def uniform_policy(mdp: MDP) -> NDArray[np.float64]:
     [[0.5, 0.5], [0.5, 0.5]]
     """
     return np.full((mdp.n_states, mdp.n_actions), 1 / mdp.n_actions)
+
+
+def _is_whole(place: object) -> bool:
+    return isinstance(place, int | np.integer) and not isinstance(place, bool)
 
 
 def _numbers_of_32_bits(name: str, given: object) -> NDArray[np.int32]:

@@ -36,6 +36,7 @@ from replay.checks import (
     check_number,
     shown,
 )
+from replay.worlds.tracks import check_drawing
 
 __all__ = ["BinnedTrack", "Projection", "bins_between", "bins_on_way", "cut_track", "project"]
 
@@ -247,6 +248,9 @@ def _read_graph(
             f"The node {nodes[alone[0]]!r} of the track graph has no edge: connect it to its "
             "neighbours, or leave it out."
         )
+    check_drawing(
+        graph, {node: (x, y) for node, (x, y) in zip(nodes, position.tolist(), strict=True)}
+    )
     return nodes, position, np.array(edges, dtype=np.int32)
 
 

@@ -9,20 +9,7 @@ from analyses.sequences.detection import RECORDED, Detection
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["BIN_SHUFFLES", "CELL_SHUFFLES", "LEAST_SCORES", "SHUFFLES", "Judgement"]
-__all__ += ["ARENA", "judgement_for"]
-
-CELL_SHUFFLES = ("cell_identity", "circular_fields")
-BIN_SHUFFLES = ("time_bins", "circular_posterior")
-SHUFFLES = CELL_SHUFFLES + BIN_SHUFFLES
-"""``cell_identity``: place fields are permuted among cells. ``circular_fields``: each place field
-is shifted along the track by an independent distance, the same in both headings. ``time_bins``: the
-order of time bins is permuted. ``circular_posterior``: the posterior of each time bin is shifted
-along the track by an independent distance. Shifts are separate for each track."""
-
-LEAST_SCORES = {"continuous": 0.5, "weighted_correlation": 0.0, "line_fit": 0.0}
-"""The default minimum of each score. For posteriors of single time bins, which fit a line less well
-the shorter the bins are, significance alone decides."""
+__all__ = ["ARENA", "Judgement", "judgement_for"]
 
 
 class Judgement(NamedTuple):
@@ -30,17 +17,13 @@ class Judgement(NamedTuple):
 
     Attributes
     ----------
-    score : str
-        The score of each event and of its shuffles; see
-        `analyses.recordings.decide.scores.SCORES`.
-    least_score : float
-        Least score of replay; see ``LEAST_SCORES``.
     level : float
-        The share of events with randomised cells that may pass.
-    shuffles : tuple of str
-        The shuffles; see ``SHUFFLES``.
+        The share of each control that may reach the evidence of replay.
     n_shuffles : int
-        Number of shuffles of each.
+        Number of times that the cells of each event are exchanged.
+    n_controls : int
+        Number of events of each other control for each event; see
+        :data:`analyses.recordings.decide.controls.CONTROLS`.
     least_active : int
         Least number of active cells; other events are not tested.
     state_size : float
@@ -58,11 +41,9 @@ class Judgement(NamedTuple):
         The criteria for place sequences.
     """
 
-    score: str = "continuous"
-    least_score: float = LEAST_SCORES["continuous"]
     level: float = 0.05
-    shuffles: tuple[str, ...] = ("cell_identity", "circular_fields")
-    n_shuffles: int = 200
+    n_shuffles: int = 20
+    n_controls: int = 5
     least_active: int = 4
     state_size: float = 15.0
     other_sizes: tuple[float, ...] = (10.0, 20.0, 30.0)
@@ -79,17 +60,15 @@ of them are seldom run twice."""
 def judgement_for(graph: nx.Graph | None, **given: Any) -> Judgement:
     """Return the default criteria on a track or in an arena, but for those that are given.
 
-    The default of `least_score` is that of the score; None stands for a default.
+    None stands for a default.
 
     Examples
     --------
-    >>> judgement_for(None, score="line_fit", state_size=None)[:2]
-    ('line_fit', 0.0)
+    >>> judgement_for(None, level=0.01, state_size=None)[:2]
+    (0.01, 20)
     >>> import networkx as nx
     >>> judgement_for(nx.Graph(arena=True)).state_size
     25.0
     """
     usual = ARENA if graph is not None and "arena" in graph.graph else Judgement()
-    own = {name: value for name, value in given.items() if value is not None}
-    least = LEAST_SCORES.get(own.get("score", usual.score), 0.0)
-    return usual._replace(**{"least_score": least, **own})
+    return usual._replace(**{name: value for name, value in given.items() if value is not None})

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.vq import kmeans2, vq
 
+from analyses.recordings.basics.clocks import check_times
 from replay.checks import check_array
 
 __all__ = ["MarkClasses", "classes_of_marks", "describe_classes", "exchanged"]
@@ -51,7 +52,7 @@ class MarkClasses(NamedTuple):
 def classes_of_marks(times: Sequence[ArrayLike], marks: Sequence[ArrayLike]) -> MarkClasses:
     """Divide the spikes of each electrode into classes of similar marks.
 
-    `times` (s, ascending) and `marks`, shape (n_spikes, n_features), are those of each electrode.
+    `times` (s) and `marks`, shape (n_spikes, n_features), are those of each electrode.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def classes_of_marks(times: Sequence[ArrayLike], marks: Sequence[ArrayLike]) -> 
     for number, (time, given) in enumerate(zip(times, marks, strict=True)):
         what = f"The marks of electrode {number}"
         points = check_array(given, what, kind="number", n_dims=2)
-        moments = check_array(time, f"The spike times of electrode {number}", kind="number")
+        moments = check_times(time, f"The spike times of electrode {number}")
         if len(points) != len(moments):
             raise ValueError(
                 f"{what} must have a row for each spike; got {len(points)} rows and "
@@ -73,7 +74,8 @@ def classes_of_marks(times: Sequence[ArrayLike], marks: Sequence[ArrayLike]) -> 
             )
         if not len(points):
             continue
-        own = _classes(points)
+        order = np.argsort(moments, kind="stable")
+        moments, own = moments[order], _classes(points[order])
         spikes += [moments[own == each] for each in range(own.max() + 1)]
         electrode += [number] * (own.max() + 1)
     return MarkClasses(tuple(spikes), np.array(electrode, dtype=np.int64))

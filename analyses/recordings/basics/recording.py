@@ -18,19 +18,30 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import cut_track, project
+from analyses.recordings.basics.clocks import check_digits, order_in_time
 from analyses.recordings.basics.settings import FARTHEST, MOST_UNKNOWN
-from replay.checks import check_array, check_column, check_number, check_table, check_text, typed
+from replay.checks import (
+    check_array,
+    check_column,
+    check_number,
+    check_table,
+    check_text,
+    shown,
+    typed,
+)
 
-__all__ = ["FieldPotential", "Posterior", "Recording"]
+__all__ = ["FieldPotential", "Posterior", "Recording", "sampled_at"]
 
 _MOST_SHOWN = 20
 _OFF_TRACK = 10.0
 _TOLERANCE = 1e-3
-_OTHER_CLOCKS = ("events", "the posterior", "the field potential")
+_OTHER_CLOCKS = ("events", "the posterior", "decoded places", "the field potential")
 _SLOWEST = 1.0  # Hz
 _SHORTEST = 30.0  # cm, of all edges of a track
 _METRES = 0.015  # of the track: positions in metres extend over a hundredth of it
 _LEAST_TOGETHER = 0.01  # tracking may cover a small part of the recording, or vice versa
+_OTHER_CELLS = 8  # of so many, one may itself be on another clock
+_BEFORE_OTHERS = 0.1  # of the recording: a cell may fire so long before or after all others
 
 
 class FieldPotential(NamedTuple):
@@ -43,12 +54,43 @@ class FieldPotential(NamedTuple):
     rate : float
         Sampling rate in Hz.
     signal : ndarray of float64, shape (n_time, n_channels)
-        The signal as recorded, in any unit.
+        The signal as recorded, in any unit; NaN where it was not.
+    timestamps : ndarray of float64, shape (n_time,), or None
+        The times in s of the samples, between which there may be pauses; None if there are none,
+        so that samples follow `start` at the sampling rate.
     """
 
     start: float
     rate: float
     signal: NDArray[np.float64]
+    timestamps: NDArray[np.float64] | None = None
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """The times of the samples in s, shape (n_time,)."""
+        if self.timestamps is not None:
+            return self.timestamps
+        found: NDArray[np.float64] = self.start + np.arange(len(self.signal)) / self.rate
+        return found
+
+
+def sampled_at(
+    timestamps: NDArray[np.float64], signal: NDArray[np.float64], what: str
+) -> FieldPotential:
+    """Make a field potential of samples with their times, between which there may be pauses.
+
+    Examples
+    --------
+    >>> time = np.array([0.0, 0.5, 9.0, 9.5])
+    >>> sampled_at(time, np.zeros((4, 1)), "The times of mine")[:2]
+    (0.0, 2.0)
+    """
+    steps = np.diff(np.sort(timestamps))
+    usual = float(np.median(steps)) if len(steps) else 0.0
+    if not usual > 0:
+        raise ValueError(f"{what} must be one for each sample, in s, and differ.")
+    rate = 1.0 / float(steps[steps <= 1.5 * usual].mean())
+    return FieldPotential(float(timestamps.min()), rate, signal, timestamps)
 
 
 class Posterior(NamedTuple):
@@ -88,6 +130,9 @@ def _nowhere() -> NDArray[np.float64]:
 class Recording:
     """A recording of one animal on one track; missing data are empty or None.
 
+    Data may come in any order: all are sorted by time, each with its row. A note says so where this
+    is no matter of course: positions, posterior, decoded places and field potential.
+
     Attributes
     ----------
     name : str
@@ -103,6 +148,8 @@ class Recording:
     electrode : ndarray of int64, shape (n_classes,), or None
         The electrode of each class of marks (see `analyses.recordings.basics.marks`); None for
         sorted cells.
+    units : tuple of str
+        The id of each cell where it was recorded, or none: then it is the number of the cell.
     posterior : Posterior or None
         A posterior decoded by another program.
     decoded : DataFrame or None
@@ -116,7 +163,7 @@ class Recording:
         it was there all the time.
     epochs : mapping of str to ndarray of float64, each of shape (n_intervals, 2)
         Begin and end of the intervals of each epoch, such as sleep before the run, in s: those
-        that were chosen, or else those of each label in the file.
+        that were chosen, or else those of each label in the file, as `LABEL` and `TABLE:LABEL`.
     origin : mapping of str to str
         The origin of the data: the file, its digest and the animal, as far as known.
     notes : tuple of str
@@ -127,18 +174,17 @@ class Recording:
     Raises
     ------
     ValueError
-        If times do not ascend or are not on one clock, positions are not in cm or too many of them
-        are unknown, rows of the posterior do not sum to 1, or its bins do not fit the track.
+        If times are not on one clock, of each cell, too, or in single precision and so large that
+        time bins need more digits; if places are not in cm or too many positions are unknown; or
+        if rows of the posterior do not sum to 1, or its bins do not fit the track.
 
     Examples
     --------
     >>> from replay.worlds.tracks import make_linear_track
     >>> Recording("mine", make_linear_track(), np.array([0.0, 1.0]), np.array([[0, 0], [9, 0]]))
     Recording('mine', 2 nodes of the track, 2 positions, 0 to 1 s)
-    >>> Recording("mine", make_linear_track(), np.array([0.0, 1.0]), np.array([[0, 0], [9, 0]]),
-    ...           spikes=(np.array([0.5, 0.2]),))
-    Traceback (most recent call last):
-    ValueError: The spike times of cell 0 of mine must ascend; row 1 has 0.2 s after 0.5.
+    >>> Recording("mine", spikes=(np.array([0.5, 0.2]),)).spikes[0].tolist()
+    [0.2, 0.5]
     """
 
     name: str
@@ -147,6 +193,7 @@ class Recording:
     position: NDArray[np.float64] = field(default_factory=_nowhere)
     spikes: tuple[NDArray[np.float64], ...] = ()
     electrode: NDArray[np.int64] | None = None
+    units: tuple[str, ...] = ()
     posterior: Posterior | None = None
     decoded: pd.DataFrame | None = None
     events: pd.DataFrame | None = None
@@ -161,7 +208,6 @@ class Recording:
         """Check all data."""
         check_text("The name of a recording", self.name)
         check_number("most_unknown", self.most_unknown, at_least=0, at_most=1)
-        _check_clock(self.time, f"The times of positions of {self.name}")
         if self.position.shape != (len(self.time), 2):
             raise ValueError(
                 f"{self.name} must have a pair (x, y) for each time of a position; got "
@@ -169,12 +215,15 @@ class Recording:
             )
         what = f"The positions of {self.name}, in cm,"
         check_array(self.position, what, kind="number", missing=True, n_dims=2)
-        for number, spikes in enumerate(self.spikes):
-            _check_clock(spikes, f"The spike times of cell {number} of {self.name}")
         if self.electrode is not None and len(self.electrode) != len(self.spikes):
             raise ValueError(
                 f"{self.name} must have an electrode for each class of marks: it has "
                 f"{len(self.electrode)} for {len(self.spikes)} classes."
+            )
+        if self.units and len(self.units) != len(self.spikes):
+            raise ValueError(
+                f"{self.name} must have one of units for each cell, or none: it has "
+                f"{len(self.units)} for {len(self.spikes)} cells. Choose both alike."
             )
         for what, intervals in (("on_track", self.on_track), *self.epochs.items()):
             _check_intervals(intervals, f"{what} of {self.name}")
@@ -184,12 +233,14 @@ class Recording:
             what = f"the decoded places of {self.name}"
             check_table(self.decoded, ["event", "time", "x", "y"], what)
             for column in ("time", "x", "y"):
-                check_column(self.decoded, column, what, kind="number", missing=True)
+                check_column(self.decoded, column, what, kind="number", missing=column != "time")
         if self.posterior is not None:
             _check_posterior(self.posterior, self.name)
         if self.field_potential is not None:
             _check_field_potential(self.field_potential, self.name)
+        self._sort()
         self._check_one_clock()
+        self._check_cells()
         if self.graph is not None:
             self._check_scale(self.graph)
             self._check_bins(self.graph)
@@ -224,11 +275,11 @@ class Recording:
             if len(times):
                 rows.append((what, f"{len(times):,}", np.min(times), np.max(times)))
         if self.field_potential is not None:
-            start, rate, signal = self.field_potential
+            time, signal = self.field_potential.time, self.field_potential.signal
             what = f"samples of {signal.shape[1]} channels of the field potential"
-            rows.append((what, f"{len(signal):,}", start, start + len(signal) / rate))
+            rows.append((what, f"{len(signal):,}", *time[[0, -1]]))
         for name, intervals in (("on the track", self.on_track), *self.epochs.items()):
-            if len(intervals):
+            if len(intervals) and ":" not in name:  # TABLE:LABEL has the times of LABEL, or others
                 n = len(intervals)
                 rows.append((f"epoch: {name}", f"{n:,}", intervals[0, 0], intervals[-1, 1]))
         table = pd.DataFrame(rows, columns=["", "number", "from (s)", "to (s)"])
@@ -260,13 +311,59 @@ class Recording:
             parts += [time, probability, position, *movement.values()]
             parts += [] if outward is None else [outward]
         if self.field_potential is not None:
-            parts += list(self.field_potential)
+            parts += [part for part in self.field_potential if part is not None]
         for table in (self.decoded, self.events):
             parts += [] if table is None else [table[name] for name in sorted(map(str, table))]
         for part in parts:
             array = np.ascontiguousarray(part, dtype=float)
             found.update(repr(array.shape).encode() + array.tobytes())
         return found.hexdigest()
+
+    def _sort(self) -> None:
+        """Check all times, and sort what has them."""
+        told: list[str] = []
+
+        def order(what: str, time: NDArray[np.float64]) -> NDArray[np.intp] | None:
+            found = order_in_time(time, f"The times of {what} of {self.name}", is_sampled=True)
+            told.extend([] if found is None else [what])
+            return found
+
+        if (rows := order("positions", self.time)) is not None:
+            self._become(time=self.time[rows], position=self.position[rows])
+        if self.decoded is not None:
+            time = self.decoded["time"].to_numpy(dtype=float)
+            if (rows := order("decoded places", time)) is not None:
+                self._become(decoded=self.decoded.iloc[rows].reset_index(drop=True))
+        found = self.posterior
+        if found is not None and (rows := order("the posterior", found.time)) is not None:
+            columns = {key: values[rows] for key, values in found.movement.items()}
+            outward = None if found.outward is None else found.outward[rows]
+            time, probability = found.time[rows], found.probability[rows]
+            self._become(posterior=Posterior(time, probability, found.position, columns, outward))
+        potential = self.field_potential
+        if potential is not None and potential.timestamps is not None:
+            time = potential.timestamps
+            if (rows := order("the field potential", time)) is not None:
+                signal, begin = potential.signal[rows], float(time.min())
+                whole = FieldPotential(begin, potential.rate, signal, time[rows])
+                self._become(field_potential=whole)
+        if told:
+            note = f"Sorted by time, as they were not in order: {', '.join(told)}."
+            self._become(notes=(*self.notes, note))
+        spikes = list(self.spikes)
+        for number, each in enumerate(self.spikes):
+            rows = order_in_time(each, f"The spike times of cell {number} of {self.name}")
+            spikes[number] = each if rows is None else each[rows]
+        self._become(spikes=tuple(spikes))
+        if self.events is not None:
+            start = self.events["start_time"].to_numpy(dtype=float)
+            rows = order_in_time(start, f"The start times of events of {self.name}")
+            if rows is not None:
+                self._become(events=self.events.iloc[rows].reset_index(drop=True))
+
+    def _become(self, **parts: object) -> None:
+        for name, part in parts.items():
+            object.__setattr__(self, name, part)
 
     def _check_one_clock(self) -> None:
         """Check that all times are on one clock, so that they overlap."""
@@ -279,9 +376,10 @@ class Recording:
             clocks["events"] = self.events["start_time"].to_numpy(dtype=float)
         if self.posterior is not None:
             clocks["the posterior"] = self.posterior.time
+        if self.decoded is not None:
+            clocks["decoded places"] = self.decoded["time"].to_numpy(dtype=float)
         if self.field_potential is not None:
-            start, rate, signal = self.field_potential
-            clocks["the field potential"] = start + np.arange(0, len(signal), 100) / rate
+            clocks["the field potential"] = self.field_potential.time[::100]
         if len(self.on_track) and len(self.time) and not self.during.any():
             begin, end = self.on_track[0]
             raise ValueError(
@@ -303,6 +401,34 @@ class Recording:
                     "s, on one clock."
                 )
 
+    def _check_cells(self) -> None:
+        """Check that each cell fires while the animal is tracked, or other such cells fire."""
+        fired = [spikes for spikes in self.spikes if len(spikes)]
+        if not len(self.time) or not fired:
+            return
+        begin, end = _ends(self.time)
+        ends = np.array([_ends(spikes) for spikes in fired])
+        ends = ends[(ends[:, 0] <= end + 1) & (ends[:, 1] >= begin - 1)]
+        if len(ends):
+            kept = len(ends) // _OTHER_CELLS
+            begin = min(begin, float(np.sort(ends[:, 0])[kept]))
+            end = max(end, float(np.sort(ends[:, 1])[-1 - kept]))
+        around = 1 + _BEFORE_OTHERS * (end - begin)
+        apart = [
+            number
+            for number, spikes in enumerate(self.spikes)
+            if len(spikes) and np.mean((spikes >= begin - around) & (spikes <= end + around)) < 0.5
+        ]
+        if apart:
+            spikes = np.concatenate([self.spikes[number] for number in apart])
+            what = f"spikes of {len(apart)} of {len(self.spikes)} cells ({shown(apart)})"
+            raise ValueError(
+                f"Times of {self.name} are on several clocks: {_span(what, spikes)}, "
+                f"but the animal is tracked and other cells fire from {begin:.12g} to {end:.12g}. "
+                f"{_guess(self.time, spikes, 'positions', 'these spikes')}Give all in s, on one "
+                "clock, or leave these cells out."
+            )
+
     def _check_scale(self, graph: nx.Graph) -> None:
         """Check that not too many positions are unknown or off the track."""
         track = cut_track(graph, bin_size=10.0)
@@ -315,13 +441,8 @@ class Recording:
         if not len(xy):
             return
         unknown = np.isnan(xy).any(axis=1)
-        extent = float(np.ptp(xy[~unknown], axis=0).max()) if not unknown.all() else 0.0
-        if 0 < extent <= _METRES * np.ptp(track.node_position, axis=0).max():
-            raise ValueError(
-                f"The positions of {self.name} extend over {extent:.3g} cm, and the track over "
-                f"{np.ptp(track.node_position, axis=0).max():.3g} cm. Are positions in metres? "
-                "Give both in cm: multiply metres by 100."
-            )
+        width = float(np.ptp(track.node_position, axis=0).max())
+        _check_unit(xy, f"positions of {self.name}", width)
         if unknown.mean() > self.most_unknown:
             raise ValueError(
                 f"{unknown.sum()} of {len(xy)} positions of {self.name} on the track are NaN, more "
@@ -345,8 +466,13 @@ class Recording:
     def _check_bins(self, graph: nx.Graph) -> None:
         """Check that the posterior, or decoded places, lie on the track."""
         track = cut_track(graph, bin_size=10.0)
+        length = float(np.ptp(track.node_position, axis=0).max())
+        if not track.is_arena:  # in metres along the track, all are near its beginning
+            length = float(track.length.sum() + track.edge_spacing.sum())
         if self.posterior is not None:
-            away = project(track, self.posterior.position).away
+            position = self.posterior.position
+            _check_unit(position, f"positions of the bins of the posterior of {self.name}", length)
+            away = project(track, position).away
             lost = np.nansum(self.posterior.probability[:, away > _OFF_TRACK])
             share = lost / np.nansum(self.posterior.probability)
             if share > _TOLERANCE:
@@ -356,7 +482,9 @@ class Recording:
                     "decoding, in cm."
                 )
         if self.decoded is not None:
-            away = project(track, self.decoded[["x", "y"]].to_numpy(dtype=float)).away
+            xy = self.decoded[["x", "y"]].to_numpy(dtype=float)
+            _check_unit(xy, f"decoded places of {self.name}", length)
+            away = project(track, xy).away
             n_off = int(np.count_nonzero(away > FARTHEST))
             if n_off > self.most_unknown * len(away):
                 raise ValueError(
@@ -365,13 +493,14 @@ class Recording:
                 )
 
 
-def _check_clock(times: NDArray[np.float64], what: str) -> None:
-    check_array(times, what, kind="number")
-    back = np.flatnonzero(np.diff(times) < 0)
-    if len(back):
-        row = int(back[0]) + 1
+def _check_unit(xy: NDArray[np.float64], what: str, length: float) -> None:
+    """Check that places extend over more than they would in metres, on a track of so many cm."""
+    known = xy[~np.isnan(xy).any(axis=1)]
+    extent = float(np.ptp(known, axis=0).max()) if len(known) else 0.0
+    if 0 < extent <= _METRES * length:
         raise ValueError(
-            f"{what} must ascend; row {row} has {times[row]:.12g} s after {times[row - 1]:.12g}."
+            f"The {what} extend over {extent:.3g} cm, and the track over {length:.3g} cm. Are "
+            "positions in metres? Give both in cm: multiply metres by 100."
         )
 
 
@@ -395,12 +524,17 @@ def _check_events(events: pd.DataFrame, name: str) -> None:
             f"Events of {name} must end after they begin; row {row} goes from {start[row]:.12g} "
             f"to {end[row]:.12g} s."
         )
-    _check_clock(start, f"The start times of events of {name}")
+    check_digits(end, f"The end times of events of {name}")
 
 
 def _check_posterior(posterior: Posterior, name: str) -> None:
     what = f"The posterior of {name}"
-    _check_clock(posterior.time, f"The times of the posterior of {name}")
+    check_array(posterior.time, f"The times of the posterior of {name}", kind="number")
+    if posterior.position.shape[1:] != (2,):
+        raise ValueError(
+            f"The bins of the posterior of {name} must have x and y; got the shape "
+            f"{posterior.position.shape}."
+        )
     shape = (len(posterior.time), len(posterior.position))
     if posterior.probability.shape != shape:
         is_transposed = posterior.probability.shape == shape[::-1]
@@ -409,6 +543,12 @@ def _check_posterior(posterior: Posterior, name: str) -> None:
             f"got {posterior.probability.shape}"
             f"{': it is transposed' if is_transposed else ''}."
         )
+    for kind, values in {**posterior.movement, "outward": posterior.outward}.items():
+        if values is not None and values.shape != shape[:1]:
+            raise ValueError(
+                f"{what} must have one probability of {kind!r} for each of {shape[0]} times; got "
+                f"the shape {values.shape}."
+            )
     sums = posterior.probability.sum(axis=1)
     known = ~np.isnan(sums)
     wrong = known & (np.abs(sums - 1.0) > _TOLERANCE)
@@ -432,7 +572,22 @@ def _check_field_potential(field_potential: FieldPotential, name: str) -> None:
     check_number(f"The start in s of the field potential of {name}", field_potential.start)
     what = f"The sampling rate in Hz of the field potential of {name}"
     check_number(what, field_potential.rate, at_least=_SLOWEST)
-    check_array(field_potential.signal, f"The field potential of {name}", kind="number", n_dims=2)
+    what = f"The field potential of {name}"
+    signal = check_array(field_potential.signal, what, kind="number", missing=True, n_dims=2)
+    if signal.shape[0] < signal.shape[1]:
+        raise ValueError(
+            f"{what} has {signal.shape[1]} channels of {signal.shape[0]} samples: it needs a row "
+            "for each sample and a column for each channel. Is it transposed?"
+        )
+    if np.isnan(signal).any(axis=1).all():
+        raise ValueError(
+            f"{what} is NaN in a channel or another at all times: choose a channel (channel)."
+        )
+    times = field_potential.timestamps
+    if times is not None and times.shape != (len(signal),):
+        raise ValueError(
+            f"{what} must have one time for each sample; got {times.shape} for {len(signal)}."
+        )
 
 
 def _ends(times: NDArray[np.float64]) -> tuple[float, float]:

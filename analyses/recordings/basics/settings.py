@@ -77,8 +77,6 @@ class Settings(NamedTuple):
     criteria : Criteria
         The criteria of candidate events, if these are detected: by default those of bursts; those
         of ripples are ``RIPPLES``.
-    split_given : bool
-        Whether events that are given are split, too, where another path begins.
     detected_in : str
         What candidate events are detected in, if they are; see ``DETECTED_IN``.
     """
@@ -92,5 +90,4 @@ class Settings(NamedTuple):
     largest_mean: float = 10.0
     lowest_rate: float = 0.1
     criteria: Criteria = Criteria()
-    split_given: bool = False
     detected_in: str = "activity"

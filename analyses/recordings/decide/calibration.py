@@ -1,9 +1,9 @@
-"""Calibration: the threshold of p that events with randomised cells pass at the nominal rate [1]_.
+"""Calibration: the least evidence for travel that hardly any event without replay reaches.
 
-References
-----------
-.. [1] Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
-   https://doi.org/10.7554/eLife.85635
+The threshold is the evidence that at most a share of .05 of each control reaches. Where few events
+pass, this alone is little comfort: if 5 % of all events passed, all of them could be such controls.
+So each event also has its *tail rate*: how many of the events with as much evidence would be false,
+if all events were of that control.
 """
 
 from __future__ import annotations
@@ -11,56 +11,48 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from analyses.intervals import wilson_interval
 from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.decide.order import LEAST_ORDER
+from analyses.recordings.decide.controls import CONTROLS, EXCHANGED
 from replay.checks import check_number
 
-__all__ = ["Calibration", "choose_threshold", "passes_by_chance"]
-
-_N_PARTS = 10
+__all__ = ["Calibration", "calibrate", "least_reached", "tail_rates"]
 
 
 class Calibration(NamedTuple):
-    """The threshold of p that events with randomised cells pass at the nominal rate.
+    """The least evidence of replay, and how many events without replay have as much.
 
     Attributes
     ----------
-    threshold : float
-        Events with a `p` of at most this are replay.
+    least_evidence : float
+        Events with at least this evidence for travel may be replay, in nats.
     false_positive_rate : float
-        The share of events with randomised cells that pass a threshold that was chosen from others.
-        Where events are found in the posterior: how many are found and pass in the same time after
-        an exchange of cells, divided by the number of candidate events.
-    at_nominal : float
-        The share of them that would pass the nominal level itself.
-    n_events : int
-        Number of tested events with randomised cells.
-    least_order : float
-        Events with an `order` of at least this are replay (see
-        :mod:`analyses.recordings.decide.order`).
-    heading_p, heading_evidence : float
-        The heading of replay events with a `heading_p` of at most, and a `heading_evidence` of at
-        least this may be told (see :mod:`analyses.recordings.decide.heading`); NaN without
-        headings.
+        The share of events with exchanged cells that reach a threshold that was chosen from others.
+        Where events are found in the posterior: how many are found and reach it in the same time
+        after an exchange of cells, divided by the number of candidate events.
     ci_low, ci_high : float
-        The 95 % interval of the false-positive rate: Wilson's, or of a Poisson number where events
-        are found in the posterior.
+        Its 95 % interval.
+    n_events : int
+        Number of tested events with exchanged cells.
+    worst : str
+        The control with the largest share; see ``CONTROLS``.
+    worst_rate : float
+        That share.
     n_exchanged : float
         Number of candidate events that are found in the same time after an exchange of cells; NaN
         unless events are found in the posterior.
     """
 
-    threshold: float
+    least_evidence: float
     false_positive_rate: float
-    at_nominal: float
+    ci_low: float
+    ci_high: float
     n_events: int
-    least_order: float = LEAST_ORDER
-    heading_p: float = np.nan
-    heading_evidence: float = np.nan
-    ci_low: float = np.nan
-    ci_high: float = np.nan
+    worst: str
+    worst_rate: float
     n_exchanged: float = np.nan
 
     @property
@@ -69,64 +61,133 @@ class Calibration(NamedTuple):
 
         Examples
         --------
-        >>> Calibration(0.05, 0.0, 0.0, 60, ci_low=0.0, ci_high=0.06).rate_in_words
+        >>> Calibration(1.5, 0.0, 0.0, 0.06, 60, "sweeps", 0.04).rate_in_words
         '0.0% (95 %: 0.0% to 6.0%)'
         """
-        text = f"{self.false_positive_rate:.1%}"
-        if np.isnan(self.ci_low):
-            return text
-        return f"{text} (95 %: {self.ci_low:.1%} to {self.ci_high:.1%})"
+        return f"{self.false_positive_rate:.1%} (95 %: {self.ci_low:.1%} to {self.ci_high:.1%})"
 
 
-def choose_threshold(p_by_chance: ArrayLike, level: float = Judgement().level) -> Calibration:
-    """Choose the threshold of p that at most the share `level` of events pass by chance.
+def calibrate(
+    chance: pd.DataFrame, level: float = Judgement().level, n_found: float | None = None
+) -> tuple[Calibration, pd.DataFrame]:
+    """Choose the least evidence that at most the share `level` of each control reaches.
 
-    If the smallest p has already a larger share, the threshold lies just below it.
+    Parameters
+    ----------
+    chance : DataFrame
+        One row per control of an event: `event, control, evidence` (NaN if untested).
+    level : float, default 0.05
+        The share.
+    n_found : float, optional
+        Number of candidate events that are found after an exchange of cells in the same time as the
+        candidate events, where these are found in the posterior. Those in `chance` are a sample of
+        them.
+
+    Returns
+    -------
+    calibration : Calibration
+        The threshold, and the share of events with exchanged cells that reaches it.
+    controls : DataFrame
+        One row per control: `control, n, least_evidence` (that at most `level` of them reach),
+        `rate` (of those that reach a threshold chosen from the other half of all controls),
+        `ci_low, ci_high` (95 %).
 
     Examples
     --------
-    >>> choose_threshold([0.01, 0.2, 0.02, 0.03], level=0.25).threshold
-    0.01
+    >>> table = pd.DataFrame({"event": range(40), "control": "sweeps", "evidence": range(40)})
+    >>> calibration, controls = calibrate(table, level=0.1)
+    >>> calibration.least_evidence, controls["rate"].tolist()
+    (36.0, [0.1])
     """
     nominal = check_number("level", level, at_least=0.0, at_most=1.0)
-    p = np.asarray(p_by_chance, dtype=float)
-    known = p[~np.isnan(p)]
+    known = chance[chance["evidence"].notna()]
     if not len(known):
         raise ValueError(
             "No event has enough active cells to be tested, so no threshold can be chosen."
         )
-    threshold = _threshold(known, nominal)
-    return Calibration(
-        threshold,
-        float(passes_by_chance(p, nominal)[~np.isnan(p)].mean()),
-        float(np.mean(known <= nominal)),
-        len(known),
-    )
+    n_events = chance["event"].nunique()
+    half = known["event"] % 2 == 0
+    # How many of each control there would be in place of the events, if these are a sample.
+    more = pd.Series(1.0, index=[*CONTROLS])
+    if n_found is not None:
+        more[EXCHANGED] = n_found / n_events
+    least = {
+        is_even: {
+            str(control): least_reached(own["evidence"], nominal / more[str(control)])
+            for control, own in part.groupby("control")
+        }
+        for is_even, part in ((None, known), (True, known[half]), (False, known[~half]))
+    }
+    threshold = {part: max(each.values(), default=0.0) for part, each in least.items()}
+    reaches = known["evidence"] >= half.map({True: threshold[False], False: threshold[True]})
+    grouped = reaches.groupby(known["control"])
+    order = [name for name in CONTROLS if name in least[None]]
+    controls = pd.DataFrame({"control": order, "n": grouped.size()[order].to_numpy()})
+    controls["least_evidence"] = [least[None][name] for name in order]
+    rate = grouped.mean()[order].to_numpy(dtype=float)
+    low, high = wilson_interval(rate, controls["n"])
+    factor = more[order].to_numpy()
+    controls = controls.assign(rate=rate * factor, ci_low=low * factor, ci_high=high * factor)
+    own = controls.set_index("control").reindex([EXCHANGED]).fillna(0.0).iloc[0]
+    worst = controls.iloc[controls["rate"].to_numpy().argmax()]
+    return (
+        Calibration(
+            threshold[None], float(own["rate"]), float(own["ci_low"]), float(own["ci_high"]),
+            int(own["n"]), str(worst["control"]), float(worst["rate"]),
+            np.nan if n_found is None else float(n_found),
+        ),
+        controls,
+    )  # fmt: skip
 
 
-def passes_by_chance(p_by_chance: ArrayLike, level: float = Judgement().level) -> NDArray[np.bool_]:
-    """Find the events with randomised cells that pass the threshold chosen from the others.
+def least_reached(evidence: ArrayLike, level: float) -> float:
+    """Return the least evidence above 0 that at most a share of controls reaches.
 
-    Each tenth of them is compared with the threshold of the rest, shape (n_events,).
+    One may always do: of fewer than 20, one is no evidence for a share of more than .05.
 
     Examples
     --------
-    >>> passes_by_chance([0.01, 0.2, 0.02, np.nan], level=0.5).tolist()
-    [True, False, False, False]
+    >>> least_reached([-1.0, 0.5, 2.0, 3.0], 0.25)
+    2.0000000000000004
     """
-    p = np.asarray(p_by_chance, dtype=float)
-    part = np.arange(len(p)) % _N_PARTS
-    found = np.zeros(len(p), dtype=bool)
-    for held in range(_N_PARTS):
-        others = p[(part != held) & ~np.isnan(p)]
-        threshold = _threshold(others, level) if len(others) else level
-        found[part == held] = p[part == held] <= threshold
-    return found
+    known = np.sort(np.asarray(evidence, dtype=float))
+    most = int(max(level * len(known), 1) + 1e-9)
+    if len(known) <= most or known[-most - 1] < 0:
+        return 0.0
+    return float(np.nextafter(known[-most - 1], np.inf))
 
 
-def _threshold(p: NDArray[np.float64], level: float) -> float:
-    """Return the largest threshold up to `level` that at most the share `level` pass."""
-    if np.mean(p <= level) <= level:
-        return level
-    passed = [value for value in np.unique(p) if np.mean(p <= value) <= level]
-    return float(max(passed, default=np.nextafter(p.min(), 0.0)))
+def tail_rates(
+    evidence: ArrayLike, chance: pd.DataFrame, n_found: float | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimate how many of the events with at least as much evidence would be false.
+
+    Returns two arrays of shape (n_events,): if all events had exchanged cells, and if all were of
+    the control for which most would be false. At most 1; NaN for events that were not tested.
+    `chance` and `n_found` are as for `calibrate`.
+
+    Examples
+    --------
+    >>> chance = pd.DataFrame({"event": range(4), "control": EXCHANGED, "evidence": [-1, -1, 0, 1]})
+    >>> exchanged, worst = tail_rates([2.0, 0.5], chance)
+    >>> exchanged.tolist()
+    [0.0, 0.25]
+    """
+    own = np.asarray(evidence, dtype=float)
+    known = ~np.isnan(own)
+    ascending = np.sort(own[known])
+    n_reach = len(ascending) - np.searchsorted(ascending, own[known])
+    found: dict[str, NDArray[np.float64]] = {}
+    for control, part in chance.dropna(subset="evidence").groupby("control"):
+        values = np.sort(part["evidence"].to_numpy(dtype=float))
+        share = 1.0 - np.searchsorted(values, own[known]) / len(values)
+        number = len(ascending) if n_found is None or control != EXCHANGED else n_found
+        rate = np.minimum(share * number / n_reach, 1.0)
+        # More evidence is never worse.
+        order = np.argsort(own[known], kind="stable")
+        rate[order] = np.minimum.accumulate(rate[order])
+        found[str(control)] = np.full(len(own), np.nan)
+        found[str(control)][known] = rate
+    nothing = np.full(len(own), np.nan)
+    worst = np.max([*found.values()], axis=0) if found else nothing
+    return found.get(EXCHANGED, nothing), worst

@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
-from analyses.intervals import wilson_interval
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.decide.calibration import (
-    Calibration,
-    choose_threshold,
-    passes_by_chance,
-)
+from analyses.recordings.decide.calibration import Calibration, calibrate, tail_rates
+from analyses.recordings.decide.controls import EXCHANGED
 from analyses.recordings.decide.event_kinds import count_kinds, event_kinds
-from analyses.recordings.decide.heading import heading_levels, heading_of_ways, is_told
-from analyses.recordings.decide.order import LEAST_ORDER, order_threshold
-from analyses.recordings.decide.scores import SCORES
+from analyses.recordings.decide.heading import heading_of_ways
 from analyses.recordings.decide.scoring import Scored
 from analyses.recordings.decide.track_log_odds import common_cells, tracks_to_compare
 from analyses.recordings.prepare.lap_ends import find_lap_ends, steady_positions
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import Session
+from analyses.recordings.prepare.travel_events import N_SEARCHES
 from analyses.recordings.prepare.visits import find_visits, nearest_states
-from analyses.sequences.place_sequences import Detection, place_sequences
+from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["Conclusions", "conclude", "path_radius"]
+__all__ = ["Conclusions", "conclude", "path_radius", "replayed_sequences"]
 
 _APART = 1e-6  # s, between two intervals of pynapple
+_HALF = 0.5  # the mean probability of continuous movement, by another program
+_CONTROLS = ["control", "n", "least_evidence", "rate", "ci_low", "ci_high"]
 _LONGEST_GAP = 0.5  # s, between an event and a position that is the animal's
 
 
@@ -47,13 +43,16 @@ class Conclusions(NamedTuple):
     Attributes
     ----------
     events : DataFrame
-        The tested events, with `is_replay`, `kind` (of the event's longest sequence; null unless it
-        is replay) and, with spikes, `passes_by_chance`: whether the same event with randomised
-        cells passes, be there a sequence or not. Without it if events were found in the posterior:
-        what is found after an exchange of cells are other events.
+        The decoded events (see `analyses.recordings.decide.scoring.Scored`), with `is_replay` and
+        `kind` (of the event's longest sequence; null unless it is replay). With spikes also `p`
+        (the share of all events with exchanged cells that have at least its evidence) and
+        `tail_exchanged` and `tail_worst`: how many of the events with at least its evidence would
+        be false, if all had exchanged cells, or were of the worst control.
+    stretches : DataFrame
+        The stretches of travel of all events.
     sequences : DataFrame
         The place sequences of replay, as `analyses.place_sequences` returns them, with `kind` and
-        `start_time` and `end_time` (s); `event` is that of `events`.
+        `start_time` and `end_time` (s); `event` and `stretch` are those of `stretches`.
     kinds : DataFrame
         For each state size: `state_size, states_per_metre, kind, n, n_events, share, ci_low,
         ci_high`.
@@ -62,17 +61,17 @@ class Conclusions(NamedTuple):
     experience : EventLog
         The animal's moves between states, lap by lap; its `mdp` is the track.
     visited : DataFrame
-        The states that each replay event visits: `event, time` (s), `states`; `phase`: `rest`
-        off the track, `episode_end` after a lap, `step` within a lap; `location`, the state at
-        which the animal is, or off the track was last (-1 if its position is unknown); and `along`,
-        if headings were decoded (see :func:`analyses.place_sequences`).
+        The states that each stretch of replay visits: `event, stretch, time` (s), `states`;
+        `phase`: `rest` off the track, `episode_end` after a lap, `step` within a lap; `location`,
+        the state at which the animal is, or off the track was last (-1 if its position is unknown);
+        and `along`, if headings were decoded (see :func:`analyses.place_sequences`).
     paths : DataFrame
         The decoded paths of all events.
     calibration : Calibration or None
-        The threshold of p, and the false-positive rate of the procedure; None without spikes.
-    unordered : DataFrame
-        For each kind of event that represents places in no order: `null, n, rate`, the share of
-        simulated ones that pass all criteria, with its 95 % interval `ci_low, ci_high`.
+        The least evidence of replay, and what reaches it by chance; None without spikes.
+    controls : DataFrame
+        For each control: `control, n, least_evidence`, which at most .05 of them reach; `rate`, the
+        share that reaches that of replay, with its 95 % interval `ci_low, ci_high`.
     notes : tuple of str
         What was read, found and done, one sentence each.
     explanations : tuple of str
@@ -81,6 +80,7 @@ class Conclusions(NamedTuple):
     """
 
     events: pd.DataFrame
+    stretches: pd.DataFrame
     sequences: pd.DataFrame
     kinds: pd.DataFrame
     states: pd.DataFrame
@@ -88,7 +88,7 @@ class Conclusions(NamedTuple):
     visited: pd.DataFrame
     paths: pd.DataFrame
     calibration: Calibration | None
-    unordered: pd.DataFrame
+    controls: pd.DataFrame
     notes: tuple[str, ...]
     explanations: tuple[str, ...] = ()
 
@@ -106,8 +106,8 @@ class Conclusions(NamedTuple):
         Returns
         -------
         dict
-            ``events``, an IntervalSet of all candidate events with `event, is_replay, kind, score`
-            and `p`; an event that overlaps the next one ends where that begins. And
+            ``events``, an IntervalSet of all candidate events with `event, is_replay, kind,
+            evidence` and `p`; an event that overlaps the next one ends where that begins. And
             ``decoded_position``, a TsdFrame of `x, y` (cm) in all events.
 
         Raises
@@ -122,7 +122,7 @@ class Conclusions(NamedTuple):
         events = self.events.sort_values("start_time", kind="stable")
         start, end = (events[name].to_numpy(dtype=float) for name in ("start_time", "end_time"))
         end = np.minimum(end, np.append(start[1:] - _APART, np.inf))
-        named = events[["event", "is_replay", "kind", "score", "p"]].reset_index(drop=True)
+        named = events[["event", "is_replay", "kind", "evidence", "p"]].reset_index(drop=True)
         named["kind"] = named["kind"].fillna("").astype(str)
         paths = self.paths.sort_values("time", kind="stable")
         paths = paths[paths["x"].notna()]
@@ -139,78 +139,52 @@ class Conclusions(NamedTuple):
 def conclude(session: Session, scored: Scored) -> Conclusions:
     """Choose the threshold, and classify what was replayed."""
     recording, judgement = session.recording, session.judgement
-    least = judgement.least_score
     events, notes = scored.events.copy(), [*recording.notes, *session.notes]
     explanations: list[str] = []
-    calibration, unordered = None, pd.DataFrame(columns=["null", "n", "rate", "ci_low", "ci_high"])
-    has_score = events["score"].notna()
+    calibration, controls = None, pd.DataFrame(columns=_CONTROLS)
+    travels = events["event"].isin(scored.stretches["event"])
     if session.counts:
-        # Events must pass by both p and score, and so must those with randomised cells.
-        chance, level = scored.by_chance, judgement.level
-        passes = ~(chance["score"] < least) & ~(chance["order"] < LEAST_ORDER)
-        p_by_chance = chance["p"].where(passes | chance["p"].isna(), 1.0)
-        calibration = choose_threshold(p_by_chance, level)
-        least_order, unordered = order_threshold(scored.unordered, calibration.threshold, level)
-        by_chance = passes_by_chance(p_by_chance, level)
-        by_chance &= ~(chance["order"] < least_order).to_numpy()
-        if session.chance_counts is None:
-            events["passes_by_chance"] = by_chance
-        events["is_replay"] = (
-            (events["p"] <= calibration.threshold)
-            & (events["score"] >= least)
-            & (events["order"] >= least_order)
+        n_found = None
+        if session.chance_counts is not None:
+            n_found = len(session.chance_counts) / N_SEARCHES
+        calibration, controls = calibrate(scored.chance, judgement.level, n_found)
+        events["tail_exchanged"], events["tail_worst"] = tail_rates(
+            events["evidence"], scored.chance, n_found
         )
-        calibration = _with_rate(calibration._replace(least_order=least_order), by_chance, events,
-                                 session.chance_counts)  # fmt: skip
-        notes.append(_calibrated(calibration, judgement, events, least_order))
-        if calibration.threshold < 1 / (judgement.n_shuffles + 1):
-            explanations.append(
-                "No event can be replay: so many events with randomised cells have the smallest p "
-                f"that {judgement.n_shuffles} shuffles give. Ask for more shuffles (n_shuffles)."
-            )
-    elif has_score.any():
-        events["is_replay"] = events["score"] >= least
+        exchanged = scored.chance.loc[scored.chance["control"] == EXCHANGED, "evidence"]
+        as_much = 1 + len(exchanged) - np.searchsorted(np.sort(exchanged), events["evidence"])
+        events["p"] = np.where(events["evidence"].notna(), as_much / (1 + len(exchanged)), np.nan)
+        events["is_replay"] = travels & (events["evidence"] >= calibration.least_evidence)
+        notes.append(_calibrated(calibration, judgement, events))
+    elif recording.posterior is not None:
+        events["p"], events["is_replay"] = np.nan, travels & ~(events["continuous"] < _HALF)
         explanations.append(
-            "No significance: without spikes, cells cannot be shuffled, and about half of all "
-            "chance events pass a shuffle of the posterior alone. Events are selected by their "
-            f"mean probability of continuous movement alone, at least {least:g}; the number of "
-            "false positives is unknown."
+            "No significance: without spikes, cells cannot be exchanged. All events count as "
+            "replay in which travel is more probable than places that are held, and continuous "
+            "movement has a mean probability of at least .5 if the decoder knows of it. The number "
+            "of false positives is unknown."
         )
     else:
-        events["is_replay"] = True
+        events["p"], events["is_replay"] = np.nan, True
         explanations.append(
             "No significance: there are decoded places only, so all events count as replay. The "
             "number of false positives is unknown."
         )
-    paths = scored.paths
-    if session.has_headings:
-        if calibration is not None and events["heading_p"].notna().any():
-            levels = heading_levels(events[events["is_replay"]])
-            calibration = calibration._replace(heading_p=levels.p, heading_evidence=levels.evidence)
-            events["is_heading_told"] = is_told(events, levels)
-        else:
-            events["is_heading_told"] = _heading_is_certain(events, paths)
-        told = events.loc[events["is_heading_told"], "event"]
-        paths = paths.assign(along=paths["along"].where(paths["event"].isin(told), 0))
-    # Bins of another program's decoder may be wider than these states.
+    stretches, paths = scored.stretches, scored.paths
     kinds, kept = [], None
-    reach = {end.state: end.reach for end in find_lap_ends(recording, judgement.lap_ends)}
     for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
         world, log = experience_of(recording, size, judgement.lap_ends)
-        radius = path_radius(world, session.track) if session.is_decoded_here else None
-        sequences, visits = _sequences(
-            recording, world, log, events, paths, judgement.detection, radius, reach
-        )
+        sequences, visits = replayed_sequences(session, world, log, events, paths)
         if kept is None:  # what is replay has a sequence of the states that were asked for
             has_sequence = events["event"].isin(sequences["event"])
             n_lost = int((events["is_replay"] & ~has_sequence).sum())
             events["is_replay"] &= has_sequence
             visits = visits[visits["event"].isin(sequences["event"])].reset_index(drop=True)
             if n_lost:
-                explanations.append(
-                    f"{n_lost} more event{'s' * (n_lost != 1)} passed the tests, but "
-                    f"visit{'s' * (n_lost == 1)} no sequence of {judgement.detection.min_length} "
-                    "states."
+                notes.append(
+                    f"{n_lost} more event{'s' * (n_lost != 1)} had as much evidence for travel, "
+                    f"but visit{'s' * (n_lost == 1)} no sequence of "
+                    f"{judgement.detection.min_length} states."
                 )
         named = event_kinds(events, sequences)
         kinds.append(count_kinds(named[events["is_replay"]], size))
@@ -227,56 +201,21 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
     )
     return Conclusions(
-        events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
-        paths, calibration, unordered, (*notes, *explanations), tuple(explanations),
+        events, stretches, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
+        paths, calibration, controls, (*notes, *explanations), tuple(explanations),
     )  # fmt: skip
 
 
-def _with_rate(
-    calibration: Calibration,
-    passes: NDArray[np.bool_],
-    events: pd.DataFrame,
-    exchanged: Sequence[NDArray[np.int64]] | None,
-) -> Calibration:
-    """Set the false-positive rate: of the events themselves, or of what is found in equal time."""
-    if exchanged is None:
-        tested = passes[events["p"].notna()]
-        low, high = wilson_interval(tested.mean(), len(tested))
-        return calibration._replace(
-            false_positive_rate=float(tested.mean()), ci_low=float(low), ci_high=float(high)
-        )
-    # Of more than there are candidates, as many are tested; they stand for all.
-    each = max(len(exchanged) / len(events), 1.0) / len(events)
-    n = int(passes.sum())
-    low, high = stats.chi2.ppf([0.025, 0.975], [2 * n, 2 * n + 2]) / 2
-    return calibration._replace(
-        false_positive_rate=n * each,
-        n_events=min(len(exchanged), len(events)),
-        ci_low=float(np.nan_to_num(low) * each),
-        ci_high=float(high * each),
-        n_exchanged=float(len(exchanged)),
-    )
-
-
-def _calibrated(
-    calibration: Calibration, judgement: Judgement, events: pd.DataFrame, least_order: float
-) -> str:
-    n_tested = int(events["p"].notna().sum())
+def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataFrame) -> str:
+    n_tested = int(events["evidence"].notna().sum())
     return (
         f"{n_tested} of {len(events)} event{'s' * (len(events) != 1)} "
         f"{'has' if n_tested == 1 else 'have'} at least {judgement.least_active} active cells and "
-        f"{'was' if n_tested == 1 else 'were'} tested against {judgement.n_shuffles} shuffles each "
-        f"of {' and '.join(judgement.shuffles)}. Replay has p <= {calibration.threshold:.4g}, a "
-        f"{SCORES[judgement.score].label} of at least {judgement.least_score:g}, and evidence for "
-        f"movement along the track that is {np.exp(least_order):.1f} times that for places in no "
-        "order."
+        f"{'was' if n_tested == 1 else 'were'} compared with controls: {judgement.n_shuffles} "
+        f"exchanges of cells each, and {judgement.n_controls} events of each other kind. Replay "
+        f"has evidence for travel of at least {calibration.least_evidence:.3g} nats, which at most "
+        f"{judgement.level:.0%} of each control have."
     )
-
-
-def _heading_is_certain(events: pd.DataFrame, paths: pd.DataFrame) -> NDArray[np.bool_]:
-    """Find the events in which the program that decoded them is certain of the heading."""
-    certain = (paths["along"] != 0).groupby(paths["event"]).mean()
-    return (events["event"].map(certain).fillna(0.0) >= 0.5).to_numpy()
 
 
 def _by_track(track: BinnedTrack, events: pd.DataFrame) -> str:
@@ -337,39 +276,34 @@ def path_radius(world: MDP, track: BinnedTrack) -> float:
     return float(min(max(0.2 * least, 0.55 * track.width.max()), 0.4 * least))
 
 
-def _sequences(
-    recording: Recording,
-    world: MDP,
-    log: EventLog,
-    events: pd.DataFrame,
-    paths: pd.DataFrame,
-    detection: Detection,
-    radius: float | None,
-    reach: Mapping[int, float],
+def replayed_sequences(
+    session: Session, world: MDP, log: EventLog, events: pd.DataFrame, paths: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Convert paths of replay to place sequences, and list the states that each path visits.
 
-    `event` is that of the table of events.
+    `world` and `log` are the animal's experience; `events` has `event, start_time, is_replay`.
     """
+    recording, judgement = session.recording, session.judgement
+    reach = {end.state: end.reach for end in find_lap_ends(recording, judgement.lap_ends)}
+    # Bins of another program's decoder may be wider than these states.
+    radius = path_radius(world, session.track) if session.is_decoded_here else None
     chosen = events.loc[events["is_replay"], ["event", "start_time"]]
-    grouped = dict(tuple(paths.groupby("event", sort=False)))
     track = cut_track(recording.graph, bin_size=1.0)
-    rows: list[int] = []
+    rows: list[list[int]] = []
     visited: list[pd.DataFrame] = []
-    for event in chosen["event"].tolist():
-        if event not in grouped:
-            continue
-        path = grouped[event]
+    own = paths[paths["event"].isin(chosen["event"])]
+    for _, path in own.groupby(["event", "stretch"], sort=True):
         xy = path[["x", "y"]].to_numpy()
         visits = find_visits(
             path["time"], xy, track, world, radius=radius, reach=reach, most_unknown=1.0
         )
         if len(visits):
-            rows.append(event)
+            rows.append(path[["event", "stretch"]].iloc[0].tolist())
             visited.append(visits.assign(along=_headings_of(visits, path)))
     begin = chosen.set_index("event")["start_time"]
     states = [visits["state"].tolist() for visits in visited]
-    time = begin.loc[rows].to_numpy(dtype=float)
+    of_event, of_stretch = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    time = begin.reindex(of_event).to_numpy(dtype=float)
     phase = _phases(recording, log, time)
     location = nearest_states(_position_at(recording, time), track, world, reach)
     last = np.append(log.steps["next_state"], log.steps["state"].iloc[0])
@@ -380,14 +314,16 @@ def _sequences(
         listed["along"] = [visits["along"].tolist() for visits in visited]
     with warnings.catch_warnings():  # all may be before the run; a recording has one clock
         warnings.filterwarnings("ignore", ".*on the same clock")
-        found = place_sequences(log, listed, detection=detection)
+        found = place_sequences(log, listed, detection=judgement.detection)
     spans = [
         _span(visited[event], first, states)
         for event, first, states in found[["event", "index", "states"]].itertuples(index=False)
     ]
     found["start_time"], found["end_time"] = np.array(spans, dtype=float).reshape(-1, 2).T
-    found["event"] = np.array(rows, dtype=np.int64)[found["event"]]
-    listed.insert(0, "event", np.array(rows, dtype=np.int64))
+    row = found["event"].to_numpy()
+    found["event"], found["stretch"] = of_event[row], of_stretch[row]
+    listed.insert(0, "event", of_event)
+    listed.insert(1, "stretch", of_stretch)
     return found, listed
 
 

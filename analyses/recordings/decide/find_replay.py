@@ -1,9 +1,9 @@
 """From a recording to classified replay: events, decoded paths, significance and kinds.
 
-Each candidate event is decoded on the track and tested against shuffles of cells. So is the same
-event with randomised cells, which gives the false-positive rate of the whole procedure. The path of
-each event that passes is converted to place sequences (:func:`analyses.place_sequences`), which are
-classified against what the animal had run before.
+Each candidate event is decoded on the track, and so are controls with as many spikes: those with
+exchanged cells and those that hold places. What they reach is the least evidence of replay. The
+course of each stretch of travel in an event that has as much is converted to place sequences
+(:func:`analyses.place_sequences`), which are classified against what the animal had run before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from analyses.recordings.basics.settings import Settings
 from analyses.recordings.decide.conclusions import Conclusions, conclude
 from analyses.recordings.decide.held_out import describe_held_out, held_out
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
-from analyses.recordings.prepare.session import Session, describe_merged, prepare
+from analyses.recordings.prepare.session import Session, prepare
 from replay.checks import known_arguments
 
 __all__ = ["conclude_session", "find_replay"]
@@ -42,7 +42,7 @@ def find_replay(
     judgement : Judgement, optional
         The criteria for replay; by default those on a track or in an arena.
     seed : int, default 0
-        Seed of the shuffles.
+        Seed of the controls.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def find_replay(
     Raises
     ------
     ValueError
-        If required data are missing, or only time bins or the posterior are shuffled.
+        If required data are missing.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def find_replay(
     >>> world = MDP.from_networkx(track, rewards={1: 1.0}, terminal=1, start=0, bin_size=15.0)
     >>> log = simulate(world, "episodic_control", n_steps=400, max_episode_steps=40, seed=1).log
     >>> recording = observe(log, track, cells=60, speed=400.0).recording
-    >>> found = find_replay(recording, judgement=Judgement(n_shuffles=39, other_sizes=()))
+    >>> found = find_replay(recording, judgement=Judgement(other_sizes=()))
     >>> found.events["kind"].value_counts().index[0]
     'reverse_episode'
     """
@@ -76,10 +76,10 @@ def find_replay(
 
 
 def conclude_session(session: Session, scored: Scored) -> Conclusions:
-    """Conclude what was replayed, and say whether events are merged and fields hold in them."""
-    found, held, merged = conclude(session, scored), held_out(session), describe_merged(session)
+    """Conclude what was replayed, and say whether fields hold in events."""
+    found, held = conclude(session, scored), held_out(session)
     told = describe_held_out(session, held)
     return found._replace(
-        notes=(*found.notes, *merged, *told),
-        explanations=(*found.explanations, *merged, *([] if held.hold else told)),
+        notes=(*found.notes, *told),
+        explanations=(*found.explanations, *([] if held.hold else told)),
     )

@@ -1,38 +1,42 @@
-"""Scores of an event: how closely its spikes resemble a movement along the track.
+"""Usual scores of replay, for comparison with the literature; nothing is decided by them.
 
-On a track with branches, ``weighted_correlation`` and ``line_fit`` are computed for each route
-between two ends of the track, and the best route counts; the same holds for each shuffle.
+On a track with branches they are computed for each route between two ends of the track, and the
+best route counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.decide.routes import Route, find_routes
-from analyses.recordings.prepare.bayesian_decoder import bayesian_posterior
-from analyses.recordings.prepare.state_space_decoder import (
-    CONTINUOUS,
-    Walk,
-    state_posterior,
-    walk_evidence,
-)
 from replay.checks import check_number
 from replay.jit import kernel
 
-__all__ = [
-    "SCORES",
-    "Score",
-    "TestedEvent",
-    "line_fit",
-    "routes_for",
-    "weighted_correlation",
-]
+__all__ = ["USUAL_SCORES", "line_fit", "usual_routes", "usual_scores", "weighted_correlation"]
+
+USUAL_SCORES = ("weighted_correlation", "line_fit")
+_MOST_LOOPS = 4  # a track with more has too many routes to list
+
+
+def usual_routes(track: BinnedTrack) -> list[Route]:
+    """List the routes on which scores are computed; none in an arena, or with many loops."""
+    n_loops = len(track.edges) - len(track.nodes) + (track.whole or track).n_components
+    return [] if track.is_arena or n_loops > _MOST_LOOPS else find_routes(track)
+
+
+def usual_scores(posterior: NDArray[np.float64], routes: list[Route]) -> dict[str, float]:
+    """Compute the scores of a posterior, shape (n_time, n_bins); NaN without routes."""
+    if not routes:
+        return dict.fromkeys(USUAL_SCORES, np.nan)
+    return {
+        "weighted_correlation": weighted_correlation(posterior, routes),
+        "line_fit": line_fit(posterior, routes),
+    }
 
 
 def weighted_correlation(posterior: ArrayLike, routes: Iterable[Route]) -> float:
@@ -166,94 +170,3 @@ def _correlation_on(
             of_both += weight * (t - time) * (distance[b] - place)
     spread = of_time * of_place
     return abs(of_both) / np.sqrt(spread) * total if spread > 0 else 0.0
-
-
-class TestedEvent(NamedTuple):
-    """An event, with the data for its score.
-
-    Attributes
-    ----------
-    counts : ndarray of float64, shape (n_time, n_cells)
-        Spikes of each cell in each time bin.
-    rates : ndarray of float64, shape (n_cells, n_states)
-        Place fields in Hz, in bins, or in bins of each heading.
-    dt : float
-        Length of a time bin, in s.
-    walk : ndarray or csr_array of float64, shape (n_states, n_states)
-        Transition probabilities of continuous movement.
-    routes : list of Route
-        The routes of the track.
-    component : ndarray of int32, shape (n_bins,)
-        The component of the track of each bin.
-    electrode : ndarray of int64, shape (n_cells,)
-        The electrode of each cell, between which shuffles exchange fields.
-    """
-
-    counts: NDArray[np.float64]
-    rates: NDArray[np.float64]
-    dt: float
-    walk: Walk
-    routes: list[Route]
-    component: NDArray[np.int32]
-    electrode: NDArray[np.int64]
-
-
-def _continuous(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:
-    posterior, _ = state_posterior(likelihoods, event.walk)
-    return float(posterior[:, CONTINUOUS].sum(axis=1).mean())
-
-
-def _evidence(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:
-    return walk_evidence(likelihoods, event.walk)
-
-
-def _correlation(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:
-    return weighted_correlation(_places(event, likelihoods), event.routes)
-
-
-def _line(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:
-    return line_fit(_places(event, likelihoods), event.routes)
-
-
-def _places(event: TestedEvent, likelihoods: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute the posterior of places, whatever the heading."""
-    posterior = bayesian_posterior(likelihoods)
-    by_heading = posterior.reshape(len(posterior), -1, len(event.component))
-    places: NDArray[np.float64] = by_heading.sum(axis=1)
-    return places
-
-
-def routes_for(score: str, track: BinnedTrack) -> list[Route]:
-    """List the routes of a track, of which there may be many, if the score needs them."""
-    return [] if score == "continuous" else find_routes(track)
-
-
-class Score(NamedTuple):
-    """A score of events.
-
-    Attributes
-    ----------
-    label : str
-        A short description.
-    of : callable
-        ``of(event, likelihoods)`` returns the score.
-    compared : callable
-        The same for the quantity by which an event is compared with its shuffles.
-    """
-
-    label: str
-    of: Callable[[TestedEvent, NDArray[np.float64]], float]
-    compared: Callable[[TestedEvent, NDArray[np.float64]], float]
-
-
-SCORES = {
-    "continuous": Score("mean probability of continuous movement", _continuous, _evidence),
-    "weighted_correlation": Score(
-        "weighted correlation of time and place", _correlation, _correlation
-    ),
-    "line_fit": Score("mean probability near the best line", _line, _line),
-}
-"""``continuous``: the mean probability of continuous movement in the state-space decoder; shuffles
-are compared by the evidence for such movement throughout, which tells fast replay of few spikes
-from chance more often. ``weighted_correlation`` and ``line_fit``: those of the posterior of the
-Bayesian decoder."""

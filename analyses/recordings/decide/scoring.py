@@ -1,82 +1,71 @@
-"""Decoding, scoring and testing of each event, and of the same event with randomised cells."""
+"""Decoding of each event, and of its controls: evidence for travel, stretches, and paths."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.basics.binned_track import BinnedTrack, project
-from analyses.recordings.basics.marks import exchanged
-from analyses.recordings.basics.recording import Posterior
-from analyses.recordings.decide.heading import (
-    UNTESTED,
-    HeadingTold,
-    heading_of_path,
-    heading_told,
-    outward_along,
-)
-from analyses.recordings.decide.order import (
-    LEAST_ORDER,
-    UNORDERED,
-    OrderedPaths,
-    order_of,
-    ordered_paths,
-    unordered_places,
-)
-from analyses.recordings.decide.p_values import significance
-from analyses.recordings.decide.scores import SCORES, TestedEvent, routes_for
+from analyses.recordings.basics.binned_track import project
+from analyses.recordings.decide.controls import CONTROLS, EXCHANGED, control_counts
+from analyses.recordings.decide.heading import outward_along
+from analyses.recordings.decide.routes import Route
+from analyses.recordings.decide.scores import USUAL_SCORES, usual_routes, usual_scores
 from analyses.recordings.decide.track_log_odds import track_log_odds, tracks_to_compare
+from analyses.recordings.prepare.bayesian_decoder import bayesian_posterior
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.session import Session
-from analyses.recordings.prepare.state_space_decoder import (
-    CONTINUOUS,
-    SPEEDS,
-    Walks,
-    averaged_bins,
-    continuous_path,
-    state_posterior,
-    with_far,
+from analyses.recordings.prepare.travel import (
+    Travel,
+    stretches_of,
+    travel_evidence,
+    travel_model,
+    travel_posterior,
 )
 from replay.checks import check_whole
 
-__all__ = ["Scored", "n_blocks", "score_block"]
+__all__ = ["SENSES", "Scored", "n_blocks", "score_block"]
+
+SENSES = ("forward", "reverse", "undecided")
+"""Whether cells head with the travel of a stretch or against it."""
 
 _BLOCK = 20
 _LOWEST_PROBABILITY = 1e-12
+_LEAST_SENSE = 0.8  # probability
 
 
 class Scored(NamedTuple):
-    """Decoded and scored events.
+    """Decoded events, and their controls.
 
     Attributes
     ----------
     events : DataFrame
-        One row per event: `event, start_time, end_time, n_active, n_spikes, score` (chosen by the
-        judgement; without spikes, the mean probability of continuous movement), a column
-        ``p_SHUFFLE`` for each shuffle, `p` (the largest of them), `largest_jump` (cm, between the
-        most probable places of independently decoded time bins; infinite between tracks), `order`
-        (see `analyses.recordings.decide.order`; NaN without spikes), and, if
+        One row per event: `event, start_time, end_time, n_active, n_spikes, evidence` (for travel,
+        in nats), `content` (evidence that places are represented, in nats), `p_content` (the share
+        of the event's own exchanges of cells with at least this content), `weighted_correlation`
+        and `line_fit` of the whole event; NaN if too few cells are active, or without spikes. If
         two tracks are compared, `log_odds` and `log_odds_z`; if the track has several components,
-        also `track` (of the path, from 1); if fields differ between headings, also those of
-        `HeadingTold`.
+        also `track` (of its longest stretch, from 1).
+    stretches : DataFrame
+        One row per stretch of travel: `event, stretch, start_time, end_time` (s), `share` (of the
+        event's duration), `length` (cm), `speed` (cm/s), `probability` (the mean of travel),
+        `forward, reverse` (the probabilities that cells head with the travel, and against it),
+        `sense` (see ``SENSES``), `weighted_correlation` and `line_fit`.
     paths : DataFrame
-        One row per time bin: `event, time` (s), `x, y` (cm) of the decoded path; if fields differ
-        between headings, also `along` (see `heading_of_path`).
-    by_chance : DataFrame
-        One row per event with randomised cells: `event, score, order, p`.
-    unordered : DataFrame
-        One row per event and kind of unordered event, of the same duration and number of spikes:
-        `event, null, score, order, p` (NaN unless its score and order suffice).
+        One row per time bin of a stretch: `event, stretch, time` (s), `x, y` (cm) of its course; if
+        fields differ between headings, also `along`: 1 if cells head with the travel, -1 if against
+        it, 0 if undecided.
+    chance : DataFrame
+        One row per control of an event: `event, control, evidence`; see
+        :data:`analyses.recordings.decide.controls.CONTROLS`.
     """
 
     events: pd.DataFrame
+    stretches: pd.DataFrame
     paths: pd.DataFrame
-    by_chance: pd.DataFrame
-    unordered: pd.DataFrame
+    chance: pd.DataFrame
 
 
 def n_blocks(session: Session) -> int:
@@ -85,266 +74,219 @@ def n_blocks(session: Session) -> int:
 
 
 def score_block(session: Session, block: int, seed: int = 0) -> Scored:
-    """Decode and test a block of events; results do not depend on the process that runs it."""
-    seed, judgement = check_whole("seed", seed), session.judgement
+    """Decode a block of events and their controls; results do not depend on the blocks."""
+    seed = check_whole("seed", seed)
     rows = np.arange(len(session.events))[block * _BLOCK : (block + 1) * _BLOCK]
     events = session.events.iloc[rows].reset_index(drop=True)
     events.insert(0, "event", rows)
-    walks = session.walks()
-    decoded = [_decoded(session, row, walks, seed) for row in rows.tolist()]
-    paths = [each.path.assign(event=row) for row, each in zip(rows.tolist(), decoded, strict=True)]
-    columns = ["event", "time", "x", "y", *(["along"] if session.has_headings else [])]
-    path = pd.concat(paths, ignore_index=True)[columns] if paths else pd.DataFrame(columns=columns)
-    own, chance = np.random.SeedSequence([seed, block]).spawn(2)
-    by_chance = pd.DataFrame({"event": rows, "score": np.nan, "order": np.nan, "p": np.nan})
-    unordered = pd.DataFrame({name: [] for name in ("event", "null", "score", "order", "p")})
+    nothing, routes = _nothing(session), usual_routes(session.track)
     if session.counts:
-        counts = [session.counts[row] for row in rows]
-        tested = _significance(counts, session, own)
-        events["n_spikes"] = [int(each.sum()) for each in counts]
-        tested = tested.drop(columns="event")
-        events = pd.concat([events, tested], axis=1)
-        order, shuffles = chance.spawn(2)
-        rng = np.random.default_rng(order)
-        randomised = [_randomised(each, session.electrode, rng) for each in counts]
-        if session.chance_counts is not None:
-            randomised = _found_by_chance(session, session.chance_counts, rows)
-        found = _significance(randomised, session, shuffles)
-        paths_along = ordered_paths(session.track, session.time_bin, session.decoded_rates.shape[1])
-        events["order"] = [_order(each, session, walks, paths_along) for each in counts]
-        order_by_chance = [_order(each, session, walks, paths_along) for each in randomised]
-        by_chance = by_chance.assign(score=found["score"], order=order_by_chance, p=found["p"])
-        if session.chance_counts is not None:  # what was not found passes nothing
-            by_chance["p"] = by_chance["p"].fillna(1.0)
-        unordered = _unordered(rows, counts, session, walks, paths_along, seed, block)
-        tracks = tracks_to_compare(session.track, session.rates, judgement.tracks)
-        if tracks is not None:
-            compared = track_log_odds(
-                counts,
-                session.rates,
-                *tracks,
-                dt=session.time_bin,
-                n_shuffles=max(judgement.n_shuffles, 2),
-                seed=_seed(np.random.SeedSequence([seed, block, 2])),
-            )
-            events = pd.concat([events, compared], axis=1)
+        model = travel_model(session.track, session.time_bin, session.travel_rates.shape[1])
+        parts = [_of_spikes(session, row, model, routes, seed) for row in rows.tolist()]
+    elif session.recording.posterior is not None:
+        parts = [_of_posterior(session, row, routes) for row in rows.tolist()]
     else:
-        events = events.assign(score=[each.score for each in decoded], p=np.nan, order=np.nan)
-    events["largest_jump"] = [each.largest_jump for each in decoded]
-    if session.has_headings:
-        told = [each.told or UNTESTED for each in decoded]
-        events[list(HeadingTold._fields)] = np.array(told, dtype=float).reshape(-1, len(UNTESTED))
-    if session.track.n_components > 1:
-        tracks_of = [_track_of(session.track, each.path) for each in decoded]
-        events["track"] = pd.array(tracks_of, dtype="Int64")
-    return Scored(events, path, by_chance, unordered)
-
-
-def _randomised(
-    counts: NDArray[np.int64], electrode: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Give the spikes of each cell to another one, and of each electrode to another one."""
-    into = exchanged(electrode, rng)
-    if len(np.unique(electrode)) == len(electrode):
-        return counts[:, into]
-    found = np.zeros_like(counts)
-    np.add.at(found.T, into, counts.T)
-    return found
-
-
-def _found_by_chance(
-    session: Session, counts: list[NDArray[np.int64]], rows: NDArray[np.integer]
-) -> list[NDArray[np.int64]]:
-    """Choose the events that were found after an exchange of cells; empty where there are fewer."""
-    n_events = len(session.events)
-    each = rows * max(len(counts), n_events) // n_events
-    nothing = np.empty((0, len(session.cells)), dtype=np.int64)
-    return [counts[row] if row < len(counts) else nothing for row in each.tolist()]
-
-
-def _order(
-    counts: NDArray[np.integer], session: Session, walks: Walks, along: list[OrderedPaths]
-) -> float:
-    likelihoods = log_likelihood(counts, session.decoded_rates, session.time_bin)
-    states = continuous_path(likelihoods, walks)
-    path = states % session.track.n_bins
-    return order_of(likelihoods, path, along)
-
-
-def _unordered(
-    rows: NDArray[np.integer],
-    counts: Sequence[NDArray[np.integer]],
-    session: Session,
-    walks: Walks,
-    along: list[OrderedPaths],
-    seed: int,
-    block: int,
-) -> pd.DataFrame:
-    """Simulate and test an event of each unordered kind for each event."""
-    judgement, rule = session.judgement, SCORES[session.judgement.score].of
-    rng = np.random.default_rng([seed, block, 4])
-    routes, walk = routes_for(judgement.score, session.track), session.walk()
-    table, drawn = [], []
-    for row, own in zip(rows.tolist(), counts, strict=True):
-        for null in UNORDERED:
-            bins = unordered_places(null, len(own), session.track, session.time_bin, rng)
-            headed = bins + session.track.n_bins * rng.integers(
-                walk.shape[0] // session.track.n_bins
-            )
-            expected = session.decoded_rates[:, headed].T
-            spikes = rng.poisson(expected * own.sum() / max(expected.sum(), 1e-9))
-            event = TestedEvent(
-                spikes.astype(float), session.decoded_rates, session.time_bin, walk, routes,
-                session.track.component, session.electrode,
-            )  # fmt: skip
-            likelihoods = log_likelihood(spikes, session.decoded_rates, session.time_bin)
-            score = rule(event, likelihoods) if len(spikes) > 1 else 0.0
-            order = np.nan
-            if score >= judgement.least_score:
-                order = _order(spikes, session, walks, along)
-            table.append((row, null, score, order, np.nan))
-            drawn.append(spikes)
-    found = pd.DataFrame(table, columns=["event", "null", "score", "order", "p"])
-    may_pass = np.flatnonzero(found["order"] >= LEAST_ORDER)
-    if len(may_pass):
-        tested = _significance(
-            [drawn[place] for place in may_pass], session, np.random.SeedSequence([seed, block, 5])
+        parts = [_of_places(session, row) for row in rows.tolist()]
+    facts = pd.DataFrame([each[0] for each in parts], index=events.index)
+    events = pd.concat([events, facts], axis=1)
+    tracks = tracks_to_compare(session.track, session.rates, session.judgement.tracks)
+    if session.counts and tracks is not None:
+        own = np.random.SeedSequence([seed, block]).generate_state(1, np.uint64)
+        compared = track_log_odds(
+            [session.counts[row] for row in rows],
+            session.rates,
+            *tracks,
+            dt=session.time_bin,
+            n_shuffles=max(session.judgement.n_shuffles, 2),
+            seed=int(own[0] >> np.uint64(1)),
         )
-        found.loc[may_pass, "p"] = tested["p"].to_numpy()
+        events = pd.concat([events, compared], axis=1)
+    tables = [
+        pd.concat([each[place] for each in parts if len(each[place])] or [none], ignore_index=True)
+        for place, none in enumerate(nothing, 1)
+    ]
+    found = Scored(events, *tables)
+    if session.track.n_components > 1:
+        longest = found.stretches.sort_values("length").drop_duplicates("event", keep="last")
+        first = found.paths.drop_duplicates(["event", "stretch"])
+        first = longest[["event", "stretch"]].merge(first, how="left")
+        bins = project(session.track, first[["x", "y"]].to_numpy(dtype=float)).bin
+        of_event = pd.Series(session.track.component[bins] + 1, index=first["event"], dtype="Int64")
+        found.events["track"] = of_event.reindex(rows).to_numpy()
     return found
 
 
-def _track_of(track: BinnedTrack, path: pd.DataFrame) -> int | None:
-    """Return the track with most places of a path; None if the path has no places."""
-    bins = project(track, path[["x", "y"]].to_numpy(dtype=float)).bin
-    counts = np.bincount(track.component[bins[bins >= 0]])
-    return int(counts.argmax()) + 1 if counts.any() else None
+_Decoded = tuple[dict[str, float], pd.DataFrame, pd.DataFrame, pd.DataFrame]
+"""Facts of an event, its stretches and their paths, and its controls."""
 
 
-def _significance(
-    counts: Sequence[NDArray[np.integer]],
-    session: Session,
-    seeds: np.random.SeedSequence,
-) -> pd.DataFrame:
-    judgement = session.judgement
-    return significance(
-        counts,
-        session.decoded_rates,
-        session.track,
-        dt=session.time_bin,
-        score=judgement.score,
-        shuffles=judgement.shuffles,
-        n_shuffles=judgement.n_shuffles,
-        variance=session.variance,
-        least_active=judgement.least_active,
-        electrode=session.electrode,
-        seed=_seed(seeds),
-    )
+def _of_spikes(
+    session: Session, row: int, model: Travel, routes: list[Route], seed: int
+) -> _Decoded:
+    """Decode an event and its controls."""
+    counts, judgement = session.counts[row], session.judgement
+    rates, track = session.travel_rates, session.track
+    begin = float(session.events["start_time"].iloc[row])
+    n_active = int(np.count_nonzero(counts.sum(axis=0)))
+    facts: dict[str, float] = {"n_active": n_active, "n_spikes": int(counts.sum())}
+    facts |= dict.fromkeys(("evidence", "content", "p_content", *USUAL_SCORES), np.nan)
+    if n_active < max(judgement.least_active, 1):
+        return facts, *_nothing(session)
+    rng = np.random.default_rng([seed, row])
+    controls = [
+        name
+        for name in CONTROLS
+        for _ in range(judgement.n_shuffles if name == EXCHANGED else judgement.n_controls)
+    ]
+    drawn = [
+        control_counts(name, counts, rates, session.electrode, track, session.time_bin, rng)
+        for name in controls
+    ]
+    likelihoods = log_likelihood(np.concatenate([counts, *drawn]), rates, session.time_bin)
+    likelihoods = likelihoods.reshape(len(drawn) + 1, len(counts), -1)
+    found = travel_evidence(likelihoods, model)
+    is_exchange = np.array(controls) == EXCHANGED
+    n_as_high = np.count_nonzero(found.content[1:][is_exchange] >= found.content[0])
+    places = bayesian_posterior(likelihoods[0]).reshape(len(counts), -1, track.n_bins).sum(axis=1)
+    facts |= {
+        "evidence": float(found.travel[0]),
+        "content": float(found.content[0]),
+        "p_content": (1 + n_as_high) / (1 + is_exchange.sum()),
+    } | usual_scores(places, routes)
+    time = np.asarray(begin + (np.arange(len(counts)) + 0.5) * session.time_bin, dtype=np.float64)
+    stretches, paths = _stretches(session, row, time, likelihoods[0], places, routes, model)
+    chance = pd.DataFrame({"event": row, "control": controls, "evidence": found.travel[1:]})
+    if session.chance_counts is not None:
+        # Events that were found by their travel are compared with what is found by chance.
+        own = session.chance_counts[row :: len(session.events)]
+        evidence = [
+            travel_evidence(log_likelihood(each, rates, session.time_bin)[None], model).travel[0]
+            for each in own
+        ]
+        by_chance = pd.DataFrame({"event": row, "control": EXCHANGED, "evidence": evidence})
+        chance = pd.concat([chance[~is_exchange], by_chance], ignore_index=True)
+    return facts, stretches, paths, chance
 
 
-def _seed(seeds: np.random.SeedSequence) -> int:
-    return int(seeds.generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-class _Decoded(NamedTuple):
-    """The path of an event, its score, its largest jump (cm), and whether its heading is told."""
-
-    path: pd.DataFrame
-    score: float
-    largest_jump: float
-    told: HeadingTold | None = None
-
-
-def _decoded(session: Session, row: int, walks: Walks, seed: int) -> _Decoded:
-    """Decode one event."""
-    begin, end = session.events[["start_time", "end_time"]].to_numpy(dtype=float)[row].tolist()
-    if session.recording.decoded is not None:
-        table = session.recording.decoded
-        own = table[(table["time"] >= begin) & (table["time"] <= end)]
-        xy = own[["x", "y"]].to_numpy()
-        return _Decoded(own[["time", "x", "y"]], np.nan, _largest_jump(session, xy))
-    if session.recording.posterior is not None:
-        return _of_posterior(session, session.recording.posterior, begin, end)
-    counts = session.counts[row]
-    time = begin + (np.arange(len(counts)) + 0.5) * session.time_bin
-    rates, track = session.decoded_rates, session.track
-    likelihoods = log_likelihood(counts, rates, session.time_bin)
-    found, states = _followed(time, likelihoods, walks, track.position, session)
-    if session.headings is None:
-        return found
-    rng = np.random.default_rng([seed, row, 3])
-    return found._replace(
-        path=found.path.assign(along=heading_of_path(track, states)),
-        told=heading_told(session, counts, states, rng),
-    )
-
-
-def _followed(
-    time: NDArray[np.float64],
-    likelihoods: NDArray[np.float64],
-    walks: Walks,
-    position: NDArray[np.float64],
-    session: Session,
-) -> tuple[_Decoded, NDArray[np.int32]]:
-    """Find the path of an event; also return its states, which may be bins with a heading.
-
-    The first of `walks` is that of the decoder; `position`, shape (n_bins, 2), is in cm.
-    """
-    posterior, _ = state_posterior(likelihoods, walks.steps[0])
-    states = continuous_path(likelihoods, walks)
-    xy = position[states % len(position)]
-    score = float(posterior[:, CONTINUOUS].sum(axis=1).mean()) if len(time) else np.nan
-    n_headings = posterior.shape[2] // len(position)  # of no time bins, reshape finds no -1
-    places = posterior.sum(axis=1).reshape(len(time), n_headings, len(position)).sum(axis=1)
-    path = pd.DataFrame({"time": time, "x": xy[:, 0], "y": xy[:, 1]})
-    return _Decoded(path, score, _largest_jump(session, position[places.argmax(axis=1)])), states
-
-
-def _of_posterior(session: Session, posterior: Posterior, begin: float, end: float) -> _Decoded:
-    """Find the path in a posterior; the score is the decoder's own, if it has kinds of movement.
+def _of_posterior(session: Session, row: int, routes: list[Route]) -> _Decoded:
+    """Decode an event from another program's posterior.
 
     With the usual uniform prior, the posterior of a decoder without movement is proportional to the
-    likelihood. In a posterior that is already smooth, the walk only bridges jumps.
+    likelihood. A posterior that is already smooth makes travel seem more certain than it is.
     """
+    posterior, track = session.recording.posterior, session.track
+    begin, end = session.events[["start_time", "end_time"]].to_numpy(dtype=float)[row].tolist()
+    assert posterior is not None
     own = (posterior.time >= begin) & (posterior.time <= end)
     own &= ~np.isnan(posterior.probability).any(axis=1)
-    time, probability = posterior.time[own], posterior.probability[own]
-    if not len(time):
-        names = ["time", "x", "y", *(["along"] if session.has_headings else [])]
-        return _Decoded(pd.DataFrame({name: [] for name in names}), np.nan, np.nan)
-    seconds = float(np.median(np.diff(posterior.time)))
-    diffusion = session.variance / session.time_bin
-    between = _distance(session, posterior.position)
-    near = [np.exp(-0.5 * between**2 / (diffusion * seconds * speed)) for speed in SPEEDS]
-    steps = tuple(each / each.sum(axis=1, keepdims=True) for each in near)
-    walks = Walks(steps, with_far(between), averaged_bins(seconds))
-    likelihoods = np.log(np.maximum(probability, _LOWEST_PROBABILITY))
-    found, states = _followed(time, likelihoods, walks, posterior.position, session)
-    if posterior.outward is not None:
-        bins = project(session.track, posterior.position).bin[states]
-        along = outward_along(session.track, bins, posterior.outward[own])
-        found = found._replace(path=found.path.assign(along=along))
+    facts = dict.fromkeys(("evidence", "continuous", *USUAL_SCORES), np.nan)
+    if not own.any():
+        return facts, *_nothing(session)
+    # Bins of the track without a place of the posterior have that of the nearest.
+    bins = project(track, posterior.position).bin
+    places = np.zeros((own.sum(), track.n_bins))
+    np.add.at(places.T, bins, posterior.probability[own].T)
+    number = np.bincount(bins, minlength=track.n_bins)
+    filled = np.flatnonzero(number)
+    places = (places / np.maximum(number, 1))[:, filled[track.distance[:, filled].argmin(axis=1)]]
+    likelihoods = np.log(np.maximum(places, _LOWEST_PROBABILITY))
+    model = travel_model(track, float(np.median(np.diff(posterior.time))), track.n_bins)
+    facts["evidence"] = float(travel_evidence(likelihoods[None], model).travel[0])
+    facts |= usual_scores(places, routes)
     if posterior.movement:
         known = [
             posterior.movement[name][own] for name in posterior.movement if _is_continuous(name)
         ]
-        found = found._replace(score=float(np.sum(known, axis=0).mean()) if known else np.nan)
-    return found
+        facts["continuous"] = float(np.sum(known, axis=0).mean()) if known else np.nan
+    stretches, paths = _stretches(
+        session, row, posterior.time[own], likelihoods, places, routes, model
+    )
+    if posterior.outward is not None and len(paths):
+        at = np.searchsorted(posterior.time, paths["time"])
+        bins = project(track, paths[["x", "y"]].to_numpy(dtype=float)).bin
+        paths["along"] = outward_along(track, bins, posterior.outward[at])
+    return facts, stretches, paths, _nothing(session)[2]
 
 
 def _is_continuous(name: str) -> bool:
     return any(part in name.lower().replace("_", "") for part in ("continuous", "randomwalk"))
 
 
-def _distance(session: Session, position: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute the distances along the track between positions."""
-    bins = project(session.track, position).bin
-    return session.track.distance[np.ix_(bins, bins)]
+def _of_places(session: Session, row: int) -> _Decoded:
+    """Take the places that another program decoded in an event for one stretch of travel."""
+    table, track = session.recording.decoded, session.track
+    begin, end = session.events[["start_time", "end_time"]].to_numpy(dtype=float)[row].tolist()
+    assert table is not None
+    own = table[(table["time"] >= begin) & (table["time"] <= end)]
+    paths = own.assign(event=row, stretch=0)[["event", "stretch", "time", "x", "y"]]
+    bins = project(track, own[["x", "y"]].dropna().to_numpy(dtype=float)).bin
+    length = float(track.distance[bins[:-1], bins[1:]].sum())
+    stretches = pd.DataFrame(
+        [
+            {
+                "event": row, "stretch": 0, "start_time": begin, "end_time": end, "share": 1.0,
+                "length": length, "speed": length / (end - begin) if end > begin else np.nan,
+                "sense": SENSES[2],
+            }
+        ]
+    )  # fmt: skip
+    return {}, stretches.reindex(columns=_STRETCH), paths, _nothing(session)[2]
 
 
-def _largest_jump(session: Session, xy: NDArray[np.float64]) -> float:
-    known = xy[~np.isnan(xy).any(axis=1)]
-    if len(known) < 2:
-        return np.nan
-    bins = project(session.track, known).bin
-    return float(session.track.distance[bins[:-1], bins[1:]].max())
+_STRETCH = ["event", "stretch", "start_time", "end_time", "share", "length", "speed"]
+_STRETCH += ["probability", "forward", "reverse", "sense", *USUAL_SCORES]
+
+
+def _nothing(session: Session) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Return tables of stretches, paths and controls without rows."""
+    along = ["along"] if session.has_headings else []
+    return (
+        pd.DataFrame(columns=_STRETCH),
+        pd.DataFrame(columns=["event", "stretch", "time", "x", "y", *along]),
+        pd.DataFrame(columns=["event", "control", "evidence"]),
+    )
+
+
+def _stretches(
+    session: Session,
+    row: int,
+    time: NDArray[np.float64],
+    likelihoods: NDArray[np.float64],
+    places: NDArray[np.float64],
+    routes: list[Route],
+    model: Travel,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Find the stretches of travel in an event, and their courses."""
+    track = session.track
+    dt = float(np.median(np.diff(time))) if len(time) > 1 else session.time_bin
+    found = travel_posterior(likelihoods, model)
+    table, paths = [], []
+    for number, each in enumerate(stretches_of(found, model)):
+        part, sense = slice(each.first, each.last), SENSES[2]
+        if max(each.forward, each.reverse) > _LEAST_SENSE:
+            sense = SENSES[int(each.reverse > each.forward)]
+        bins = each.ways % track.n_bins
+        table.append(
+            {
+                "event": row, "stretch": number,
+                "start_time": time[each.first] - dt / 2, "end_time": time[each.last - 1] + dt / 2,
+                "share": (each.last - each.first) / len(likelihoods),
+                "length": float(track.distance[bins[:-1], bins[1:]].sum()), "speed": each.speed,
+                "probability": float(found.travels[part].mean()),
+                "forward": each.forward, "reverse": each.reverse, "sense": sense,
+            } | usual_scores(places[part], routes)
+        )  # fmt: skip
+        path = pd.DataFrame(
+            {
+                "event": row, "stretch": number, "time": time[part],
+                "x": track.position[bins, 0], "y": track.position[bins, 1],
+            }
+        )  # fmt: skip
+        if session.has_headings:
+            path["along"] = {"forward": 1, "reverse": -1, "undecided": 0}[sense]
+        paths.append(path)
+    nothing = _nothing(session)
+    return (
+        pd.DataFrame(table) if table else nothing[0],
+        pd.concat(paths, ignore_index=True) if paths else nothing[1],
+    )

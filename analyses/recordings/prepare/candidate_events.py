@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.basics.settings import Settings
-from analyses.recordings.prepare.detection import find_events, multiunit_rate, ripple_power
+from analyses.recordings.prepare.detection import find_events, multiunit_rate, ripple_power_of
 from analyses.recordings.prepare.running import Running
 
 __all__ = ["candidate_events", "count_candidates", "is_covered"]
 
 _LONGEST = 10.0  # s
 _LONG = 2.0  # s: of bursts that may be replay; those of running along the track last longer
+_PAUSE = 1.0  # s
 _MANY_LONG = 0.2  # of the number of candidate events
 
 
@@ -47,8 +48,7 @@ def candidate_events(
         return events, how + _begin_running(events, moved, settings.criteria.largest_speed)
     if recording.field_potential is not None:
         what = "the power in the ripple band"
-        start, hertz, signal = recording.field_potential
-        time, height = start + np.arange(len(signal)) / hertz, ripple_power(signal, hertz)
+        time, height = ripple_power_of(recording.field_potential)
     elif recording.spikes:
         what = "the rate of all cells"
         spikes = np.concatenate(recording.spikes)
@@ -96,6 +96,12 @@ def candidate_events(
             "began or ended."
         )
     how += others_told
+    n_pauses = int((np.diff(time) > _PAUSE).sum())
+    if n_pauses:
+        how += (
+            f" The field potential has {n_pauses} pause{'s' * (n_pauses != 1)} of more than "
+            f"{_PAUSE:g} s, in which nothing can be found."
+        )
     if n_long > _MANY_LONG * len(events):
         how += (
             f" Replay that lasts so long is missed: allow it (--longest {most:g}; in Python, "

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import networkx as nx
 import numpy as np
 
 from analyses.recordings.basics.binned_track import BinnedTrack
-from analyses.recordings.basics.judgement import (
-    BIN_SHUFFLES,
-    CELL_SHUFFLES,
-    LEAST_SCORES,
-    SHUFFLES,
-    Judgement,
-)
+from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import DETECTED_IN, Settings
 from replay.checks import (
     check_choice,
-    check_flag,
     check_list,
     check_number,
     check_whole,
     shown,
 )
 
-__all__ = ["check_data", "check_judgement", "check_recording", "check_settings", "check_shuffles"]
+__all__ = ["check_data", "check_judgement", "check_recording", "check_settings"]
 __all__ += ["check_bins_in_states", "check_state_size"]
 
-_WITHOUT_SPIKES = "continuous"
 _LARGEST_BIN = 2 / 3  # of a state, so that the centre of a bin is near that of each state
 
 
@@ -41,7 +31,6 @@ def check_settings(settings: Settings) -> None:
     check_number("diffusion", settings.diffusion, at_least=1e-3)
     for name in ("smoothing", "least_speed", "least_peak", "largest_mean", "lowest_rate"):
         check_number(name, getattr(settings, name), at_least=0.0, finite=False)
-    check_flag("split_given", settings.split_given)
     check_choice("detected_in", settings.detected_in, DETECTED_IN)
 
 
@@ -49,18 +38,10 @@ def check_judgement(judgement: Judgement) -> None:
     """Check the criteria for replay."""
     if not isinstance(judgement, Judgement):
         raise TypeError(f"judgement must be a Judgement, got {type(judgement).__name__}.")
-    check_choice("score", judgement.score, LEAST_SCORES)
-    check_number("least_score", judgement.least_score, at_least=0, at_most=1)
     check_number("level", judgement.level, at_least=1e-4, at_most=1)
-    n_shuffles = check_whole("n_shuffles", judgement.n_shuffles, at_least=1)
-    if (n_shuffles + 1) * judgement.level < 1 - 1e-9:
-        raise ValueError(
-            f"{n_shuffles} shuffles give no p below {1 / (n_shuffles + 1):.2g}, so nothing could "
-            f"pass a level of {judgement.level:g}: ask for at least "
-            f"{np.ceil(1 / max(judgement.level, 1e-6) - 1e-9) - 1:.0f} (n_shuffles)."
-        )
+    for name in ("n_shuffles", "n_controls"):
+        check_whole(name, getattr(judgement, name), at_least=1)
     check_whole("least_active", judgement.least_active)
-    check_shuffles(judgement.shuffles)
     n_tracks = len(check_list("tracks", judgement.tracks))
     if n_tracks not in (0, 2):
         raise ValueError(f"Track log odds compare two tracks; got {n_tracks}. Name nodes of two.")
@@ -81,12 +62,6 @@ def check_data(judgement: Judgement, recording: Recording) -> None:
     """Check that a recording has the data that the criteria need."""
     if judgement.tracks and not recording.spikes:
         raise ValueError(f"Track log odds need spikes, and {recording.name} has none.")
-    if judgement.score != _WITHOUT_SPIKES and not recording.spikes:
-        raise ValueError(
-            f"{recording.name} has no spikes, so the score must be {_WITHOUT_SPIKES}, from the "
-            f"posterior of the other program; got {judgement.score}. Keep the default, or add "
-            "spikes."
-        )
 
 
 def check_state_size(size: float, track: BinnedTrack) -> None:
@@ -140,14 +115,3 @@ def check_bins_in_states(track: BinnedTrack, state_size: float) -> None:
             "decoded paths miss states. Choose smaller bins (bin_size; on the command line, "
             "--bin-size) or larger states."
         )
-
-
-def check_shuffles(shuffles: Sequence[str]) -> list[str]:
-    """Check the names of shuffles."""
-    chosen = [check_choice("shuffle", name, SHUFFLES) for name in check_list("shuffles", shuffles)]
-    if not set(chosen) & set(CELL_SHUFFLES):
-        raise ValueError(
-            f"Under shuffles of {' and '.join(BIN_SHUFFLES)} alone, about half of all events with "
-            "randomly assigned cells are significant: add cell_identity or circular_fields."
-        )
-    return chosen

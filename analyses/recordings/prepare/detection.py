@@ -25,12 +25,18 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage, signal
 
+from analyses.recordings.basics.clocks import stretches
+from analyses.recordings.basics.recording import FieldPotential
 from analyses.recordings.basics.settings import Criteria
 from replay.checks import check_array, check_number
 
 __all__ = ["check_criteria", "find_events", "multiunit_rate", "ripple_power"]
+__all__ += ["ripple_power_of"]
 
 _RIPPLE_BAND = (150.0, 250.0)
+_LOST = 2.5  # sampling intervals; times that were rounded to ms are two apart at up to 2 kHz
+_SHORTEST_STRETCH = 0.1  # s that the filter needs
+_PAUSE = 0.015  # s: the shortest ripple; an event goes on where fewer samples are missing
 
 
 def multiunit_rate(
@@ -107,6 +113,39 @@ def ripple_power(
     return np.asarray(np.sqrt(smooth), dtype=float)
 
 
+def ripple_power_of(
+    potential: FieldPotential,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute the times in s and the `ripple_power` of a field potential that may have pauses.
+
+    Each stretch without missing samples is filtered by itself; those shorter than 0.1 s are left
+    out.
+
+    Examples
+    --------
+    >>> time = np.append(np.arange(1000), np.arange(9000, 10000)) / 1000
+    >>> wave = np.sin(2 * np.pi * 200 * time)[:, None]
+    >>> found, power = ripple_power_of(FieldPotential(0.0, 1000.0, wave, time))
+    >>> len(found), found[999:1001].tolist()
+    (2000, [0.999, 9.0])
+    """
+    time, channels = potential.time, potential.signal
+    is_known = ~np.isnan(channels).any(axis=1)
+    time = time[is_known]
+    channels = channels if is_known.all() else channels[is_known]
+    power = np.full(len(time), np.nan)
+    for first, last in zip(*stretches(time, _LOST / potential.rate), strict=True):
+        if last - first >= _SHORTEST_STRETCH * potential.rate:
+            power[first:last] = ripple_power(channels[first:last], potential.rate)
+    is_known = ~np.isnan(power)
+    if not is_known.any():
+        raise ValueError(
+            f"No stretch of the field potential lasts {_SHORTEST_STRETCH:g} s without missing "
+            "samples, so no ripple can be found in it. Are its times in s?"
+        )
+    return time[is_known], power[is_known]
+
+
 def find_events(
     time: ArrayLike,
     values: ArrayLike,
@@ -118,7 +157,8 @@ def find_events(
     """Find candidate events in a signal: `start_time, end_time` (s), and `peak` (in SD).
 
     `speed` (cm/s, NaN if unknown) is that of the animal at the same times; `scale` are mean and
-    standard deviation of the signal, by default those of these values.
+    standard deviation of the signal, by default those of these values. An event ends before a pause
+    between the times of more than 15 ms.
 
     Examples
     --------
@@ -139,7 +179,9 @@ def find_events(
     if not spread > 0:
         raise ValueError("The signal is constant, so no event can be found in it.")
     score = (height - mean) / spread
-    start, end = _runs(score > 0)
+    step = np.diff(seconds)
+    is_pause = step > max(_PAUSE, _LOST * float(np.median(step))) if len(step) else step > 0
+    start, end = _runs(score > 0, is_pause)
     # Between runs the signal is below its mean, so this adds no higher value.
     peak = np.maximum.reduceat(score, start) if len(start) else np.empty(0)
     kept = peak >= criteria.threshold
@@ -179,7 +221,10 @@ def check_criteria(criteria: Criteria) -> None:
     check_number("largest_speed", criteria.largest_speed, at_least=0.0, finite=False)
 
 
-def _runs(is_high: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the first and the last index of each run of True."""
-    change = np.diff(is_high.astype(np.int8), prepend=0, append=0)
-    return np.flatnonzero(change == 1), np.flatnonzero(change == -1) - 1
+def _runs(
+    is_high: NDArray[np.bool_], is_pause: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the first and the last index of each run of True without a pause before its next."""
+    apart = np.ones(len(is_high) + 1, dtype=bool)
+    apart[1:-1] = is_pause | (is_high[1:] != is_high[:-1])
+    return np.flatnonzero(is_high & apart[:-1]), np.flatnonzero(is_high & apart[1:])

@@ -54,6 +54,12 @@ class HeadedFields(NamedTuple):
     rates: NDArray[np.float64]
     differs: NDArray[np.bool_]
 
+    @property
+    def and_without(self) -> NDArray[np.float64]:
+        """The rates in both headings, and their mean for none, shape (n_cells, 3 * n_bins)."""
+        ahead, back = np.split(self.rates, 2, axis=1)
+        return np.hstack([ahead, back, (ahead + back) / 2])
+
 
 def with_headings(track: BinnedTrack, between: NDArray[np.float64]) -> NDArray[np.float64]:
     """Extend weights between bins, shape (n_bins, n_bins), to bins with headings, twice as many.

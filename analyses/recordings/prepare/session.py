@@ -22,7 +22,6 @@ from analyses.recordings.prepare.candidate_events import (
     count_candidates,
     is_covered,
 )
-from analyses.recordings.prepare.change_points import find_change_points, split_at, split_events
 from analyses.recordings.prepare.checks import (
     check_bins_in_states,
     check_data,
@@ -30,11 +29,6 @@ from analyses.recordings.prepare.checks import (
     check_recording,
     check_settings,
     check_state_size,
-)
-from analyses.recordings.prepare.decoded_events import (
-    decoded_events,
-    exchanged_spikes,
-    slow_stretches,
 )
 from analyses.recordings.prepare.decoding_error import DecodingError, decoding_error
 from analyses.recordings.prepare.detection import check_criteria
@@ -57,16 +51,19 @@ from analyses.recordings.prepare.running import (
 from analyses.recordings.prepare.spike_counts import count_spikes
 from analyses.recordings.prepare.state_space_decoder import (
     Walk,
-    Walks,
     walk_of_states,
-    walks_of_states,
+)
+from analyses.recordings.prepare.travel import travel_model
+from analyses.recordings.prepare.travel_events import (
+    N_SEARCHES,
+    exchanged_spikes,
+    slow_stretches,
+    travel_events,
 )
 from replay.checks import known_arguments
 
-__all__ = ["Session", "describe_merged", "prepare", "settings_for"]
+__all__ = ["Session", "prepare", "settings_for"]
 
-_CLEARLY_TWO = 10.0  # nats; a hundredth of simulated events of one path have 7 to 10
-_MANY_MERGED = 0.05
 _LEAST_RUNNING = 60.0  # s
 
 
@@ -98,11 +95,8 @@ class Session(NamedTuple):
     counts : list of ndarray of int64, each of shape (n_time, n_cells)
         Spikes of these cells in each event.
     chance_counts : list of ndarray of int64, each of shape (n_time, n_cells), or None
-        The same of events that are found in the posterior after an exchange of cells; None if
-        events are not detected in the posterior.
-    split_above : float
-        How much better two paths must explain an event than one for it to be split, in nats;
-        infinite if nothing is split.
+        The same of events that are found after exchanges of cells, one search after the other; None
+        if events are not detected in the posterior.
     pauses : dict of str to int
         The nodes of the track at which the animal often pauses, with the number of pauses.
     notes : tuple of str
@@ -121,7 +115,6 @@ class Session(NamedTuple):
     events: pd.DataFrame
     counts: list[NDArray[np.int64]]
     chance_counts: list[NDArray[np.int64]] | None
-    split_above: float
     pauses: dict[str, int]
     notes: tuple[str, ...]
 
@@ -143,6 +136,11 @@ class Session(NamedTuple):
         return self.rates if self.headings is None else self.headings.rates
 
     @property
+    def travel_rates(self) -> NDArray[np.float64]:
+        """The rates in both headings and without, shape (n_cells, n_bins or 3 * n_bins)."""
+        return self.rates if self.headings is None else self.headings.and_without
+
+    @property
     def has_headings(self) -> bool:
         """Whether decoded paths have a heading."""
         posterior = self.recording.posterior
@@ -159,11 +157,6 @@ class Session(NamedTuple):
     def walk(self) -> Walk:
         """Compute the transitions of continuous movement between the states that are decoded."""
         return walk_of_states(self.track, self.variance, self.decoded_rates.shape[1])
-
-    def walks(self) -> Walks:
-        """Compute those of the walks that the path of an event may follow."""
-        n_states = self.decoded_rates.shape[1]
-        return walks_of_states(self.track, self.variance, n_states, self.time_bin)
 
 
 def settings_for(recording: Recording, **given: Any) -> Settings:
@@ -229,11 +222,6 @@ def prepare(
         )
     time_bin, diffusion = settings.time_bin, settings.diffusion
     track = cut_track(recording.graph, settings.bin_size)
-    if track.is_arena and judgement.score != "continuous":
-        raise ValueError(
-            f"{judgement.score} needs a track, along which events are routes; in an arena the "
-            "score must be continuous."
-        )
     check_state_size(judgement.state_size, track)
     is_decoded_here = recording.posterior is None and recording.decoded is None
     if is_decoded_here:
@@ -273,11 +261,10 @@ def prepare(
                 f"({error.wrong_by_chance:.0%} by chance); the error is that of the rest."
             )
     spikes = [recording.spikes[cell] for cell in cells]
-    decoded = rates if headings is None else headings.rates
-    walk = walk_of_states(track, diffusion * time_bin, decoded.shape[1])
     by_chance = None
     if settings.detected_in == "posterior":
-        events, by_chance, how = _in_posterior(recording, moved, cells, decoded, walk, settings)
+        headed = rates if headings is None else headings.and_without
+        events, by_chance, how = _in_posterior(recording, moved, cells, headed, track, settings)
     else:
         events, how = candidate_events(recording, moved, settings)
     notes.append(how)
@@ -288,22 +275,9 @@ def prepare(
         notes.append(f"{n_left} of them {verbs[0]} no decoded positions and {verbs[1]} left out.")
         events = events[covered].reset_index(drop=True)
     counts: list[NDArray[np.int64]] = []
-    split_above = np.inf
     if len(cells):
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
         notes += _too_short(counts, time_bin)
-        may_split = recording.events is None or settings.split_given
-        if may_split and is_decoded_here:
-            shortest = _shortest(settings, time_bin)
-            found = find_change_points(counts, decoded, walk, track, time_bin, shortest)
-            split_above, n_split = found.least, sum(map(bool, found.at))
-            events = split_events(events, found.at, time_bin)
-            counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
-            notes.append(
-                f"{n_split or 'None'} of them {'were' if n_split > 1 else 'was'} split where "
-                f"another path begins{f', which makes {len(events)}' if n_split else ''}; of "
-                f"simulated events of one path, {found.rate:.0%} would be."
-            )
     notes.append(describe_experience(recording, judgement.state_size, judgement.lap_ends))
     is_still = moved.is_on_track & (moved.speed < settings.least_speed)
     pauses = find_pauses(recording.graph, moved.time, moved.position, is_still)
@@ -311,7 +285,7 @@ def prepare(
     notes += [suggested] if suggested else []
     return Session(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
-        diffusion * time_bin, events, counts, by_chance, split_above, pauses, tuple(notes),
+        diffusion * time_bin, events, counts, by_chance, pauses, tuple(notes),
     )  # fmt: skip
 
 
@@ -361,58 +335,39 @@ def _in_posterior(
     moved: Running,
     cells: NDArray[np.int64],
     rates: NDArray[np.float64],
-    walk: Walk,
+    track: BinnedTrack,
     settings: Settings,
 ) -> tuple[pd.DataFrame, list[NDArray[np.int64]], str]:
-    """Find events in the posterior; also return those that are found after an exchange of cells."""
+    """Find travel in all quiet time; also return what is found after exchanges of cells."""
     if recording.events is not None or not len(cells):
         raise ValueError(
             f"Events of {recording.name} cannot be detected in the posterior: it "
             + ("has a table of events, leave it out (find)." if len(cells) else "has no spikes.")
         )
-    stretches = slow_stretches(moved, settings)
+    quiet = slow_stretches(moved, settings)
     spikes = [recording.spikes[cell] for cell in cells]
     known = recording.electrode
     electrode = np.arange(len(cells)) if known is None else known[cells]
-    other = exchanged_spikes(spikes, electrode)
-    events, chance = (
-        decoded_events(each, rates, walk, stretches, settings) for each in (spikes, other)
-    )
+    model = travel_model(track, settings.time_bin, rates.shape[1])
+    events = travel_events(spikes, rates, model, quiet, settings)
     if not len(events):
         raise ValueError(
             f"{recording.name} has no candidate event: while the animal is slow, the decoded "
-            "position never moves continuously for long enough."
+            "position never travels."
         )
-    counts = count_spikes(other, chance["start_time"], chance["end_time"], settings.time_bin)
+    chance = []
+    for number in range(N_SEARCHES):
+        other = exchanged_spikes(spikes, electrode, number)
+        found = travel_events(other, rates, model, quiet, settings)
+        chance += count_spikes(other, found["start_time"], found["end_time"], settings.time_bin)[
+            : len(found)
+        ]
     how = (
-        f"{count_candidates(len(events))} found in the decoded posterior of "
-        f"{np.diff(stretches).sum() / 60:.1f} min in which the animal was slow: continuous "
-        f"movement has a probability of more than .8 for {settings.criteria.shortest:g} to "
-        f"{settings.criteria.longest:g} s."
+        f"{count_candidates(len(events))} found in the {np.diff(quiet).sum() / 60:.1f} min in "
+        "which the animal was slow, wherever travel is more probable than places that are held; "
+        f"{len(chance) / N_SEARCHES:.3g} are found after an exchange of cells."
     )
-    return events, counts[: len(chance)], how
-
-
-def describe_merged(session: Session) -> list[str]:
-    """Say how many given events seem to be several in a row, if many do and they are not split."""
-    if session.recording.events is None or not np.isinf(session.split_above):
-        return []
-    if not (session.counts and session.is_decoded_here):
-        return []
-    shortest = _shortest(session.settings, session.time_bin)
-    at = split_at(
-        session.counts, session.decoded_rates, session.walk(), session.time_bin, shortest,
-        _CLEARLY_TWO,
-    )  # fmt: skip
-    n_merged = sum(map(bool, at))
-    if n_merged <= _MANY_MERGED * len(at):
-        return []
-    return [
-        f"{n_merged} of the {len(at)} given events seem{'s' * (n_merged == 1)} to be several "
-        "replays in a row: two paths explain the spikes far better than one. Such events are "
-        "mistaken for novel paths. Have them split (--split-events; in Python, "
-        "Settings(split_given=True))."
-    ]
+    return events, chance, how
 
 
 def _too_short(counts: list[NDArray[np.int64]], time_bin: float) -> list[str]:
@@ -430,11 +385,6 @@ def _too_short(counts: list[NDArray[np.int64]], time_bin: float) -> list[str]:
         f"{n_short} of {len(counts)} candidate events {'are' if n_short != 1 else 'is'} shorter "
         f"than two time bins of {time_bin:g} s and {'are' if n_short != 1 else 'is'} not tested."
     ]
-
-
-def _shortest(settings: Settings, time_bin: float) -> int:
-    """Return the least length of an event in time bins."""
-    return max(round(settings.criteria.shortest / time_bin), 1)
 
 
 def _headings(

@@ -45,7 +45,7 @@ def read_recording(
     bins: object = None,
     position: str | None = None,
     units: str | None = None,
-    channel: int | None = None,
+    channel: int | str | None = None,
     epochs: str | Mapping[str, object] | None = None,
     most_unknown: float = MOST_UNKNOWN,
     bin_size: float = Settings().bin_size,
@@ -84,15 +84,18 @@ def read_recording(
         ``"location == 'CA1' and cell_type == 'pyramidal'"``. It is read, and never run.
         ``"marks"`` reads spikes that were not sorted, by the amplitudes or features of their
         waveforms (`SpikeEventSeries` or `FeatureExtraction`), which is the default without units.
-    channel : int, optional
+        Of several tables of units, ``"TABLE:EXPRESSION"`` chooses one; by default the first.
+    channel : int or str, optional
         For NWB, the channel of the field potential (from 0) in which ripples are detected, or which
         is shown beside events that are given; only this one is read. By default all are read for
-        the detection of ripples, and none otherwise.
+        the detection of ripples, and none otherwise. ``"SERIES"`` or ``"SERIES:CHANNEL"`` chooses
+        one of several field potentials; by default that with the lowest rate.
     epochs : str or mapping of str to IntervalSet or array_like, optional
         The epochs in which replay is compared, by their times in s, by labels of the file or by
         files with intervals, such as ``"before=0:600,run=run.csv,after=NREM"``; or each as a table
         of begin and end. A name may be given several times, for an epoch in parts; place fields are
-        estimated in `run`. By default nothing is compared.
+        estimated in `run`. By default nothing is compared. A label that several tables have is that
+        of the first; ``TABLE:LABEL`` chooses another.
     most_unknown : float, default 0.2
         The largest share of positions on the track that may be unknown.
     bin_size : float, default 5.0
@@ -128,8 +131,8 @@ def read_recording(
     for key, value in (("position", position), ("units", units)):
         if value is not None:
             check_text(key, value)
-    if channel is not None:
-        check_whole("channel", channel)
+    if channel is not None and not isinstance(channel, str):
+        channel = check_whole("channel", channel)
     choices = Choices(position, units, channel)
     has_tables = any(map(_is_nwb, (source, session)))
     if is_name and wanted != FIND_RIPPLES and not has_tables:
@@ -317,6 +320,19 @@ def _completed(found: Recording, session: Recording) -> Recording:
     _check_same_session(found, session)
     has_position = bool(len(found.time))
     origin = {f"session_{key}": value for key, value in session.origin.items()}
+    notes = (*found.notes, *session.notes)
+    kinds = ("position", "spikes", "posterior", "decoded", "events", "field_potential", "epochs")
+    both = [(key, getattr(found, key), getattr(session, key)) for key in kinds]
+    twice = [
+        key.replace("_", " ")
+        for key, one, other in both
+        if one is not None and other is not None and len(one) and len(other)
+    ]
+    if twice:
+        notes += (
+            f"Both files have {', '.join(twice)}: those of {found.name} are taken. Exchange the "
+            f"files to take those of {session.name}.",
+        )
     return replace(
         found,
         graph=session.graph if found.graph is None else found.graph,
@@ -324,6 +340,7 @@ def _completed(found: Recording, session: Recording) -> Recording:
         position=found.position if has_position else session.position,
         spikes=found.spikes or session.spikes,
         electrode=found.electrode if found.spikes else session.electrode,
+        units=found.units if found.spikes else session.units,
         posterior=session.posterior if found.posterior is None else found.posterior,
         decoded=session.decoded if found.decoded is None else found.decoded,
         events=session.events if found.events is None else found.events,
@@ -331,5 +348,5 @@ def _completed(found: Recording, session: Recording) -> Recording:
         on_track=found.on_track if len(found.on_track) else session.on_track,
         epochs=found.epochs or session.epochs,
         origin={**origin, **found.origin},
-        notes=(*found.notes, *session.notes),
+        notes=notes,
     )

@@ -1,16 +1,20 @@
 """Recordings as arrays: a mapping of names to arrays, or a file of `numpy.savez`.
 
 =========================================  ======================================================
-``position_time``, ``position_xy``         s and cm; or ``position_t_ticks`` with ``clock_hz``,
-                                           and ``position_xy_px``, with the scale in the graph
+``position_time``, ``position_xy``         s and cm (n x 2 or 2 x n); or ``position_t_ticks`` with
+                                           ``clock_hz``, and ``position_xy_px``, with the scale in
+                                           the graph
 ``position_linear``                        instead of x and y: along the linearised track, cm
-``spike_time``, ``spike_unit``             s, and the number of the cell; or ``spike_t_ticks``
+``spike_time``, ``spike_unit``             s, and the number or name of the cell, or its numbers
+                                           such as tetrode and cluster, (n_spikes, 2); or
+                                           ``spike_t_ticks``
 ``mark_time``, ``mark_electrode``,         spikes that were not sorted, instead: s, the number of
 ``mark_features``                          their electrode, and (n_spikes, n_features) of waveforms
 ``event_start``, ``event_end``             candidate events, s; optional
 ``field_potential``,                       (n_time, n_channels), for the detection of ripples;
-``field_potential_start``,                 its start (s); and its sampling rate (Hz);
-``field_potential_rate``                   optional
+``field_potential_start``,                 its start (s) and its sampling rate (Hz), or, if it has
+``field_potential_rate``,                  pauses, the times of its samples (s); optional
+``field_potential_time``
 ``on_track_start``, ``on_track_end``       when the animal was on the track, s; optional
 ``epoch_start``, ``epoch_end``,            epochs by which replay can be compared, s, and the label
 ``epoch_label``                            of each; optional
@@ -35,8 +39,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.recordings.basics.clocks import check_digits, check_times
 from analyses.recordings.basics.marks import MarkClasses, classes_of_marks, describe_classes
-from analyses.recordings.basics.recording import FieldPotential, Posterior, Recording
+from analyses.recordings.basics.recording import (
+    FieldPotential,
+    Posterior,
+    Recording,
+    sampled_at,
+)
 from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.mat_files import ARRAYS, load_mat
@@ -44,11 +54,11 @@ from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.pynapple_objects import KINDS, kind_of, text_in_pickle, to_arrays
 from analyses.recordings.readers.table_files import read_events
 from analyses.recordings.readers.track_graphs import IncompleteError, epochs_of, linear_to_plane
-from analyses.recordings.readers.units import count_text, to_cm
+from analyses.recordings.readers.units import count_text, in_pairs, to_cm
 from replay.checks import check_array, check_number, shown, typed
 from replay.files import check_file, opened
 
-__all__ = ["load_arrays", "read_arrays", "read_intervals"]
+__all__ = ["is_remark", "load_arrays", "read_arrays", "read_intervals"]
 
 _LOWEST_CLOCK = 0.1  # Hz
 
@@ -124,8 +134,9 @@ def read_arrays(
         )
     spike_time = _times(arrays, "spike", hertz, name)
     spikes: tuple[NDArray[np.float64], ...] = ()
+    units: tuple[str, ...] = ()
     if spike_time is not None:
-        spikes = _by_cell(arrays, spike_time, name)
+        spikes, units = _by_cell(arrays, spike_time, name)
         contents.append(
             f"{count_text(len(spikes), 'cell')} with {count_text(len(spike_time), 'spike')}"
         )
@@ -155,11 +166,22 @@ def read_arrays(
             f"{name} must have the arrays position_time, position_xy, spike_time and spike_unit; "
             f"it has {shown(sorted(arrays))}. Rename them."
         )
-    on_track = _pairs(arrays, "on_track", name)
-    on_track = on_track if len(on_track) else epochs_of(graph)
+    on_track, of_graph = _pairs(arrays, "on_track", name), epochs_of(graph)
+    if len(on_track) and len(of_graph) and not np.array_equal(on_track, of_graph):
+        contents.append("the epochs on the track are its own, not those of the track graph")
+    on_track = on_track if len(on_track) else of_graph
     if hertz is not None:
         contents.append(f"ticks of {hertz:g} Hz")
     others = sorted(set(arrays) - set(ARRAYS))
+    others += [
+        other
+        for one, other in (
+            ("position_time", "position_t_ticks"),
+            ("position_xy", "position_xy_px"),
+            ("spike_time", "spike_t_ticks"),
+        )
+        if one in arrays and other in arrays
+    ]
     if others:
         named = [
             repr(key) + (f", {arrays[key]}" if is_remark(arrays[key]) else "") for key in others
@@ -172,6 +194,7 @@ def read_arrays(
         place,
         spikes=spikes,
         electrode=electrode,
+        units=units,
         posterior=posterior,
         events=pd.DataFrame(events, columns=["start_time", "end_time"]) if len(events) else None,
         field_potential=field_potential,
@@ -200,11 +223,8 @@ def read_intervals(source: object) -> pd.DataFrame:
         return events
     if isinstance(source, str | Path | pd.DataFrame) or hasattr(source, "as_dataframe"):
         return read_events(source)
-    pairs = check_array(source, "Intervals (begin and end in s)", kind="number", n_dims=2)
-    if pairs.shape[1] != 2:
-        raise ValueError(
-            f"Intervals must have two columns, begin and end in s; got the shape {pairs.shape}."
-        )
+    what = "Intervals (begin and end in s)"
+    pairs = in_pairs(check_array(source, what, kind="number", n_dims=None), what)
     return read_events(pd.DataFrame(pairs, columns=["start_time", "end_time"]))
 
 
@@ -266,14 +286,16 @@ def _times(
     arrays: Mapping[str, NDArray[np.generic]], what: str, hertz: float | None, name: str
 ) -> NDArray[np.float64] | None:
     if f"{what}_time" in arrays:
-        return check_array(arrays[f"{what}_time"], f"{what}_time of {name}", kind="number")
+        return check_times(arrays[f"{what}_time"], f"{what}_time of {name}")
     if f"{what}_t_ticks" not in arrays:
         return None
     if hertz is None:
         raise ValueError(
             f"{name} has {what}_t_ticks, but no clock_hz, the number of ticks per second."
         )
-    ticks = check_array(arrays[f"{what}_t_ticks"], f"{what}_t_ticks of {name}", kind="number")
+    given: NDArray[Any] = arrays[f"{what}_t_ticks"]
+    ticks = check_array(given, f"{what}_t_ticks of {name}", kind="number")
+    check_digits(given / hertz, f"{what}_t_ticks of {name}")
     return np.asarray(ticks / hertz)
 
 
@@ -282,7 +304,9 @@ def _positions(
 ) -> tuple[NDArray[np.float64], str]:
     for key, unit in (("position_xy", "cm"), ("position_xy_px", "pixels")):
         if key in arrays:
-            xy = check_array(arrays[key], f"{key} of {name}", kind="number", missing=True, n_dims=2)
+            what = f"{key} of {name}"
+            pairs = in_pairs(arrays[key], what)
+            xy = check_array(pairs, what, kind="number", missing=True, n_dims=2)
             return to_cm(xy, unit, graph, name)
     if "position_linear" in arrays:
         if graph is None:
@@ -309,15 +333,24 @@ def _array(what: str, value: object) -> NDArray[Any]:
 
 def _by_cell(
     arrays: Mapping[str, NDArray[np.generic]], time: NDArray[np.float64], name: str
-) -> tuple[NDArray[np.float64], ...]:
+) -> tuple[tuple[NDArray[np.float64], ...], tuple[str, ...]]:
+    """Divide spikes by cell; also return the unit of each cell."""
     if "spike_unit" not in arrays:
         raise ValueError(f"{name} has spike times, but no spike_unit, the cell of each spike.")
-    unit = check_array(arrays["spike_unit"], f"spike_unit of {name}", kind="whole", at_least=0)
+    unit = arrays["spike_unit"]
+    if unit.dtype.kind not in "US":
+        n_dims = 2 if unit.ndim == 2 else 1
+        unit = check_array(unit, f"spike_unit of {name}", kind="whole", at_least=0, n_dims=n_dims)
     if len(unit) != len(time):
         raise ValueError(
             f"{name} must have a unit for each spike; got {len(time)} times and {len(unit)} units."
         )
-    return tuple(np.sort(time[unit == cell]) for cell in np.unique(unit))
+    cells, of_spike = np.unique(unit, axis=0, return_inverse=True)
+    of_spike = of_spike.ravel()  # numpy 2.0 keeps the dimensions
+    return (
+        tuple(time[of_spike == cell] for cell in range(len(cells))),
+        tuple("-".join(map(str, np.ravel(cell))) for cell in cells),
+    )
 
 
 def _by_class(arrays: Mapping[str, NDArray[np.generic]], name: str) -> MarkClasses:
@@ -325,7 +358,7 @@ def _by_class(arrays: Mapping[str, NDArray[np.generic]], name: str) -> MarkClass
     for key in ("mark_electrode", "mark_features"):
         if key not in arrays:
             raise ValueError(f"{name} has mark_time, but no {key} of these spikes.")
-    time = check_array(arrays["mark_time"], f"mark_time of {name}", kind="number")
+    time = check_times(arrays["mark_time"], f"mark_time of {name}")
     number = check_array(arrays["mark_electrode"], f"mark_electrode of {name}", kind="whole")
     marks = check_array(
         arrays["mark_features"], f"mark_features of {name}", kind="number", n_dims=2
@@ -335,8 +368,7 @@ def _by_class(arrays: Mapping[str, NDArray[np.generic]], name: str) -> MarkClass
             f"{name} must have an electrode and a row of features for each mark; got {len(time)} "
             f"times, {len(number)} electrodes and {len(marks)} rows."
         )
-    order = np.argsort(time, kind="stable")
-    own = [order[number[order] == each] for each in np.unique(number)]
+    own = [np.flatnonzero(number == each) for each in np.unique(number)]
     return classes_of_marks([time[each] for each in own], [marks[each] for each in own])
 
 
@@ -355,9 +387,14 @@ def _posterior(arrays: Mapping[str, NDArray[np.generic]], name: str) -> Posterio
             f"the shape {arrays['posterior'].shape}. In two dimensions, reshape it to (times, "
             "bins), and give the centre of each bin in posterior_xy."
         )
-    probability, time, xy = (
-        check_array(arrays[key], f"{key} of {name}", kind="number", missing=True, n_dims=n_dims)
-        for key, n_dims in (("posterior", 2), ("posterior_time", 1), ("posterior_xy", 2))
+    time = check_times(arrays["posterior_time"], f"posterior_time of {name}")
+    what = f"posterior_xy of {name}"
+    probability, xy = (
+        check_array(values, what, kind="number", missing=True, n_dims=2)
+        for values, what in (
+            (arrays["posterior"], f"posterior of {name}"),
+            (in_pairs(arrays["posterior_xy"], what), what),
+        )
     )
     return Posterior(time, probability, xy, {})
 
@@ -365,15 +402,31 @@ def _posterior(arrays: Mapping[str, NDArray[np.generic]], name: str) -> Posterio
 def _field_potential(arrays: Mapping[str, NDArray[np.generic]], name: str) -> FieldPotential | None:
     if "field_potential" not in arrays:
         return None
+    values = check_array(
+        arrays["field_potential"],
+        f"field_potential of {name}",
+        kind="number",
+        missing=True,
+        n_dims=None,
+    )
+    if values.ndim not in (1, 2):
+        raise ValueError(
+            f"field_potential of {name} must have the shape (n_time,) or (n_time, n_channels); got "
+            f"{values.shape}."
+        )
+    signal = values if values.ndim == 2 else values[:, None]
+    if "field_potential_time" in arrays:
+        what = f"field_potential_time of {name}"
+        return sampled_at(check_times(arrays["field_potential_time"], what), signal, what)
     numbers = []
     for key in ("field_potential_start", "field_potential_rate"):
         if key not in arrays or arrays[key].size != 1:
-            raise ValueError(f"{name} has a field potential, but no {key}: one number (s or Hz).")
+            raise ValueError(
+                f"{name} has a field potential, but no {key}: one number (s or Hz), or else "
+                "field_potential_time (s)."
+            )
         numbers.append(check_number(f"{key} of {name}", arrays[key].item()))
-    values = check_array(
-        arrays["field_potential"], f"field_potential of {name}", kind="number", n_dims=None
-    )
-    return FieldPotential(numbers[0], numbers[1], values.reshape(len(values), -1))
+    return FieldPotential(numbers[0], numbers[1], signal)
 
 
 def _pairs(arrays: Mapping[str, NDArray[np.generic]], what: str, name: str) -> NDArray[np.float64]:
@@ -382,7 +435,7 @@ def _pairs(arrays: Mapping[str, NDArray[np.generic]], what: str, name: str) -> N
         return np.empty((0, 2))
     if not set(keys) <= set(arrays):
         raise ValueError(f"{name} must have both {keys[0]} and {keys[1]}, or neither.")
-    start, end = (check_array(arrays[key], f"{key} of {name}", kind="number") for key in keys)
+    start, end = (check_times(arrays[key], f"{key} of {name}") for key in keys)
     if len(start) != len(end):
         raise ValueError(f"{keys[0]} and {keys[1]} of {name} must have the same length.")
     return np.stack([start, end], axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.settings import FIND, FIND_DECODED
 from analyses.recordings.readers import read_recording
-from analyses.recordings.readers.array_files import load_arrays
+from analyses.recordings.readers.array_files import is_remark, load_arrays
 from analyses.recordings.readers.mat_files import ARRAYS
 from analyses.recordings.readers.nwb_files import (
     HIGHEST_RATE,
@@ -29,6 +30,8 @@ from analyses.recordings.readers.nwb_tables import (
     labels_of,
     tables_of,
     unit_columns,
+    units_of,
+    without_noise,
 )
 from analyses.recordings.readers.posteriors import NETCDF, open_posterior
 from analyses.recordings.readers.pynapple_objects import kind_of
@@ -89,6 +92,7 @@ def describe_file(
     'Array spike_time: 2 numbers.'
     """
     given = {key: each for key, each in (options or {}).items() if each is not None}
+    lines: list[str] = []
     choices: list[dict[str, str]] = [{}]
     lacks: dict[str, str] = {}
     if is_address(path):
@@ -105,10 +109,10 @@ def describe_file(
         position = given.get("position")
         arrays = load_arrays(found, None if position is None else str(position))
         known = tuple(arrays) if kind_of(arrays) else ARRAYS
-        lines = [
-            f"Array {key}: {_size(each)}" + ("." if key in known else "; it is not used.")
-            for key, each in arrays.items()
-        ]
+        for key, each in arrays.items():
+            what = f"not read, {each}" if is_remark(each) else _size(each)
+            is_told = key in known or is_remark(each)
+            lines.append(f"Array {key}: {what}" + ("." if is_told else "; it is not used."))
     elif ending in NETCDF:
         lines = [
             f"Variable {key}: {_size(each)} ({', '.join(map(str, each.dims))})."
@@ -172,24 +176,29 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[dict[str, str]]]:
         for key, each in angles_of(file).items()
     ]
     lines += _of_units(file)
-    regions = unit_columns(file).get("location") if file.units is not None else None
+    units = units_of(file)
+    columns = unit_columns(next(iter(units.values()))) if units else {}
+    wanted = [without_noise(columns)[1]]
+    regions = columns.get("location")
     if regions is not None and len(np.unique(regions)) > 1:
-        choice["units"] = f'location == "{hippocampal(regions)}"'
+        wanted.insert(0, f'location == "{hippocampal(regions)}"')
+    if any(wanted):
+        choice["units"] = " and ".join(filter(None, wanted))
     marks = marks_of(file)
     if marks:
         how = "--units marks decodes them" if file.units is not None else "they are decoded so"
         lines.append(f"Spikes that were not sorted: {', '.join(marks)}; {how}.")
-    tables = dict(tables_of(file))
+    tables = tables_of(file)
     lines += [_of_table(key, table) for key, table in tables.items()]
     events = choose_events(tables, name, None)
-    if events is not None:
-        choice["events"] = events
+    if events:
+        choice["events"] = events[0]
     potentials = field_potentials_of(file)
     for rate, key, each in potentials:
         why = "" if LOWEST_RATE < rate <= HIGHEST_RATE else f"; not used, as it is not at {_RATES}"
         lines.append(f"Electrical series {key}: {_size(each.data)} at {rate:g} Hz{why}.")
-    used = [*series.values(), *angles_of(file).values(), *marks.values(), *tables.values()]
-    used += [each for _, _, each in potentials]
+    used = [*series.values(), *angles_of(file).values(), *units.values(), *marks.values()]
+    used += [*tables.values(), *(each for _, _, each in potentials)]
     lines += _not_used(file, {id(each) for each in used})
     if file.scratch and "track_graph" in file.scratch:
         lines.append("The track graph is in the file.")
@@ -218,21 +227,23 @@ def _not_used(file: NWBFile, used: set[int]) -> Iterator[str]:
 
 
 def _of_units(file: NWBFile) -> Iterator[str]:
-    if file.units is None or not len(file.units):
+    known = units_of(file)
+    if not known:
         yield "No units."
-        return
-    yield f"Units: {len(file.units)}, with the columns {', '.join(file.units.colnames)}."
-    for key, values in unit_columns(file).items():
-        known, counts = np.unique(values, return_counts=True)
-        if values.dtype.kind in "USb" and len(known) <= _MOST_VALUES:
-            listed = ", ".join(f"{n} of {each}" for each, n in zip(known, counts, strict=True))
-            yield f"Units by {key}: {listed}."
+    for name, units in known.items():
+        of = f" of {name}" if len(known) > 1 else ""
+        yield f"Units{of}: {len(units)}, with the columns {', '.join(units.colnames)}."
+        for key, values in unit_columns(units).items():
+            each, counts = np.unique(values, return_counts=True)
+            if values.dtype.kind in "USb" and len(each) <= _MOST_VALUES:
+                listed = ", ".join(f"{n} of {one}" for one, n in zip(each, counts, strict=True))
+                yield f"Units{of} by {key}: {listed}."
 
 
 def _of_table(name: str, table: Any) -> str:
     times = intervals_of(table)
     text = f"Intervals {name}: {count_text(len(times), 'row')}"
-    labels = [each for each in dict.fromkeys(labels_of(table) or ()) if each]
+    labels = [each for each in dict.fromkeys(chain(*labels_of(table).values())) if each]
     if len(times):
         text += f", {times['start_time'].min():g} to {times['end_time'].max():g} s"
     if labels:
@@ -243,6 +254,4 @@ def _of_table(name: str, table: Any) -> str:
 
 def _size(values: NDArray[Any]) -> str:
     shape = np.shape(values)
-    if not shape and np.asarray(values).dtype.kind == "U":
-        return f"not read, {values}"
     return " x ".join(f"{n:,}" for n in shape) + " numbers" if shape else "one number"

@@ -83,7 +83,7 @@ def with_epochs(
 
 
 def _intervals(where: object, name: str, found: Recording) -> NDArray[np.float64]:
-    """Read ``begin:end`` in s or a table of intervals, or look up a label of the file."""
+    """Read ``begin:end`` in s or intervals, or look up a label of the file, or ``TABLE:LABEL``."""
     if not isinstance(where, str):
         return read_intervals(where).to_numpy(dtype=float)
     if where in found.epochs:
@@ -92,7 +92,7 @@ def _intervals(where: object, name: str, found: Recording) -> NDArray[np.float64
         return read_intervals(where).to_numpy(dtype=float)
     begin, colon, end = where.partition(":")
     if not colon:
-        known = ", ".join(map(repr, found.epochs)) or "none"
+        known = ", ".join(repr(each) for each in found.epochs if ":" not in each) or "none"
         raise ValueError(
             f"The epoch {name!r} must be begin:end in s, or a label of {found.name} (it has "
             f"{known}); got {where!r}. For instance: {_EXAMPLE}."
@@ -104,7 +104,7 @@ def _intervals(where: object, name: str, found: Recording) -> NDArray[np.float64
     if not np.isfinite(times).all() or times[0, 1] <= times[0, 0]:
         raise ValueError(
             f"The epoch {name!r} must begin before it ends, both in s, such as 0:600; got "
-            f"{where!r}."
+            f"{where!r}, which is no LABEL or TABLE:LABEL of {found.name}."
         )
     return times
 

@@ -5,7 +5,7 @@ A variable, or a field of a structure at any depth, is read by its name, such as
 are, from one file or from the folder of a session, whose files are named
 ``BASENAME.NAME.KIND.mat``:
 
-- ``spikes.times`` (a cell array);
+- ``spikes.times`` (a cell array); `unit` is ``spikes.UID``, or the number of the cell from 1;
 - `timestamps` with `position.x` and `.y`, or else `position.linearized`, in a structure of any
   name, such as `behavior` or `lineartrack`;
 - ``ripples.timestamps``, or the `timestamps` in the file ``BASENAME.NAME.events.mat``;
@@ -23,18 +23,21 @@ References
 from __future__ import annotations
 
 import math
+import struct
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.basics.clocks import check_digits
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.hdf5_files import check_hdf5
 from analyses.recordings.readers.nwb_tables import choose_events
-from analyses.recordings.readers.units import to_cm
+from analyses.recordings.readers.units import in_pairs, to_cm
 from replay.checks import shown, unknown_name
 from replay.files import check_file, opened
 
@@ -42,19 +45,20 @@ __all__ = ["ARRAYS", "files_of", "load_mat"]
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_AT = 512  # after the header of MATLAB
-_IN_PAIRS = ("position_xy", "position_xy_px", "posterior_xy")
 ARRAYS = (
-    "position_time", "position_t_ticks", *_IN_PAIRS, "position_linear", "clock_hz", "spike_time",
-    "spike_t_ticks", "spike_unit", "mark_time", "mark_electrode", "mark_features", "event_start",
-    "event_end", "epoch_start", "epoch_end", "epoch_label", "field_potential",
-    "field_potential_start", "field_potential_rate", "on_track_start", "on_track_end", "posterior",
-    "posterior_time",
+    "position_time", "position_t_ticks", "position_xy", "position_xy_px", "position_linear",
+    "clock_hz", "spike_time", "spike_t_ticks", "spike_unit", "mark_time", "mark_electrode",
+    "mark_features", "event_start", "event_end", "epoch_start", "epoch_end", "epoch_label",
+    "field_potential", "field_potential_start", "field_potential_rate", "field_potential_time",
+    "on_track_start", "on_track_end", "posterior", "posterior_time", "posterior_xy",
 )  # fmt: skip
 """The names of arrays that are read."""
 _OF_CELLEXPLORER = ("times", "timestamps", "x", "y", "linearized")
 _KINDS = ("behavior", "events", "states")  # files of a session, beside spikes.cellinfo
 _DEEPEST = 8
 _CONVERT = "save it in MATLAB as numbers (seconds(t), table2struct(t, 'ToScalar', true))."
+_HEADER, _COMPRESSED = 128, 15  # of files of version 5 to 7.2
+_PART = 1 << 20  # bytes
 
 
 class _Object(NamedTuple):
@@ -104,12 +108,14 @@ def load_mat(path: Path, position: str | None = None) -> dict[str, NDArray[Any]]
     found: dict[str, NDArray[Any]] = {}
     others: dict[str, NDArray[Any]] = {}
     for within, name, value in _leaves(tree):
-        known = next((each for each in (name, f"{within}_{name}") if each in ARRAYS), None)
+        parent = within.rpartition(".")[2]
+        known = next((each for each in (name, f"{parent}_{name}") if each in ARRAYS), None)
         if known and isinstance(value, _Object):
             raise _only_matlab(f"{known} of {path.name}", value)
-        if known and _is_numeric(value):
-            array = np.atleast_1d(np.asarray(value, dtype=float))
-            found.setdefault(known, array.reshape(-1, 2) if known in _IN_PAIRS else array)
+        if known in found and _is_numeric(value):
+            others[f"{within}.{name}"] = np.asarray(value)  # the note says that it is not read
+        elif known and _is_numeric(value):
+            found[known] = np.atleast_1d(np.asarray(value))
         elif isinstance(value, _Object):
             others.setdefault(name, np.asarray(str(value)))
         elif _is_numeric(value) and np.size(value) > 1 and name not in _OF_CELLEXPLORER:
@@ -149,13 +155,13 @@ def _load_tree(path: Path) -> dict[str, Any]:
 def _leaves(
     tree: Any, within: str = "", name: str = "", depth: int = 0
 ) -> Iterator[tuple[str, str, Any]]:
-    """Iterate over what is no structure: its structure, its own name, and it; outermost first."""
+    """Iterate over what is no structure: its structures, its own name, and it; outermost first."""
     if not isinstance(tree, Mapping):
         yield within, name, tree
     elif depth < _DEEPEST:
         for key, value in sorted(tree.items(), key=lambda item: isinstance(item[1], Mapping)):
             if not str(key).startswith(("_", "#")):
-                yield from _leaves(value, name, str(key), depth + 1)
+                yield from _leaves(value, f"{within}.{name}".strip("."), str(key), depth + 1)
 
 
 def _is_numeric(value: Any) -> bool:
@@ -170,34 +176,43 @@ def _of_cellexplorer(
     times = _field(tree, "spikes", "times")
     if times is not None:
         is_list = isinstance(times, list) or np.asarray(times).dtype.kind == "O"
-        each = [
-            _vector(cell, f"spikes.times of {name}") for cell in (times if is_list else [times])
-        ]
+        each = [_times(cell, f"spikes.times of {name}") for cell in (times if is_list else [times])]
         found["spike_time"] = np.concatenate([*each, np.empty(0)])
-        found["spike_unit"] = np.repeat(np.arange(len(each)), [len(cell) for cell in each])
+        ids = np.ravel(np.asarray(_field(tree, "spikes", "UID")))
+        if ids.dtype.kind not in "iuf" or len(np.unique(ids)) != len(each):
+            ids = np.arange(1, len(each) + 1)  # as MATLAB counts
+        found["spike_unit"] = np.repeat(ids, [len(cell) for cell in each])
     stamped = {key: each for key, each in tree.items() if _field(each, "timestamps") is not None}
     tracked = [key for key in stamped if isinstance(_field(stamped, key, "position"), Mapping)]
     if tracked:
         found |= _positions(stamped, tracked, name, position)
     events = {key: each for key, each in stamped.items() if key not in tracked}
     is_named = name.endswith(".events.mat") and len(events) == 1
-    chosen = next(iter(events)) if is_named else choose_events(events, name, None)
-    if chosen is not None:
-        pairs = _pairs(events[chosen]["timestamps"], f"{chosen}.timestamps of {name}")
-        found["event_start"], found["event_end"] = pairs.T
+    chosen = tuple(events) if is_named else choose_events(events, name, None)
+    if chosen:
+        what = f"{chosen[0]}.timestamps of {name}"
+        found["event_start"], found["event_end"] = _intervals(events[chosen[0]]["timestamps"], what)
+        # The note says that the others are not read.
+        found |= {f"{key}.timestamps": np.asarray(events[key]["timestamps"]) for key in chosen[1:]}
     states = [
-        (label, key, _pairs(times, f"{key}.ints.{label} of {name}"))
+        (label, key, _intervals(times, f"{key}.ints.{label} of {name}"))
         for key, each in tree.items()
         if isinstance(_field(each, "ints"), Mapping)
         for label, times in each["ints"].items()
     ]
     if states:
         labels = [label for label, _, _ in states]
-        found["epoch_start"], found["epoch_end"] = np.concatenate([each for _, _, each in states]).T
+        found["epoch_start"], found["epoch_end"] = np.hstack([each for _, _, each in states])
         found["epoch_label"] = np.repeat(
             [label if labels.count(label) == 1 else f"{key}.{label}" for label, key, _ in states],
-            [len(each) for _, _, each in states],
+            [each.shape[1] for _, _, each in states],
         )
+    return found
+
+
+def _times(value: Any, what: str) -> NDArray[np.float64]:
+    found = _vector(value, what)
+    check_digits(value, what)
     return found
 
 
@@ -216,7 +231,7 @@ def _positions(
     place = stamped[key]["position"]
     axes = {axis: _vector(place[axis], f"{key}.position.{axis} of {name}")
             for axis in ("x", "y", "linearized") if axis in place}  # fmt: skip
-    found = {"position_time": _vector(stamped[key]["timestamps"], f"{key}.timestamps of {name}")}
+    found = {"position_time": _times(stamped[key]["timestamps"], f"{key}.timestamps of {name}")}
     unit = place.get("units")
     unit = unit if isinstance(unit, str) and unit else "cm"
     x, y = axes.get("x", np.empty(0)), axes.get("y", np.empty(0))
@@ -233,16 +248,11 @@ def _positions(
     )
 
 
-def _pairs(value: Any, what: str) -> NDArray[np.float64]:
-    """Read intervals, n x 2 or 2 x n."""
-    _vector(value, what)  # its message says what is no number
-    given = np.asarray(value, dtype=float)
-    given = given.reshape(-1, 2) if given.size in (0, 2) else given
-    if given.ndim == 2 and 2 in given.shape:
-        return given if given.shape[1] == 2 else given.T
-    raise ValueError(
-        f"{what} must have two columns, begin and end in s; got the shape {np.shape(value)}."
-    )
+def _intervals(value: Any, what: str) -> NDArray[np.float64]:
+    """Read intervals, n x 2 or 2 x n; the result is 2 x n."""
+    if isinstance(value, _Object):
+        raise _only_matlab(what, value)
+    return np.stack([_times(each, what) for each in in_pairs(value, what).T])
 
 
 def _only_matlab(what: str, value: _Object) -> ValueError:
@@ -253,9 +263,12 @@ def _vector(value: Any, what: str) -> NDArray[np.float64]:
     if isinstance(value, _Object):
         raise _only_matlab(what, value)
     try:
-        return np.ravel(np.asarray(value, dtype=float))
+        found = np.atleast_1d(np.asarray(value, dtype=float))
     except (TypeError, ValueError):
         raise ValueError(f"{what} must be numbers, got {shown(value)}.") from None
+    if found.ndim > 1 and found.size:
+        raise ValueError(f"{what} must be one row or column of numbers; got {found.shape}.")
+    return found.ravel()
 
 
 def _field(tree: Any, *keys: str) -> Any:
@@ -275,6 +288,8 @@ def _of_older(path: Path) -> dict[str, Any]:
     claimed = 0
     with opened(path) as file:
         is_oldest = io.matlab.matfile_version(file)[0] == 0
+        if not is_oldest:  # version 4 has no structures
+            _check_contents(file, path)
         file.seek(0)
         # Variables one by one, as scipy lists none of a file with an object, and names none itself.
         for name, part in [("", file)] if is_oldest else io.matlab.varmats_from_mat(file):
@@ -301,6 +316,26 @@ def _named(value: Any) -> Any:
     if isinstance(value, list):
         return [_named(each) for each in value]
     return _Object(value[0]["s2"].decode()) if isinstance(value, MatlabOpaque) else value
+
+
+def _check_contents(file: BinaryIO, path: Path) -> None:
+    """Count the bytes of all that variables hold, which their shapes do not tell, and keep none."""
+    file.seek(_HEADER - 2)
+    numbers = struct.Struct("<II" if file.read(2) == b"IM" else ">II")
+    n_bytes, stored = 0, path.stat().st_size
+    while len(tag := file.read(8)) == 8:
+        kind, length = numbers.unpack(tag)
+        end = file.tell() + length
+        if kind == _COMPRESSED:
+            stream, left = zlib.decompressobj(), b""
+            while (left or file.tell() < end) and not stream.eof:
+                part = left or file.read(min(_PART, end - file.tell()))
+                if not part:
+                    break
+                n_bytes += len(stream.decompress(part, _PART))
+                left = stream.unconsumed_tail
+                check_claim(n_bytes, stored, f"the variables of {path.name}")
+        file.seek(end)
 
 
 def _of_hdf5(path: Path) -> dict[str, Any]:

@@ -20,26 +20,32 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.basics.clocks import check_digits, check_times
 from analyses.recordings.basics.marks import describe_classes
-from analyses.recordings.basics.recording import FieldPotential, Recording
+from analyses.recordings.basics.recording import FieldPotential, Recording, sampled_at
 from analyses.recordings.basics.settings import FIND_RIPPLES, MOST_UNKNOWN
 from analyses.recordings.readers.hdf5_files import check_contents, check_hdf5
 from analyses.recordings.readers.nwb_marks import MARKS, has_marks, read_marks
 from analyses.recordings.readers.nwb_positions import read_positions
 from analyses.recordings.readers.nwb_tables import (
+    by_name,
     choose_events,
     hippocampal,
     intervals_of,
     labelled_epochs,
+    not_read,
     running_epochs,
+    split_choice,
     tables_of,
     unit_columns,
+    units_of,
+    without_noise,
 )
-from analyses.recordings.readers.remote_files import Remote, opened_remote
+from analyses.recordings.readers.remote_files import Remote, kept_folder, opened_remote
 from analyses.recordings.readers.track_graphs import epochs_of, read_track
 from analyses.recordings.readers.unit_choice import choose_units
 from analyses.recordings.readers.units import count_text
-from replay.checks import check_fits, check_whole, shown
+from replay.checks import check_fits, check_whole, shown, unknown_name
 from replay.files import check_file
 
 if TYPE_CHECKING:
@@ -62,16 +68,18 @@ class Choices(NamedTuple):
         The name of the series of positions; several are joined by commas. By default the first in
         the plane.
     units : str or None
-        An expression over the columns of units (`unit_choice`); by default all units are read.
+        An expression over the columns of units (`unit_choice`), after the name of their table if
+        there are several (``TABLE:EXPRESSION``); by default all units of the first are read.
         ``"marks"`` reads the spikes that were not sorted instead.
-    channel : int or None
-        The channel of the field potential, from 0, which is read also if events are given. By
-        default all are read where ripples are detected in them, and else none.
+    channel : int, str or None
+        The channel of the field potential, from 0, which is read also if events are given; its
+        series (``SERIES``), or both (``SERIES:CHANNEL``). By default all channels of the first are
+        read where ripples are detected in them, and else none.
     """
 
     position: str | None = None
     units: str | None = None
-    channel: int | None = None
+    channel: int | str | None = None
 
 
 def read_nwb(
@@ -142,8 +150,8 @@ def open_nwb(path: str | Path | Remote) -> Iterator[NWBFile]:
         if isinstance(path, Remote):
             raise OSError(
                 f"Reading {name} broke off: the network failed, the file was changed meanwhile, or "
-                f"it is damaged ({reason[:120]}). Run the same again: what has arrived is kept, "
-                "and nothing is used by halves."
+                f"it is damaged ({reason[:120]}). Run the same again: what has arrived before the "
+                f"network failed is kept in {kept_folder(path)}. Remove that folder to begin anew."
             ) from error
         raise ValueError(
             f"{name} cannot be read as an NWB file: it is truncated, damaged or of another format "
@@ -185,34 +193,47 @@ def _of_file(
         graph = _graph_of(file)
     time, position, text = read_positions(file, name, graph, choices.position)
     electrode = None
-    if choices.units == MARKS or (file.units is None and has_marks(file)):
+    unit: tuple[str, ...] = ()
+    if choices.units == MARKS or (not units_of(file) and has_marks(file)):
         spikes, electrode = read_marks(file, name)
         how = describe_classes(spikes, electrode)
     else:
-        spikes, how = _spikes_of(file, name, choices.units)
+        spikes, unit, how = _spikes_of(file, name, choices.units)
         if has_marks(file):
             how += f" (spikes that were not sorted are not read; choose by units: {MARKS!r})"
     text += f"; {how}"
-    tables = dict(tables_of(file))
-    found, field_potential, chosen = None, None, None
+    tables = tables_of(file)
+    for key, table in tables.items():
+        n_open = len(table) - len(intervals_of(table))
+        if n_open:
+            text += f"; {n_open} of {count_text(len(table), 'row')} of {key!r} without a begin or "
+            text += "an end are left out"
+    found, field_potential = None, None
     if events == FIND_RIPPLES or choices.channel is not None:
         field_potential, how = _field_potential_of(file, name, choices.channel)
         text += f"; {how}"
-    if events != FIND_RIPPLES:
-        chosen = choose_events(tables, name, events)
-    if chosen is not None:
-        found = intervals_of(tables[chosen])
+    suitable = () if events == FIND_RIPPLES else choose_events(tables, name, events)
+    if suitable:
+        chosen = suitable[0]
+        check_digits(tables[chosen]["start_time"].data[:], f"Times of the table {chosen!r}")
+        found = intervals_of(tables[chosen]).reset_index(drop=True)
         text += f"; {count_text(len(found), 'event')} from the table {chosen!r}"
+        text += not_read(suitable[1:], "events")
     if not spikes and not len(time) and found is None:
         raise ValueError(
             f"{name} has no units with spike times, no SpatialSeries of positions, and no table "
             "of events. Export sorted units and the tracked position to the NWB file."
         )
+    epochs, twice = labelled_epochs(tables)
     on_track, how = running_epochs(tables, time, position, graph)
+    of_graph = epochs_of(graph)
     if not len(on_track):
-        on_track, how = epochs_of(graph), "of the track graph"
+        on_track, how = of_graph, "of the track graph"
+    elif len(of_graph) and not np.array_equal(on_track, of_graph):
+        how += "; not those of the track graph: choose by epochs, with their times"
     if len(on_track):
         text += f"; {count_text(len(on_track), 'epoch')} on the track ({how})"
+    text += f"; {twice}" if twice else ""
     return Recording(
         name,
         graph,
@@ -220,10 +241,11 @@ def _of_file(
         position,
         spikes=spikes,
         electrode=electrode,
+        units=unit,
         events=found,
         field_potential=field_potential,
         on_track=on_track,
-        epochs=labelled_epochs(tables),
+        epochs=epochs,
         origin=_origin(file),
         notes=(f"{name}: NWB; {text}.",),
         most_unknown=most_unknown,
@@ -255,20 +277,22 @@ def _graph_of(file: NWBFile) -> nx.Graph | None:
 
 
 def _spikes_of(
-    file: NWBFile, name: str, expression: str | None
-) -> tuple[tuple[NDArray[np.float64], ...], str]:
-    """Read the spikes of the units that are chosen; also say which these are."""
-    units = file.units
-    if units is None or not len(units):
-        return (), "no units"
+    file: NWBFile, name: str, choice: str | None
+) -> tuple[tuple[NDArray[np.float64], ...], tuple[str, ...], str]:
+    """Read the spikes of the units that are chosen, and their ids; also say which these are."""
+    known = units_of(file)
+    if not known:
+        return (), (), "no units"
+    table, expression = split_choice(choice or "", known)
+    units = known[table]
     if "spike_times" not in units.colnames:
         raise ValueError(
             f"The units of {name} have no spike_times, only {shown(list(units.colnames))}. Export "
             "the spike times of sorted units, in s."
         )
-    columns = unit_columns(file)
+    columns = unit_columns(units)
     rows, text = np.arange(len(units)), ""
-    if expression is not None:
+    if expression:
         rows = np.flatnonzero(choose_units(expression, columns, name))
         text = f" (of {len(units)}, with {expression})"
     elif "location" in columns:
@@ -277,29 +301,43 @@ def _spikes_of(
             listed = ", ".join(f"{n} of {each}" for each, n in zip(regions, counts, strict=True))
             chosen = hippocampal(columns["location"])
             text = f" ({listed}; choose by units, such as \"location == '{chosen}'\")"
-    spikes = tuple(np.asarray(units.get_unit_spike_times(int(row)), dtype=float) for row in rows)
+    noise, without = without_noise({key: values[rows] for key, values in columns.items()})
+    if noise:
+        both = f"({expression}) and {without}" if expression else without
+        both = both if units is next(iter(known.values())) else f"{table}:{both}"
+        text += f" ({noise}; these are decoded as cells, unless units={both!r})"
+    text += not_read([each for each in known if each != table], "units, such as {}:")
+    given = [np.asarray(units.get_unit_spike_times(int(row))) for row in rows]
+    for row, times in zip(rows, given, strict=True):
+        check_digits(times, f"The spike times of unit {row} of {name}")
+    spikes = tuple(times.astype(float) for times in given)
     n_spikes = sum(map(len, spikes))
-    return spikes, f"{count_text(len(spikes), 'unit')} with {count_text(n_spikes, 'spike')}{text}"
+    how = f"{count_text(len(spikes), 'unit')} with {count_text(n_spikes, 'spike')}{text}"
+    return spikes, tuple(map(str, np.asarray(units.id[:])[rows])), how
 
 
 def field_potentials_of(file: NWBFile) -> list[tuple[float, str, Any]]:
     """List the electrical series of a file: sampling rate (Hz), name, and the series."""
     from pynwb.ecephys import ElectricalSeries
 
+    known = by_name(each for each in file.objects.values() if isinstance(each, ElectricalSeries))
     found = []
-    for each in file.objects.values():
-        if isinstance(each, ElectricalSeries) and np.ndim(each.data):
+    for key, each in known.items():
+        if np.ndim(each.data):
             times = each.timestamps
-            rate = float(each.rate) if each.rate else 1.0 / float(np.median(np.diff(times[:1000])))
-            found.append((rate, str(each.name), each))
+            rate = float(each.rate or 0.0)
+            if times is not None:
+                usual = float(np.median(np.diff(times[:1000]))) if len(times) > 1 else 0.0
+                rate = 1.0 / usual if usual > 0 else 0.0
+            found.append((rate, key, each))
     return sorted(found, key=lambda each: each[:2])
 
 
 def _field_potential_of(
-    file: NWBFile, name: str, channel: int | None
+    file: NWBFile, name: str, choice: int | str | None
 ) -> tuple[FieldPotential, str]:
     found = field_potentials_of(file)
-    slow = [each for each in found if LOWEST_RATE < each[0] <= HIGHEST_RATE]
+    slow = {key: (rate, each) for rate, key, each in found if LOWEST_RATE < rate <= HIGHEST_RATE}
     if not slow:
         rates = ", ".join(f"{rate:g}" for rate, _, _ in found) or "none"
         raise ValueError(
@@ -307,11 +345,14 @@ def _field_potential_of(
             f"{HIGHEST_RATE:g} Hz; got {rates}. Filter and downsample the field potential, or "
             "detect events by the rate of all cells."
         )
-    rate, series_name, series = slow[0]
+    series_name, number = split_choice("" if choice is None else str(choice), slow)
+    rate, series = slow[series_name]
     n_channels = 1 if np.ndim(series.data) == 1 else int(series.data.shape[1])
     n_samples = len(series.data)
-    if channel is not None:
-        check_whole("channel", channel, at_least=0, at_most=n_channels - 1)
+    if number:
+        if not number.removeprefix("-").isdecimal():
+            raise unknown_name(f"field potential of {name}", choice, slow)
+        channel = check_whole("channel", int(number), at_least=0, at_most=n_channels - 1)
         how = f"channel {channel} of {n_channels} at {rate:g} Hz"
         values = series.data[:] if np.ndim(series.data) == 1 else series.data[:, channel]
     else:
@@ -324,5 +365,9 @@ def _field_potential_of(
             )
         values = series.data[:]
     signal = np.asarray(values, dtype=float).reshape(n_samples, -1)
-    start = float(series.starting_time if series.rate else series.timestamps[0])
-    return FieldPotential(start, rate, signal), f"field potential {series_name!r}, {how}"
+    how += not_read([each for each in slow if each != series_name], "channel, such as {}:0")
+    text = f"field potential {series_name!r}, {how}"
+    if series.timestamps is not None:
+        what = f"The timestamps of {series_name!r} of {name}"
+        return sampled_at(check_times(series.timestamps[:], what), signal, what), text
+    return FieldPotential(float(series.starting_time), rate, signal), text

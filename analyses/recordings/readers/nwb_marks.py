@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.marks import MarkClasses, classes_of_marks
+from analyses.recordings.readers.nwb_tables import by_name
 
 if TYPE_CHECKING:
     from pynwb import NWBFile
@@ -24,7 +25,7 @@ def marks_of(file: NWBFile) -> dict[str, Any]:
     from pynwb.ecephys import FeatureExtraction, SpikeEventSeries
 
     for kind in (FeatureExtraction, SpikeEventSeries):
-        found = {str(each.name): each for each in file.objects.values() if isinstance(each, kind)}
+        found = by_name(each for each in file.objects.values() if isinstance(each, kind))
         if found:
             return dict(sorted(found.items()))
     return {}
@@ -50,7 +51,7 @@ def read_marks(file: NWBFile, name: str) -> MarkClasses:
             if hasattr(each, "features")
             else (each.timestamps, each.data)
         )
-        times.append(np.asarray(stamps[:], dtype=float))
+        times.append(stamps[:])
         marks.append(_features(values, is_waveform=not hasattr(each, "features")))
     return classes_of_marks(times, marks)
 

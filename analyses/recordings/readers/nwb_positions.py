@@ -6,12 +6,15 @@ position along the track, which the track's linearisation maps to the plane.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.basics.clocks import check_times
+from analyses.recordings.readers.nwb_tables import by_name
 from analyses.recordings.readers.track_graphs import IncompleteError, linear_to_plane
 from analyses.recordings.readers.units import count_text, to_cm
 from replay.checks import unknown_name
@@ -25,6 +28,7 @@ Positions = tuple[NDArray[np.float64], NDArray[np.float64], str]
 """Times (s), positions (cm), and a phrase on what was read."""
 
 _ANGLES = ("rad", "deg")
+_MOST_COLUMNS = 8  # of a series of few samples
 
 
 def series_of(file: NWBFile) -> dict[str, Any]:
@@ -37,16 +41,12 @@ def series_of(file: NWBFile) -> dict[str, Any]:
         each for each in _spatial(file) if np.ndim(each.data) in (1, 2) and not _is_angle(each)
     ]
     found.sort(key=lambda each: (_width(each) < 2, str(each.parent.name) != "Position", each.name))
-    names = [str(each.name) for each in found]
-    return {
-        name if names.count(name) == 1 else f"{each.parent.name}/{name}": each
-        for name, each in zip(names, found, strict=True)
-    }
+    return by_name(found)
 
 
 def angles_of(file: NWBFile) -> dict[str, Any]:
     """Return the series of angles, such as the head direction, by name; nothing reads them."""
-    return {str(each.name): each for each in _spatial(file) if _is_angle(each)}
+    return by_name(each for each in _spatial(file) if _is_angle(each))
 
 
 def _spatial(file: NWBFile) -> list[Any]:
@@ -103,16 +103,17 @@ def read_positions(
     else:
         chosen = default_series(known) if graph is not None else [next(iter(known))]
     parts = [_read(known[each], each, name, graph) for each in chosen]
-    parts.sort(key=lambda part: part[0][0] if len(part[0]) else -np.inf)
+    parts.sort(key=lambda part: part[0].min(initial=np.inf))
     time = np.concatenate([part[0] for part in parts])
-    if (np.diff(time) < 0).any():
+    filled = [part[0] for part in parts if len(part[0])]
+    if any(later.min() < one.max() for one, later in pairwise(filled)):
         raise ValueError(
             f"The series of positions {', '.join(chosen)} of {name} are of the same times: choose "
             "one of them (position)."
         )
     place = np.concatenate([part[1] for part in parts])
     others = [each for each in known if each not in chosen]
-    rate = 1.0 / float(np.median(np.diff(time))) if len(time) > 1 else np.nan
+    rate = 1.0 / float(np.median(np.diff(np.sort(time)))) if len(time) > 1 else np.nan
     text = f"position {', '.join(map(repr, chosen))}, {len(time):,} samples at {rate:.3g} Hz"
     notes = list(dict.fromkeys(part[2] for part in parts if part[2]))
     if others:
@@ -138,9 +139,14 @@ def _width(series: Any) -> int:
 def _read(series: Any, label: str, name: str, graph: nx.Graph | None) -> Positions:
     data = np.asarray(series.data[:], dtype=float).reshape(len(series.data), -1)
     width = data.shape[1]
+    if width > max(len(data), _MOST_COLUMNS):
+        raise ValueError(
+            f"The positions {label!r} of {name} have {len(data)} rows and {width:,} columns. In "
+            "NWB each time has a row: transpose them."
+        )
     data = data[:, :2] * float(series.conversion or 1.0) + float(series.offset or 0.0)
     if series.timestamps is not None:
-        time = np.asarray(series.timestamps[:], dtype=float)
+        time = check_times(series.timestamps[:], f"The timestamps of {label!r} of {name}")
     else:
         time = float(series.starting_time) + np.arange(len(data)) / float(series.rate)
     place, scaled = to_cm(data, str(series.unit), graph, name)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -12,56 +13,121 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import cut_track, project
-from analyses.recordings.basics.settings import FARTHEST
+from analyses.recordings.basics.settings import FARTHEST, RUN
+from analyses.recordings.readers.table_files import bounds_of
 from replay.checks import unknown_name
 
 if TYPE_CHECKING:
     from pynwb import NWBFile
 
-__all__ = ["choose_events", "intervals_of", "labelled_epochs", "labels_of", "running_epochs"]
-__all__ += ["hippocampal", "tables_of", "unit_columns"]
+__all__ = ["by_name", "choose_events", "hippocampal", "intervals_of", "labelled_epochs"]
+__all__ += ["labels_of", "not_read", "running_epochs", "split_choice", "tables_of", "unit_columns"]
+__all__ += ["units_of", "without_noise"]
 
 _EVENT_NAMES = ("ripple", "swr", "sharp_wave", "mua", "hse", "candidate", "replay_events")
 _LABELS = ("label", "tags", "epoch_name", "epoch_type", "task", "environment", "state")
 _RUNNING = {"run", "running", "track", "maze", "task", "behavior", "behaviour"}
 _RESTING = {"rest", "sleep", "box", "home", "pre", "post", "off", "cage"}
+_NO_CELLS = {"mua", "multi", "multiunit", "noise", "artifact", "artefact", "bad"}
 _HIPPOCAMPUS = "CA[1-4]|hippoc|HPC|dentate"
 _LEAST_ON_TRACK, _LEAST_EXTENT = 0.8, 0.5  # shares of samples, and of the extent of the track
 
 
-def tables_of(file: NWBFile) -> Iterator[tuple[str, Any]]:
-    """Iterate over the tables of intervals of a file, by name."""
-    from pynwb.epoch import TimeIntervals
+def by_name(objects: Iterable[Any]) -> dict[str, Any]:
+    """Name objects of a file, each with as much of its path as tells it from the others."""
+    found = list(objects)
+    ends = []
+    for each in found:
+        name, own = "", []
+        while each is not None:
+            name = f"{each.name}/{name}".rstrip("/")
+            own.append(name)
+            each = each.parent
+        ends.append(own)
+    count = Counter(name for own in ends for name in own)
+    names = [next(name for name in own if count[name] == 1) for own in ends]
+    return dict(zip(names, found, strict=True))
 
-    for each in file.objects.values():
-        if isinstance(each, TimeIntervals):
-            yield str(each.name), each
+
+def split_choice(text: str, known: Mapping[str, Any]) -> tuple[str, str]:
+    """Divide ``NAME:REST``, or ``NAME``, if it is known; else take the first, and all as the rest.
+
+    Examples
+    --------
+    >>> split_choice("probe2:3", {"probe1": 0, "probe2": 1})
+    ('probe2', '3')
+    >>> split_choice("3", {"probe1": 0, "probe2": 1})
+    ('probe1', '3')
+    """
+    name, _, rest = text.partition(":")
+    return (name.strip(), rest.strip()) if name.strip() in known else (next(iter(known)), text)
 
 
-def choose_events(tables: Mapping[str, Any], name: str, events: str | None) -> str | None:
-    """Return the table of events that is named, or else the first with a suitable name."""
+def not_read(names: Sequence[str], option: str) -> str:
+    """Say what was left out where there are several of a kind, and the option that takes it.
+
+    Examples
+    --------
+    >>> not_read(["probe2"], "channel, such as {}:0")
+    " (not read: 'probe2'; choose by channel, such as probe2:0)"
+    """
+    if not names:
+        return ""
+    listed = ", ".join(map(repr, names))
+    return f" (not read: {listed}; choose by {option.format(names[0])})"
+
+
+def tables_of(file: NWBFile) -> dict[str, Any]:
+    """Return the tables with begins and ends, by name: those of epochs first, of trials last."""
+    from hdmf.common import DynamicTable
+
+    found = by_name(
+        each
+        for each in file.objects.values()
+        if isinstance(each, DynamicTable)
+        and (bounds := bounds_of(each.colnames))
+        and all(np.asarray(each[name].data[:1]).dtype.kind in "iuf" for name in bounds)
+    )
+
+    def rank(name: str) -> tuple[bool, bool, bool, str]:
+        own = name.rpartition("/")[2].lower()
+        return "trial" in own, "epoch" not in own, own != "epochs", name
+
+    return {name: found[name] for name in sorted(found, key=rank)}
+
+
+def choose_events(tables: Mapping[str, Any], name: str, events: str | None) -> tuple[str, ...]:
+    """Return the table of events that is named; or else all with suitable names, best first."""
     if events is not None:
         if events not in tables:
             raise unknown_name(f"table of events of {name}", events, tables)
-        return events
-    for part in _EVENT_NAMES:
-        for table in tables:
-            if part in table.lower():
-                return table
-    return None
+        return (events,)
+    suitable = [table for part in _EVENT_NAMES for table in tables if part in table.lower()]
+    return tuple(dict.fromkeys(suitable))
 
 
 def intervals_of(table: Any) -> pd.DataFrame:
-    """Read begin and end of each row, and nothing else."""
-    start, end = (
-        np.asarray(table[column].data[:], dtype=float) for column in ("start_time", "stop_time")
-    )
-    return pd.DataFrame({"start_time": start, "end_time": end})
+    """Read begin and end of each row that has both; the index has the numbers of these rows."""
+    columns = zip(("start_time", "end_time"), bounds_of(table.colnames) or (), strict=True)
+    return pd.DataFrame(
+        {name: np.asarray(table[column].data[:], dtype=float) for name, column in columns}
+    ).dropna()
 
 
-def unit_columns(file: NWBFile) -> dict[str, NDArray[Any]]:
-    """Read the columns of the units with one value for each; and `location`, from electrodes."""
-    units = file.units
+def units_of(file: NWBFile) -> dict[str, Any]:
+    """Return the tables of units by name: those with spikes first, of them the file's own."""
+    from pynwb.misc import Units
+
+    found = by_name(each for each in file.objects.values() if isinstance(each, Units) and len(each))
+
+    def rank(name: str) -> tuple[bool, bool, str]:
+        return "spike_times" not in found[name].colnames, found[name] is not file.units, name
+
+    return {name: found[name] for name in sorted(found, key=rank)}
+
+
+def unit_columns(units: Any) -> dict[str, NDArray[Any]]:
+    """Read the columns of units with one value for each; and `location`, from electrodes."""
     found: dict[str, NDArray[Any]] = {}
     for column in units.columns:
         values = column.data
@@ -70,7 +136,7 @@ def unit_columns(file: NWBFile) -> dict[str, NDArray[Any]]:
             if all(isinstance(each, str | bool | int | float) for each in listed):
                 found[str(column.name)] = np.asarray(listed)
     if "location" not in found:
-        places = _locations(file)
+        places = _locations(units)
         if places is not None:
             found["location"] = np.asarray(places)
     return found
@@ -89,19 +155,44 @@ def hippocampal(regions: NDArray[Any]) -> str:
     return str(known[np.lexsort((-counts, np.logical_not(is_there)))[0]])
 
 
+def without_noise(columns: Mapping[str, NDArray[Any]]) -> tuple[str, str]:
+    """Say how many units are marked as no single cells, and the expression that leaves them out.
+
+    Examples
+    --------
+    >>> without_noise({"KSLabel": np.array(["good", "mua", "mua"])})
+    ('KSLabel: 2 of mua', "KSLabel != 'mua'")
+    """
+    told, left = [], []
+    for column, values in columns.items():
+        if values.dtype.kind != "U" or not column.isidentifier():
+            continue
+        known, counts = np.unique(values, return_counts=True)
+        marked = {
+            str(value): int(n)
+            for value, n in zip(known, counts, strict=True)
+            if re.sub("[^a-z]", "", value.lower()) in _NO_CELLS
+        }
+        if marked:
+            told.append(f"{column}: {', '.join(f'{n} of {each}' for each, n in marked.items())}")
+            one, *others = marked
+            left.append(f"{column} not in {tuple(marked)!r}" if others else f"{column} != {one!r}")
+    return "; ".join(told), " and ".join(left)
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _locations(file: NWBFile) -> list[str] | None:
+def _locations(units: Any) -> list[str] | None:
     """Find the region of each unit, by its first electrode or its electrode group."""
-    units = file.units
-    if "electrodes" in units.colnames and file.electrodes is not None:
-        if "location" not in file.electrodes.colnames:
+    electrodes = units.get_ancestor("NWBFile").electrodes
+    if "electrodes" in units.colnames and electrodes is not None:
+        if "location" not in electrodes.colnames:
             return None
-        place = [str(_plain(each)) for each in file.electrodes["location"].data[:]]
+        place = [str(_plain(each)) for each in electrodes["location"].data[:]]
         index = units["electrodes"]
         if hasattr(index, "target"):
             rows, ends = index.target.data[:], index.data[:]
@@ -116,17 +207,42 @@ def _locations(file: NWBFile) -> list[str] | None:
     return None
 
 
-def labelled_epochs(tables: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
-    """Collect begin and end of intervals by their label, from all tables that have labels."""
-    found: dict[str, NDArray[np.float64]] = {}
-    for table in tables.values():
-        labels = labels_of(table)
-        if labels is None:
-            continue
-        times = intervals_of(table).to_numpy()
+def labelled_epochs(tables: Mapping[str, Any]) -> tuple[dict[str, NDArray[np.float64]], str]:
+    """Collect begin and end of intervals by their label; also say which are in several tables.
+
+    A label has the times of the first table that has it, and ``TABLE:LABEL`` those of each.
+    """
+    first: dict[str, tuple[str, NDArray[np.float64]]] = {}
+    each: dict[str, NDArray[np.float64]] = {}
+    others: dict[tuple[str, str], list[str]] = {}
+    for table, labels, times in _labelled(tables):
         for label in dict.fromkeys(labels):
-            found.setdefault(label, times[[each == label for each in labels]])
-    return found
+            own = times[[one == label for one in labels]]
+            each[f"{table}:{label}"] = own
+            taken, known = first.setdefault(label, (table, own))
+            if not np.array_equal(own, known):
+                others.setdefault((taken, table), []).append(label)
+    told = "; ".join(
+        f"times of {', '.join(map(repr, labels))} are those in {taken!r}, not in {table!r}: choose "
+        f"by epochs, such as '{RUN}={table}:{labels[0]}'"
+        for (taken, table), labels in others.items()
+    )
+    return {label: times for label, (_, times) in first.items()} | each, told
+
+
+def _labelled(
+    tables: Mapping[str, Any],
+) -> Iterator[tuple[str, list[str], NDArray[np.float64]]]:
+    """Iterate over columns of labels: table (and column, after the first), labels, times."""
+    for name, table in tables.items():
+        for number, (column, labels) in enumerate(labels_of(table).items()):
+            times = intervals_of(table)
+            kept = [row for row in times.index if labels[row]]
+            yield (
+                f"{name}.{column}" if number else name,
+                [labels[row] for row in kept],
+                times.loc[kept].to_numpy(),
+            )
 
 
 def running_epochs(
@@ -135,38 +251,42 @@ def running_epochs(
     position: NDArray[np.float64],
     graph: nx.Graph | None,
 ) -> tuple[NDArray[np.float64], str]:
-    """Find the epochs in which the animal was on the track, and say how.
+    """Find the epochs in which the animal was on the track, and say how, and which were left out.
 
     These are the epochs with a label of running; or, in a table of epochs without such labels,
-    those in which positions are on the track and go along much of it.
+    those in which positions are on the track and go along much of it. The first table counts.
     """
-    for table in tables.values():
-        labels = labels_of(table)
-        is_run = [] if labels is None else [_says_running(each) for each in labels]
-        if any(is_run):
-            epochs = intervals_of(table).to_numpy()[is_run]
-            return epochs, f"of {len(is_run)} in {table.name!r}, by their labels"
-    for table in tables.values():
-        if "epoch" not in str(table.name).lower() or graph is None or not len(time):
-            continue
-        epochs = intervals_of(table).to_numpy()
-        kept = [_is_on_track(time, position, graph, begin, end) for begin, end in epochs]
-        if any(kept):
-            return epochs[kept], f"of {len(kept)} in {table.name!r}, by the positions"
-    return np.empty((0, 2)), ""
+    found = []
+    for name, table in tables.items():
+        for source, labels, times in _labelled({name: table}):
+            is_run = [_says_running(each) for each in labels]
+            if any(is_run):
+                how = f"of {len(table)} in {source!r}, by their labels"
+                found.append((times[is_run], how, f"{source}:{labels[is_run.index(True)]}"))
+        if not found and "epoch" in name.lower() and graph is not None and len(time):
+            times = intervals_of(table).to_numpy()
+            kept = [_is_on_track(time, position, graph, begin, end) for begin, end in times]
+            if any(kept):
+                found.append((times[kept], f"of {len(kept)} in {name!r}, by the positions", ""))
+    if not found:
+        return np.empty((0, 2)), ""
+    (taken, how, _), *others = found
+    left = [choice for times, _, choice in others if not np.array_equal(times, taken)]
+    if left:
+        how += f"; not {', '.join(map(repr, left))}: choose by epochs, such as '{RUN}={left[0]}'"
+    return taken, how
 
 
-def labels_of(table: Any) -> list[str] | None:
-    """Read the labels of the rows of a table, if it has any."""
-    column = next((each for each in _LABELS if each in table.colnames), None)
-    if column is None:
-        return None
-    labels = []
-    for row in range(len(table)):
-        value = table[column][row]
-        words = [value] if isinstance(value, str | bytes) else np.ravel(np.asarray(value))
-        labels.append(" ".join(str(_plain(word)) for word in words).strip())
-    return labels
+def labels_of(table: Any) -> dict[str, list[str]]:
+    """Read the labels of the rows of a table, by the column that has them."""
+    found: dict[str, list[str]] = {}
+    for column in (each for each in _LABELS if each in table.colnames):
+        found[column] = []
+        for row in range(len(table)):
+            value = table[column][row]
+            words = [value] if isinstance(value, str | bytes) else np.ravel(np.asarray(value))
+            found[column].append(" ".join(str(_plain(word)) for word in words).strip())
+    return found
 
 
 def _says_running(label: str) -> bool:

@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from analyses.recordings.basics.clocks import check_times
 from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.hdf5_files import check_hdf5
@@ -94,7 +95,7 @@ def read_posterior(
         raise ValueError(f"{array.name} of {name} must have a dimension time; got {array.dims}.")
     others = [str(each) for each in array.dims if each != "time"]
     array = array.transpose("time", *others)
-    time = check_array(np.asarray(data["time"].values), f"time of {name}", kind="number")
+    time = check_times(np.asarray(data["time"].values), f"time of {name}")
     if others == ["state_bins"]:
         state, place = _stacked(data, name)
         values = np.asarray(array.values, dtype=float)
@@ -121,7 +122,7 @@ def read_posterior(
             posterior = posterior._replace(outward=outward)
     labels = np.asarray(data["interval_labels"].values) if "interval_labels" in data else None
     events = None if labels is None else _labelled(time, labels)
-    rate = 1 / float(np.median(np.diff(time))) if len(time) > 1 else np.nan
+    rate = 1 / float(np.median(np.diff(np.sort(time)))) if len(time) > 1 else np.nan
     note = (
         f"{name}: {array.name}; {len(time):,} times, {rate:.4g} per second, "
         f"{len(posterior.position)} bins ({n_gaps} in gaps or off the track)"
@@ -308,8 +309,8 @@ def _posterior(
 def _labelled(time: NDArray[np.float64], labels: NDArray[Any]) -> pd.DataFrame:
     """Make events of the labels that Spyglass gives to decoded intervals."""
     each = [label for label in dict.fromkeys(labels.tolist()) if label >= 0]
-    width = float(np.median(np.diff(time)))
-    spans = [(time[labels == label][0], time[labels == label][-1] + width) for label in each]
+    width = float(np.median(np.diff(np.sort(time))))
+    spans = [(time[labels == one].min(), time[labels == one].max() + width) for one in each]
     return pd.DataFrame(spans, columns=["start_time", "end_time"])
 
 
@@ -333,7 +334,7 @@ def along_track(
     [[10.0, 0.0], [20.0, 0.0]]
     """
     name = " ".join(name.split())  # messages have one line
-    when = check_array(time, f"The times of {name}", kind="number")
+    when = check_times(time, f"The times of {name}")
     values = check_array(
         probability, f"The posterior of {name}", kind="number", missing=True, n_dims=2
     )

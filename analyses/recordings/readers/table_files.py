@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,17 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
+from analyses.recordings.basics.clocks import check_digits
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.readers.track_graphs import IncompleteError, epochs_of, linear_to_plane
 from replay import files
 from replay.checks import check_all, check_column, check_table, shown, typed
 
-__all__ = ["READ", "open_table", "read_events", "read_table"]
+__all__ = ["READ", "bounds_of", "open_table", "read_events", "read_table"]
 
 _STARTS = ("start_time", "start", "start_s")
-_ENDS = ("end_time", "stop_time", "end", "stop")
+_ENDS = ("end_time", "stop_time", "end", "stop", "end_s", "stop_s")
 _WHOSE = ("animal", "subject", "rat", "session")
 READ = ("event", "time", "x", "y", "linear_position", *_WHOSE)
 """The columns that are read of decoded places or positions."""
@@ -31,7 +33,7 @@ def open_table(path: str | Path) -> pd.DataFrame:
     Rows of a CSV file have the numbers of their lines, for messages: usually the first is row 2.
     """
     try:
-        table = files.read_table(path)
+        table = files.read_table(path, _WHOSE)
     except ValueError as error:
         raise ValueError(
             f"{error} Write it again as CSV, with the names of columns in the first line."
@@ -54,7 +56,7 @@ def read_table(
     ----------
     source : DataFrame or path of a CSV or parquet file
         With `event`, `time` (s), and `x, y` or `linear_position` (cm): places decoded in events, in
-        temporal order. Without `event`: the animal's positions.
+        any order. Without `event`: the animal's positions.
     graph : networkx.Graph or None
         The track.
     most_unknown : float, default 0.2
@@ -68,7 +70,7 @@ def read_table(
     Raises
     ------
     ValueError
-        If columns are missing, times do not ascend within an event, or there are two animals.
+        If columns are missing, or there are two animals.
 
     Examples
     --------
@@ -98,6 +100,7 @@ def read_table(
     kinds |= {"event": {"kind": "whole"}} if "event" in table else {}
     checks = (partial(check_column, table, column, name, **kinds[column]) for column in kinds)
     time, *places = check_all(checks)
+    check_digits(table["time"], f"The times of {name}")
     if graph is not None and len(axes) == 1:
         xy = linear_to_plane(graph, places[0], f"Places of {name}")
     else:
@@ -115,13 +118,6 @@ def read_table(
         )
     event = places[-1]
     decoded = pd.DataFrame({"event": event, "time": time, "x": xy[:, 0], "y": xy[:, 1]})
-    goes_back = (np.diff(event) < 0) | ((np.diff(event) == 0) & (np.diff(time) < 0))
-    if goes_back.any():
-        row = table.index.tolist()[int(np.flatnonzero(goes_back)[0]) + 1]
-        raise ValueError(
-            f"{name} must be sorted by event and time; row {row} is out of order. Sort it, and "
-            "number events in temporal order."
-        )
     spans = decoded.groupby("event", sort=False)["time"].agg(["min", "max"])
     events = pd.DataFrame({"start_time": spans["min"], "end_time": spans["max"]})
     events = events.reset_index(drop=True)
@@ -130,6 +126,14 @@ def read_table(
     return Recording(
         name, graph, decoded=decoded, events=events, notes=(note,), most_unknown=most_unknown
     )
+
+
+def bounds_of(columns: Iterable[object]) -> tuple[str, str] | None:
+    """Find the columns of begin and end of intervals, in s; None unless there are both."""
+    names = set(columns)
+    start = next((name for name in _STARTS if name in names), None)
+    end = next((name for name in _ENDS if name in names), None)
+    return None if start is None or end is None else (start, end)
 
 
 def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
@@ -164,17 +168,17 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
         table = open_table(source) if isinstance(source, str | Path) else source
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"Events must be a table; got {shown(table)}.")
-    start = next((name for name in _STARTS if name in table), None)
-    end = next((name for name in _ENDS if name in table), None)
-    if start is None or end is None:
+    bounds = bounds_of(table)
+    if bounds is None:
         raise ValueError(
             "Events need the columns start_time and end_time (s); got "
             f"{shown(list(table.columns))}."
         )
-    check_table(table, [start, end], "the table of events")
+    check_table(table, bounds, "the table of events")
+    check_digits(table[bounds[0]], "The times of the events")
     whose = Path(source).name if isinstance(source, str | Path) else "the events"
     columns = check_all(
-        partial(check_column, table, column, whose, kind="number") for column in (start, end)
+        partial(check_column, table, column, whose, kind="number") for column in bounds
     )
     found = pd.DataFrame(dict(zip(("start_time", "end_time"), columns, strict=True)))
     wrong = np.flatnonzero(found["end_time"] <= found["start_time"])

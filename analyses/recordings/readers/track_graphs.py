@@ -112,13 +112,16 @@ def _from_mapping(drawn: Mapping[str, Any], name: str) -> nx.Graph:
     graph = make_track_graph(drawn["node_positions"], drawn["edges"])
     order = drawn.get("linear_edge_order", drawn.get("edge_order"))
     if order is not None:
-        pairs = check_array(order, f"linear_edge_order of {name}", kind="whole", n_dims=2)
-        graph.graph["edge_order"] = [(int(one), int(other)) for one, other in pairs]
+        graph.graph["edge_order"] = _pairs(order, f"linear_edge_order of {name}")
         spacing = drawn.get("linear_edge_spacing", drawn.get("edge_spacing", 0))
         graph.graph["edge_spacing"] = spacing
     if drawn.get("pixels_per_cm") is not None:
         scale = check_number(f"pixels_per_cm of {name}", drawn["pixels_per_cm"], at_least=1e-9)
         graph.graph["pixels_per_cm"] = scale
+    for one, other in _pairs(drawn.get("bridges", ()), f"bridges of {name}"):
+        if not graph.has_edge(one, other):
+            raise ValueError(f"bridges of {name} must be edges of it; ({one}, {other}) is none.")
+        graph.edges[one, other]["bridge"] = True
     landmarks = drawn.get("landmarks")
     if landmarks is not None:
         if not isinstance(landmarks, Mapping):
@@ -134,6 +137,15 @@ def _from_mapping(drawn: Mapping[str, Any], name: str) -> nx.Graph:
         epochs = check_array(drawn["run_epochs"], f"run_epochs of {name}", kind="number", n_dims=2)
         graph.graph["run_epochs"] = epochs
     return graph
+
+
+def _pairs(given: object, what: str) -> list[tuple[int, int]]:
+    if isinstance(given, list | tuple) and not given:
+        return []
+    pairs = check_array(given, what, kind="whole", n_dims=2)
+    if pairs.shape[1] != 2:
+        raise ValueError(f"{what} must list pairs of nodes; got {shown(given)}.")
+    return [(int(one), int(other)) for one, other in pairs]
 
 
 @typed
@@ -155,10 +167,16 @@ def draw_track(graph: nx.Graph) -> dict[str, Any]:
         "linear_edge_order": track.edge_order.tolist(),
         "linear_edge_spacing": track.edge_spacing.tolist(),
     }
+    edges = [[number[one], number[other]] for one, other in graph.edges]
+    bridges = [
+        edge for edge, (*_, data) in zip(edges, graph.edges(data=True), strict=True)
+        if data.get("bridge")
+    ]  # fmt: skip
     return {
         "node_names": [str(node) for node in graph],
         "node_positions": positions,
-        "edges": [[number[one], number[other]] for one, other in graph.edges],
+        "edges": edges,
+        **({"bridges": bridges} if bridges else {}),
         "units": "cm",
         **(laid_out if len(track.edge_order) else {}),
     }

@@ -1,4 +1,4 @@
-"""Units of length, and counts in messages."""
+"""Units of length, the shape of places, and counts in messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from replay.checks import shown, typed
 
-__all__ = ["count_text", "to_cm"]
+__all__ = ["count_text", "in_pairs", "to_cm"]
 
 _CM = {
     "cm": 1.0, "centimeter": 1.0, "centimetre": 1.0,
@@ -22,6 +22,29 @@ _PIXELS = ("px", "pixel")
 def count_text(number: int, thing: str) -> str:
     """Write a count with its noun, in the plural unless the count is 1."""
     return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
+def in_pairs(values: ArrayLike, what: str) -> NDArray[np.generic]:
+    """Return places as one pair (x, y) in each row: n x 2, or 2 x n as is usual in MATLAB.
+
+    Two places are two rows.
+
+    Examples
+    --------
+    >>> in_pairs([[1, 2, 3], [7, 8, 9]], "mine").tolist()
+    [[1, 7], [2, 8], [3, 9]]
+    """
+    given = np.atleast_2d(np.asarray(values))
+    if not given.size:
+        return np.empty((0, 2))
+    if given.ndim == 2 and given.shape[1] == 2:
+        return given
+    if given.ndim == 2 and given.shape[0] == 2:
+        return given.T
+    raise ValueError(
+        f"{what} must have two columns, n x 2, or two rows, 2 x n; got the shape "
+        f"{np.shape(values)}."
+    )
 
 
 @typed

@@ -2,8 +2,8 @@
 
 Simulated events are added to spikes from quiet times of the recording, in which the animal is still
 and nothing bursts. They are detected with the mean and the standard deviation of the recording's
-own rate, split, decoded and tested as its candidate events are, so that what is not found of them
-is what the recording misses.
+own rate, and decoded as its candidate events are, so that what is not found of them is what the
+recording misses.
 """
 
 from __future__ import annotations
@@ -15,32 +15,30 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.recordings.basics.binned_track import project
 from analyses.recordings.decide.calibration import Calibration
-from analyses.recordings.decide.heading import HeadingLevels
-from analyses.recordings.decide.order import order_of, ordered_paths
-from analyses.recordings.decide.p_values import significance
-from analyses.recordings.prepare.change_points import split_at, split_events
+from analyses.recordings.decide.conclusions import Conclusions, replayed_sequences
+from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.detection import find_events, multiunit_rate
 from analyses.recordings.prepare.headings import travel
-from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.running import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.spike_counts import count_spikes
-from analyses.recordings.prepare.state_space_decoder import continuous_path
+from analyses.recordings.prepare.travel import travel_model
+from analyses.recordings.prepare.travel_events import travel_events
+from analyses.recordings.recover.confusion import MISSED
 from analyses.recordings.recover.poisson_spikes import poisson_spikes
-from analyses.recordings.recover.recover import candidates_of, found_sequences, told_headings
+from analyses.recordings.recover.recover import candidates_of
 from analyses.recordings.recover.sweeps import Sweep, TrackPaths, bins_of_states
 from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 
-__all__ = ["Rest", "inject", "is_split", "quiet_rest"]
+__all__ = ["Rest", "facts_of", "inject", "quiet_rest"]
 
 _PIECE = 0.25  # s
 _AWAY = 0.1  # s, from the next burst
 _BETWEEN = 0.5  # s, before and after each simulated event
 _BLOCK = np.array([2, 0, 1])  # of rates: heading unknown (0), ahead (1), back (-1)
-_FIRST = 2.0  # shuffles, in units of those that the threshold of p needs at least
-_CLEARLY = 3.0  # times the threshold: events with such a p after the first shuffles do not pass
 
 
 class Rest(NamedTuple):
@@ -121,7 +119,6 @@ def inject(
     calibration: Calibration,
     paths: pd.DataFrame,
     gain: float,
-    merged: float,
     rest: Rest,
     seed: int,
 ) -> pd.DataFrame:
@@ -129,10 +126,8 @@ def inject(
 
     `paths` are `states, along, kind, speed`; replay is not tied to the centres of states, so that
     they are cut to a `length` (cm), at the beginning by `cut` (cm), if their first and last moves
-    are as long. The share `merged` of them follows another at once. Returns `true_kind, true_lasts`
-    (s) of each; and, of the candidate event with which it has most time in common, `kind` and
-    `distance` (cm) of the longest sequence, `lasts`, `n_spikes`, how many are `expected` along the
-    decoded path during running, and whether it was split from another (`is_split`).
+    are as long. Returns `true_kind, true_lasts` (s) of each, and the columns of `facts_of` of the
+    candidate event with which it has most time in common.
     """
     rng = np.random.default_rng([seed, 0])
     track, rates = session.track, _before_smoothing(session)
@@ -144,7 +139,7 @@ def inject(
     ]
     dwell = [sweep.dwell(speed) for sweep, speed in zip(sweeps, paths["speed"], strict=True)]
     lasts = np.array([each.sum() for each in dwell])
-    end = _ends(lasts, merged, rng)
+    end = np.cumsum(lasts + 2 * _BETWEEN)
     true = pd.DataFrame({"start_time": end - lasts, "end_time": end})
     spikes = _background(session, rest, float(end.max() + _BETWEEN), rng)
     headed = rates
@@ -168,52 +163,61 @@ def inject(
     time, cell = np.append(time, also.time), np.append(cell, also.cell)
     for number, own in enumerate(spikes):
         spikes[number] = np.sort(np.append(own, time[cell == number]))
-    events = _detect(session, spikes, true, rest)
-    at = candidates_of(true, events)
-    own_cells = [spikes[number] for number in session.cells]
-    of_cells = count_spikes(own_cells, events["start_time"], events["end_time"], session.time_bin)
-    nothing = np.empty((0, len(session.cells)), dtype=np.int64)
-    counts = [of_cells[row] if row >= 0 else nothing for row in at]
-    decoded, headings = _decoded(session, calibration, counts, seed)
-    longest = found_sequences(session, log, decoded, headings)
-    total = session.rates.sum(axis=0)
-    seconds = np.append(events["end_time"] - events["start_time"], np.nan)
-    of_split = np.append(is_split(events), False)
+    events, counts = _detect(session, spikes, true, rest)
+    # After all experience of the animal.
+    events = events + session.recording.time[-1] + 1.0
+    session = session._replace(
+        events=events, counts=counts, chance_counts=None,
+        judgement=session.judgement._replace(n_shuffles=0, n_controls=0),
+    )  # fmt: skip
+    blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
+    scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
+    passes = scored.events["evidence"] >= calibration.least_evidence
+    if log.mdp is None:
+        raise ValueError("The experience of a recording has a world.")
+    sequences, _ = replayed_sequences(
+        session, log.mdp, log, scored.events.assign(is_replay=passes), scored.paths
+    )
+    at = candidates_of(true + session.recording.time[-1] + 1.0, events)
+    found = facts_of(session, sequences, scored).reindex(at).reset_index(drop=True)
+    found["kind"] = found["kind"].astype(object).where(found["kind"].notna(), MISSED)
+    return found.assign(true_kind=paths["kind"].to_numpy(), true_lasts=lasts)
+
+
+def facts_of(
+    session: Session, sequences: pd.DataFrame, found: Scored | Conclusions
+) -> pd.DataFrame:
+    """Describe the longest sequence of each event, with the stretch of travel in which it is.
+
+    Returns `kind`, `distance` (cm), how long the stretch `lasts` (s), its `n_spikes` and how many
+    are `expected` along its course during running, by event.
+    """
+    longest = sequences.sort_values("distance", ascending=False, kind="stable")
+    own = longest.drop_duplicates("event")[["event", "stretch", "kind", "distance"]]
+    own = own.merge(found.stretches[["event", "stretch", "start_time", "end_time"]])
+    bins = project(session.track, found.paths[["x", "y"]].to_numpy(dtype=float)).bin
+    expected = pd.Series(session.time_bin * session.rates.sum(axis=0)[bins], dtype=float)
+    by_stretch = expected.groupby([found.paths["event"], found.paths["stretch"]]).sum()
+    keys = pd.MultiIndex.from_frame(own[["event", "stretch"]])
+    begin = session.events["start_time"].to_numpy(dtype=float)[own["event"].astype(int)]
+    first, last = (
+        np.round((own[name].to_numpy(dtype=float) - begin) / session.time_bin).astype(int)
+        for name in ("start_time", "end_time")
+    )
+    spikes = [
+        int(session.counts[event][one:other].sum())
+        for event, one, other in zip(own["event"].tolist(), first, last, strict=True)
+    ]
     return pd.DataFrame(
         {
-            "true_kind": paths["kind"].to_numpy(),
-            "kind": longest["kind"].to_numpy(),
-            "distance": longest["distance"].to_numpy(dtype=float),
-            "true_lasts": lasts,
-            "lasts": seconds[at],  # the last one for those without a candidate
-            "n_spikes": [int(each.sum()) for each in counts],
-            "expected": [session.time_bin * total[each].sum() for each in decoded],
-            "is_split": of_split[at],
-        }
+            "kind": own["kind"].to_numpy(dtype=object),
+            "distance": own["distance"].to_numpy(dtype=float),
+            "lasts": (own["end_time"] - own["start_time"]).to_numpy(dtype=float),
+            "n_spikes": np.array(spikes, dtype=float),
+            "expected": by_stretch.reindex(keys).to_numpy(dtype=float),
+        },
+        index=own["event"].to_numpy(dtype=np.int64),
     )
-
-
-def _ends(
-    lasts: NDArray[np.float64], merged: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Draw when events end, in s, of which a share follows another, in pairs in random order."""
-    order, drawn = rng.permutation(len(lasts)), rng.random(len(lasts))
-    follows = np.zeros(len(lasts), dtype=bool)
-    for row in range(1, len(lasts)):
-        follows[row] = not follows[row - 1] and drawn[row] < merged / (1 - merged)
-    between = np.where(follows, 0.0, 2 * _BETWEEN)
-    between[0] = _BETWEEN
-    end = np.empty(len(lasts))
-    end[order] = np.cumsum(lasts[order] + between)
-    return end
-
-
-def is_split(events: pd.DataFrame) -> NDArray[np.bool_]:
-    """Find the events that begin where the one before ends, from which they were split."""
-    begin, end = (events[name].to_numpy(dtype=float) for name in ("start_time", "end_time"))
-    before = np.append(np.nan, end[:-1])[: len(begin)]
-    found: NDArray[np.bool_] = np.isclose(begin, before, rtol=0.0, atol=1e-9)
-    return found
 
 
 def _shortened(
@@ -283,71 +287,17 @@ def _with_bursts(
 
 def _detect(
     session: Session, spikes: list[NDArray[np.float64]], true: pd.DataFrame, rest: Rest
-) -> pd.DataFrame:
-    """Detect and split candidate events; where the recording's were given, all are candidates."""
-    events = true
-    if session.is_detected_in_spikes:
-        time, height = multiunit_rate(spikes, 0.0, float(true["end_time"].max() + _BETWEEN))
-        events = find_events(time, height, None, session.settings.criteria, scale=rest.scale)
-    if not len(events) or np.isinf(session.split_above):
-        return events
+) -> tuple[pd.DataFrame, list[NDArray[np.int64]]]:
+    """Detect candidate events, and count the spikes in them; given events are all candidates."""
+    events, last = true, float(true["end_time"].max() + _BETWEEN)
     own = [spikes[number] for number in session.cells]
+    if session.is_detected_in_spikes:
+        time, height = multiunit_rate(spikes, 0.0, last)
+        events = find_events(time, height, None, session.settings.criteria, scale=rest.scale)
+    elif session.chance_counts is not None:
+        rates = session.travel_rates
+        model = travel_model(session.track, session.time_bin, rates.shape[1])
+        events = travel_events(own, rates, model, np.array([[0.0, last]]), session.settings)
+    events = events[["start_time", "end_time"]]
     counts = count_spikes(own, events["start_time"], events["end_time"], session.time_bin)
-    shortest = max(round(session.settings.criteria.shortest / session.time_bin), 1)
-    at = split_at(
-        counts, session.decoded_rates, session.walk(), session.time_bin, shortest,
-        session.split_above,
-    )  # fmt: skip
-    return split_events(events, at, session.time_bin)
-
-
-def _decoded(
-    session: Session, calibration: Calibration, counts: list[NDArray[np.int64]], seed: int
-) -> tuple[list[NDArray[np.int32]], list[NDArray[np.int8]]]:
-    """Decode and test events; return their bins and headings, none if they do not pass."""
-    n_states = session.decoded_rates.shape[1]
-    walks, along = session.walks(), ordered_paths(session.track, session.time_bin, n_states)
-    paths = [np.empty(0, dtype=np.int32) for _ in counts]
-    may_pass = []
-    for row, each in enumerate(counts):
-        if len(each) < 2:
-            continue
-        likelihoods = log_likelihood(each, session.decoded_rates, session.time_bin)
-        states = continuous_path(likelihoods, walks)
-        if order_of(likelihoods, states % session.track.n_bins, along) >= calibration.least_order:
-            may_pass.append(row)
-            paths[row] = states
-    passes = _passes(session, calibration.threshold, [counts[row] for row in may_pass], seed)
-    for row, passed in zip(may_pass, passes, strict=True):
-        if not passed:
-            paths[row] = paths[row][:0]
-    levels = HeadingLevels(calibration.heading_p, calibration.heading_evidence)
-    headings = told_headings(session, counts, paths, [seed, 1], levels)
-    return [(states % session.track.n_bins).astype(np.int32) for states in paths], headings
-
-
-def _passes(
-    session: Session, threshold: float, counts: list[NDArray[np.int64]], seed: int
-) -> NDArray[np.bool_]:
-    """Test events, with all shuffles only where few leave it open whether they pass."""
-    judgement = session.judgement
-
-    def tested(events: list[NDArray[np.int64]], n_shuffles: int) -> pd.DataFrame:
-        return significance(
-            events, session.decoded_rates, session.track, dt=session.time_bin,
-            score=judgement.score, shuffles=judgement.shuffles, n_shuffles=n_shuffles,
-            variance=session.variance, least_active=judgement.least_active,
-            electrode=session.electrode, seed=seed,
-        )  # fmt: skip
-
-    n_first = min(judgement.n_shuffles, round(_FIRST / max(threshold, 1e-3)))
-    first = tested(counts, n_first)
-    is_high = (first["score"] >= judgement.least_score).to_numpy()
-    p = first["p"].to_numpy()
-    is_open = is_high & (p > 1 / (n_first + 1)) & (p < _CLEARLY * threshold)
-    passes = is_high & ~is_open & (p <= threshold)
-    rows = np.flatnonzero(is_open)
-    if len(rows):
-        p_again = tested([counts[row] for row in rows], judgement.n_shuffles)["p"]
-        passes[rows] = p_again.to_numpy() <= threshold
-    return np.asarray(passes)
+    return events, counts[: len(events)]

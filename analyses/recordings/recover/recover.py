@@ -21,26 +21,14 @@ from numpy.typing import NDArray
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.settings import Settings
-from analyses.recordings.decide.conclusions import path_radius
-from analyses.recordings.decide.heading import (
-    UNTESTED,
-    HeadingLevels,
-    HeadingTold,
-    heading_levels,
-    heading_of_path,
-    heading_of_ways,
-    heading_told,
-    is_told,
-)
-from analyses.recordings.decide.scores import SCORES, TestedEvent, routes_for
-from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.decide.calibration import calibrate
+from analyses.recordings.decide.conclusions import path_radius, replayed_sequences
+from analyses.recordings.decide.heading import heading_of_ways
+from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.recorded_experience import experience_of
-from analyses.recordings.prepare.session import Session, prepare
-from analyses.recordings.prepare.state_space_decoder import (
-    continuous_path,
-)
+from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.cells import Cells, check_cells
-from analyses.recordings.recover.confusion import NOISE
+from analyses.recordings.recover.confusion import MISSED, NOISE
 from analyses.recordings.recover.longest_sequences import longest_sequences
 from analyses.recordings.recover.observe import Observation, observe
 from replay.checks import (
@@ -53,12 +41,11 @@ from replay.checks import (
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["CONDITIONS", "candidates_of", "found_sequences", "recover", "recovery", "told_headings"]
+__all__ = ["CONDITIONS", "candidates_of", "recover", "recovery"]
 
 CONDITIONS = ("n_cells", "gain", "speed")
 """The columns of a table of `recovery` that say how replay was observed."""
 _NOISE_ROW = {"kind": NOISE, "direction": NOISE, "states": ()}
-_NOWHERE = np.empty(0, dtype=np.int32)
 
 
 @typed
@@ -73,8 +60,7 @@ def recover(
 ) -> pd.DataFrame:
     """Analyse an observation like a recording, and compare the result with the true replay.
 
-    Events are accepted by their score alone: testing each against shuffles would take hundreds of
-    times as long, and noise shows what passes by chance. The decoder knows the gain.
+    What evidence is needed is chosen from one event of each control for each event.
 
     Parameters
     ----------
@@ -83,24 +69,22 @@ def recover(
     settings : Settings, optional
         The settings of decoding.
     judgement : Judgement, optional
-        The criteria for replay, of which `score`, `least_score`, `state_size`, `lap_ends` and
-        `detection` are used.
+        The criteria for replay; of controls there is one of each kind for each event.
     n_noise : int, default 0
         Number of noise events to add, each as long as a randomly drawn event.
     detect : bool, default False
-        Whether candidate events are detected and split, as in a recording without a table of
-        events. Each event is then judged by the candidate with which it has most time in common,
+        Whether candidate events are detected, as in a recording without a table of events. Each
+        event is then judged by the candidate with which it has most time in common,
         and is missed if there is none. By default the times of events are known.
     seed : int, default 0
-        Seed of the noise.
+        Seed of the noise and of the controls.
 
     Returns
     -------
     pandas.DataFrame
         One row per event: `event` (-1 for noise), `true_kind, true_direction, kind, direction` (as
-        found, or ``missed``), `score` (chosen by the judgement), `n_spikes`, `true_states` and
-        `states` (the places of the longest sequence that was truly replayed, and of the longest
-        that was found).
+        found, or ``missed``), `evidence` (for travel), `n_spikes`, `true_states` and `states` (the
+        places of the longest sequence that was truly replayed, and of the longest that was found).
 
     Raises
     ------
@@ -146,47 +130,46 @@ def recover(
         width = np.tile(cells.track.width, cells.rates.shape[1] // cells.track.n_bins)
         mean = observed.gain * (cells.rates @ width) / width.sum()
         expected = mean[session.cells] * session.time_bin
-        lasts = rng.choice([len(each) for each in counts], number)
-        counts = [*counts, *(rng.poisson(expected, (n, len(expected))) for n in lasts)]
-    rates = observed.gain * session.decoded_rates
-    walk, walks = session.walk(), session.walks()
-    rule, routes = SCORES[judgement.score].of, routes_for(judgement.score, session.track)
-    scores, followed = [], []
-    for each in counts:
-        likelihoods = log_likelihood(each, rates, session.time_bin)
-        event = TestedEvent(
-            each.astype(float), rates, session.time_bin, walk, routes, session.track.component,
-            session.electrode,
-        )  # fmt: skip
-        score = rule(event, likelihoods) if len(each) else 0.0
-        is_accepted = len(each) > 0 and score >= judgement.least_score
-        scores.append(score)
-        followed.append(continuous_path(likelihoods, walks) if is_accepted else _NOWHERE)
-    paths = [states % session.track.n_bins for states in followed]
-    headings = told_headings(session, counts, followed, [seed])
-    time = np.append(recording.events["start_time"], np.full(number, recording.time[-1]))
-    fine, radius = cut_track(graph, 1.0), path_radius(world, session.track)
-    found, true = (
-        longest_sequences(
-            ran, when, *_places(each, own, track, fine, world, radius), judgement.detection
-        )
-        for each, own, track, when in (
-            (paths, headings, session.track, time),
-            (observed.replayed, observed.along, cells.track, time[:n_events]),
-        )
+        n_bins = rng.choice([len(each) for each in counts], number)
+        counts = [*counts, *(rng.poisson(expected, (n, len(expected))) for n in n_bins)]
+    begin = np.full(len(counts), recording.time[-1] + 1.0)  # after all experience
+    begin[:n_events] = recording.events["start_time"]
+    lasts = np.array([len(each) for each in counts]) * session.time_bin
+    session = session._replace(
+        events=pd.DataFrame({"start_time": begin, "end_time": begin + lasts}), counts=counts,
+        judgement=judgement._replace(n_shuffles=1, n_controls=1),
+    )  # fmt: skip
+    blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
+    scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
+    calibration, _ = calibrate(scored.chance, judgement.level)
+    passes = scored.events["evidence"] >= calibration.least_evidence
+    sequences, _ = replayed_sequences(
+        session, world, ran, scored.events.assign(is_replay=passes), scored.paths
     )
+    longest = sequences.sort_values("distance", ascending=False, kind="stable")
+    longest = longest.drop_duplicates("event").set_index("event").reindex(range(len(counts)))
+    is_missed = longest["kind"].isna()
+    fine, radius = cut_track(graph, 1.0), path_radius(world, cells.track)
+    true = longest_sequences(
+        ran, begin[:n_events],
+        *_places(observed.replayed, observed.along, cells.track, fine, world, radius),
+        judgement.detection,
+    )  # fmt: skip
     true = pd.concat([true, pd.DataFrame([_NOISE_ROW] * number, columns=true.columns)])
     return pd.DataFrame(
         {
             "event": np.append(recording.events["event"], np.full(number, -1)),
             "true_kind": true["kind"].to_numpy(),
             "true_direction": true["direction"].to_numpy(),
-            "kind": found["kind"],
-            "direction": found["direction"],
-            "score": scores,
+            "kind": longest["kind"].astype(object).where(~is_missed, MISSED).to_numpy(),
+            "direction": longest["direction"].astype(object).where(~is_missed, MISSED).to_numpy(),
+            "evidence": scored.events["evidence"],
             "n_spikes": [int(each.sum()) for each in counts],
             "true_states": true["states"].to_numpy(),
-            "states": found["states"],
+            "states": [
+                () if lost else tuple(states.tolist())
+                for lost, states in zip(is_missed, longest["states"], strict=True)
+            ],
         }
     )
 
@@ -224,51 +207,6 @@ def candidates_of(true: pd.DataFrame, found: pd.DataFrame) -> NDArray[np.int64]:
     common = np.minimum(true["end_time"].to_numpy()[:, None], end)
     common = common - np.maximum(true["start_time"].to_numpy()[:, None], start)
     return np.where(common.max(axis=1) > 0, common.argmax(axis=1), -1)
-
-
-def told_headings(
-    session: Session,
-    counts: Sequence[NDArray[np.integer]],
-    paths: Sequence[NDArray[np.integer]],
-    seed: Sequence[int],
-    levels: HeadingLevels | None = None,
-) -> list[NDArray[np.int8]]:
-    """Return the headings of paths that are told, and 0 for others, each of shape (n_time,).
-
-    `levels` are what they need for that, by default as chosen from these paths.
-    """
-    if session.headings is None:
-        return [np.zeros(len(states), dtype=np.int8) for states in paths]
-    tested = pd.DataFrame(
-        [
-            heading_told(session, each, states, np.random.default_rng([*seed, row]))
-            if len(states)
-            else UNTESTED
-            for row, (each, states) in enumerate(zip(counts, paths, strict=True))
-        ],
-        columns=HeadingTold._fields,
-    )
-    told = is_told(tested, levels or heading_levels(tested))
-    return [
-        heading_of_path(session.track, states) * np.int8(is_so)
-        for states, is_so in zip(paths, told, strict=True)
-    ]
-
-
-def found_sequences(
-    session: Session,
-    ran: EventLog,
-    paths: Sequence[NDArray[np.integer]],
-    headings: Sequence[NDArray[np.int8]],
-) -> pd.DataFrame:
-    """Return the longest sequence of each path in bins of the session's track."""
-    world, graph = ran.mdp, session.recording.graph
-    if world is None or graph is None:
-        raise ValueError("The experience of a recording has a world, and the recording a track.")
-    radius = path_radius(world, session.track)
-    places = _places(paths, headings, session.track, cut_track(graph, 1.0), world, radius)
-    when = np.full(len(paths), session.recording.time[-1])
-    return longest_sequences(ran, when, *places, session.judgement.detection)
 
 
 def _places(
@@ -320,7 +258,7 @@ def recovery(
     cells : sequence of int or Cells, default (12, 20, 40, 80)
         Numbers of cells, which are drawn for each seed; or cells, such as those of a recording.
     gain : sequence of float, default (2.9,)
-        As for `observe`; the decoder knows the gain.
+        As for `observe`.
     speed : sequence of float, default (800.0,)
         As for `observe`, in cm/s.
     n_seeds : int, default 20

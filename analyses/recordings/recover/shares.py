@@ -172,7 +172,7 @@ def _how(n_sessions: int, recovered: pd.DataFrame, gain: float, session: Session
     criteria = session.settings.criteria
     detected = (
         "detected in the spikes of all cells, in quiet times of this recording, where bursts of "
-        f"{criteria.shortest:g} to {criteria.longest:g} s count, and split; replay of other "
+        f"{criteria.shortest:g} to {criteria.longest:g} s count; replay of other "
         "durations is left out of recall"
         if session.is_detected_in_spikes
         else "at known times, so that replay at times that are not in this table is left out of "

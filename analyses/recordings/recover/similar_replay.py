@@ -6,7 +6,7 @@ path of some length and speed is found, and what is found of it. The lengths and
 explain the events of the recording are those under which they are most likely, by
 expectation-maximisation [1]_; each stands for as many paths as there are for one that is found
 [2]_. Paths like these are put into the recording in turn, with a gain at which those that are found
-have as many spikes as its own events, and as many of them one after the other as are split there.
+have as many spikes as its own events.
 
 References
 ----------
@@ -26,13 +26,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
-from scipy.stats import binomtest
 
-from analyses.recordings.basics.binned_track import project
 from analyses.recordings.decide.conclusions import Conclusions
-from analyses.recordings.prepare.change_points import MOST_SPLIT
 from analyses.recordings.prepare.session import Session
-from analyses.recordings.recover.injection import Rest, inject, is_split, quiet_rest
+from analyses.recordings.recover.injection import Rest, facts_of, inject, quiet_rest
 from analyses.recordings.recover.known_paths import known_paths
 from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
@@ -50,8 +47,6 @@ _ALIKE = 0.1  # standard deviation of the logarithms of what is found, beyond th
 _N_STEPS = 8  # of expectation-maximisation: more fit the chance of these paths
 _FIRST_SPREAD, _JITTER = 0.4, 0.05  # standard deviations of the logarithm of speed, and of length
 _SHORTER = 0.8
-_CLEARLY = 0.01  # p of more splits than single events have
-_LEAST_SPLIT = 0.5  # of what is merged: about two thirds on a W-track with 50 cells
 _MOST_GAIN = 1e3  # above which hardly any neuron could fire
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
 _BOTH_WAYS = ("ambiguous", "novel_path")
@@ -71,8 +66,6 @@ class Replay(NamedTuple):
         How many such paths there are.
     gain : float
         Firing rates relative to running.
-    merged : float
-        The share of paths that follow another at once.
     """
 
     kind: NDArray[np.object_]
@@ -80,7 +73,6 @@ class Replay(NamedTuple):
     speed: NDArray[np.float64]
     weight: NDArray[np.float64]
     gain: float
-    merged: float
 
 
 def inject_similar(
@@ -101,7 +93,7 @@ def inject_similar(
     speed = np.exp(pace + _FIRST_SPREAD * rng.standard_normal(len(seen)))
     kind, lasts = seen["kind"].to_numpy(dtype=object), seen["lasts"].to_numpy()
     each = np.ones(len(seen))
-    replay = Replay(kind, lasts * speed, speed, each, _gain(seen), _merged(seen["is_split"]))
+    replay = Replay(kind, lasts * speed, speed, each, _gain(seen))
     tables: list[pd.DataFrame] = []
     for number, closer in zip(_N_FIT, (_scaled, _chosen, _scaled), strict=True):
         n_fit = min(number, n_sessions)
@@ -112,18 +104,8 @@ def inject_similar(
     return table, replay.gain
 
 
-def _merged(is_split: pd.Series) -> float:
-    """Return the share of events that are split, or 0 if single events may be split as often."""
-    n_split, n = int(is_split.sum()), len(is_split)
-    by_chance = binomtest(n_split, n, MOST_SPLIT, alternative="greater").pvalue
-    return n_split / n if by_chance < _CLEARLY else 0.0
-
-
 def _scaled(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> Replay:
-    """Scale paths so that what is found of them, of each kind as often, is as long and as slow.
-
-    In the first round, as many are merged as makes what is split as frequent.
-    """
+    """Scale paths so that what is found of them, of each kind as often, is as long and as slow."""
     own = tables[-1][tables[-1]["distance"] > 0]
     of_kind = seen["kind"].value_counts() / own["kind"].value_counts()
     weight = np.asarray(own["kind"].map(of_kind.fillna(0.0)), dtype=np.float64)
@@ -134,15 +116,10 @@ def _scaled(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> R
         _logs(own, "distance", "lasts"), 0.5, axis=0, weights=weight, method="inverted_cdf"
     )
     longer, slower = np.exp(log_seen - log_own)
-    merged = replay.merged
-    if merged and len(tables) == 1:  # only some of what is merged is split
-        split = own["is_split"].mean() / seen["is_split"].mean()
-        merged /= float(np.clip(split, _LEAST_SPLIT, 1.0))
     return replay._replace(
         length=replay.length * longer,
         speed=replay.speed * longer / slower,
         gain=_gain(seen) / _gain(own, weight),
-        merged=merged,
     )
 
 
@@ -156,7 +133,6 @@ def _chosen(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> R
         table["true_speed"].to_numpy(dtype=float),
         weight,
         _gain(seen) / _gain(table[is_found], weight[is_found]),
-        replay.merged,
     )
 
 
@@ -210,21 +186,8 @@ def _nearest(
 
 def _seen(session: Session, found: Conclusions) -> pd.DataFrame:
     """List the events with a sequence, as `inject` does those that it finds."""
-    longest = found.sequences.groupby("event")["distance"].max()
-    own = found.events[found.events["kind"].isin(KINDS)].set_index("event")
-    bins = project(session.track, found.paths[["x", "y"]].to_numpy(dtype=float)).bin
-    spikes = pd.Series(session.time_bin * session.rates.sum(axis=0)[bins])
-    return pd.DataFrame(
-        {
-            "kind": own["kind"],
-            "distance": longest.reindex(own.index),
-            "lasts": own["end_time"] - own["start_time"],
-            "n_spikes": own["n_spikes"],
-            "expected": spikes.groupby(found.paths["event"].to_numpy()).sum().reindex(own.index),
-            "gain": 1.0,
-            "is_split": is_split(found.events)[found.events["kind"].isin(KINDS)],
-        }
-    ).reset_index(drop=True)
+    own = found.sequences[found.sequences["kind"].isin(KINDS)]
+    return facts_of(session, own, found).assign(gain=1.0).reset_index(drop=True)
 
 
 def _possible_kinds(
@@ -269,7 +232,7 @@ def _injected(
     for number in range(n_sessions):
         own = drawn[of_session == number]
         table = inject(
-            session, found.experience, calibration, own, replay.gain, replay.merged, rest,
+            session, found.experience, calibration, own, replay.gain, rest,
             int(rng.integers(2**31)),
         )  # fmt: skip
         speed = own["speed"].to_numpy()

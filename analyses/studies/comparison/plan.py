@@ -7,7 +7,7 @@ import runpy
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,7 @@ __all__ += ["tested_findings"]
 _STEM = re.compile(r"\w[\w .-]{0,79}")
 
 Accounts = Iterable[str] | Mapping[str, Account | str]
+_Named = TypeVar("_Named")
 """Names in ``ACCOUNTS``; or your own accounts or such names, by name."""
 
 DRAWS_OF_PIECE = 64
@@ -220,7 +221,8 @@ def plan_comparison(
     check_number("wrong_places", wrong_places, at_least=0, at_most=1)
     tasks = [tasks] if isinstance(tasks, str) else tasks
     found, files = (dict(tasks), {}) if isinstance(tasks, Mapping) else _find_tasks(tasks)
-    chosen = _find_accounts(accounts)
+    # Random numbers are drawn in this order, whatever the order in which they were named.
+    found, chosen = _in_order(found, TASKS), _in_order(_find_accounts(accounts), ACCOUNTS)
     for what, names in (("task", found), ("account", chosen)):
         if not names:
             raise ValueError(f"Name at least one {what}.")
@@ -254,6 +256,12 @@ def plan_comparison(
                 if not isinstance(built, Task):
                     raise TypeError(f"build() must return a Task, got {shown(built)}.")
     return plan
+
+
+def _in_order(named: Mapping[str, _Named], known: Iterable[str]) -> dict[str, _Named]:
+    """Sort by the toolkit's own order, and then by name."""
+    own = [name for name in known if name in named]
+    return {name: named[name] for name in [*own, *sorted(named.keys() - set(own), key=str)]}
 
 
 def _find_accounts(accounts: Accounts | None) -> dict[str, Account]:

@@ -200,9 +200,7 @@ def _of_animal(paid: pd.DataFrame | None, name: str) -> Any:
     own = paid[paid["animal"].astype(str) == name] if "animal" in paid else paid
     if not len(own):
         raise ValueError(f"The table of rewards has no row for the animal {name!r}.")
-    if "state" in own:
-        return dict(zip(own["state"].tolist(), own["reward"].tolist(), strict=True))
-    return own[["step", "reward"]]
+    return own[["state" if "state" in own else "step", "reward"]]
 
 
 def _read_events(path: str | Path) -> pd.DataFrame:
@@ -227,6 +225,14 @@ def _read_events(path: str | Path) -> pd.DataFrame:
         partial(check_column, table, name, str(path), **how)
         for name, how in checks.items() if name in table
     )  # fmt: skip
+    # Without a time or a number, two events may well be the same.
+    same = table.drop(columns="event", errors="ignore") if "time" in table else table
+    again = same.astype(str).duplicated() if {"time", "event"} & {*table} else np.zeros(0, bool)
+    if again.any():
+        raise ValueError(
+            f"{path} has an event more than once, such as in row {table.index[again][0]}: keep one "
+            "row for each."
+        )
     listed = {
         name: pd.Series(
             [_numbers(text, row, name, path) for row, text in table[name].items()],

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from analyses.studies.recorded_replay.report import in_markdown
+from analyses.studies.recorded_replay.report import cells_in_markdown, in_markdown
 
 __all__ = ["VERDICTS", "write_explanation"]
 
@@ -27,10 +27,11 @@ VERDICTS = {
 
 def write_explanation(path: Path, tables: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> None:
     """Write the report in Markdown."""
+    tables = {name: cells_in_markdown(table) for name, table in tables.items()}
     lines = ["# Which account explains this replay?", ""]
     lines += [f"- {in_markdown(note)}" for note in notes]
     for row in _rows(tables["verdicts.csv"]):
-        lines += ["", f"## {in_markdown(row.animal)}", "", f"**{row.text}**", ""]
+        lines += ["", f"## {row.animal}", "", f"**{row.text}**", ""]
         own = tables["probabilities.csv"].query("animal == @row.animal")
         best = own.sort_values("probability", ascending=False).head(8)
         lines += [

@@ -76,9 +76,9 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         "states.csv": found.states,
         "paths.parquet": found.paths,
         "experience.parquet": found.experience.steps,
-        "spikes.parquet": _spikes(plan),
+        "spikes.parquet": _with_units(_spikes(plan), plan),
         "traces.parquet": _traces(plan.session),
-        "place_fields.parquet": _place_fields(plan.session),
+        "place_fields.parquet": _with_units(_place_fields(plan.session), plan),
         "statistics.csv": statistics,
         "accounts.csv": accounts,
         "chance.csv": scored.by_chance,
@@ -110,6 +110,14 @@ def write_track(plan: RecordingPlan, folder: Path) -> None:
         )
 
 
+def _with_units(table: pd.DataFrame, plan: RecordingPlan) -> pd.DataFrame:
+    """Add the id of each cell where it was recorded, beside its number."""
+    recording = plan.session.recording
+    units = np.array(recording.units or range(len(recording.spikes)), dtype=str)
+    table.insert(list(table).index("cell") + 1, "unit", units[table["cell"].to_numpy(int)])
+    return table
+
+
 def _spikes(plan: RecordingPlan) -> pd.DataFrame:
     """List the spikes of each event in the cells that have place fields."""
     events = plan.session.events[["start_time", "end_time"]].to_numpy(dtype=float)
@@ -128,7 +136,9 @@ def _spikes(plan: RecordingPlan) -> pd.DataFrame:
 def _traces(session: Session) -> pd.DataFrame:
     """List what was measured in each event: each ms with a field potential, else each 2 ms."""
     recording, moved = session.recording, running(session.recording)
-    seconds = 0.002 if recording.field_potential is None else 0.001
+    potential = recording.field_potential
+    sampled = np.empty(0) if potential is None else potential.time
+    seconds = 0.002 if potential is None else 0.001
     parts = [pd.DataFrame({name: [] for name in ("event", "time", *_TRACES)})]
     for event, (begin, end) in enumerate(
         session.events[["start_time", "end_time"]].to_numpy(dtype=float)
@@ -145,13 +155,15 @@ def _traces(session: Session) -> pd.DataFrame:
             values["multiunit_rate"] = np.interp(time, moments, rate)
         for name, each in zip(("speed", "x", "y"), (moved.speed, *moved.position.T), strict=True):
             values[name] = np.interp(time, moved.time, each, left=np.nan, right=np.nan)
-        if recording.field_potential is not None:
-            start, hertz, signal = recording.field_potential
-            first, last = (np.array([begin, end]) - start) * hertz
-            rows = np.arange(max(int(first) - 1, 0), min(int(last) + 2, len(signal)))
-            values["field_potential"] = np.interp(
-                time, start + rows / hertz, signal[rows, 0], left=np.nan, right=np.nan
+        if potential is not None:
+            first, last = np.searchsorted(sampled, [begin, end])
+            rows = slice(max(first - 1, 0), last + 1)
+            wave = np.interp(
+                time, sampled[rows], potential.signal[rows, 0], left=np.nan, right=np.nan
             )
+            after = np.searchsorted(sampled[rows], time).clip(1, len(sampled[rows]) - 1)
+            apart = np.abs(sampled[rows][[after - 1, after]] - time).min(axis=0)
+            values["field_potential"] = np.where(apart * potential.rate < 0.75, wave, np.nan)
         parts.append(pd.DataFrame({"event": event, "time": time, **values}))
     table = pd.concat(parts, ignore_index=True).astype({"event": int, "time": float})
     return table.astype(dict.fromkeys(_TRACES, np.float32))

@@ -128,7 +128,7 @@ ANIMAL_COLUMNS = {
         {"along": _ALONG},
     ),
     "experience.parquet": Table.of("move of the animal between states", f"animal? {STEP_COLUMNS}"),
-    "spikes.parquet": Table.of("spike in an event", "animal? event cell time"),
+    "spikes.parquet": Table.of("spike in an event", "animal? event cell unit time"),
     "traces.parquet": Table.of(
         "moment of an event",
         "animal? event time multiunit_rate speed x y field_potential",
@@ -142,7 +142,7 @@ ANIMAL_COLUMNS = {
     ),
     "place_fields.parquet": Table.of(
         "cell and bin of the track",
-        "animal? cell bin x y rate rate_ahead? rate_back?",
+        "animal? cell unit bin x y rate rate_ahead? rate_back?",
         {
             "bin": Column("its number, from 0, without those far from where the animal ran"),
             "rate": Column("the rate in running", "Hz"),

@@ -41,7 +41,7 @@ class Files(NamedTuple):
         Two landmarks whose tracks are compared by log odds; or none.
     most_unknown : float
         The largest share of positions that may be missing.
-    position, units, channel : str, str, int or None
+    position, units, channel : str, int (a channel) or None
         What is read of NWB files; see `analyses.recordings.readers.read_recording`.
     epochs : str or None
         The epochs that are compared, if any; see the same.
@@ -58,7 +58,7 @@ class Files(NamedTuple):
     most_unknown: float = MOST_UNKNOWN
     position: str | None = None
     units: str | None = None
-    channel: int | None = None
+    channel: int | str | None = None
     epochs: str | None = None
     bin_size: float = Settings().bin_size
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analyses.jobs.columns import TEXTS
 from replay.checks import check_table
 from replay.data import data_file
 from replay.files import read_table
@@ -41,7 +42,7 @@ def read_predictions(folder: str | Path | None = None) -> pd.DataFrame:
             f"{path.parent} has no comparison with findings: {_FILE} is missing. Name a folder in "
             "which replay compare has finished."
         )
-    table = check_table(read_table(path), [*_PREDICTED, "as_published"], str(path))
+    table = check_table(read_table(path, TEXTS), [*_PREDICTED, "as_published"], str(path))
     # Accounts with published parameters are single points of the priors, and are left out.
     return table.loc[~table["as_published"].astype(bool), _PREDICTED]
 

@@ -23,6 +23,7 @@ from analyses.studies.recorded_replay.statistics import LEFT_OUT
 
 __all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LEAST_SEQUENCES", "accounts_table"]
 __all__ += [
+    "cells_in_markdown",
     "count_replay",
     "enough_sequences",
     "headings_told",
@@ -58,7 +59,11 @@ KIND_NAMES = {
 """The names of the kinds of events in reports."""
 
 
-_MARKUP = re.compile(r"<(?=[a-zA-Z/!?])|\](?=[(\[:])|\|")
+_MARKUP = re.compile(
+    r"[\\`*~$|]|<(?=[a-zA-Z/!?])|\](?=[(\[:])|&(?=#?\w+;)|(?<!\w)_|_(?!\w)"
+    r"|^(?:[#>+=]|-(?![\d.]))"
+)
+_NUMBERED = re.compile(r"^(\d+)(?=[.)](?: |$))")
 
 
 def write_report(
@@ -74,6 +79,7 @@ def write_report(
 ) -> None:
     """Write the report as Markdown; `epochs` is its section on them."""
     recording, judgement = session.recording, session.judgement
+    choices, statistics, accounts = map(cells_in_markdown, (choices, statistics, accounts))
     text = [
         f"# Replay in {in_markdown(recording.name)}",
         describe_dependence(choices),
@@ -119,20 +125,33 @@ def write_report(
         "## Criteria",
         _listed(_criteria(session.settings, judgement)),
         "## Origin of the data",
-        _listed((name, in_markdown(each)) for name, each in recording.origin.items()),
+        _listed(recording.origin.items()),
     ]
     Path(path).write_text("\n\n".join(_joined(text)) + "\n", "utf-8")
 
 
 def in_markdown(text: str) -> str:
-    r"""Keep a text from a file in its line and its cell, and out of HTML, links and pictures.
+    r"""Keep a text from a file plain, in its line and its cell: no HTML, links, code or formulas.
 
     Examples
     --------
     >>> print(in_markdown("CA1 <img src=a>\n# ![x](b) | p < .05"))
     CA1 \<img src=a> # ![x\](b) \| p < .05
     """
-    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
+    return _NUMBERED.sub(r"\1\\", _MARKUP.sub(r"\\\g<0>", " ".join(text.split())))
+
+
+def cells_in_markdown(table: pd.DataFrame) -> pd.DataFrame:
+    """Keep the texts of a table plain, by `in_markdown`."""
+    texts = table.select_dtypes(exclude=["number", "bool"])
+    return table.assign(
+        **{
+            str(name): [
+                in_markdown(cell) if isinstance(cell, str) else cell for cell in texts[name]
+            ]
+            for name in texts
+        }
+    )
 
 
 def _joined(parts: Sequence[str]) -> list[str]:
@@ -386,4 +405,4 @@ def _criteria(settings: Settings, judgement: Judgement) -> Iterable[tuple[str, o
 
 
 def _listed(pairs: Iterable[tuple[str, object]]) -> str:
-    return "\n".join(f"- {name}: {value}" for name, value in pairs)
+    return "\n".join(f"- {in_markdown(name)}: {in_markdown(str(value))}" for name, value in pairs)

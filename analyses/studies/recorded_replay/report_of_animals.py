@@ -18,6 +18,7 @@ from analyses.studies.recorded_replay.report import (
     KIND_NAMES,
     LEAST_SEQUENCES,
     accounts_table,
+    cells_in_markdown,
     in_markdown,
     statistics_table,
     with_interval,
@@ -40,6 +41,7 @@ def write_report_of_animals(
 ) -> None:
     """Write the report as Markdown; `epochs` is its section on them."""
     n = len(animals)
+    choices, statistics, accounts = map(cells_in_markdown, (choices, statistics, accounts))
     text = [
         f"# Replay in {n} animals",
         describe_dependence_of_animals(choices),
@@ -125,7 +127,9 @@ def _animals_table(animals: Mapping[str, Conclusions]) -> str:
         rate = "unknown"
         if found.calibration is not None:
             rate = found.calibration.rate_in_words
-        rows.append(f"| {name} | {n_laps} | {len(found.events)} | {n_replay} | {rate} |")
+        rows.append(
+            f"| {in_markdown(name)} | {n_laps} | {len(found.events)} | {n_replay} | {rate} |"
+        )
     return "\n".join(rows)
 
 

@@ -1,0 +1,651 @@
+"""Travel: a hidden Markov model of what the spikes of an event represent, moment by moment.
+
+A burst of spikes is not one path. Replay is a stretch within it, with other places, silence or
+another stretch around it. So in each time bin the population is in one of three classes:
+
+- *fragmented*: a place is drawn anew in each time bin;
+- *dwelling*: a place is held for 20, 40, 80 or 500 ms on average, and then another one is drawn,
+  from everywhere or, in half of the cases, with the same heading; or a place is held for 200 ms,
+  and those of single time bins are drawn around it, within 10 cm;
+- *travelling*: a place moves along the track in one direction at 1, 2, 4, 8 or 16 m/s, by a Poisson
+  number of bins in each time bin. At a junction it may go on into any other edge, and at a dead end
+  it stops. Where cells have headings, these are those of the travel (*forward*), the opposite ones
+  (*reverse*), or the cells fire as if there were none. In an arena a place moves straight on, and
+  turns by 30 degrees six times a second.
+
+Direction, sense and speed stay as they are while it travels. A class is kept with a probability of
+.98 from one time bin of 5 ms to the next; otherwise another one is entered, anywhere.
+
+The *evidence* for travel is the logarithm of the probability of the spikes under all three classes,
+less that under the first two. Stretches of travel, their sense and their places are posteriors of
+the same model. It extends the state-space decoders of Denovellis et al. [1]_ and Krause and
+Drugowitsch [2]_ by senses and by places that are held.
+
+References
+----------
+.. [1] Denovellis et al. (2021), Hippocampal replay of experience at real-world speeds.
+   https://doi.org/10.7554/eLife.64505
+.. [2] Krause & Drugowitsch (2022), A large majority of awake hippocampal sharp-wave ripples feature
+   spatial trajectories with momentum. https://doi.org/10.1016/j.neuron.2021.10.014
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg, stats
+from scipy.sparse import block_diag, csr_array, diags_array, eye_array, kron
+from scipy.sparse.csgraph import connected_components
+
+from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.prepare.headings import with_headings
+from analyses.recordings.prepare.likelihood import check_likelihoods
+from replay.checks import check_number
+from replay.jit import kernel
+
+__all__ = ["SPEEDS", "Evidence", "Stretch", "Travel", "TravelPosterior", "stretches_of"]
+__all__ += ["travel_evidence", "travel_model", "travel_posterior"]
+
+SPEEDS = (100.0, 200.0, 400.0, 800.0, 1600.0)  # cm/s
+_HELD = (0.02, 0.04, 0.08, 0.5)  # s
+_AROUND, _HELD_AROUND = (10.0,), 0.2  # cm, s
+_KEPT, _KEPT_FOR = 0.98, 0.005  # the probability of the same class after so many s
+_N_DIRECTIONS, _TURNS = 12, 6.0  # in an arena; turns per s
+_LEAST_STEP = 1e-6  # less probable numbers of bins are not distinguished from smaller ones
+_CERTAIN = 0.5
+_FAR = 1e4  # cm
+_SMALLEST = 1e-100
+_AT_ONCE = 32  # events
+
+
+class Travel(NamedTuple):
+    """The model on one track, for time bins of one length.
+
+    A *state* is a column of the likelihoods: a bin, or a bin with one of the two headings along its
+    edge, or without. A *way* is a bin with a direction of travel.
+
+    Attributes
+    ----------
+    kept : float
+        The probability of the same class in the next time bin.
+    stay : ndarray of float64, shape (n_kinds,)
+        Of each kind of dwelling, the probability of the same place in the next time bin.
+    keeps : ndarray of bool, shape (n_kinds,)
+        Whether a place that is drawn anew has the same heading.
+    emits : ndarray of int64, shape (n_kinds,)
+        The likelihood that it has: that of the place (0), or that around it (from 1).
+    group : ndarray of int64, shape (n_states,)
+        The heading of each state; headings that may follow each other at a junction are one.
+    around : ndarray of float64, shape (n_around, n_states, n_states)
+        The probability of each state around each.
+    state : ndarray of int64, shape (n_senses, n_ways)
+        The state of each way: forward, in reverse, and without a heading; the last alone if states
+        have none.
+    begin, source, weight : ndarray, shapes (n_speeds, n_ways + 1), (n_steps,), (n_steps,)
+        The steps of each speed into each way: `source` and `weight` of `begin[way]` to
+        `begin[way + 1]`.
+    begin_out, target, weight_out : ndarray
+        The same steps, out of each way.
+    lost : ndarray of float64, shape (n_speeds, n_ways)
+        The probability of running over an end of the track.
+    apart : ndarray of float64, shape (n_ways, n_ways)
+        The distances between ways, in cm, which are far if their directions are opposite; in an
+        arena those between bins.
+    """
+
+    kept: float
+    stay: NDArray[np.float64]
+    keeps: NDArray[np.bool_]
+    emits: NDArray[np.int64]
+    group: NDArray[np.int64]
+    around: NDArray[np.float64]
+    state: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    source: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    begin_out: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight_out: NDArray[np.float64]
+    lost: NDArray[np.float64]
+    apart: NDArray[np.float64]
+
+
+class Evidence(NamedTuple):
+    """The evidence in the spikes of events, in nats, of shape (n_events,) each.
+
+    Attributes
+    ----------
+    travel : ndarray of float64
+        For travel, against places that are held or drawn anew.
+    content : ndarray of float64
+        For travel or places that are held, against places that are drawn anew in each time bin.
+    """
+
+    travel: NDArray[np.float64]
+    content: NDArray[np.float64]
+
+
+class TravelPosterior(NamedTuple):
+    """What an event represents in each time bin, given all its spikes.
+
+    Attributes
+    ----------
+    travels : ndarray of float64, shape (n_time,)
+        The probability of travel.
+    enters : ndarray of float64, shape (n_time,)
+        The probability that travel begins in this time bin.
+    way : ndarray of float64, shape (n_time, n_senses, n_ways)
+        The probability of each way in each sense; their sum is that of travel.
+    speed : ndarray of float64, shape (n_time, n_speeds)
+        The probability of each speed of travel.
+    """
+
+    travels: NDArray[np.float64]
+    enters: NDArray[np.float64]
+    way: NDArray[np.float64]
+    speed: NDArray[np.float64]
+
+
+class Stretch(NamedTuple):
+    """A stretch of travel within an event.
+
+    Attributes
+    ----------
+    first, last : int
+        Its time bins; `last` is the one after it.
+    ways : ndarray of int64, shape (last - first,)
+        Its course: the way in each time bin with the least expected distance from where the event
+        is, among those courses that do not turn back (in an arena, the bins).
+    forward, reverse : float
+        The probabilities that cells head with the travel, and against it; 0 without headings.
+    speed : float
+        The mean speed of travel, in cm/s.
+    """
+
+    first: int
+    last: int
+    ways: NDArray[np.int64]
+    forward: float
+    reverse: float
+    speed: float
+
+
+def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
+    """Prepare the model for a track or an arena.
+
+    Parameters
+    ----------
+    track : BinnedTrack
+        The track.
+    time_bin : float
+        The length of a time bin, in s.
+    n_states : int
+        Number of columns of the likelihoods: `track.n_bins`, or three times as many with headings:
+        for the second node of their edge, for the first, and without.
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> model = travel_model(cut_track(make_linear_track(100.0)), 0.005, 60)
+    >>> model.state.shape, model.lost.shape
+    ((3, 40), (5, 40))
+    """
+    dt = check_number("time_bin", time_bin, at_least=1e-9, hint="It is in s.")
+    has_headings = n_states > track.n_bins
+    near = [np.exp(-0.5 * (track.distance / width) ** 2) for width in _AROUND]
+    along = _arena_steps(track, dt) if track.is_arena else _track_steps(track, dt)
+    n_ways = along[0].shape[0]
+    bins = np.arange(n_ways) % track.n_bins
+    state, group = bins[None, :], np.zeros(n_states, dtype=np.int64)
+    if has_headings:
+        near = [linalg.block_diag(with_headings(track, each), each) for each in near]
+        back = (np.arange(n_ways) + track.n_bins) % n_ways
+        state = np.stack([np.arange(n_ways), back, n_ways + bins])
+        n_groups, group = connected_components(sum(along[1:], along[0]), directed=False)
+        group = np.append(group, np.full(track.n_bins, n_groups))
+    apart = np.where(np.isfinite(track.distance), track.distance, _FAR)
+    if not track.is_arena:
+        is_same = with_headings(track, np.ones_like(track.distance)) > 0
+        apart = np.where(is_same, np.tile(apart, (2, 2)), _FAR)
+    stay = np.exp(-dt / np.array(_HELD))
+    n_around = len(_AROUND)
+    into = [each.tocsc() for each in along]
+    offset = np.cumsum([0, *(each.nnz for each in along)])[:-1, None]
+    return Travel(
+        kept=float(_KEPT ** (dt / _KEPT_FOR)),
+        stay=np.concatenate([stay, *([stay] if has_headings else []),
+                             np.full(n_around, np.exp(-dt / _HELD_AROUND))]),
+        keeps=np.repeat([False, True, False], [len(stay), has_headings * len(stay), n_around]),
+        emits=np.concatenate([np.zeros((1 + has_headings) * len(stay), dtype=np.int64),
+                              np.arange(1, n_around + 1)]),
+        group=group.astype(np.int64),
+        around=np.stack([each / each.sum(axis=1, keepdims=True) for each in near]),
+        state=state.astype(np.int64),
+        begin=np.stack([each.indptr for each in into]).astype(np.int64) + offset,
+        source=np.concatenate([each.indices for each in into]).astype(np.int64),
+        weight=np.concatenate([each.data for each in into]),
+        begin_out=np.stack([each.indptr for each in along]).astype(np.int64) + offset,
+        target=np.concatenate([each.indices for each in along]).astype(np.int64),
+        weight_out=np.concatenate([each.data for each in along]),
+        lost=np.stack([np.maximum(1.0 - each.sum(axis=1), 0.0) for each in along]),
+        apart=apart,
+    )  # fmt: skip
+
+
+def _track_steps(track: BinnedTrack, dt: float) -> list[csr_array]:
+    """Compute the steps of each speed between ways: all bins towards the second node, then back."""
+    n_bins, n_edges = track.n_bins, len(track.edges)
+    order = np.lexsort((track.offset, track.edge))
+    gap = np.diff(track.offset[order])
+    follows = (np.diff(track.edge[order]) == 0) & (gap <= 1.5 * track.width[order[1:]])
+    one, other = order[:-1][follows], order[1:][follows]
+    # Where an edge is left and where it is entered, unless these bins are left out.
+    to_second = track.length[track.edge] - track.offset
+    ends = [(track.offset, 0), (to_second, 1)]
+    at_node: list[list[tuple[int, int]]] = [[] for _ in track.nodes]
+    for away, end in ends:
+        for edge in range(n_edges):
+            own = np.flatnonzero((track.edge == edge) & (away <= track.width))
+            if len(own):
+                at_node[track.edges[edge, end]].append((int(own[away[own].argmin()]), end))
+    source, target = [one, other + n_bins], [other, one + n_bins]
+    weight = [np.ones(2 * len(one))]
+    for bins in at_node:
+        for leave, end in bins:
+            for enter, begin in bins:
+                if (enter, begin) != (leave, end):
+                    source.append(np.array([leave if end == 1 else leave + n_bins]))
+                    target.append(np.array([enter if begin == 0 else enter + n_bins]))
+                    weight.append(np.array([1.0 / (len(bins) - 1)]))
+    shape = 2 * n_bins, 2 * n_bins
+    where = np.concatenate(source), np.concatenate(target)
+    step = csr_array((np.concatenate(weight), where), shape=shape)
+    width = np.tile(track.width, 2)
+    found = []
+    for speed in SPEEDS:
+        expected = speed * dt / width
+        most = int(stats.poisson.isf(_LEAST_STEP, expected.max()))
+        power, total = eye_array(2 * n_bins, format="csr"), csr_array(shape)
+        for number in range(most + 1):
+            # The last number stands for all larger ones.
+            share = stats.poisson.pmf(number, expected)
+            if number == most:
+                share = stats.poisson.sf(number - 1, expected)
+            total = total + diags_array(share) @ power
+            power = power @ step
+        found.append(csr_array(total))
+    return found
+
+
+def _arena_steps(track: BinnedTrack, dt: float) -> list[csr_array]:
+    """Compute the same in an arena: all bins in the first of the directions, then in the next."""
+    place = np.round((track.position - track.position.min(axis=0)) / track.square).astype(int)
+    bin_at = np.full(place.max(axis=0) + 2, -1)
+    bin_at[tuple(place.T)] = np.arange(track.n_bins)
+    turns = 1.0 - np.exp(-_TURNS * dt)
+    turn = np.roll(np.eye(_N_DIRECTIONS), 1, axis=1)
+    turn = (1 - turns) * np.eye(_N_DIRECTIONS) + turns * (turn + turn.T) / 2
+    turned = csr_array(kron(csr_array(turn), eye_array(track.n_bins)))
+    found = []
+    for speed in SPEEDS[1:]:
+        blocks = []
+        for angle in 2 * np.pi * np.arange(_N_DIRECTIONS) / _N_DIRECTIONS:
+            ahead = place + speed * dt / track.square * np.array([np.cos(angle), np.sin(angle)])
+            low = np.floor(ahead).astype(int)
+            rows, columns, weights = [], [], []
+            for corner in ((0, 0), (0, 1), (1, 0), (1, 1)):
+                square = low + corner
+                share = np.prod(1.0 - np.abs(ahead - square), axis=1)
+                inside = ((square >= 0) & (square < np.array(bin_at.shape) - 1)).all(axis=1)
+                there = np.where(inside, bin_at[tuple(np.where(inside[:, None], square, -1).T)], -1)
+                # Nothing passes through a wall, around which the way is longer.
+                straight = track.square * np.hypot(*(square - place).T)
+                free = track.distance[np.arange(track.n_bins), there] <= straight + track.square
+                kept = (there >= 0) & free & (share > 0)
+                rows.append(np.flatnonzero(kept))
+                columns.append(there[kept])
+                weights.append(share[kept])
+            where = np.concatenate(rows), np.concatenate(columns)
+            shape = track.n_bins, track.n_bins
+            blocks.append(csr_array((np.concatenate(weights), where), shape=shape))
+        found.append(csr_array(block_diag(blocks, format="csr") @ turned))
+    return found
+
+
+def travel_evidence(log_likelihoods: ArrayLike, model: Travel) -> Evidence:
+    """Compute the evidence in events of the same length.
+
+    Parameters
+    ----------
+    log_likelihoods : array_like of float, shape (n_events, n_time, n_states)
+        The logarithms of the likelihoods of each state.
+    model : Travel
+        The model.
+
+    Returns
+    -------
+    Evidence
+        That for travel, and that for places.
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> model = travel_model(cut_track(make_linear_track(100.0)), 0.005, 20)
+    >>> moves = np.log(np.where(np.eye(20) > 0, 0.9, 0.1 / 19))
+    >>> found = travel_evidence([moves, moves[[3] * 20]], model)
+    >>> found.travel.round().tolist(), found.content.round().tolist()
+    ([27.0, -0.0], [32.0, 52.0])
+    """
+    given = np.asarray(log_likelihoods, dtype=float)
+    check_likelihoods(given.reshape(-1, given.shape[-1]))
+    parts = [np.empty((2, 0))]
+    for first in range(0, len(given), _AT_ONCE):
+        emission = _emissions(given[first : first + _AT_ONCE], model)
+        with_travel = _log_probability(emission, model, True)
+        without = _log_probability(emission, model, False)
+        anew = np.log(emission[0].mean(axis=1)).sum(axis=0)
+        parts.append(np.stack([with_travel - without, with_travel - anew]))
+    return Evidence(*np.concatenate(parts, axis=1))
+
+
+def travel_posterior(log_likelihoods: ArrayLike, model: Travel) -> TravelPosterior:
+    """Decode an event; likelihoods are (n_time, n_states).
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> model = travel_model(cut_track(make_linear_track(100.0)), 0.005, 20)
+    >>> found = travel_posterior(np.log(np.where(np.eye(20) > 0, 0.9, 0.1 / 19)), model)
+    >>> bool(found.travels.min() > 0.9), found.way.sum(axis=1).argmax(axis=1)[:3].tolist()
+    (True, [0, 1, 2])
+    """
+    emission = _emissions(check_likelihoods(log_likelihoods)[None], model)
+    n_time, (n_senses, n_ways), n_speeds = emission.shape[1], model.state.shape, len(model.lost)
+    enters, way = np.zeros(n_time), np.zeros((n_time, n_senses, n_ways))
+    speed = np.zeros((n_time, n_speeds))
+    _smooth(emission, model, enters, way, speed)
+    return TravelPosterior(way.sum(axis=(1, 2)), enters, way, speed)
+
+
+def stretches_of(found: TravelPosterior, model: Travel) -> list[Stretch]:
+    """Find the stretches in which travel is more probable than not.
+
+    A stretch ends where travel is likely to have begun anew, so that there and back are two.
+    """
+    is_travel = found.travels > _CERTAIN
+    edges = np.flatnonzero(np.diff(is_travel, prepend=False, append=False))
+    speeds = np.array(SPEEDS[-found.speed.shape[1] :])
+    stretches, n_apart = [], len(model.apart)
+    for begin, end in edges.reshape(-1, 2).tolist():
+        # How often travel has begun until each time bin.
+        begun = found.travels[begin] + np.append(0, np.cumsum(found.enters[begin + 1 : end]))
+        number = np.floor(begun - _CERTAIN).astype(int)
+        for part in np.unique(number):
+            own = begin + np.flatnonzero(number == part)
+            first, last = int(own[0]), int(own[-1]) + 1
+            total = found.way[first:last].sum()
+            sense = found.way[first:last].sum(axis=(0, 2)) / total
+            probability = found.way[first:last].sum(axis=1).reshape(last - first, -1, n_apart)
+            expected = probability.sum(axis=1) @ model.apart
+            # In an arena it may turn; otherwise any way within reach of the fastest may follow.
+            is_arena = probability.shape[1] > 1
+            ways = expected.argmin(axis=1) if is_arena else _course(expected, model)
+            stretches.append(
+                Stretch(
+                    first, last, ways, float(sense[0]) if len(sense) == 3 else 0.0,
+                    float(sense[1]) if len(sense) == 3 else 0.0,
+                    float((found.speed[first:last].sum(axis=0) @ speeds) / total),
+                )
+            )  # fmt: skip
+    return stretches
+
+
+def _emissions(log_likelihoods: NDArray[np.float64], model: Travel) -> NDArray[np.float64]:
+    """Compute likelihoods of places, and around them, up to a factor for each time bin.
+
+    `log_likelihoods` is (n_events, n_time, n_states), the result (1 + n_around, n_time, n_states,
+    n_events): events beside each other are computed at once.
+    """
+    if log_likelihoods.shape[2] != len(model.group):
+        raise ValueError(
+            f"The likelihoods must have {len(model.group)} columns; got {log_likelihoods.shape[2]}."
+        )
+    place = np.exp(log_likelihoods - log_likelihoods.max(axis=2, keepdims=True))
+    around = np.matmul(place[None], model.around.transpose(0, 2, 1)[:, None])
+    emission = np.concatenate([place[None], around])
+    # What is too small to matter would slow the processor down.
+    return np.ascontiguousarray(np.maximum(emission, _SMALLEST).transpose(0, 2, 3, 1))
+
+
+@kernel
+def _dwell(
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    entering: NDArray[np.float64],
+    emission: NDArray[np.float64],
+    t: int,
+    model: Travel,
+    size: NDArray[np.float64],
+    total: NDArray[np.float64],
+) -> None:
+    """Let places be held or drawn anew for one time bin; write their total weight."""
+    n_kinds, n_states, n_events = before.shape
+    drawn, everywhere = np.zeros((len(size), n_events)), np.zeros(n_events)
+    total[:] = 0.0
+    for k in range(n_kinds):
+        stay, leave = model.stay[k] * model.kept, (1.0 - model.stay[k]) * model.kept
+        drawn[:] = 0.0
+        for x in range(n_states):
+            for e in range(n_events):
+                drawn[model.group[x], e] += before[k, x, e]
+        everywhere[:] = 0.0
+        for g in range(len(size)):
+            for e in range(n_events):
+                everywhere[e] += drawn[g, e]
+        for g in range(len(size)):
+            for e in range(n_events):
+                anew = drawn[g, e] / size[g] if model.keeps[k] else everywhere[e] / n_states
+                drawn[g, e] = leave * anew + entering[e]
+        for x in range(n_states):
+            for e in range(n_events):
+                weight = stay * before[k, x, e] + drawn[model.group[x], e]
+                after[k, x, e] = weight * emission[model.emits[k], t, x, e]
+                total[e] += after[k, x, e]
+
+
+@kernel
+def _move(
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    entering: NDArray[np.float64],
+    emission: NDArray[np.float64],
+    t: int,
+    model: Travel,
+    total: NDArray[np.float64],
+) -> None:
+    """Let places travel for one time bin; write their total weight."""
+    n_speeds, n_senses, n_ways, n_events = before.shape
+    moved = np.zeros(n_events)
+    total[:] = 0.0
+    for v in range(n_speeds):
+        for s in range(n_senses):
+            for y in range(n_ways):
+                moved[:] = 0.0
+                for i in range(model.begin[v, y], model.begin[v, y + 1]):
+                    source, weight = model.source[i], model.weight[i] * model.kept
+                    for e in range(n_events):
+                        moved[e] += before[v, s, source, e] * weight
+                state = model.state[s, y]
+                for e in range(n_events):
+                    after[v, s, y, e] = (moved[e] + entering[e]) * emission[0, t, state, e]
+                    total[e] += after[v, s, y, e]
+
+
+@kernel
+def _group_sizes(group: NDArray[np.int64]) -> NDArray[np.float64]:
+    size = np.zeros(group.max() + 1)
+    for x in range(len(group)):
+        size[group[x]] += 1.0
+    return size
+
+
+@kernel
+def _add_over_ends(before: NDArray[np.float64], model: Travel, into: NDArray[np.float64]) -> None:
+    """Add the weight that runs over an end of the track."""
+    n_speeds, n_senses, n_ways, n_events = before.shape
+    for v in range(n_speeds):
+        for y in range(n_ways):
+            lost = model.lost[v, y] * model.kept
+            if lost > 0.0:
+                for s in range(n_senses):
+                    for e in range(n_events):
+                        into[e] += before[v, s, y, e] * lost
+
+
+@kernel
+def _log_probability(
+    emission: NDArray[np.float64], model: Travel, with_travel: bool
+) -> NDArray[np.float64]:
+    """Compute the log-probability of the spikes of each event by the forward algorithm."""
+    _, n_time, n_states, n_events = emission.shape
+    n_senses, n_ways = model.state.shape
+    n_speeds, n_kinds = len(model.lost), len(model.stay)
+    n_held, n_moving = n_kinds * n_states, n_speeds * n_senses * n_ways
+    size = _group_sizes(model.group)
+    held = np.zeros((n_kinds, n_states, n_events))
+    held_after = held.copy()
+    moving = np.zeros((n_speeds if with_travel else 0, n_senses, n_ways, n_events))
+    moving_after = moving.copy()
+    n_classes = 3 if with_travel else 2
+    leave = (1.0 - model.kept) / (n_classes - 1)
+    jumps, holds, travels = np.zeros(n_events), np.zeros(n_events), np.zeros(n_events)
+    log_probability = np.zeros(n_events)
+    for t in range(n_time):
+        anywhere = emission[0, t].sum(axis=0) / n_states
+        if t == 0:
+            into_jumps = np.full(n_events, 1.0 / n_classes)
+            into_held, into_moving = into_jumps.copy(), into_jumps.copy()
+        else:
+            into_jumps = model.kept * jumps + leave * (holds + travels)
+            into_held = leave * (jumps + travels)
+            into_moving = leave * (jumps + holds)
+            _add_over_ends(moving, model, into_jumps)
+        jumps = into_jumps * anywhere
+        _dwell(held, held_after, into_held / n_held, emission, t, model, size, holds)
+        _move(moving, moving_after, into_moving / n_moving, emission, t, model, travels)
+        total = jumps + holds + travels
+        log_probability += np.log(total)
+        jumps, holds, travels = jumps / total, holds / total, travels / total
+        held_after /= total
+        moving_after /= total
+        held, held_after = held_after, held
+        moving, moving_after = moving_after, moving
+    return log_probability
+
+
+@kernel
+def _smooth(
+    emission: NDArray[np.float64],
+    model: Travel,
+    enters: NDArray[np.float64],
+    way: NDArray[np.float64],
+    speed: NDArray[np.float64],
+) -> None:
+    """Write the posterior of travel in one event by the forward-backward algorithm."""
+    _, n_time, n_states, _ = emission.shape
+    n_senses, n_ways = model.state.shape
+    n_speeds, n_kinds = len(model.lost), len(model.stay)
+    n_held, n_moving = n_kinds * n_states, n_speeds * n_senses * n_ways
+    size = _group_sizes(model.group)
+    drawn = np.zeros(len(size))
+    leave = (1.0 - model.kept) / 2
+    scale, outside = np.zeros(n_time), np.zeros(n_time)
+    held, held_after = np.zeros((n_kinds, n_states, 1)), np.zeros((n_kinds, n_states, 1))
+    moving = np.zeros((n_time + 1, n_speeds, n_senses, n_ways, 1))
+    jumps, holds, travels = np.zeros(1), np.zeros(1), np.zeros(1)
+    for t in range(n_time):
+        before = moving[t]
+        if t == 0:
+            into_jumps = np.full(1, 1.0 / 3.0)
+            into_held, into_moving = into_jumps.copy(), into_jumps.copy()
+        else:
+            into_jumps = model.kept * jumps + leave * (holds + travels)
+            into_held = leave * (jumps + travels)
+            into_moving = leave * (jumps + holds)
+            _add_over_ends(before, model, into_jumps)
+        jumps = into_jumps * (emission[0, t].sum() / n_states)
+        _dwell(held, held_after, into_held / n_held, emission, t, model, size, holds)
+        _move(before, moving[t + 1], into_moving / n_moving, emission, t, model, travels)
+        scale[t] = jumps[0] + holds[0] + travels[0]
+        outside[t] = into_moving[0] / n_moving
+        jumps, holds, travels = jumps / scale[t], holds / scale[t], travels / scale[t]
+        held_after /= scale[t]
+        moving[t + 1] /= scale[t]
+        held, held_after = held_after, held
+    # Backwards: the probability of all that follows, given each state.
+    jumping = 1.0
+    held[:] = 1.0
+    onward = np.ones((n_speeds, n_senses, n_ways))
+    next_onward = np.ones((n_speeds, n_senses, n_ways))
+    for t in range(n_time - 1, -1, -1):
+        for v in range(n_speeds):
+            for s in range(n_senses):
+                for y in range(n_ways):
+                    here = moving[t + 1, v, s, y, 0] * onward[v, s, y]
+                    way[t, s, y] += here
+                    speed[t, v] += here
+                    onward[v, s, y] *= emission[0, t, model.state[s, y], 0] / scale[t]
+                    enters[t] += outside[t] * onward[v, s, y]
+        jumping *= emission[0, t].sum() / n_states / scale[t]
+        for k in range(n_kinds):
+            for x in range(n_states):
+                held[k, x, 0] *= emission[model.emits[k], t, x, 0] / scale[t]
+        enter_held, enter_moving = held.sum() / n_held, onward.sum() / n_moving
+        for v in range(n_speeds):
+            for s in range(n_senses):
+                for y in range(n_ways):
+                    total = model.lost[v, y] * jumping
+                    for i in range(model.begin_out[v, y], model.begin_out[v, y + 1]):
+                        total += model.weight_out[i] * onward[v, s, model.target[i]]
+                    next_onward[v, s, y] = model.kept * total + leave * (jumping + enter_held)
+        for k in range(n_kinds):
+            drawn[:] = 0.0
+            for x in range(n_states):
+                drawn[model.group[x]] += held[k, x, 0]
+            everywhere = drawn.sum() / n_states
+            for x in range(n_states):
+                group = model.group[x]
+                anew = drawn[group] / size[group] if model.keeps[k] else everywhere
+                goes_on = model.stay[k] * held[k, x, 0] + (1.0 - model.stay[k]) * anew
+                held[k, x, 0] = model.kept * goes_on + leave * (jumping + enter_moving)
+        jumping = model.kept * jumping + leave * (enter_held + enter_moving)
+        onward, next_onward = next_onward, onward
+
+
+@kernel
+def _course(expected: NDArray[np.float64], model: Travel) -> NDArray[np.int64]:
+    """Find the course with the least sum of expected distances, shape (n_time, n_ways)."""
+    n_time, n_ways = expected.shape
+    fastest = len(model.begin) - 1
+    total = np.zeros((n_time, n_ways))
+    source = np.zeros((n_time, n_ways), dtype=np.int64)
+    for t in range(n_time):
+        for y in range(n_ways):
+            least, come_from = (0.0, y) if t == 0 else (np.inf, y)
+            if t > 0:
+                for i in range(model.begin[fastest, y], model.begin[fastest, y + 1]):
+                    if total[t - 1, model.source[i]] < least:
+                        least, come_from = total[t - 1, model.source[i]], model.source[i]
+            total[t, y] = least + expected[t, y]
+            source[t, y] = come_from
+    course = np.zeros(n_time, dtype=np.int64)
+    here = total[n_time - 1].argmin()
+    for t in range(n_time - 1, -1, -1):
+        course[t] = here
+        here = source[t, here]
+    return course
