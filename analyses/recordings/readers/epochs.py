@@ -33,7 +33,7 @@ def with_epochs(found: Recording, text: str, most_unknown: float) -> Recording:
             raise ValueError(f"epochs must be such as {_EXAMPLE}; got {shown(text)}.")
         chosen.setdefault(name, []).append(_intervals(where.strip() or name, name, found))
     epochs, notes = {}, []
-    first, last = _span(found)
+    first, last = found.span()
     for name, parts in chosen.items():
         whole = np.concatenate(parts)
         whole = whole[np.argsort(whole[:, 0], kind="stable")]
@@ -94,17 +94,6 @@ def _intervals(where: str, name: str, found: Recording) -> NDArray[np.float64]:
             f"{where!r}."
         )
     return times
-
-
-def _span(found: Recording) -> tuple[float, float]:
-    """Find when the recording begins and ends."""
-    clocks = [found.time, *found.spikes]
-    if found.posterior is not None:
-        clocks.append(found.posterior.time)
-    if found.decoded is not None:
-        clocks.append(found.decoded["time"].to_numpy(dtype=float))
-    known = [each for each in clocks if len(each)]
-    return min(float(each.min()) for each in known), max(float(each.max()) for each in known)
 
 
 def _check_apart(epochs: Mapping[str, NDArray[np.float64]]) -> None:
