@@ -452,9 +452,7 @@ def _check_intervals(intervals: NDArray[np.float64], what: str) -> None:
             raise ValueError(f"{what} must be pairs of a begin and a later end, in s.")
 
 
-def _check_observed(
-    observed: Observed, spikes: tuple[NDArray[np.float64], ...], name: str
-) -> None:
+def _check_observed(observed: Observed, spikes: tuple[NDArray[np.float64], ...], name: str) -> None:
     if observed.cells and len(observed.cells) != len(spikes):
         raise ValueError(
             f"{name} must say for each of its {len(spikes)} cells when it was observed; got "

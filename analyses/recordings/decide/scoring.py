@@ -86,8 +86,20 @@ def n_blocks(session: Session) -> int:
 
 def score_block(session: Session, block: int, seed: int = 0) -> Scored:
     """Decode and test a block of events; results do not depend on the process that runs it."""
-    seed, judgement = check_whole("seed", seed), session.judgement
     rows = np.arange(len(session.events))[block * _BLOCK : (block + 1) * _BLOCK]
+    parts = [  # each group of events with the same observed cells is a block of its own
+        _score(own, at, block + number * n_blocks(session), check_whole("seed", seed))
+        for number, (own, at) in enumerate(session.alike(rows))
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    tables = (pd.concat(each, ignore_index=True) for each in zip(*parts, strict=True))
+    return Scored(*(each.sort_values("event", kind="stable", ignore_index=True) for each in tables))
+
+
+def _score(session: Session, rows: NDArray[np.integer], block: int, seed: int) -> Scored:
+    """Decode and test some events."""
+    judgement = session.judgement
     events = session.events.iloc[rows].reset_index(drop=True)
     events.insert(0, "event", rows)
     walks = session.walks()

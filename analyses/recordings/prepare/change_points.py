@@ -53,20 +53,25 @@ def find_change_points(
     track: BinnedTrack,
     dt: float,
     shortest: int,
+    seen: NDArray[np.bool_] | None = None,
 ) -> ChangePoints:
-    """Find the time bins at which events are split, into parts of at least `shortest` time bins."""
-    long_enough = [each for each in counts if len(each) >= 2 * shortest]
+    """Find the time bins at which events are split, into parts of at least `shortest` time bins.
+
+    `seen`, shape (n_events, n_cells), are the cells that were observed in each; by default all.
+    """
+    fired = _observed(counts, rates, seen)
+    long_enough = [each for each in fired if len(each[0]) >= 2 * shortest]
     if not long_enough:
         return ChangePoints([[] for _ in counts], 0.0, np.inf)
     rng = np.random.default_rng(_SEED)
     simulated = [
-        change_point(log_likelihood(_one_path(each, rates, track, rng), rates, dt), walk, shortest)
-        for each in (long_enough[row % len(long_enough)] for row in range(_N_SIMULATED))
+        change_point(log_likelihood(_one_path(each, own, track, rng), own, dt), walk, shortest)
+        for each, own in (long_enough[row % len(long_enough)] for row in range(_N_SIMULATED))
     ]
     gains = np.array([gain for _, gain in simulated])
     chosen, others = np.split(gains, 2)  # each in turn like every event
     least = max(float(np.quantile(chosen, 1 - MOST_SPLIT)), np.log(walk.shape[0]))
-    at = split_at(counts, rates, walk, dt, shortest, least)
+    at = split_at(counts, rates, walk, dt, shortest, least, seen)
     return ChangePoints(at, float((others > least).mean()), least)
 
 
@@ -77,9 +82,24 @@ def split_at(
     dt: float,
     shortest: int,
     least: float,
+    seen: NDArray[np.bool_] | None = None,
 ) -> list[list[int]]:
     """Find the time bins of events at which two paths are at least so much better than one."""
-    return [_splits(log_likelihood(each, rates, dt), walk, shortest, least) for each in counts]
+    return [
+        _splits(log_likelihood(each, own, dt), walk, shortest, least)
+        for each, own in _observed(counts, rates, seen)
+    ]
+
+
+def _observed(
+    counts: Sequence[NDArray[np.integer]],
+    rates: NDArray[np.float64],
+    seen: NDArray[np.bool_] | None,
+) -> list[tuple[NDArray[np.integer], NDArray[np.float64]]]:
+    """Return counts and rates of the cells that were observed in each event."""
+    if seen is None or seen.all():
+        return [(each, rates) for each in counts]
+    return [(each[:, own], rates[own]) for each, own in zip(counts, seen, strict=True)]
 
 
 def split_events(events: pd.DataFrame, at: Sequence[Sequence[int]], dt: float) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN
 from replay.checks import check_number
 
 __all__ = ["Running", "run_track", "running", "running_bins", "running_headings", "seen_in"]
+__all__ += ["slow_stretches"]
 
 # The SD of a Gaussian, in s, after the median: 3 cm of noise seldom look like 5 cm/s.
 _SMOOTHING = 0.25
@@ -54,8 +55,8 @@ class Running(NamedTuple):
     def speed_at(self, time: NDArray[np.float64]) -> NDArray[np.float64]:
         """Interpolate the speed in cm/s; NaN before, within and after gaps of positions alike.
 
-        Unknown speed refuses nothing, since few animals are tracked where they sleep: what asks
-        for slowness must ask for speed that is not known to be larger.
+        An animal that is not tracked, as in a sleep box, may be slow: what must be slow is refused
+        where ``speed > largest``, which an unknown speed is not.
         """
         found: NDArray[np.float64] = np.interp(
             time, self.time, self.speed, left=np.nan, right=np.nan
@@ -117,9 +118,23 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
         is_on_track = np.zeros(n_time, dtype=bool)
         for begin, end in recording.on_track:
             is_on_track |= (middle >= begin) & (middle <= end)
-    return Running(
-        middle, np.where(is_known[:, None], xy, np.nan), velocity, is_on_track, counts
-    )
+    return Running(middle, np.where(is_known[:, None], xy, np.nan), velocity, is_on_track, counts)
+
+
+def slow_stretches(
+    moved: Running, largest_speed: float, begin: float, end: float
+) -> NDArray[np.float64]:
+    """Find the intervals in which the animal is not known to be faster, be it tracked or not."""
+    seconds = moved.time[1] - moved.time[0]
+    n_before = max(int((moved.time[0] - begin) / seconds), 0)
+    n_after = max(int((end - moved.time[-1]) / seconds), 0)
+    before = moved.time[0] - seconds * np.arange(n_before, 0, -1)
+    after = moved.time[-1] + seconds * np.arange(1, n_after + 1)
+    time = np.concatenate([before, moved.time, after])
+    is_slow = np.pad(~(moved.speed > largest_speed), (n_before, n_after), constant_values=True)
+    change = np.diff(is_slow.astype(np.int8), prepend=0, append=0)
+    ends = time[np.flatnonzero(change == 1)], time[np.flatnonzero(change == -1) - 1]
+    return np.stack(ends, axis=1)
 
 
 def seen_in(recording: Recording, time: NDArray[np.float64], seconds: float) -> Seen:

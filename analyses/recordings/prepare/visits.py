@@ -134,7 +134,9 @@ def find_visits(
     given = ~np.isnan(found.away)
     seconds, bins = seconds[given], np.where(known, found.bin, -1)[given]
     entered = np.full(len(seconds), -1, dtype=np.int32)
-    for own in np.split(np.arange(len(seconds)), np.flatnonzero(np.diff(seconds) > LONGEST_LOST) + 1):
+    for own in np.split(
+        np.arange(len(seconds)), np.flatnonzero(np.diff(seconds) > LONGEST_LOST) + 1
+    ):
         entered[own] = _entered(track, centres, bins[own], near, reached)
     starts = np.flatnonzero(entered >= 0)
     ends = np.append(starts, len(seconds))[1:] - 1

@@ -20,7 +20,12 @@ from analyses.recordings.decide.heading import HeadingLevels
 from analyses.recordings.decide.order import order_of, ordered_paths
 from analyses.recordings.decide.p_values import significance
 from analyses.recordings.prepare.change_points import split_at, split_events
-from analyses.recordings.prepare.detection import find_events, multiunit_rate
+from analyses.recordings.prepare.detection import (
+    find_events,
+    find_in,
+    multiunit_rate,
+    signals_of_rate,
+)
 from analyses.recordings.prepare.headings import travel
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.running import running
@@ -51,7 +56,7 @@ class Rest(NamedTuple):
     begin : ndarray of float64, shape (n_pieces,)
         When pieces of .25 s begin, in s.
     scale : tuple of float
-        Mean and standard deviation of the rate of all cells in the whole recording, in Hz.
+        Mean and standard deviation of the rate of all cells whenever all were observed, in Hz.
     bursting : float
         The share of spikes that are followed by another of the same cell at once.
     others : ndarray of float64, shape (n_cells of the recording,)
@@ -66,28 +71,36 @@ class Rest(NamedTuple):
 
 
 def quiet_rest(session: Session) -> Rest:
-    """Find the times in which the animal is still and nothing bursts; there may be none."""
+    """Find the times in which the animal is still and nothing bursts; there may be none.
+
+    All cells were observed then; a ValueError says that they never were.
+    """
     recording, criteria = session.recording, session.settings.criteria
-    spikes = np.concatenate(recording.spikes)
-    time, height = multiunit_rate(recording.spikes, float(spikes.min()), float(spikes.max()))
-    bursts = find_events(
-        time, height, None, criteria._replace(shortest=0.0, longest=np.inf, merged_within=0.0)
+    signals = [
+        signal
+        for cells, own in signals_of_rate(recording.spikes, recording.observed)
+        if cells.all()
+        for signal in own
+    ]
+    if not signals:
+        raise ValueError("There is no time at which all cells were observed.")
+    bursts = find_in(
+        signals, None, criteria._replace(shortest=0.0, longest=np.inf, merged_within=0.0)
     )
     moved = running(recording)
-    known = ~np.isnan(moved.speed)
-    begin = np.arange(time[0], time[-1] - _PIECE, _PIECE)
-    speed = np.interp(
-        begin + _PIECE / 2, moved.time[known], moved.speed[known], left=np.inf, right=np.inf
+    begin = np.concatenate(
+        [np.arange(each.time[0], each.time[-1] - _PIECE, _PIECE) for each in signals]
     )
     before = np.searchsorted(bursts["start_time"] - _AWAY, begin + _PIECE)
     ended = np.append(-np.inf, np.maximum.accumulate(bursts["end_time"]))[before] + _AWAY
-    is_quiet = (speed < criteria.largest_speed) & (ended <= begin)
-    begin = begin[is_quiet]
-    in_events = _rates(recording.spikes, *session.events[["start_time", "end_time"]].to_numpy().T)
+    is_fast = moved.speed_at(begin + _PIECE / 2) > criteria.largest_speed
+    begin = begin[~is_fast & (ended <= begin)]
+    ends = session.events[["start_time", "end_time"]].to_numpy(dtype=float)
+    whole = recording.observed.throughout(len(recording.spikes), *ends.T).all(axis=1)
+    in_events = _rates(recording.spikes, *ends[whole].T)
     others = np.maximum(in_events - _rates(recording.spikes, begin, begin + _PIECE), 0.0)
     others[session.cells] = 0.0
-    scale = float(height.mean()), float(height.std())
-    return Rest(begin, scale, _bursting(recording.spikes), others)
+    return Rest(begin, signals[0].scale, _bursting(recording.spikes), others)
 
 
 def _rates(

@@ -213,7 +213,10 @@ def _seen(session: Session, found: Conclusions) -> pd.DataFrame:
     longest = found.sequences.groupby("event")["distance"].max()
     own = found.events[found.events["kind"].isin(KINDS)].set_index("event")
     bins = project(session.track, found.paths[["x", "y"]].to_numpy(dtype=float)).bin
-    spikes = pd.Series(session.time_bin * session.rates.sum(axis=0)[bins])
+    sets, number = np.unique(session.seen, axis=0, return_inverse=True)
+    total = np.stack([session.rates[cells].sum(axis=0) for cells in sets])
+    of_event = number.reshape(-1)[found.paths["event"].to_numpy(dtype=int)]
+    spikes = pd.Series(session.time_bin * total[of_event, bins])
     return pd.DataFrame(
         {
             "kind": own["kind"],
