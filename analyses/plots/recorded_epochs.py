@@ -63,8 +63,9 @@ def plot_epoch_blocks(
     table = table.sort_values("start_time", kind="stable")
     ax = new_axes(width_cm) if ax is None else ax
     begin, end = (table[name].to_numpy(dtype=float) / 60 for name in ("start_time", "end_time"))
+    minutes = table["observed"].to_numpy(dtype=float) / 60 if "observed" in table else end - begin
     for name, look in _LOOKS.items():
-        rate = table[name].to_numpy(dtype=float) / (end - begin)
+        rate = table[name].to_numpy(dtype=float) / minutes
         ax.bar(
             begin, rate, end - begin, align="edge", color=look["color"], label=look["label"],
             linewidth=0,

@@ -187,6 +187,10 @@ class Observed:
         """Return the intervals of each cell."""
         return self.cells or (self.spikes,) * n_cells
 
+    def any_cell(self, n_cells: int) -> NDArray[np.float64]:
+        """Return the intervals in which any cell was observed, or brain signals without cells."""
+        return joined(np.concatenate(self.of_cells(n_cells))) if n_cells else self.spikes
+
     def throughout(self, n_cells: int, begin: ArrayLike, end: ArrayLike) -> NDArray[np.bool_]:
         """Find the cells that were observed throughout each period, (n_periods, n_cells)."""
         own = [within(each, begin, end) for each in self.of_cells(n_cells)]

@@ -134,8 +134,7 @@ class Recording:
     notes : tuple of str
         A sentence from each reader on what it read.
     most_unknown : float, default 0.2
-        The largest share of positions on the track that may be unknown where the animal is
-        tracked, which it is not where none is known for more than 1 s.
+        The largest share of positions on the track that may be unknown.
 
     Raises
     ------
@@ -381,10 +380,6 @@ class Recording:
         if not len(xy):
             return
         unknown = np.isnan(xy).any(axis=1)
-        if not unknown.all():  # where it is not tracked, none is expected
-            time = self.time[self.during]
-            kept = within(tracked(time[~unknown]), time)
-            xy, unknown = xy[kept], unknown[kept]
         extent = float(np.ptp(xy[~unknown], axis=0).max()) if not unknown.all() else 0.0
         if 0 < extent <= _METRES * np.ptp(track.node_position, axis=0).max():
             raise ValueError(
@@ -395,8 +390,9 @@ class Recording:
         if unknown.mean() > self.most_unknown:
             raise ValueError(
                 f"{unknown.sum()} of {len(xy)} positions of {self.name} on the track are NaN, more "
-                f"than {self.most_unknown:.0%}. Interpolate them, give the times on the track "
-                "(epochs, such as run=0:600), or allow more with most_unknown."
+                f"than {self.most_unknown:.0%}. Where the animal was not tracked, leave rows out, "
+                "give the times on the track (epochs, such as run=0:600), or allow more with "
+                "most_unknown."
             )
         away = project(track, xy[~unknown]).away
         n_off = int(np.count_nonzero(away > FARTHEST))

@@ -68,7 +68,7 @@ def held_out(session: Session) -> HeldOut:
     rates, walk, known = session.decoded_rates, session.walk(), session.seen
     fold = session.electrode % _FOLDS
     least = session.judgement.least_active
-    counted = [each * own for each, own in zip(session.counts, known, strict=True)]
+    counted = [each * known[row] for row, each in enumerate(session.counts)]
     rows = [row for row, each in enumerate(counted) if np.count_nonzero(each.sum(axis=0)) >= least]
     if not rows:
         return HeldOut(0, np.empty(0, dtype=bool), 0.0)

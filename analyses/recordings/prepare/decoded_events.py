@@ -1,10 +1,10 @@
 """Candidate events from the decoded posterior, bottom-up: wherever the population moves [1]_.
 
-All times at which the animal is not known to be fast are decoded. An event is a period in which continuous movement
-has a probability of more than .8, whatever the rate of all cells. Such events are found in noise as
-well, so they cannot be compared with the same times after an exchange of cells, which were not
-chosen for their movement: the whole search is done again in the recording after an exchange, and
-what it finds there tells what passes by chance.
+All times at which the animal is not known to be fast are decoded. An event is a period in which
+continuous movement has a probability of more than .8, whatever the rate of all cells. Such events
+are found in noise as well, so they cannot be compared with the same times after an exchange of
+cells, which were not chosen for their movement: the whole search is done again in the recording
+after an exchange, and what it finds there tells what passes by chance.
 
 References
 ----------

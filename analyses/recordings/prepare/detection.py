@@ -26,7 +26,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage, signal
 
-from analyses.recordings.basics.observed import Observed, joined, within
+from analyses.recordings.basics.observed import Observed, joined
 from analyses.recordings.basics.settings import Criteria
 from replay.checks import check_array, check_number
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, bins_between, cut_track
 from analyses.recordings.basics.judgement import Judgement, judgement_for
-from analyses.recordings.basics.observed import common, joined
+from analyses.recordings.basics.observed import common
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import RIPPLES, Criteria, Settings
 from analyses.recordings.prepare.candidate_events import (
@@ -442,8 +442,7 @@ def _in_posterior(
     criteria, spikes = settings.criteria, [recording.spikes[cell] for cell in cells]
     every = np.concatenate(recording.spikes)
     slow = slow_stretches(moved, criteria.largest_speed, every.min(), every.max())
-    observed, _ = recording.observed.stretches(len(recording.spikes))
-    observed = joined(observed)
+    observed = recording.observed.any_cell(len(recording.spikes))
     stretches = common(slow, observed)
     stretches = stretches[stretches[:, 1] - stretches[:, 0] >= criteria.shortest]
     known = recording.electrode

@@ -11,6 +11,8 @@
 ``field_potential_start``,                 its start (s); and its sampling rate (Hz);
 ``field_potential_rate``                   optional
 ``on_track_start``, ``on_track_end``       when the animal was on the track, s; optional
+``observed_start``, ``observed_end``,      when spikes were observed, s, by default always; and
+``observed_unit``                          the cell of each such interval, by default all cells
 ``posterior``, ``posterior_time``,         of another decoder: (n_time, n_bins), s, and the centres
 ``posterior_xy``                           of its bins in cm; optional
 =========================================  ======================================================
@@ -37,6 +39,7 @@ from analyses.recordings.basics.recording import FieldPotential, Posterior, Reco
 from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.mat_files import ARRAYS, load_mat
+from analyses.recordings.readers.observed_times import outside_of, with_spikes
 from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.track_graphs import epochs_of
 from analyses.recordings.readers.units import count_text, to_cm
@@ -123,6 +126,8 @@ def read_arrays(
         contents.append(describe_classes(spikes, electrode))
     elif "mark_time" in arrays:
         contents.append("marks are not read, as there are cells")
+    observed, spikes, told = with_spikes(spikes, *_observed(arrays, spikes, name))
+    contents += [told] if told else []
     posterior = _posterior(arrays, name)
     if posterior is not None:
         contents.append(
@@ -154,6 +159,7 @@ def read_arrays(
         position,
         spikes=spikes,
         electrode=electrode,
+        observed=observed,
         posterior=posterior,
         events=pd.DataFrame(events, columns=["start_time", "end_time"]) if len(events) else None,
         field_potential=field_potential,
@@ -254,6 +260,23 @@ def _by_cell(
             f"{name} must have a unit for each spike; got {len(time)} times and {len(unit)} units."
         )
     return tuple(np.sort(time[unit == cell]) for cell in np.unique(unit))
+
+
+def _observed(
+    arrays: Mapping[str, NDArray[np.generic]], spikes: tuple[NDArray[np.float64], ...], name: str
+) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+    """Read the intervals in which all spikes were observed, or else those of each cell."""
+    pairs, always = _pairs(arrays, "observed", name), outside_of(np.empty((0, 2)))
+    if "observed_unit" not in arrays:
+        return (pairs if len(pairs) else always), []
+    unit = check_array(arrays["observed_unit"], f"observed_unit of {name}", kind="whole")
+    cells = np.unique(arrays.get("spike_unit", np.empty(0)))
+    if len(unit) != len(pairs) or len(cells) != len(spikes) or set(unit) != set(cells):
+        raise ValueError(
+            f"observed_unit of {name} must name the cell of each interval from observed_start to "
+            "observed_end, and each cell of spike_unit at least once."
+        )
+    return always, [pairs[unit == cell] for cell in cells]
 
 
 def _by_class(arrays: Mapping[str, NDArray[np.generic]], name: str) -> MarkClasses:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.basics.observed import seconds_in
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import RUN
 from analyses.recordings.readers.units import count_text
@@ -50,6 +51,14 @@ def with_epochs(found: Recording, text: str, most_unknown: float) -> Recording:
             notes.append(
                 f"{lost:,.0f} s of the epoch {name!r} lie outside of the recording, and do not "
                 "count."
+            )
+        n_cells = len(found.spikes)
+        unseen = np.diff(kept, axis=1).sum() - sum(
+            seconds_in(found.observed.any_cell(n_cells), *ends) for ends in kept
+        )
+        if unseen > 1:
+            notes.append(
+                f"In {unseen:,.0f} s of the epoch {name!r} no cell was observed: they do not count."
             )
         epochs[name] = kept
     _check_apart(epochs)

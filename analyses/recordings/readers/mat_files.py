@@ -36,7 +36,8 @@ ARRAYS = (
     "position_time", "position_t_ticks", *_IN_PAIRS, "clock_hz", "spike_time", "spike_t_ticks",
     "spike_unit", "mark_time", "mark_electrode", "mark_features", "event_start", "event_end",
     "field_potential", "field_potential_start", "field_potential_rate", "on_track_start",
-    "on_track_end", "posterior", "posterior_time",
+    "on_track_end", "observed_start", "observed_end", "observed_unit", "posterior",
+    "posterior_time",
 )  # fmt: skip
 """The names of arrays that are read."""
 _OF_CELLEXPLORER = ("times", "timestamps", "x", "y")

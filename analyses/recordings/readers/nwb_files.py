@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.marks import describe_classes
+from analyses.recordings.basics.observed import within
 from analyses.recordings.basics.recording import FieldPotential, Recording
 from analyses.recordings.basics.settings import FIND_RIPPLES, MOST_UNKNOWN
 from analyses.recordings.readers.hdf5_files import check_contents, check_hdf5
@@ -34,6 +35,11 @@ from analyses.recordings.readers.nwb_tables import (
     running_epochs,
     tables_of,
     unit_columns,
+)
+from analyses.recordings.readers.observed_times import (
+    intervals_of_units,
+    outside_of,
+    with_spikes,
 )
 from analyses.recordings.readers.remote_files import Remote, opened_remote
 from analyses.recordings.readers.track_graphs import epochs_of, read_track
@@ -184,14 +190,23 @@ def _of_file(
         graph = _graph_of(file)
     time, position, text = read_positions(file, name, graph, choices.position)
     electrode = None
+    intervals: list[NDArray[np.float64]] = []
     if choices.units == MARKS or (file.units is None and has_marks(file)):
         spikes, electrode = read_marks(file, name)
         how = describe_classes(spikes, electrode)
     else:
-        spikes, how = _spikes_of(file, name, choices.units)
+        spikes, intervals, how = _spikes_of(file, name, choices.units)
         if has_marks(file):
             how += f" (spikes that were not sorted are not read; choose by units: {MARKS!r})"
     text += f"; {how}"
+    invalid = np.empty((0, 2))
+    if file.invalid_times is not None:
+        invalid = intervals_of(file.invalid_times).to_numpy()
+        text += f"; {count_text(len(invalid), 'invalid time')} left out"
+    valid = outside_of(invalid)
+    position[~within(valid, time)] = np.nan
+    observed, spikes, how = with_spikes(spikes, valid, intervals)
+    text += f"; {how}" if how else ""
     tables = dict(tables_of(file))
     found, field_potential, chosen = None, None, None
     if events == FIND_RIPPLES or choices.channel is not None:
@@ -219,6 +234,7 @@ def _of_file(
         position,
         spikes=spikes,
         electrode=electrode,
+        observed=observed,
         events=found,
         field_potential=field_potential,
         on_track=on_track,
@@ -255,11 +271,14 @@ def _graph_of(file: NWBFile) -> nx.Graph | None:
 
 def _spikes_of(
     file: NWBFile, name: str, expression: str | None
-) -> tuple[tuple[NDArray[np.float64], ...], str]:
-    """Read the spikes of the units that are chosen; also say which these are."""
+) -> tuple[tuple[NDArray[np.float64], ...], list[NDArray[np.float64]], str]:
+    """Read the spikes of the units that are chosen, and when each was observed, if it is told.
+
+    Also say which units these are.
+    """
     units = file.units
     if units is None or not len(units):
-        return (), "no units"
+        return (), [], "no units"
     if "spike_times" not in units.colnames:
         raise ValueError(
             f"The units of {name} have no spike_times, only {shown(list(units.colnames))}. Export "
@@ -278,7 +297,12 @@ def _spikes_of(
             text = f" ({listed}; choose by units, such as \"location == '{chosen}'\")"
     spikes = tuple(np.asarray(units.get_unit_spike_times(int(row)), dtype=float) for row in rows)
     n_spikes = sum(map(len, spikes))
-    return spikes, f"{count_text(len(spikes), 'unit')} with {count_text(n_spikes, 'spike')}{text}"
+    intervals = intervals_of_units(units, rows)
+    return (
+        spikes,
+        intervals,
+        f"{count_text(len(spikes), 'unit')} with {count_text(n_spikes, 'spike')}{text}",
+    )
 
 
 def field_potentials_of(file: NWBFile) -> list[tuple[float, str, Any]]:
