@@ -120,9 +120,9 @@ class Seen(NamedTuple):
         at = self.number[own] * n_bins + bins[own]
         return np.bincount(at, minlength=len(self.cells) * n_bins).reshape(-1, n_bins)
 
-    def of_cells(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of_cells(self, values: ArrayLike) -> NDArray[np.float64]:
         """Sum what there is in each set, (n_sets, ...), over the sets of each cell."""
-        return np.tensordot(self.cells.astype(float), values, axes=(0, 0))
+        return np.tensordot(self.cells.astype(float), np.asarray(values), axes=(0, 0))
 
 
 def _always() -> NDArray[np.float64]:

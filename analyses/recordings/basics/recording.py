@@ -268,7 +268,8 @@ class Recording:
 
     def unobserved(self) -> list[str]:
         """Say what was not observed, one sentence each; empty if all was."""
-        told, known = [], self.known[0]
+        told: list[str] = []
+        known = self.known[0]
         if not len(known):
             return told
         begin, end = self.span()

@@ -64,9 +64,10 @@ class Conclusions(NamedTuple):
         The animal's moves between states, lap by lap; its `mdp` is the track.
     visited : DataFrame
         The states that each replay event visits: `event, time` (s), `states`; `phase`: `rest`
-        off the track or while it is not tracked, `episode_end` after a lap, `step` within a lap; `location`, the state at
-        which the animal is, or off the track was last (-1 if its position is unknown); and `along`,
-        if headings were decoded (see :func:`analyses.place_sequences`).
+        off the track or while the animal is not tracked, `episode_end` after a lap, `step` within a
+        lap; `location`, the state at which the animal is, or off the track was last (-1 if its
+        position is unknown); and `along`, if headings were decoded (see
+        :func:`analyses.place_sequences`).
     paths : DataFrame
         The decoded paths of all events.
     calibration : Calibration or None

@@ -104,7 +104,7 @@ def place_fields(
         )
     own = seen.of_cells(time)
     rates = np.divide(spikes, own, out=np.full(own.shape, np.nan), where=own > 0)
-    return np.maximum(rates, lowest)
+    return np.asarray(np.maximum(rates, lowest))
 
 
 def sums_by(

@@ -35,7 +35,7 @@ def recorded_fields(
         track, place, moved.counts, seconds,
         smoothing=settings.smoothing, lowest_rate=settings.lowest_rate, seen=seen,
     )  # fmt: skip
-    occupied = seen.of_cells(seen.sums(place, track.n_bins).astype(float))
+    occupied = seen.of_cells(seen.sums(place, track.n_bins))
     near = (track.distance <= 2 * settings.smoothing).astype(float)
     is_known = (occupied @ near > 0) | (near[place[runs]].sum(axis=0) == 0)
     n_running = np.maximum(occupied.sum(axis=1), 1)

@@ -97,13 +97,13 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
     xy = np.stack([np.interp(middle, time, position[:, axis]) for axis in range(2)], axis=1)
     velocity, is_known = np.full((n_time, 2), np.nan), np.zeros(n_time, dtype=bool)
     for begin, end in tracked(time):  # each apart: nothing is smoothed across a gap
-        own = slice(np.searchsorted(middle, begin), np.searchsorted(middle, end, side="right"))
-        is_known[own] = True
-        if is_known[own].sum() > 1:
+        part = slice(np.searchsorted(middle, begin), np.searchsorted(middle, end, side="right"))
+        is_known[part] = True
+        if is_known[part].sum() > 1:
             span = 2 * int(MEDIAN_SPAN / 2 / seconds) + 1
-            median = ndimage.median_filter(xy[own], (span, 1), mode="nearest")
+            median = ndimage.median_filter(xy[part], (span, 1), mode="nearest")
             smooth = ndimage.gaussian_filter1d(median, _SMOOTHING / seconds, axis=0, mode="nearest")
-            velocity[own] = np.gradient(smooth, seconds, axis=0)
+            velocity[part] = np.gradient(smooth, seconds, axis=0)
     spikes = np.concatenate([np.empty(0), *recording.spikes])
     cell = np.repeat(np.arange(len(recording.spikes)), [len(each) for each in recording.spikes])
     at = np.searchsorted(edges, spikes, side="right") - 1

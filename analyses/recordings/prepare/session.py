@@ -175,7 +175,8 @@ class Session(NamedTuple):
     def _only(self, cells: NDArray[np.bool_]) -> Session:
         return self._replace(
             rates=self.rates[cells],
-            headings=self.headings and HeadedFields(*(each[cells] for each in self.headings)),
+            headings=self.headings
+            and HeadedFields(self.headings.rates[cells], self.headings.differs[cells]),
             cells=self.cells[cells],
             counts=[each[:, cells] for each in self.counts],
         )
@@ -325,7 +326,7 @@ def prepare(
             f"{n_left} of them, in which no cell with a field was observed throughout, "
             f"{'is' if n_left == 1 else 'are'} left out."
         )
-        events = events[is_seen].reset_index(drop=True)
+        events = events.loc[is_seen].reset_index(drop=True)
     covered = is_covered(recording, events)
     if not covered.all():
         n_left = int((~covered).sum())
@@ -415,7 +416,7 @@ def _always_seen(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Leave out cells that were not always observed: what is decoded throughout needs the same."""
     _, seen = recording.observed.stretches(len(recording.spikes))
-    kept = seen.cells.all(axis=0)[cells]
+    kept = seen.cells[:, cells].all(axis=0)
     if kept.sum() < 2:
         raise ValueError(
             f"Only {kept.sum()} of the {len(cells)} cells of {recording.name} with a place field "

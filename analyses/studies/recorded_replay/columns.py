@@ -213,8 +213,8 @@ ANIMAL_COLUMNS = {
     ),
     "epoch_blocks.csv": Table.of(
         "block of time of an epoch",
-        "animal? epoch start_time end_time observed candidates replay reverse_episode forward_episode "
-        "novel_path ambiguous unexperienced by_chance?",
+        "animal? epoch start_time end_time observed candidates replay reverse_episode "
+        "forward_episode novel_path ambiguous unexperienced by_chance?",
         {
             "epoch": EPOCH_COLUMNS["epoch"],
             "observed": Column("how much of it any cell was observed", "s"),
