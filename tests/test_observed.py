@@ -250,7 +250,7 @@ def test_an_event_is_decoded_without_cells_that_were_not_observed(recording, tru
     given = replace(recording, events=true)
     half = recording.time[-1] / 2
     lost = {cell: [[-1.0, half]] for cell in (3, 11)}
-    judgement = Judgement(n_shuffles=19, other_sizes=())
+    judgement = Judgement(n_shuffles=3, other_sizes=())
     session = prepare(partly(given, lost), judgement=judgement)
     keeps = [each for number, each in enumerate(given.spikes) if number not in lost]
     fewer = prepare(replace(given, spikes=tuple(keeps)), judgement=judgement)

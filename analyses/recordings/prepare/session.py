@@ -326,7 +326,7 @@ def prepare(
             f"{n_left} of them, in which no cell with a field was observed throughout, "
             f"{'is' if n_left == 1 else 'are'} left out."
         )
-        events = events.loc[is_seen].reset_index(drop=True)
+        events = events.iloc[np.flatnonzero(is_seen)].reset_index(drop=True)
     covered = is_covered(recording, events)
     if not covered.all():
         n_left = int((~covered).sum())
