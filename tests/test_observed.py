@@ -275,6 +275,15 @@ def test_an_event_is_decoded_without_cells_that_were_not_observed(recording, tru
         quiet_rest(prepare(partly(given, {3: [[-1.0, half]], 11: [[half, 1e4]]})))
 
 
+def test_to_say_that_all_was_observed_changes_nothing(recording):
+    said, unsaid = (prepare(each) for each in (partly(recording, {}), recording))
+    for name in ("rates", "events", "split_above", "notes"):
+        one, other = getattr(said, name), getattr(unsaid, name)
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(said.counts, unsaid.counts, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_events_in_which_nothing_was_observed_are_left_out(recording, true):
     cut = float(true["start_time"].iloc[4]) + 0.1  # within an event
     every = [[-1.0, cut], [cut + 0.01, float(true["start_time"].iloc[8]) - 1]]
