@@ -205,6 +205,18 @@ def several(path):
     return _write(file, path)
 
 
+def observed_in_part(path):
+    """Units with intervals of observation, the last from 150 s, and times that are invalid."""
+    file = _file("beans")
+    behavior = file.create_processing_module("behavior", "x")
+    behavior.add(Position(spatial_series=_series("xy", XY[ON_TRACK], time=TIME[ON_TRACK])))
+    for unit in range(N_UNITS):
+        begin = 150.0 if unit == N_UNITS - 1 else 0.0
+        file.add_unit(spike_times=spikes(unit), obs_intervals=[[begin, 300.0]])
+    file.add_invalid_time_interval(start_time=120.0, stop_time=130.0)
+    return _write(file, path)
+
+
 N_MARKS = 600
 
 

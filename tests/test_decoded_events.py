@@ -10,8 +10,8 @@ from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.scoring import score_block
-from analyses.recordings.prepare.decoded_events import exchanged_spikes, slow_stretches
-from analyses.recordings.prepare.running import running
+from analyses.recordings.prepare.decoded_events import exchanged_spikes
+from analyses.recordings.prepare.running import running, slow_stretches
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.simulated_recording import simulated_recording
 
@@ -57,7 +57,7 @@ def test_after_an_exchange_each_spike_belongs_to_another_cell():
 def test_stretches_are_those_in_which_the_animal_is_slow(seen):
     moved = running(seen[1])
     inside = np.zeros(len(moved.time), dtype=bool)
-    for begin, end in slow_stretches(moved, Settings()):
+    for begin, end in slow_stretches(moved, 5.0, moved.time[0], moved.time[-1]):
         inside |= (moved.time >= begin) & (moved.time <= end)
     assert not (moved.speed[inside] > 5.0).any()
     assert inside.sum() > 0.9 * (moved.speed <= 5.0).sum()

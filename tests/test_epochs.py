@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.observed import Observed
 from analyses.recordings.decide.epochs import compare_epochs, count_blocks, count_in_epochs
 from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.readers import read_recording
@@ -30,6 +31,7 @@ def blocks_of(counts, epoch, replay=None, seconds=60.0):
     n = len(counts)
     table = pd.DataFrame({"epoch": epoch, "start_time": seconds * np.arange(n)})
     table["end_time"] = table["start_time"] + seconds
+    table["observed"] = seconds
     table["candidates"] = counts
     table["replay"] = counts if replay is None else replay
     kinds = ("reverse_episode", "forward_episode", "novel_path", "ambiguous", "unexperienced")
@@ -52,6 +54,18 @@ def test_events_are_counted_where_they_begin():
     ]
     assert found.loc[("after", "replay_share"), "value"] == pytest.approx(2 / 3)
     assert found.loc[("before", "novel_path"), ["n", "total", "value"]].tolist() == [3, 3, 1.0]
+
+
+def test_minutes_in_which_nothing_was_observed_do_not_count():
+    """Of 240 s, one cell was observed for 90 s and another for 30 s of these and 15 s more."""
+    time = [1.0, 2.0, 61.0, 92.0, 310.0]
+    own = np.array([[0.0, 90.0]]), np.array([[60.0, 105.0]])
+    blocks = count_blocks(events_at(time, [True] * 5), EPOCHS, Observed(cells=own), 2)
+    assert blocks["epoch"].tolist() == ["before"] * 4  # no cell was observed in others
+    assert blocks["observed"].tolist() == [30.0, 30.0, 30.0, 15.0]
+    found = count_in_epochs(blocks).set_index("measure").loc["replay_per_minute"]
+    assert found[["n", "total"]].tolist() == [4, 1.75]
+    assert found["value"] == pytest.approx(4 / 1.75)
 
 
 def test_even_blocks_give_the_intervals_of_independent_events():

@@ -11,6 +11,7 @@ import pytest
 
 from analyses.recordings.basics.binned_track import bins_on_way, cut_track, project
 from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.observed import Seen
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.decide import heading
 from analyses.recordings.decide.find_replay import find_replay
@@ -172,7 +173,8 @@ def test_a_cell_has_two_fields_where_they_predict_held_out_runs():
     counts = rng.poisson(0.02 * rates)
     assert is_run_both_ways(place, ahead, n_bins)
     assert not is_run_both_ways(place[ahead > 0], ahead[ahead > 0], n_bins)
-    found = headed_fields(track, place, ahead, counts, 0.02, Settings())
+    seen = Seen.all(*counts.shape)
+    found = headed_fields(track, place, ahead, counts, 0.02, Settings(), seen)
     assert found.differs.tolist() == [True, False]
     one, other = found.rates[:, :n_bins].max(axis=1), found.rates[:, n_bins:].max(axis=1)
     assert one[0] > 4 * other[0]

@@ -63,7 +63,9 @@ def in_epochs():
     blocks = pd.DataFrame({**time, "candidates": np.arange(24), "replay": np.arange(24) // 2})
     measures = ["candidates_per_minute", "replay_per_minute", "replay_share"]
     values = table(epoch=names, measure=measures).rename(columns={"mean": "value"})
-    return values.assign(label="", null=0.05), blocks.assign(end_time=blocks["start_time"] + 75.0)
+    return values.assign(label="", null=0.05), blocks.assign(
+        end_time=blocks["start_time"] + 75.0, observed=75.0
+    )
 
 
 def mdps():

@@ -275,9 +275,7 @@ def test_ripples_of_cellexplorer_have_two_columns_or_two_rows(tmp_path):
     position = {"x": XY, "y": XY[:, 1], "units": "cm"}
     behavior = EXPLORER["behavior"] | {"position": position}
     io.savemat(tmp_path / "mine.mat", EXPLORER | {"behavior": behavior})
-    with pytest.raises(
-        ValueError, match=r"position.x of mine.mat must be one row or column"
-    ):
+    with pytest.raises(ValueError, match=r"position.x of mine.mat must be one row or column"):
         read_recording(tmp_path / "mine.mat", TRACK)
 
 

@@ -605,7 +605,7 @@ FORMS = {
 class Group(dict):
     """Has what is read of a TsGroup."""
 
-    time_support = None
+    time_support = SimpleNamespace(start=TIME[:1], end=TIME[-1:])
 
 
 class TestObjectsOfPynapple:
@@ -646,6 +646,8 @@ class TestObjectsOfPynapple:
             epochs=f"run={run},after=9:9.5",
         )  # fmt: skip
         assert read.digest() == given.digest()
+        assert given.units == read.units == ("3", "7")
+        assert given.observed.spikes.tolist() == [[TIME[0], TIME[-1]]]
         assert ("are taken to be x and y" in "".join(read.notes)) == (form == "no names")
 
     def test_names_of_columns_in_a_pickle_are_read_and_never_run(self, tmp_path):

@@ -43,7 +43,7 @@ def plot_epoch_blocks(
     Returns
     -------
     matplotlib.axes.Axes
-        `ax`; x is in min, y in events per minute. Epochs are named above.
+        `ax`; x is in min, y in events per observed minute. Epochs are named above.
 
     Raises
     ------
@@ -53,18 +53,20 @@ def plot_epoch_blocks(
     Examples
     --------
     >>> blocks = pd.DataFrame({"epoch": ["before", "after"], "start_time": [0.0, 60.0],
-    ...                        "end_time": [60.0, 120.0], "candidates": [4, 9], "replay": [0, 5]})
+    ...                        "end_time": [60.0, 120.0], "observed": 60.0,
+    ...                        "candidates": [4, 9], "replay": [0, 5]})
     >>> ax = plot_epoch_blocks(blocks)
     >>> [text.get_text() for text in ax.texts]
     ['before', 'after']
     """
-    columns = ["epoch", "start_time", "end_time", *_LOOKS]
+    columns = ["epoch", "start_time", "end_time", "observed", *_LOOKS]
     table = check_table(blocks, columns, "blocks", empty=False)
     table = table.sort_values("start_time", kind="stable")
     ax = new_axes(width_cm) if ax is None else ax
     begin, end = (table[name].to_numpy(dtype=float) / 60 for name in ("start_time", "end_time"))
+    minutes = table["observed"].to_numpy(dtype=float) / 60
     for name, look in _LOOKS.items():
-        rate = table[name].to_numpy(dtype=float) / (end - begin)
+        rate = table[name].to_numpy(dtype=float) / minutes
         ax.bar(
             begin, rate, end - begin, align="edge", color=look["color"], label=look["label"],
             linewidth=0,
@@ -173,7 +175,7 @@ def recorded_epochs_figure(
     >>> row = {"epoch": "after", "label": "", "value": 0.2, "ci_low": 0.1, "ci_high": 0.4,
     ...        "null": float("nan")}
     >>> blocks = pd.DataFrame([{"epoch": "after", "start_time": 0.0, "end_time": 60.0,
-    ...                         "candidates": 5, "replay": 1}])
+    ...                         "observed": 60.0, "candidates": 5, "replay": 1}])
     >>> names = ("candidates_per_minute", "replay_per_minute", "replay_share")
     >>> table = pd.DataFrame([row | {"measure": name} for name in names])
     >>> len(recorded_epochs_figure(table, blocks).axes)

@@ -19,6 +19,13 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import cut_track, project
 from analyses.recordings.basics.clocks import check_digits, order_in_time
+from analyses.recordings.basics.observed import (
+    LONGEST_LOST,
+    Observed,
+    seconds_in,
+    tracked,
+    within,
+)
 from analyses.recordings.basics.settings import FARTHEST, MOST_UNKNOWN
 from replay.checks import (
     check_array,
@@ -133,6 +140,9 @@ class Recording:
     Data may come in any order: all are sorted by time, each with its row. A note says so where this
     is no matter of course: positions, posterior, decoded places and field potential.
 
+    What was not observed is no evidence: positions are unknown where they are NaN or missing, and
+    spikes where `observed` says so.
+
     Attributes
     ----------
     name : str
@@ -142,7 +152,7 @@ class Recording:
     time : ndarray of float64, shape (n_samples,)
         The times of the animal's positions, in s.
     position : ndarray of float64, shape (n_samples, 2)
-        The positions, in cm; NaN if unknown.
+        The positions, in cm; NaN if unknown, which is the same as no row.
     spikes : tuple of ndarray of float64
         The spike times of each cell, in s; if spikes are not sorted, of each class of marks.
     electrode : ndarray of int64, shape (n_classes,), or None
@@ -150,6 +160,8 @@ class Recording:
         sorted cells.
     units : tuple of str
         The id of each cell where it was recorded, or none: then it is the number of the cell.
+    observed : Observed
+        When spikes, or those of each cell, were observed; by default always.
     posterior : Posterior or None
         A posterior decoded by another program.
     decoded : DataFrame or None
@@ -175,8 +187,9 @@ class Recording:
     ------
     ValueError
         If times are not on one clock, of each cell, too, or in single precision and so large that
-        time bins need more digits; if places are not in cm or too many positions are unknown; or
-        if rows of the posterior do not sum to 1, or its bins do not fit the track.
+        time bins need more digits; if spikes lie outside of when they were observed; if places are
+        not in cm or too many positions are unknown; or if rows of the posterior do not sum to 1, or
+        its bins do not fit the track.
 
     Examples
     --------
@@ -194,6 +207,7 @@ class Recording:
     spikes: tuple[NDArray[np.float64], ...] = ()
     electrode: NDArray[np.int64] | None = None
     units: tuple[str, ...] = ()
+    observed: Observed = field(default_factory=Observed)
     posterior: Posterior | None = None
     decoded: pd.DataFrame | None = None
     events: pd.DataFrame | None = None
@@ -225,6 +239,7 @@ class Recording:
                 f"{self.name} must have one of units for each cell, or none: it has "
                 f"{len(self.units)} for {len(self.spikes)} cells. Choose both alike."
             )
+        _check_observed(self.observed, self.spikes, self.name)
         for what, intervals in (("on_track", self.on_track), *self.epochs.items()):
             _check_intervals(intervals, f"{what} of {self.name}")
         if self.events is not None:
@@ -260,7 +275,8 @@ class Recording:
         }
         some = [f", {number:,} {what}" for what, number in counts.items() if number]
         clock = f", {self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else ""
-        return f"Recording({self.name!r}{''.join(some)}{clock})"
+        partly = "" if self.observed.is_always else ", observed in part"
+        return f"Recording({self.name!r}{''.join(some)}{clock}{partly})"
 
     def _repr_html_(self) -> str:
         rows: list[tuple[str, str, object, object]] = []
@@ -284,8 +300,56 @@ class Recording:
                 rows.append((f"epoch: {name}", f"{n:,}", intervals[0, 0], intervals[-1, 1]))
         table = pd.DataFrame(rows, columns=["", "number", "from (s)", "to (s)"])
         shown = table.to_html(index=False, float_format="{:,.1f}".format, max_rows=_MOST_SHOWN)
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        notes = "".join(f"<li>{escape(note)}</li>" for note in (*self.notes, *self.unobserved()))
         return f"<p>{escape(repr(self))}</p>{shown}<ul>{notes}</ul>"
+
+    @property
+    def known(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The times and positions of the samples whose position is known."""
+        known = ~np.isnan(self.position).any(axis=1)
+        return self.time[known], self.position[known]
+
+    def span(self) -> tuple[float, float]:
+        """Find when what is known of the animal begins and ends, in s."""
+        clocks = [self.known[0], *self.spikes]
+        clocks += [] if self.posterior is None else [self.posterior.time]
+        clocks += [] if self.decoded is None else [self.decoded["time"].to_numpy(dtype=float)]
+        some = [each for each in clocks if len(each)]
+        return min(float(each.min()) for each in some), max(float(each.max()) for each in some)
+
+    def unobserved(self) -> list[str]:
+        """Say what was not observed, one sentence each; empty if all was."""
+        told: list[str] = []
+        known = self.known[0]
+        if not len(known):
+            return told
+        begin, end = self.span()
+        lost = end - begin - seconds_in(tracked(known), begin, end)
+        if lost > 1 and self.spikes:
+            told.append(
+                f"The animal's position is unknown in {_minutes(lost)} of {_minutes(end - begin)}: "
+                "so is its speed, which refuses no candidate event then, and a lap does not go on "
+                f"across {LONGEST_LOST:g} s of it."
+            )
+        if self.observed.is_always:
+            return told
+        whole = seconds_in(self.observed.spikes, begin, end)
+        if end - begin - whole > 1:
+            told.append(
+                f"Spikes were observed in {_minutes(whole)} of {_minutes(end - begin)}: the rest "
+                "counts in no rate, and has no event."
+            )
+        each = np.array([seconds_in(own, begin, end) for own in self.observed.cells])
+        if (each < whole - 1).any():
+            n, own = int((each < whole - 1).sum()), each[each < whole - 1]
+            told.append(
+                f"{n} of {len(each)} cells {'was' if n == 1 else 'were'} observed in part of this "
+                f"time ({_minutes(own.min())}"
+                + (f" to {_minutes(own.max())}" if n > 1 else "")
+                + "): a field is that of the time in which its cell was observed, and an event is "
+                "decoded without the cells that were not."
+            )
+        return told
 
     @property
     def during(self) -> NDArray[np.bool_]:
@@ -300,7 +364,9 @@ class Recording:
     def digest(self) -> str:
         """Compute the SHA-256 of all numbers that results may depend on."""
         found = hashlib.sha256()
-        parts: list[object] = [self.time, self.position, self.on_track, *self.spikes]
+        parts: list[object] = [*self.known, self.on_track, *self.spikes]
+        if not self.observed.is_always:
+            parts += [self.observed.spikes, *self.observed.cells]
         parts += [] if self.electrode is None else [self.electrode]
         if self.graph is not None:
             nodes = {node: number for number, node in enumerate(self.graph)}
@@ -446,8 +512,9 @@ class Recording:
         if unknown.mean() > self.most_unknown:
             raise ValueError(
                 f"{unknown.sum()} of {len(xy)} positions of {self.name} on the track are NaN, more "
-                f"than {self.most_unknown:.0%}. Interpolate them, give the times on the track "
-                "(epochs, such as run=0:600), or allow more with most_unknown."
+                f"than {self.most_unknown:.0%}. Where the animal was not tracked, leave rows out, "
+                "give the times on the track (epochs, such as run=0:600), or allow more with "
+                "most_unknown."
             )
         away = project(track, xy[~unknown]).away
         n_off = int(np.count_nonzero(away > FARTHEST))
@@ -509,6 +576,26 @@ def _check_intervals(intervals: NDArray[np.float64], what: str) -> None:
         pairs = check_array(intervals, what, kind="number", n_dims=2)
         if pairs.shape[1] != 2 or (pairs[:, 0] > pairs[:, 1]).any():
             raise ValueError(f"{what} must be pairs of a begin and a later end, in s.")
+
+
+def _check_observed(observed: Observed, spikes: tuple[NDArray[np.float64], ...], name: str) -> None:
+    if observed.cells and len(observed.cells) != len(spikes):
+        raise ValueError(
+            f"{name} must say for each of its {len(spikes)} cells when it was observed; got "
+            f"{len(observed.cells)}."
+        )
+    for cell, (times, own) in enumerate(zip(spikes, observed.of_cells(len(spikes)), strict=True)):
+        n_outside = int((~within(own, times)).sum())
+        if n_outside:
+            raise ValueError(
+                f"{n_outside} of {len(times)} spikes of cell {cell} of {name} lie outside of the "
+                "times in which it was observed. Give both in s, on one clock, and leave such "
+                "spikes out."
+            )
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.1f} min"
 
 
 def _check_events(events: pd.DataFrame, name: str) -> None:

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from analyses.intervals import wilson_interval
+from analyses.recordings.basics.observed import Observed, seconds_in
 from analyses.recordings.basics.settings import RUN
 from analyses.tables import KINDS
 
@@ -64,12 +65,18 @@ def block_length(epochs: Mapping[str, NDArray[np.float64]]) -> float:
     return float(np.clip(shortest / _N_BLOCKS, _SHORTEST, _LONGEST))
 
 
-def count_blocks(events: pd.DataFrame, epochs: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
+def count_blocks(
+    events: pd.DataFrame,
+    epochs: Mapping[str, NDArray[np.float64]],
+    observed: Observed = Observed(),  # noqa: B008 (immutable)
+    n_cells: int = 0,
+) -> pd.DataFrame:
     """Count candidate events, replay events and kinds in each block of each epoch.
 
     Events are those of `Conclusions`, and belong to the block in which they begin. Returns `epoch,
-    start_time, end_time` (s), `candidates`, `replay`, `by_chance` (if events say it), and a
-    column for each kind.
+    start_time, end_time, observed` (s; in how much of it any of the cells was), `candidates`,
+    `replay`, `by_chance` (if events say it), and a column for each kind. There is no block in which
+    nothing was observed.
     """
     length = block_length(epochs)
     time = events["start_time"].to_numpy(dtype=float)
@@ -78,14 +85,17 @@ def count_blocks(events: pd.DataFrame, epochs: Mapping[str, NDArray[np.float64]]
     counted |= {kind: (events["kind"] == kind).to_numpy() & is_replay for kind in KINDS}
     if "passes_by_chance" in events:
         counted["by_chance"] = events["passes_by_chance"].to_numpy(dtype=bool)
-    rows = []
+    rows, seen = [], observed.any_cell(n_cells)
     for name, intervals in epochs.items():
         for begin, end in intervals:
             edges = np.linspace(begin, end, max(round((end - begin) / length), 1) + 1)
             for first, last in pairwise(edges):
                 within = (time >= first) & (time < last)
                 counts = {key: int(within[each].sum()) for key, each in counted.items()}
-                rows.append({"epoch": name, "start_time": first, "end_time": last, **counts})
+                seconds = seconds_in(seen, first, last)
+                if seconds:
+                    ends = {"start_time": first, "end_time": last, "observed": seconds}
+                    rows.append({"epoch": name, **ends, **counts})
     return pd.DataFrame(rows)
 
 
@@ -137,7 +147,7 @@ def compare_epochs(blocks: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
 
 def _measures(blocks: pd.DataFrame) -> Iterator[tuple[str, _Measured]]:
     """List the measures of the blocks of an epoch."""
-    minutes = ((blocks["end_time"] - blocks["start_time"]) / 60.0).to_numpy(dtype=float)
+    minutes = blocks["observed"].to_numpy(dtype=float) / 60.0
     counts = {key: blocks[key].to_numpy(dtype=float) for key in ("candidates", "replay", *KINDS)}
     yield _CANDIDATES, _Measured(counts["candidates"], minutes)
     yield _REPLAY, _Measured(counts["replay"], minutes)

@@ -65,21 +65,22 @@ class HeldOut(NamedTuple):
 
 def held_out(session: Session) -> HeldOut:
     """Predict the spikes of each fifth of the cells in events from those of the others."""
-    rates, walk = session.decoded_rates, session.walk()
+    rates, walk, known = session.decoded_rates, session.walk(), session.seen
     fold = session.electrode % _FOLDS
     least = session.judgement.least_active
-    tested = [each for each in session.counts if np.count_nonzero(each.sum(axis=0)) >= least]
-    if not tested:
+    counted = [each * known[row] for row, each in enumerate(session.counts)]
+    rows = [row for row, each in enumerate(counted) if np.count_nonzero(each.sum(axis=0)) >= least]
+    if not rows:
         return HeldOut(0, np.empty(0, dtype=bool), 0.0)
-    tested = tested[:: -(-len(tested) // _MOST_EVENTS)]
-    expected_rates = []
-    for counts in tested:
-        found = np.empty(counts.shape)
+    rows = rows[:: -(-len(rows) // _MOST_EVENTS)]
+    tested, expected_rates = [counted[row] for row in rows], []
+    for row, counts in zip(rows, tested, strict=True):
+        found = np.full(counts.shape, np.nan)  # where a cell was not observed
         for left in range(_FOLDS):
-            used = fold != left
+            used, held = (known[row] & each for each in (fold != left, fold == left))
             likelihoods = log_likelihood(counts[:, used], rates[used], session.time_bin)
             posterior, _ = state_posterior(likelihoods, walk)
-            found[:, ~used] = posterior.sum(axis=1) @ rates[~used].T
+            found[:, held] = posterior.sum(axis=1) @ rates[held].T
         expected_rates.append(found)
     by_event = np.array([_gains(*pair) for pair in zip(tested, expected_rates, strict=True)])
     observed, expected, holds = 0.0, 0.0, []
@@ -106,8 +107,12 @@ def held_out(session: Session) -> HeldOut:
 def _gains(
     counts: NDArray[np.integer], rates: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sum the log rate at the spikes of each cell, above that at others; and what is expected."""
-    others = counts.sum(axis=1, keepdims=True) - counts
+    """Sum the log rate at the spikes of each cell, above that at others; and what is expected.
+
+    Rates are NaN where a cell was not observed: there, it has neither spikes nor others.
+    """
+    others = np.where(np.isnan(rates), 0, counts.sum(axis=1, keepdims=True) - counts)
+    rates = np.nan_to_num(rates)
     height = np.log(np.maximum(rates, 1e-10))
     weighted = others * rates
     mean = (others * height).sum(axis=0) / np.maximum(others.sum(axis=0), 1)

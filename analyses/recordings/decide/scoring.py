@@ -77,6 +77,21 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
     """Decode a block of events and their controls; results do not depend on the blocks."""
     seed = check_whole("seed", seed)
     rows = np.arange(len(session.events))[block * _BLOCK : (block + 1) * _BLOCK]
+    parts = [  # each group of events with the same observed cells is a block of its own
+        _score(own, at, block + number * n_blocks(session), seed)
+        for number, (own, at) in enumerate(session.alike(rows))
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    tables = (
+        pd.concat([each for each in own if len(each)] or own[:1], ignore_index=True)
+        for own in zip(*parts, strict=True)
+    )
+    return Scored(*(each.sort_values("event", kind="stable", ignore_index=True) for each in tables))
+
+
+def _score(session: Session, rows: NDArray[np.integer], block: int, seed: int) -> Scored:
+    """Decode some events, in which the cells of a session were observed, and their controls."""
     events = session.events.iloc[rows].reset_index(drop=True)
     events.insert(0, "event", rows)
     nothing, routes = _nothing(session), usual_routes(session.track)

@@ -8,7 +8,12 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.basics.settings import Settings
-from analyses.recordings.prepare.detection import find_events, multiunit_rate, ripple_power_of
+from analyses.recordings.prepare.detection import (
+    find_in,
+    ripple_power_of,
+    signals_of_rate,
+    signals_within,
+)
 from analyses.recordings.prepare.running import Running
 
 __all__ = ["candidate_events", "count_candidates", "is_covered"]
@@ -46,13 +51,16 @@ def candidate_events(
                 "leave one out."
             )
         return events, how + _begin_running(events, moved, settings.criteria.largest_speed)
+    n_pauses = 0
     if recording.field_potential is not None:
         what = "the power in the ripple band"
         time, height = ripple_power_of(recording.field_potential)
+        n_pauses = int((np.diff(time) > _PAUSE).sum())
+        signals = signals_within(time, height, recording.observed.spikes)
     elif recording.spikes:
         what = "the rate of all cells"
-        spikes = np.concatenate(recording.spikes)
-        time, height = multiunit_rate(recording.spikes, float(spikes.min()), float(spikes.max()))
+        of_sets = signals_of_rate(recording.spikes, recording.observed)
+        signals = [signal for _, own in of_sets for signal in own]
     elif recording.posterior is not None:
         return _stretches(recording.posterior, recording.name)
     else:
@@ -60,13 +68,12 @@ def candidate_events(
             f"{recording.name} has neither spikes nor a field potential to detect events in: give "
             "a table of candidate events."
         )
-    speed = _speed_at(time, moved)
     criteria = settings.criteria
-    events = find_events(time, height, speed, criteria)
-    n_bursts = len(find_events(time, height, None, criteria))
+    events = find_in(signals, moved.speed_at, criteria)
+    n_bursts = len(find_in(signals, None, criteria))
     n_refused = n_bursts - len(events)
     most = max(_LONG, criteria.longest)
-    others = find_events(time, height, speed, criteria._replace(shortest=0.0, longest=most))
+    others = find_in(signals, moved.speed_at, criteria._replace(shortest=0.0, longest=most))
     lasts = (others["end_time"] - others["start_time"]).to_numpy()
     n_short, n_long = (lasts < criteria.shortest).sum(), (lasts > criteria.longest).sum()
     others_told = (
@@ -96,7 +103,6 @@ def candidate_events(
             "began or ended."
         )
     how += others_told
-    n_pauses = int((np.diff(time) > _PAUSE).sum())
     if n_pauses:
         how += (
             f" The field potential has {n_pauses} pause{'s' * (n_pauses != 1)} of more than "
@@ -110,18 +116,9 @@ def candidate_events(
     return events, how
 
 
-def _speed_at(time: NDArray[np.float64], moved: Running) -> NDArray[np.float64]:
-    """Interpolate the animal's speed in cm/s; NaN before and after it is known."""
-    known = ~np.isnan(moved.speed)
-    speed: NDArray[np.float64] = np.interp(
-        time, moved.time[known], moved.speed[known], left=np.nan, right=np.nan
-    )
-    return speed
-
-
 def _begin_running(events: pd.DataFrame, moved: Running, largest_speed: float) -> str:
     """Say how many given events begin while the animal runs."""
-    speed = _speed_at(events["start_time"].to_numpy(dtype=float), moved)
+    speed = moved.speed_at(events["start_time"].to_numpy(dtype=float))
     n_fast = int((speed > largest_speed).sum())
     if not n_fast:
         return ""

@@ -13,7 +13,7 @@ from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.place_fields import place_fields, sums_by
 from analyses.recordings.prepare.recorded_fields import recorded_fields
-from analyses.recordings.prepare.running import Running, running_bins
+from analyses.recordings.prepare.running import Running, running_bins, seen_in
 
 __all__ = ["DecodingError", "decoding_error"]
 
@@ -60,19 +60,24 @@ def decoding_error(
     group = np.arange(len(place)) // n_fine
     counts = sums_by(np.where(group < n_coarse, group, -1), moved.counts[:, cells], n_coarse)
     own = place[n_fine // 2 : n_coarse * n_fine : n_fine]
+    middle = moved.time[: n_coarse * n_fine].reshape(n_coarse, n_fine).mean(axis=1)
+    seen = seen_in(recording, middle, n_fine * fine).only(cells)
     n_ran = max(int((own >= 0).sum()), 1)
     part = (np.cumsum(own >= 0) - 1) * _N_PARTS // n_ran
     errors = [np.empty(0)]
     for held in range(_N_PARTS):
         known = np.where(part == held, -1, own)
-        tested = (part == held) & (own >= 0) & (counts.sum(axis=1) > 0)
+        tested = (part == held) & (own >= 0)
         if tested.any() and (known >= 0).any():
             rates = place_fields(
                 track, known, counts, n_fine * fine,
-                smoothing=settings.smoothing, lowest_rate=settings.lowest_rate,
+                smoothing=settings.smoothing, lowest_rate=settings.lowest_rate, seen=seen,
             )  # fmt: skip
-            likelihoods = log_likelihood(counts[tested], rates, n_fine * fine)
-            errors.append(track.distance[likelihoods.argmax(axis=1), own[tested]])
+            for number, observed in enumerate(seen.cells):
+                used = observed & np.isfinite(rates).all(axis=1)
+                rows = tested & (seen.number == number) & (counts[:, used].sum(axis=1) > 0)
+                likelihoods = log_likelihood(counts[rows][:, used], rates[used], n_fine * fine)
+                errors.append(track.distance[likelihoods.argmax(axis=1), own[rows]])
     ran = own[own >= 0]
     # Laps are repetitive, so a fixed shift in time may lead to the same place.
     other = np.random.default_rng(_SEED).permutation(ran)

@@ -18,7 +18,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,17 +27,88 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage, signal
 
 from analyses.recordings.basics.clocks import stretches
+from analyses.recordings.basics.observed import Observed, joined
 from analyses.recordings.basics.recording import FieldPotential
 from analyses.recordings.basics.settings import Criteria
 from replay.checks import check_array, check_number
 
-__all__ = ["check_criteria", "find_events", "multiunit_rate", "ripple_power"]
-__all__ += ["ripple_power_of"]
+__all__ = ["Signal", "check_criteria", "find_events", "find_in", "multiunit_rate", "ripple_power"]
+__all__ += ["ripple_power_of", "signals_of_rate", "signals_within"]
 
 _RIPPLE_BAND = (150.0, 250.0)
 _LOST = 2.5  # sampling intervals; times that were rounded to ms are two apart at up to 2 kHz
 _SHORTEST_STRETCH = 0.1  # s that the filter needs
 _PAUSE = 0.015  # s: the shortest ripple; an event goes on where fewer samples are missing
+_SHORTEST = 0.001  # s, of a stretch: a value
+
+
+class Signal(NamedTuple):
+    """A stretch of a signal, with the times of its values, and the mean and SD to compare it with.
+
+    All cells whose rates it sums were observed throughout.
+    """
+
+    time: NDArray[np.float64]
+    height: NDArray[np.float64]
+    scale: tuple[float, float]
+
+
+def signals_of_rate(
+    spikes: Sequence[NDArray[np.float64]], observed: Observed
+) -> list[tuple[NDArray[np.bool_], list[Signal]]]:
+    """Compute the smoothed rate of all cells that are observed at a time, for each set of cells.
+
+    A rate is compared with that of the same cells whenever all of them, be it with others, were
+    observed: a sum over more cells is larger, and varies more.
+    """
+    every = np.concatenate([np.empty(0), *spikes])
+    first, last = float(every.min()), float(every.max())
+    periods, seen = observed.stretches(len(spikes))
+    periods = np.clip(periods, first, last)
+    is_long = periods[:, 1] - periods[:, 0] >= _SHORTEST
+    found = []
+    for number, cells in enumerate(seen.cells):
+        contains = (seen.cells | ~cells).all(axis=1)  # the sets with all of these cells
+        own = [each for each, is_seen in zip(spikes, cells, strict=True) if is_seen]
+        parts = [
+            multiunit_rate(own, begin, end)
+            for begin, end in joined(periods[contains[seen.number] & is_long]).tolist()
+        ]
+        if not parts:
+            continue
+        time, height = (np.concatenate(each) for each in zip(*parts, strict=True))
+        exactly = periods[(seen.number == number) & is_long]
+        found.append((cells, signals_within(time, height, exactly, height)))
+    return found
+
+
+def signals_within(
+    time: NDArray[np.float64],
+    height: NDArray[np.float64],
+    intervals: NDArray[np.float64],
+    compared: NDArray[np.float64] | None = None,
+) -> list[Signal]:
+    """Cut a signal to intervals; by default its values there are what it is compared with."""
+    parts = [slice(*np.searchsorted(time, ends)) for ends in intervals]
+    if compared is None:
+        compared = np.concatenate([np.empty(0), *(height[part] for part in parts)])
+    scale = (float(compared.mean()), float(compared.std())) if len(compared) else (0.0, 0.0)
+    return [Signal(time[part], height[part], scale) for part in parts if len(time[part])]
+
+
+def find_in(
+    signals: Sequence[Signal],
+    speed_at: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None,
+    criteria: Criteria,
+) -> pd.DataFrame:
+    """Find candidate events in each stretch of a signal, as `find_events` does, in order."""
+    varying = [each for each in signals if each.scale[1] > 0] or signals
+    found = [pd.DataFrame({name: [] for name in ("start_time", "end_time", "peak")}, dtype=float)]
+    found += [
+        find_events(time, height, speed_at and speed_at(time), criteria, scale=scale)
+        for time, height, scale in varying
+    ]
+    return pd.concat(found, ignore_index=True).sort_values("start_time", ignore_index=True)
 
 
 def multiunit_rate(

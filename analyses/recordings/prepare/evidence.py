@@ -91,9 +91,10 @@ class Evidence:
         if event in self._spikes:
             own = self._spikes[event]
             cell, time = own["cell"].to_numpy(), own["time"].to_numpy(float)
-        spikes = [time[cell == each] for each in self._cells]
+        seen = ~np.isin(self._cells, cell[np.isnan(time)])  # a row without a time says so
+        spikes = [time[(cell == each) & ~np.isnan(time)] for each in self._cells]
         counts = count_spikes(spikes, [start], [end], self.time_bin)[0]
-        likelihoods = log_likelihood(counts, self._state_rates, self.time_bin)
+        likelihoods = log_likelihood(counts[:, seen], self._state_rates[seen], self.time_bin)
         posterior, _ = state_posterior(likelihoods, self._walk)
         shape = (*posterior.shape[:2], -1, self.track.n_bins)
         states = continuous_path(likelihoods, self._walks)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.basics.observed import Seen
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.place_fields import place_fields, sums_by
 
@@ -111,11 +112,13 @@ def headed_fields(
     counts: NDArray[np.integer] | csr_array,
     seconds: float,
     settings: Settings,
+    seen: Seen,
 ) -> HeadedFields:
     """Estimate the fields of each heading.
 
     `place` and `ahead`, shape (n_time,), are the bin in which the animal runs (-1: it does not) and
-    the sign of its heading; `counts`, shape (n_time, n_cells), are spikes in bins of `seconds`.
+    the sign of its heading; `counts`, shape (n_time, n_cells), are spikes in bins of `seconds`, and
+    `seen` the cells that were observed.
     """
     n_bins, n_cells = track.n_bins, counts.shape[1]
     runs = np.flatnonzero((place >= 0) & (ahead != 0))
@@ -123,35 +126,51 @@ def headed_fields(
     part = (runs * seconds / _PART).astype(np.int64) % _N_PARTS
     cell = part * 2 * n_bins + state
     shape = _N_PARTS, 2 * n_bins
-    time = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape) * seconds
+    sums = seen._replace(number=seen.number[runs]).sums(cell, shape[0] * shape[1])
+    time = sums.reshape(-1, *shape) * seconds  # in which each set of cells was observed
     spikes = sums_by(cell, counts[runs], shape[0] * shape[1]).T.reshape(n_cells, *shape)
     gain = np.zeros(n_cells)
     for held in range(_N_PARTS):
         others = np.arange(_N_PARTS) != held
-        two, one = _fields(track, spikes[:, others].sum(axis=1), time[others].sum(axis=0), settings)
+        known = spikes[:, others].sum(axis=1), time[:, others].sum(axis=1)
+        two, one = _fields(track, *known, settings, seen)
+        own = seen.of_cells(time[:, held])
         for rates, sign in ((two, 1), (one, -1)):
-            gain += sign * (spikes[:, held] * np.log(rates) - rates * time[held]).sum(axis=1)
+            gain += sign * (spikes[:, held] * np.log(rates) - rates * own).sum(axis=1)
     differs = gain > _LEAST_GAIN
-    two, _ = _fields(track, spikes.sum(axis=1), time.sum(axis=0), settings)
+    two, _ = _fields(track, spikes.sum(axis=1), time.sum(axis=1), settings, seen)
     one = place_fields(
         track, place, counts, seconds,
-        smoothing=settings.smoothing, lowest_rate=settings.lowest_rate,
+        smoothing=settings.smoothing, lowest_rate=settings.lowest_rate, seen=seen,
     )  # fmt: skip
     return HeadedFields(np.where(differs[:, None], two, np.tile(one, (1, 2))), differs)
 
 
 def _fields(
-    track: BinnedTrack, spikes: NDArray[np.float64], time: NDArray[np.float64], settings: Settings
+    track: BinnedTrack,
+    spikes: NDArray[np.float64],
+    time: NDArray[np.float64],
+    settings: Settings,
+    seen: Seen,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimate rates by heading, and shared ones, both of shape (n_cells, 2 * n_bins)."""
+    """Estimate rates by heading, and shared ones, both of shape (n_cells, 2 * n_bins).
+
+    `time`, shape (n_sets, 2 * n_bins), is that in which each set of cells was observed.
+    """
     near = np.exp(-0.5 * (track.distance / max(settings.smoothing, 1e-3)) ** 2)
     headed = with_headings(track, near)
     n_bins = track.n_bins
     shared_spikes = (spikes[:, :n_bins] + spikes[:, n_bins:]) @ near
-    shared_time = near @ (time[:n_bins] + time[n_bins:])
+    shared_time, headed_time = (
+        seen.of_cells(np.stack(each))
+        for each in (
+            [near @ (own[:n_bins] + own[n_bins:]) for own in time],
+            [headed @ own for own in time],
+        )
+    )
     floor = max(settings.lowest_rate, 1e-3)
     one = np.tile(np.maximum(shared_spikes / np.maximum(shared_time, 1e-9), floor), (1, 2))
-    two = np.maximum((spikes @ headed + _PRIOR * one) / (headed @ time + _PRIOR), floor)
+    two = np.maximum((spikes @ headed + _PRIOR * one) / (headed_time + _PRIOR), floor)
     return two, one
 
 

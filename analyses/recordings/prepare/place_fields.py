@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.basics.observed import Seen
 from analyses.recordings.basics.settings import Settings
 from replay.checks import check_array, check_number, typed
 
@@ -22,6 +23,7 @@ def place_fields(
     *,
     smoothing: float = Settings().smoothing,
     lowest_rate: float = 0.0,
+    seen: Seen | None = None,
 ) -> NDArray[np.float64]:
     """Estimate the rate of each cell in each bin of a track.
 
@@ -43,11 +45,14 @@ def place_fields(
         Standard deviation of the Gaussian, in cm; 0 for none.
     lowest_rate : float, default 0.0
         Lower rates are set to this value, in Hz.
+    seen : Seen, optional
+        The cells that were observed in each time bin; by default all. A cell's occupancy counts
+        only those in which it was observed, and in others its spikes must not be counted.
 
     Returns
     -------
     ndarray of float64, shape (n_cells, n_bins)
-        Rates in Hz.
+        Rates in Hz; NaN where a cell was not observed.
 
     Raises
     ------
@@ -84,20 +89,22 @@ def place_fields(
             f"Bins of this track range from 0 to {track.n_bins - 1} (-1 for none); got "
             f"{bins.min()} to {bins.max()}."
         )
-    counted = bins >= 0
-    time = np.bincount(bins[counted], minlength=track.n_bins) * seconds
+    seen = Seen.all(*n_spikes.shape) if seen is None else seen
+    time = seen.sums(bins, track.n_bins) * seconds
     spikes = sums_by(bins, n_spikes, track.n_bins).T
     if width > 0:
         weights = np.exp(-0.5 * (track.distance / width) ** 2)
-        time, spikes = weights @ time, spikes @ weights.T
-    if not (time > 0).all():
-        empty = int(np.flatnonzero(time <= 0)[0])
+        time, spikes = np.stack([weights @ each for each in time]), spikes @ weights.T
+    if not (time > 0).any(axis=0).all():
+        empty = int(np.flatnonzero(~(time > 0).any(axis=0))[0])
         x, y = track.position[empty]
         raise ValueError(
             f"The animal was never near bin {empty} of the track, at ({x:.0f}, {y:.0f}) cm, so "
             "rates are unknown there: leave that corridor out of the graph, or smooth more."
         )
-    return np.maximum(spikes / time, lowest)
+    own = seen.of_cells(time)
+    rates = np.divide(spikes, own, out=np.full(own.shape, np.nan), where=own > 0)
+    return np.asarray(np.maximum(rates, lowest))
 
 
 def sums_by(

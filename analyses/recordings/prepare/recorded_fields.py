@@ -9,7 +9,7 @@ from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.place_fields import place_fields
-from analyses.recordings.prepare.running import Running, running_bins
+from analyses.recordings.prepare.running import Running, running_bins, seen_in
 
 __all__ = ["recorded_fields"]
 
@@ -20,7 +20,7 @@ def recorded_fields(
     """Estimate the place fields of recorded cells while the animal runs.
 
     Cells that hardly fire on the track, or fire all the time, carry little information about places
-    and are left out.
+    and are left out; so are those that were not observed near all places where the animal ran.
     """
     place = running_bins(moved, track, settings.least_speed)
     runs = place >= 0
@@ -30,13 +30,20 @@ def recorded_fields(
             "on the track, so no place field can be estimated. Are positions in cm and times in s?"
         )
     seconds = float(moved.time[1] - moved.time[0])
+    seen = seen_in(recording, moved.time, seconds)
     rates = place_fields(
         track, place, moved.counts, seconds,
-        smoothing=settings.smoothing, lowest_rate=settings.lowest_rate,
+        smoothing=settings.smoothing, lowest_rate=settings.lowest_rate, seen=seen,
     )  # fmt: skip
-    mean = moved.counts[runs].mean(axis=0) / seconds
+    occupied = seen.of_cells(seen.sums(place, track.n_bins))
+    near = (track.distance <= 2 * settings.smoothing).astype(float)
+    is_known = (occupied @ near > 0) | (near[place[runs]].sum(axis=0) == 0)
+    n_running = np.maximum(occupied.sum(axis=1), 1)
+    mean = moved.counts[runs].sum(axis=0) / n_running / seconds
     cells = np.flatnonzero(
-        (rates.max(axis=1) >= settings.least_peak) & (mean <= settings.largest_mean)
+        is_known.all(axis=1)
+        & (rates.max(axis=1) >= settings.least_peak)
+        & (mean <= settings.largest_mean)
     )
     if len(cells) < 2:
         raise ValueError(

@@ -11,13 +11,14 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from analyses.recordings.basics.binned_track import BinnedTrack, project
+from analyses.recordings.basics.observed import LONGEST_GAP, Seen, tracked
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN
 from replay.checks import check_number
 
-__all__ = ["Running", "run_track", "running", "running_bins", "running_headings"]
+__all__ = ["Running", "run_track", "running", "running_bins", "running_headings", "seen_in"]
+__all__ += ["slow_stretches"]
 
-_LONGEST_GAP = 0.5
 # The SD of a Gaussian, in s, after the median: 3 cm of noise seldom look like 5 cm/s.
 _SMOOTHING = 0.25
 
@@ -51,6 +52,17 @@ class Running(NamedTuple):
         speed: NDArray[np.float64] = np.hypot(*self.velocity.T)
         return speed
 
+    def speed_at(self, time: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Interpolate the speed in cm/s; NaN before, within and after gaps of positions alike.
+
+        An animal that is not tracked, as in a sleep box, may be slow: what must be slow is refused
+        where ``speed > largest``, which an unknown speed is not.
+        """
+        found: NDArray[np.float64] = np.interp(
+            time, self.time, self.speed, left=np.nan, right=np.nan
+        )
+        return found
+
 
 def running(recording: Recording, time_bin: float = 0.02) -> Running:
     """Bin positions and spikes in time bins of equal length.
@@ -66,15 +78,14 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
     [0.5, 1.5, 2.5, 3.5]
     """
     seconds = check_number("time_bin", time_bin, at_least=1e-6)
-    known = ~np.isnan(recording.position).any(axis=1)
-    time, position = recording.time[known], recording.position[known]
+    time, position = recording.known
     if len(time) < 2 or time[-1] - time[0] < seconds:
         raise ValueError(
             f"Positions of {recording.name} span less than {seconds:g} s: give the positions of "
             "the whole session, with times in s."
         )
     apart = float(np.median(np.diff(time)))
-    if apart > 2 * _LONGEST_GAP:
+    if apart > LONGEST_GAP:
         raise ValueError(
             f"Successive positions of {recording.name} are {apart:.6g} s apart, too far to tell "
             "when the animal runs. Are times in other units? Give all times in s: divide "
@@ -83,16 +94,23 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
     n_time = int((time[-1] - time[0]) / seconds + 1e-6)
     edges = time[0] + np.arange(n_time + 1) * seconds
     middle = (edges[1:] + edges[:-1]) / 2
-    after = np.clip(np.searchsorted(time, middle), 1, len(time) - 1)
-    is_near = time[after] - time[after - 1] <= 2 * _LONGEST_GAP
     xy = np.stack([np.interp(middle, time, position[:, axis]) for axis in range(2)], axis=1)
-    median = ndimage.median_filter(xy, (2 * int(MEDIAN_SPAN / 2 / seconds) + 1, 1), mode="nearest")
-    smooth = ndimage.gaussian_filter1d(median, _SMOOTHING / seconds, axis=0, mode="nearest")
-    velocity = np.gradient(smooth, seconds, axis=0) if n_time > 1 else np.zeros((n_time, 2))
+    velocity, is_known = np.full((n_time, 2), np.nan), np.zeros(n_time, dtype=bool)
+    for begin, end in tracked(time):  # each apart: nothing is smoothed across a gap
+        part = slice(np.searchsorted(middle, begin), np.searchsorted(middle, end, side="right"))
+        is_known[part] = True
+        if is_known[part].sum() > 1:
+            span = 2 * int(MEDIAN_SPAN / 2 / seconds) + 1
+            median = ndimage.median_filter(xy[part], (span, 1), mode="nearest")
+            smooth = ndimage.gaussian_filter1d(median, _SMOOTHING / seconds, axis=0, mode="nearest")
+            velocity[part] = np.gradient(smooth, seconds, axis=0)
     spikes = np.concatenate([np.empty(0), *recording.spikes])
     cell = np.repeat(np.arange(len(recording.spikes)), [len(each) for each in recording.spikes])
     at = np.searchsorted(edges, spikes, side="right") - 1
     own = (at >= 0) & (at < n_time)
+    if not recording.observed.is_always:
+        number, cells = seen_in(recording, middle, seconds)
+        own[own] = (number >= 0)[at[own]] & cells[number[at[own]], cell[own]]
     shape = n_time, len(recording.spikes)
     counts = csr_array((np.ones(own.sum(), dtype=np.int64), (at[own], cell[own])), shape=shape)
     is_on_track = np.ones(n_time, dtype=bool)
@@ -100,13 +118,29 @@ def running(recording: Recording, time_bin: float = 0.02) -> Running:
         is_on_track = np.zeros(n_time, dtype=bool)
         for begin, end in recording.on_track:
             is_on_track |= (middle >= begin) & (middle <= end)
-    return Running(
-        middle,
-        np.where(is_near[:, None], xy, np.nan),
-        np.where(is_near[:, None], velocity, np.nan),
-        is_on_track,
-        counts,
-    )
+    return Running(middle, np.where(is_known[:, None], xy, np.nan), velocity, is_on_track, counts)
+
+
+def slow_stretches(
+    moved: Running, largest_speed: float, begin: float, end: float
+) -> NDArray[np.float64]:
+    """Find the intervals in which the animal is not known to be faster, be it tracked or not."""
+    seconds = moved.time[1] - moved.time[0]
+    n_before = max(int((moved.time[0] - begin) / seconds), 0)
+    n_after = max(int((end - moved.time[-1]) / seconds), 0)
+    before = moved.time[0] - seconds * np.arange(n_before, 0, -1)
+    after = moved.time[-1] + seconds * np.arange(1, n_after + 1)
+    time = np.concatenate([before, moved.time, after])
+    is_slow = np.pad(~(moved.speed > largest_speed), (n_before, n_after), constant_values=True)
+    change = np.diff(is_slow.astype(np.int8), prepend=0, append=0)
+    ends = time[np.flatnonzero(change == 1)], time[np.flatnonzero(change == -1) - 1]
+    return np.stack(ends, axis=1)
+
+
+def seen_in(recording: Recording, time: NDArray[np.float64], seconds: float) -> Seen:
+    """Find the cells that were observed in time bins of some seconds around times."""
+    half = seconds / 2
+    return recording.observed.seen(len(recording.spikes), time - half, time + half)
 
 
 def running_bins(moved: Running, track: BinnedTrack, least_speed: float) -> NDArray[np.int32]:

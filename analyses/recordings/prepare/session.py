@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, bins_between, cut_track
 from analyses.recordings.basics.judgement import Judgement, judgement_for
+from analyses.recordings.basics.observed import common
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import RIPPLES, Criteria, Settings
 from analyses.recordings.prepare.candidate_events import (
@@ -47,6 +48,8 @@ from analyses.recordings.prepare.running import (
     running,
     running_bins,
     running_headings,
+    seen_in,
+    slow_stretches,
 )
 from analyses.recordings.prepare.spike_counts import count_spikes
 from analyses.recordings.prepare.state_space_decoder import (
@@ -57,7 +60,6 @@ from analyses.recordings.prepare.travel import travel_model
 from analyses.recordings.prepare.travel_events import (
     N_SEARCHES,
     exchanged_spikes,
-    slow_stretches,
     travel_events,
 )
 from replay.checks import known_arguments
@@ -149,6 +151,35 @@ class Session(NamedTuple):
         return self.headings is not None and self.recording.decoded is None
 
     @property
+    def seen(self) -> NDArray[np.bool_]:
+        """The cells that were observed throughout each event, shape (n_events, n_cells)."""
+        return _seen(self.recording, self.cells, self.events)
+
+    def alike(self, rows: NDArray[np.integer]) -> list[tuple[Session, NDArray[np.integer]]]:
+        """Group events by the cells that were observed in them.
+
+        Returns, for each group, this session with the counts and rates of these cells alone, and
+        the rows of its events: a cell that was not observed in an event is neither active nor
+        silent in it, and none that fires in it is exchanged for it.
+        """
+        seen = self.seen
+        if seen.all():
+            return [(self, rows)]
+        sets, number = np.unique(seen[rows], axis=0, return_inverse=True)
+        return [
+            (self._only(cells), rows[number.reshape(-1) == each]) for each, cells in enumerate(sets)
+        ]
+
+    def _only(self, cells: NDArray[np.bool_]) -> Session:
+        return self._replace(
+            rates=self.rates[cells],
+            headings=self.headings
+            and HeadedFields(self.headings.rates[cells], self.headings.differs[cells]),
+            cells=self.cells[cells],
+            counts=[each[:, cells] for each in self.counts],
+        )
+
+    @property
     def electrode(self) -> NDArray[np.int64]:
         """The electrode of each cell, shape (n_cells,); sorted cells have one each."""
         known = self.recording.electrode
@@ -238,6 +269,8 @@ def prepare(
         bins_between(track, nodes)  # may refuse
     if recording.spikes:
         rates, cells = recorded_fields(recording, moved, track, settings)
+        if settings.detected_in == "posterior":
+            rates, cells = _always_seen(recording, rates, cells)
         error = decoding_error(recording, moved, track, settings)
         notes.append(
             f"{len(cells)} of {len(recording.spikes)} "
@@ -253,7 +286,7 @@ def prepare(
                 f"The animal runs for only {seconds:.0f} s: fields are uncertain, and little had "
                 "been run before the events. Is the epoch of the run right?"
             )
-        headings, sentences = _headings(moved, track, cells, settings)
+        headings, sentences = _headings(recording, moved, track, cells, settings)
         notes += sentences
         if track.n_components > 1:
             notes.append(
@@ -267,7 +300,20 @@ def prepare(
         events, by_chance, how = _in_posterior(recording, moved, cells, headed, track, settings)
     else:
         events, how = candidate_events(recording, moved, settings)
-    notes.append(how)
+    notes += [*recording.unobserved(), how]
+    is_seen = _seen(recording, cells, events).any(axis=1)
+    if is_decoded_here and not is_seen.all():
+        n_left = int((~is_seen).sum())
+        if n_left == len(events):
+            raise ValueError(
+                f"No cell of {recording.name} was observed throughout one of its {n_left} events. "
+                "Are the intervals in which cells were observed in s, on the same clock?"
+            )
+        notes.append(
+            f"{n_left} of them, in which no cell with a field was observed throughout, "
+            f"{'is' if n_left == 1 else 'are'} left out."
+        )
+        events = events.iloc[np.flatnonzero(is_seen)].reset_index(drop=True)
     covered = is_covered(recording, events)
     if not covered.all():
         n_left = int((~covered).sum())
@@ -287,6 +333,14 @@ def prepare(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
         diffusion * time_bin, events, counts, by_chance, pauses, tuple(notes),
     )  # fmt: skip
+
+
+def _seen(
+    recording: Recording, cells: NDArray[np.integer], events: pd.DataFrame
+) -> NDArray[np.bool_]:
+    """Find the cells that were observed throughout each event, shape (n_events, n_cells)."""
+    n_cells, ends = len(recording.spikes), events[["start_time", "end_time"]].to_numpy(dtype=float)
+    return recording.observed.throughout(n_cells, *ends.T)[:, cells]
 
 
 def _describe_error(error: DecodingError, track: BinnedTrack) -> str:
@@ -330,6 +384,21 @@ def _never_run(
     return [told]
 
 
+def _always_seen(
+    recording: Recording, rates: NDArray[np.float64], cells: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Leave out cells that were not always observed: what is decoded throughout needs the same."""
+    _, seen = recording.observed.stretches(len(recording.spikes))
+    kept = seen.cells[:, cells].all(axis=0)
+    if kept.sum() < 2:
+        raise ValueError(
+            f"Only {kept.sum()} of the {len(cells)} cells of {recording.name} with a place field "
+            "were observed whenever others were, too few to find events in the posterior: choose "
+            "units that were (units), or find events in the rate of all cells (find)."
+        )
+    return rates[kept], cells[kept]
+
+
 def _in_posterior(
     recording: Recording,
     moved: Running,
@@ -344,8 +413,11 @@ def _in_posterior(
             f"Events of {recording.name} cannot be detected in the posterior: it "
             + ("has a table of events, leave it out (find)." if len(cells) else "has no spikes.")
         )
-    quiet = slow_stretches(moved, settings)
-    spikes = [recording.spikes[cell] for cell in cells]
+    criteria, spikes = settings.criteria, [recording.spikes[cell] for cell in cells]
+    every = np.concatenate(recording.spikes)
+    slow = slow_stretches(moved, criteria.largest_speed, every.min(), every.max())
+    quiet = common(slow, recording.observed.any_cell(len(recording.spikes)))
+    quiet = quiet[quiet[:, 1] - quiet[:, 0] >= criteria.shortest]
     known = recording.electrode
     electrode = np.arange(len(cells)) if known is None else known[cells]
     model = travel_model(track, settings.time_bin, rates.shape[1])
@@ -388,7 +460,11 @@ def _too_short(counts: list[NDArray[np.int64]], time_bin: float) -> list[str]:
 
 
 def _headings(
-    moved: Running, track: BinnedTrack, cells: NDArray[np.int64], settings: Settings
+    recording: Recording,
+    moved: Running,
+    track: BinnedTrack,
+    cells: NDArray[np.int64],
+    settings: Settings,
 ) -> tuple[HeadedFields | None, list[str]]:
     """Estimate fields by heading, if the track is run both ways; None if too few cells differ."""
     if track.is_arena:
@@ -400,7 +476,8 @@ def _headings(
     if not is_run_both_ways(place, ahead, track.n_bins):
         return None, []
     seconds = float(moved.time[1] - moved.time[0])
-    found = headed_fields(track, place, ahead, moved.counts[:, cells], seconds, settings)
+    seen = seen_in(recording, moved.time, seconds).only(cells)
+    found = headed_fields(track, place, ahead, moved.counts[:, cells], seconds, settings, seen)
     n = int(found.differs.sum())
     text = (
         f"The animal runs the track both ways. The fields of {n} of {len(cells)} cells differ "

@@ -1,10 +1,10 @@
 """Candidate events that are found by their travel, in all quiet time, be there a burst or not.
 
-All times at which the animal is slow are decoded. An event is a stretch in which travel is more
-probable than not, with some time before and after it. Such events are found in noise as well, so
-they cannot be compared with the same times after an exchange of cells, which were not chosen for
-their travel: the whole search is done again after each of some exchanges, and what it finds there
-tells what is found by chance.
+All times at which the animal is not known to be fast are decoded. An event is a stretch in which
+travel is more probable than not, with some time before and after it. Such events are found in noise
+as well, so they cannot be compared with the same times after an exchange of cells, which were not
+chosen for their travel: the whole search is done again after each of some exchanges, and what it
+finds there tells what is found by chance.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from analyses.recordings.basics.marks import exchanged
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.likelihood import log_likelihood
-from analyses.recordings.prepare.running import Running
 from analyses.recordings.prepare.spike_counts import count_spikes
 from analyses.recordings.prepare.travel import Travel, stretches_of, travel_posterior
 
-__all__ = ["N_SEARCHES", "exchanged_spikes", "slow_stretches", "travel_events"]
+__all__ = ["N_SEARCHES", "exchanged_spikes", "travel_events"]
 
 N_SEARCHES = 3
 """Number of exchanges of cells after which the search is done again: one differs from another."""
@@ -31,16 +30,6 @@ _LEAST, _AROUND = 0.04, 0.06  # s, of travel, and before and after it
 _LEAST_ACTIVE = 4  # cells
 _PIECE, _CONTEXT = 5.0, 0.5  # s that are decoded at once, and around them
 _SEED = 20211004
-
-
-def slow_stretches(moved: Running, settings: Settings) -> NDArray[np.float64]:
-    """Find the times in which the animal is known to be slow, shape (n_stretches, 2), in s."""
-    is_slow = np.append(moved.speed <= settings.criteria.largest_speed, False)
-    change = np.diff(is_slow.astype(np.int8), prepend=0)
-    begin, end = moved.time[change[:-1] == 1], moved.time[np.flatnonzero(change == -1) - 1]
-    stretches = np.stack([begin, end], axis=1)
-    found: NDArray[np.float64] = stretches[end - begin >= settings.criteria.shortest]
-    return found
 
 
 def exchanged_spikes(

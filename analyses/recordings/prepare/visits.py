@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
+from analyses.recordings.basics.observed import LONGEST_LOST
 from analyses.recordings.basics.settings import FARTHEST, MOST_UNKNOWN
 from replay.checks import (
     check_array,
@@ -56,7 +57,8 @@ def find_visits(
     time : array_like of float, shape (n_samples,)
         Times in s, ascending.
     position : array_like of float, shape (n_samples, 2)
-        Positions in cm, in the coordinates of the track graph; NaN if unknown.
+        Positions in cm, in the coordinates of the track graph; NaN if unknown, which is the same as
+        no sample.
     graph : networkx.Graph or BinnedTrack
         The track; nodes have `pos` in cm. For many paths, cut it once, into bins of 1 cm.
     world : MDP
@@ -78,7 +80,8 @@ def find_visits(
     -------
     pandas.DataFrame
         One row per visit: `state`, `start_time` (s; when it was entered) and `end_time` (s; the
-        last sample before the next state was entered).
+        last known sample before the next state was entered). After more than 5 s without a known
+        sample, a state is entered anew.
 
     Raises
     ------
@@ -128,8 +131,13 @@ def find_visits(
         )
         for state, distance in (reach or {}).items()
     }
-    bins = np.where(known, found.bin, -1)
-    entered = _entered(track, centres, bins, near, reached)
+    given = ~np.isnan(found.away)
+    seconds, bins = seconds[given], np.where(known, found.bin, -1)[given]
+    entered = np.full(len(seconds), -1, dtype=np.int32)
+    for own in np.split(
+        np.arange(len(seconds)), np.flatnonzero(np.diff(seconds) > LONGEST_LOST) + 1
+    ):
+        entered[own] = _entered(track, centres, bins[own], near, reached)
     starts = np.flatnonzero(entered >= 0)
     ends = np.append(starts, len(seconds))[1:] - 1
     return pd.DataFrame(
@@ -243,7 +251,7 @@ def experience(
     world: MDP,
     *,
     ends: Iterable[int] | None = None,
-    longest_gap: float = 5.0,
+    longest_gap: float = LONGEST_LOST,
     most_skipped: int = 3,
 ) -> EventLog:
     """Convert visits to steps: the moves from state to state, divided into laps.
@@ -258,8 +266,8 @@ def experience(
         States at which a lap ends when the animal enters them; by default those with one neighbour,
         the ends of the track.
     longest_gap : float, default 5.0
-        If positions are missing for longer than this, in s, between two states that are not
-        neighbours, the lap is truncated there.
+        If positions are missing for longer than this, in s, between two visits, the lap is
+        truncated there.
     most_skipped : int, default 3
         Largest number of states in between that may be missing: the move is completed along the
         shortest path. If more are missing, the lap is truncated.
@@ -316,11 +324,11 @@ def experience(
     rows: list[tuple[int, int, float, int, bool, bool]] = []
     for visit in range(1, len(states)):
         one, other = int(states[visit - 1]), int(states[visit])
-        if one == other:
+        is_lost = start[visit] - end[visit - 1] > gap
+        if one == other and not is_lost:
             continue
-        way = _way(graph, one, other, skipped)
-        is_lost = len(way) > 2 and start[visit] - end[visit - 1] > gap
-        if not way or is_lost:
+        way = [] if is_lost else _way(graph, one, other, skipped)
+        if not way:
             if rows and not rows[-1][4]:
                 rows[-1] = (*rows[-1][:5], True)
             continue

@@ -341,6 +341,7 @@ def _completed(found: Recording, session: Recording) -> Recording:
         spikes=found.spikes or session.spikes,
         electrode=found.electrode if found.spikes else session.electrode,
         units=found.units if found.spikes else session.units,
+        observed=found.observed if found.spikes else session.observed,
         posterior=session.posterior if found.posterior is None else found.posterior,
         decoded=session.decoded if found.decoded is None else found.decoded,
         events=session.events if found.events is None else found.events,

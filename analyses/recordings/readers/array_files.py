@@ -18,6 +18,8 @@
 ``on_track_start``, ``on_track_end``       when the animal was on the track, s; optional
 ``epoch_start``, ``epoch_end``,            epochs by which replay can be compared, s, and the label
 ``epoch_label``                            of each; optional
+``observed_start``, ``observed_end``,      when spikes were observed, s, by default always; and
+``observed_unit``                          the cell of each such interval, by default all cells
 ``posterior``, ``posterior_time``,         of another decoder: (n_time, n_bins), s, and the centres
 ``posterior_xy``                           of its bins in cm; optional
 =========================================  ======================================================
@@ -50,6 +52,7 @@ from analyses.recordings.basics.recording import (
 from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.readers.claims import ClaimError, check_claim
 from analyses.recordings.readers.mat_files import ARRAYS, load_mat
+from analyses.recordings.readers.observed_times import outside_of, with_spikes
 from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.pynapple_objects import KINDS, kind_of, text_in_pickle, to_arrays
 from analyses.recordings.readers.table_files import read_events
@@ -146,6 +149,8 @@ def read_arrays(
         contents.append(describe_classes(spikes, electrode))
     elif "mark_time" in arrays:
         contents.append("marks are not read, as there are cells")
+    observed, spikes, told = with_spikes(spikes, *_observed(arrays, units, name))
+    contents += [told] if told else []
     posterior = _posterior(arrays, name)
     if posterior is not None:
         contents.append(
@@ -195,6 +200,7 @@ def read_arrays(
         spikes=spikes,
         electrode=electrode,
         units=units,
+        observed=observed,
         posterior=posterior,
         events=pd.DataFrame(events, columns=["start_time", "end_time"]) if len(events) else None,
         field_potential=field_potential,
@@ -337,10 +343,7 @@ def _by_cell(
     """Divide spikes by cell; also return the unit of each cell."""
     if "spike_unit" not in arrays:
         raise ValueError(f"{name} has spike times, but no spike_unit, the cell of each spike.")
-    unit = arrays["spike_unit"]
-    if unit.dtype.kind not in "US":
-        n_dims = 2 if unit.ndim == 2 else 1
-        unit = check_array(unit, f"spike_unit of {name}", kind="whole", at_least=0, n_dims=n_dims)
+    unit = _cells(arrays["spike_unit"], f"spike_unit of {name}")
     if len(unit) != len(time):
         raise ValueError(
             f"{name} must have a unit for each spike; got {len(time)} times and {len(unit)} units."
@@ -349,8 +352,35 @@ def _by_cell(
     of_spike = of_spike.ravel()  # numpy 2.0 keeps the dimensions
     return (
         tuple(time[of_spike == cell] for cell in range(len(cells))),
-        tuple("-".join(map(str, np.ravel(cell))) for cell in cells),
+        tuple(map(_id, cells)),
     )
+
+
+def _cells(values: NDArray[np.generic], what: str) -> NDArray[np.generic]:
+    """Check cells: a name or number of each, or its numbers such as tetrode and cluster."""
+    if values.dtype.kind in "US":
+        return values
+    return check_array(values, what, kind="whole", at_least=0, n_dims=2 if values.ndim == 2 else 1)
+
+
+def _id(cell: NDArray[np.generic]) -> str:
+    return "-".join(map(str, np.ravel(cell)))
+
+
+def _observed(
+    arrays: Mapping[str, NDArray[np.generic]], units: tuple[str, ...], name: str
+) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+    """Read the intervals in which all spikes were observed, or else those of each cell."""
+    pairs, always = _pairs(arrays, "observed", name), outside_of(np.empty((0, 2)))
+    if "observed_unit" not in arrays:
+        return (pairs if len(pairs) else always), []
+    given = list(map(_id, _cells(arrays["observed_unit"], f"observed_unit of {name}")))
+    if len(given) != len(pairs) or set(given) != set(units):
+        raise ValueError(
+            f"observed_unit of {name} must name the cell of each interval from observed_start to "
+            "observed_end, and each cell of spike_unit at least once."
+        )
+    return always, [pairs[[each == unit for each in given]] for unit in units]
 
 
 def _by_class(arrays: Mapping[str, NDArray[np.generic]], name: str) -> MarkClasses:

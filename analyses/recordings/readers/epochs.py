@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.basics.observed import seconds_in
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import RUN
 from analyses.recordings.readers.array_files import read_intervals
@@ -42,7 +43,7 @@ def with_epochs(
     for name, where in parts:
         chosen.setdefault(name, []).append(_intervals(where, name, found))
     epochs, notes = {}, []
-    first, last = _span(found)
+    first, last = found.span()
     for name, each in chosen.items():
         whole = np.concatenate(each)
         whole = whole[np.argsort(whole[:, 0], kind="stable")]
@@ -59,6 +60,14 @@ def with_epochs(
             notes.append(
                 f"{lost:,.0f} s of the epoch {name!r} lie outside of the recording, and do not "
                 "count."
+            )
+        n_cells = len(found.spikes)
+        unseen = np.diff(kept, axis=1).sum() - sum(
+            seconds_in(found.observed.any_cell(n_cells), *ends) for ends in kept
+        )
+        if unseen > 1:
+            notes.append(
+                f"In {unseen:,.0f} s of the epoch {name!r} no cell was observed: they do not count."
             )
         epochs[name] = kept
     _check_apart(epochs)
@@ -107,17 +116,6 @@ def _intervals(where: object, name: str, found: Recording) -> NDArray[np.float64
             f"{where!r}, which is no LABEL or TABLE:LABEL of {found.name}."
         )
     return times
-
-
-def _span(found: Recording) -> tuple[float, float]:
-    """Find when the recording begins and ends."""
-    clocks = [found.time, *found.spikes]
-    if found.posterior is not None:
-        clocks.append(found.posterior.time)
-    if found.decoded is not None:
-        clocks.append(found.decoded["time"].to_numpy(dtype=float))
-    known = [each for each in clocks if len(each)]
-    return min(float(each.min()) for each in known), max(float(each.max()) for each in known)
 
 
 def _check_apart(epochs: Mapping[str, NDArray[np.float64]]) -> None:

@@ -50,7 +50,8 @@ ARRAYS = (
     "clock_hz", "spike_time", "spike_t_ticks", "spike_unit", "mark_time", "mark_electrode",
     "mark_features", "event_start", "event_end", "epoch_start", "epoch_end", "epoch_label",
     "field_potential", "field_potential_start", "field_potential_rate", "field_potential_time",
-    "on_track_start", "on_track_end", "posterior", "posterior_time", "posterior_xy",
+    "on_track_start", "on_track_end", "observed_start", "observed_end", "observed_unit",
+    "posterior", "posterior_time", "posterior_xy",
 )  # fmt: skip
 """The names of arrays that are read."""
 _OF_CELLEXPLORER = ("times", "timestamps", "x", "y", "linearized")

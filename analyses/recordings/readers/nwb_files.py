@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.clocks import check_digits, check_times
 from analyses.recordings.basics.marks import describe_classes
+from analyses.recordings.basics.observed import within
 from analyses.recordings.basics.recording import FieldPotential, Recording, sampled_at
 from analyses.recordings.basics.settings import FIND_RIPPLES, MOST_UNKNOWN
 from analyses.recordings.readers.hdf5_files import check_contents, check_hdf5
@@ -40,6 +41,11 @@ from analyses.recordings.readers.nwb_tables import (
     unit_columns,
     units_of,
     without_noise,
+)
+from analyses.recordings.readers.observed_times import (
+    intervals_of_units,
+    outside_of,
+    with_spikes,
 )
 from analyses.recordings.readers.remote_files import Remote, kept_folder, opened_remote
 from analyses.recordings.readers.track_graphs import epochs_of, read_track
@@ -194,14 +200,23 @@ def _of_file(
     time, position, text = read_positions(file, name, graph, choices.position)
     electrode = None
     unit: tuple[str, ...] = ()
+    intervals: list[NDArray[np.float64]] = []
     if choices.units == MARKS or (not units_of(file) and has_marks(file)):
         spikes, electrode = read_marks(file, name)
         how = describe_classes(spikes, electrode)
     else:
-        spikes, unit, how = _spikes_of(file, name, choices.units)
+        spikes, unit, intervals, how = _spikes_of(file, name, choices.units)
         if has_marks(file):
             how += f" (spikes that were not sorted are not read; choose by units: {MARKS!r})"
     text += f"; {how}"
+    invalid = np.empty((0, 2))
+    if file.invalid_times is not None:
+        invalid = intervals_of(file.invalid_times).to_numpy()
+        text += f"; {count_text(len(invalid), 'invalid time')} left out"
+    valid = outside_of(invalid)
+    position[~within(valid, time)] = np.nan
+    observed, spikes, how = with_spikes(spikes, valid, intervals)
+    text += f"; {how}" if how else ""
     tables = tables_of(file)
     for key, table in tables.items():
         n_open = len(table) - len(intervals_of(table))
@@ -242,6 +257,7 @@ def _of_file(
         spikes=spikes,
         electrode=electrode,
         units=unit,
+        observed=observed,
         events=found,
         field_potential=field_potential,
         on_track=on_track,
@@ -278,11 +294,14 @@ def _graph_of(file: NWBFile) -> nx.Graph | None:
 
 def _spikes_of(
     file: NWBFile, name: str, choice: str | None
-) -> tuple[tuple[NDArray[np.float64], ...], tuple[str, ...], str]:
-    """Read the spikes of the units that are chosen, and their ids; also say which these are."""
+) -> tuple[tuple[NDArray[np.float64], ...], tuple[str, ...], list[NDArray[np.float64]], str]:
+    """Read the spikes of the units that are chosen, their ids, and when each was observed.
+
+    The last is empty if it is not told. Also say which units these are.
+    """
     known = units_of(file)
     if not known:
-        return (), (), "no units"
+        return (), (), [], "no units"
     table, expression = split_choice(choice or "", known)
     units = known[table]
     if "spike_times" not in units.colnames:
@@ -312,8 +331,9 @@ def _spikes_of(
         check_digits(times, f"The spike times of unit {row} of {name}")
     spikes = tuple(times.astype(float) for times in given)
     n_spikes = sum(map(len, spikes))
+    ids = tuple(map(str, np.asarray(units.id[:])[rows]))
     how = f"{count_text(len(spikes), 'unit')} with {count_text(n_spikes, 'spike')}{text}"
-    return spikes, tuple(map(str, np.asarray(units.id[:])[rows])), how
+    return spikes, ids, intervals_of_units(units, rows), how
 
 
 def field_potentials_of(file: NWBFile) -> list[tuple[float, str, Any]]:

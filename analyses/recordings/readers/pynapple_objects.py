@@ -1,7 +1,7 @@
 """Objects of pynapple and the files that it saves, as arrays with the names of `array_files`.
 
 =============  ===============================================================================
-`TsGroup`      the spikes of each unit
+`TsGroup`      the spikes of each unit, and in its `time_support` when they were observed
 `TsdFrame`     positions, in the columns `x` and `y` (cm); or a decoded posterior, whose columns
                are places along the track (cm)
 `Tsd`          positions along the linearised track (cm)
@@ -27,8 +27,8 @@ from replay.checks import shown
 __all__ = ["KINDS", "kind_of", "stored_form", "text_in_pickle", "to_arrays"]
 
 KINDS = {
-    "TsGroup": ("t", "index"), "TsdFrame": ("t", "d", "columns"), "Tsd": ("t", "d"), "Ts": ("t",),
-    "IntervalSet": ("start", "end"),
+    "TsGroup": ("t", "index", "start", "end"), "TsdFrame": ("t", "d", "columns"),
+    "Tsd": ("t", "d"), "Ts": ("t",), "IntervalSet": ("start", "end"),
 }  # fmt: skip
 """The arrays that are read of each kind of object."""
 _ROUNDING = 1e-3  # of the sums of a posterior
@@ -43,7 +43,9 @@ def stored_form(source: object) -> dict[str, Any] | None:
         if not hasattr(source, "time_support") or any(each is None for each in times):
             return None
         index = np.repeat(np.array(list(source), dtype=int), list(map(len, times)))
-        return {"t": np.concatenate([*times, np.empty(0)]), "index": index}
+        support = given.time_support
+        spikes = {"t": np.concatenate([*times, np.empty(0)]), "index": index}
+        return spikes | {"start": support.start, "end": support.end}
     if hasattr(source, "t"):
         names = {"d": "values", "columns": "columns"}
         stored = {key: getattr(given, name) for key, name in names.items() if hasattr(given, name)}
@@ -74,7 +76,8 @@ def to_arrays(
     A posterior is returned as it is: it has `columns`.
     """
     if "index" in stored:
-        return {"spike_time": stored["t"], "spike_unit": stored["index"]}, []
+        spikes = {"spike_time": stored["t"], "spike_unit": stored["index"]}
+        return spikes | {"observed_start": stored["start"], "observed_end": stored["end"]}, []
     if "start" in stored and "t" not in stored:
         return {"event_start": stored["start"], "event_end": stored["end"]}, []
     time, values = stored["t"], stored.get("d", np.empty(0))

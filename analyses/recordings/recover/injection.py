@@ -9,6 +9,7 @@ recording misses.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +17,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import project
+from analyses.recordings.basics.observed import Observed
 from analyses.recordings.decide.calibration import Calibration
 from analyses.recordings.decide.conclusions import Conclusions, replayed_sequences
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
-from analyses.recordings.prepare.detection import find_events, multiunit_rate
+from analyses.recordings.prepare.detection import (
+    find_events,
+    find_in,
+    multiunit_rate,
+    signals_of_rate,
+)
 from analyses.recordings.prepare.headings import travel
 from analyses.recordings.prepare.running import running
 from analyses.recordings.prepare.session import Session
@@ -49,7 +56,7 @@ class Rest(NamedTuple):
     begin : ndarray of float64, shape (n_pieces,)
         When pieces of .25 s begin, in s.
     scale : tuple of float
-        Mean and standard deviation of the rate of all cells in the whole recording, in Hz.
+        Mean and standard deviation of the rate of all cells whenever all were observed, in Hz.
     bursting : float
         The share of spikes that are followed by another of the same cell at once.
     others : ndarray of float64, shape (n_cells of the recording,)
@@ -64,28 +71,36 @@ class Rest(NamedTuple):
 
 
 def quiet_rest(session: Session) -> Rest:
-    """Find the times in which the animal is still and nothing bursts; there may be none."""
+    """Find the times in which the animal is still and nothing bursts; there may be none.
+
+    All cells were observed then; a ValueError says that they never were.
+    """
     recording, criteria = session.recording, session.settings.criteria
-    spikes = np.concatenate(recording.spikes)
-    time, height = multiunit_rate(recording.spikes, float(spikes.min()), float(spikes.max()))
-    bursts = find_events(
-        time, height, None, criteria._replace(shortest=0.0, longest=np.inf, merged_within=0.0)
+    signals = [
+        signal
+        for cells, own in signals_of_rate(recording.spikes, recording.observed)
+        if cells.all()
+        for signal in own
+    ]
+    if not signals:
+        raise ValueError("There is no time at which all cells were observed.")
+    bursts = find_in(
+        signals, None, criteria._replace(shortest=0.0, longest=np.inf, merged_within=0.0)
     )
     moved = running(recording)
-    known = ~np.isnan(moved.speed)
-    begin = np.arange(time[0], time[-1] - _PIECE, _PIECE)
-    speed = np.interp(
-        begin + _PIECE / 2, moved.time[known], moved.speed[known], left=np.inf, right=np.inf
+    begin = np.concatenate(
+        [np.arange(each.time[0], each.time[-1] - _PIECE, _PIECE) for each in signals]
     )
     before = np.searchsorted(bursts["start_time"] - _AWAY, begin + _PIECE)
     ended = np.append(-np.inf, np.maximum.accumulate(bursts["end_time"]))[before] + _AWAY
-    is_quiet = (speed < criteria.largest_speed) & (ended <= begin)
-    begin = begin[is_quiet]
-    in_events = _rates(recording.spikes, *session.events[["start_time", "end_time"]].to_numpy().T)
+    is_fast = moved.speed_at(begin + _PIECE / 2) > criteria.largest_speed
+    begin = begin[~is_fast & (ended <= begin)]
+    ends = session.events[["start_time", "end_time"]].to_numpy(dtype=float)
+    whole = recording.observed.throughout(len(recording.spikes), *ends.T).all(axis=1)
+    in_events = _rates(recording.spikes, *ends[whole].T)
     others = np.maximum(in_events - _rates(recording.spikes, begin, begin + _PIECE), 0.0)
     others[session.cells] = 0.0
-    scale = float(height.mean()), float(height.std())
-    return Rest(begin, scale, _bursting(recording.spikes), others)
+    return Rest(begin, signals[0].scale, _bursting(recording.spikes), others)
 
 
 def _rates(
@@ -167,6 +182,7 @@ def inject(
     # After all experience of the animal.
     events = events + session.recording.time[-1] + 1.0
     session = session._replace(
+        recording=replace(session.recording, observed=Observed()),
         events=events, counts=counts, chance_counts=None,
         judgement=session.judgement._replace(n_shuffles=0, n_controls=0),
     )  # fmt: skip
@@ -196,7 +212,10 @@ def facts_of(
     own = longest.drop_duplicates("event")[["event", "stretch", "kind", "distance"]]
     own = own.merge(found.stretches[["event", "stretch", "start_time", "end_time"]])
     bins = project(session.track, found.paths[["x", "y"]].to_numpy(dtype=float)).bin
-    expected = pd.Series(session.time_bin * session.rates.sum(axis=0)[bins], dtype=float)
+    sets, number = np.unique(session.seen, axis=0, return_inverse=True)
+    total = np.stack([session.rates[cells].sum(axis=0) for cells in sets])
+    of_event = number.reshape(-1)[found.paths["event"].to_numpy(dtype=int)]
+    expected = pd.Series(session.time_bin * total[of_event, bins], dtype=float)
     by_stretch = expected.groupby([found.paths["event"], found.paths["stretch"]]).sum()
     keys = pd.MultiIndex.from_frame(own[["event", "stretch"]])
     begin = session.events["start_time"].to_numpy(dtype=float)[own["event"].astype(int)]
@@ -205,7 +224,7 @@ def facts_of(
         for name in ("start_time", "end_time")
     )
     spikes = [
-        int(session.counts[event][one:other].sum())
+        int(session.counts[event][one:other, sets[number.reshape(-1)[event]]].sum())
         for event, one, other in zip(own["event"].tolist(), first, last, strict=True)
     ]
     return pd.DataFrame(

@@ -188,6 +188,7 @@ def _how(n_sessions: int, recovered: pd.DataFrame, gain: float, session: Session
         f"({recovered['true_speed'].median() / 100:.1f} m/s) and gain ({gain:.1f} times the rates "
         "of running) are chosen so that what is found of them is like what was found in the "
         "recording, with more of those that are rarely found."
+        + ("" if session.seen.all() else " In simulated events, all cells are observed.")
     )
 
 

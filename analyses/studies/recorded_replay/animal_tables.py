@@ -60,7 +60,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
     nwb_note = _write_nwb(plan, results.folder / f"replay{ending}.nwb", found)
     statistics = recorded_statistics([found], landmarks_of(plan))
     accounts = beside_predictions(enough_sequences(statistics), plan.predictions)
-    epochs = epoch_tables(found, plan.epochs, landmarks_of(plan), plan.seed)
+    epochs = epoch_tables(found, plan.epochs, landmarks_of(plan), plan.session.recording, plan.seed)
     with replacing(results.folder / f"report{ending}.md") as beside:
         write_report(
             beside, plan.session, found, choices, shares, statistics, accounts,
@@ -119,14 +119,20 @@ def _with_units(table: pd.DataFrame, plan: RecordingPlan) -> pd.DataFrame:
 
 
 def _spikes(plan: RecordingPlan) -> pd.DataFrame:
-    """List the spikes of each event in the cells that have place fields."""
-    events = plan.session.events[["start_time", "end_time"]].to_numpy(dtype=float)
+    """List the spikes of each event in the cells that have place fields.
+
+    A cell that was not observed in an event has no spike there, but a row without a time.
+    """
+    session = plan.session
+    events = session.events[["start_time", "end_time"]].to_numpy(dtype=float)
     parts = [pd.DataFrame({"event": [], "cell": [], "time": []})]
-    for cell in plan.session.cells.tolist():
-        spikes = plan.session.recording.spikes[cell]
-        first, last = np.searchsorted(spikes, events).T
-        event = np.repeat(np.arange(len(events)), last - first)
-        own = [spikes[one:other] for one, other in zip(first, last, strict=True)]
+    for cell, seen in zip(session.cells.tolist(), session.seen.T, strict=True):
+        spikes = session.recording.spikes[cell]
+        own = [
+            spikes[slice(*np.searchsorted(spikes, ends))] if is_seen else [np.nan]
+            for ends, is_seen in zip(events, seen, strict=True)
+        ]
+        event = np.repeat(np.arange(len(events)), [len(each) for each in own])
         time = np.concatenate(own) if own else np.empty(0)
         parts.append(pd.DataFrame({"event": event, "cell": cell, "time": time}))
     listed = pd.concat(parts, ignore_index=True).astype({"event": int, "cell": int, "time": float})
@@ -140,16 +146,17 @@ def _traces(session: Session) -> pd.DataFrame:
     sampled = np.empty(0) if potential is None else potential.time
     seconds = 0.002 if potential is None else 0.001
     parts = [pd.DataFrame({name: [] for name in ("event", "time", *_TRACES)})]
-    for event, (begin, end) in enumerate(
-        session.events[["start_time", "end_time"]].to_numpy(dtype=float)
-    ):
+    events = session.events[["start_time", "end_time"]].to_numpy(dtype=float)
+    seen = recording.observed.throughout(len(recording.spikes), *events.T)
+    for event, (begin, end) in enumerate(events):
         n_moments = min(round((end - begin) / seconds), _MOST_MOMENTS) + 1
         time = np.linspace(begin, end, n_moments)
         values = dict.fromkeys(_TRACES, np.full(len(time), np.nan))
         if recording.spikes:
             own = [
                 each[slice(*np.searchsorted(each, [begin - _AROUND, end + _AROUND]))]
-                for each in recording.spikes
+                for each, is_seen in zip(recording.spikes, seen[event], strict=True)
+                if is_seen
             ]
             moments, rate = multiunit_rate(own, begin - _AROUND, end + _AROUND)
             values["multiunit_rate"] = np.interp(time, moments, rate)

@@ -128,7 +128,11 @@ ANIMAL_COLUMNS = {
         {"along": _ALONG},
     ),
     "experience.parquet": Table.of("move of the animal between states", f"animal? {STEP_COLUMNS}"),
-    "spikes.parquet": Table.of("spike in an event", "animal? event cell unit time"),
+    "spikes.parquet": Table.of(
+        "spike in an event, or cell that was not observed in it",
+        "animal? event cell unit time",
+        {"time": Column("when it fired", "s", "where the cell was not observed in the event")},
+    ),
     "traces.parquet": Table.of(
         "moment of an event",
         "animal? event time multiunit_rate speed x y field_potential",
@@ -209,10 +213,11 @@ ANIMAL_COLUMNS = {
     ),
     "epoch_blocks.csv": Table.of(
         "block of time of an epoch",
-        "animal? epoch start_time end_time candidates replay reverse_episode forward_episode "
-        "novel_path ambiguous unexperienced by_chance?",
+        "animal? epoch start_time end_time observed candidates replay reverse_episode "
+        "forward_episode novel_path ambiguous unexperienced by_chance?",
         {
             "epoch": EPOCH_COLUMNS["epoch"],
+            "observed": Column("how much of it any cell was observed", "s"),
             "candidates": Column("number of candidate events that begin in it"),
             "replay": Column("number of them that are replay"),
             **{kind: Column("number of these of this kind") for kind in KINDS},

@@ -11,6 +11,7 @@ from scipy import stats
 
 from analyses.intervals import LEAST_UNITS, mean_interval, mean_share_interval
 from analyses.measures import STATISTICS
+from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import RUN
 from analyses.recordings.decide.conclusions import Conclusions
 from analyses.recordings.decide.epochs import compare_epochs, count_blocks, count_in_epochs
@@ -33,12 +34,13 @@ def epoch_tables(
     found: Conclusions,
     epochs: Mapping[str, NDArray[np.float64]],
     landmarks: Mapping[str, Sequence[str]] | None,
+    recording: Recording,
     seed: int,
 ) -> dict[str, pd.DataFrame]:
     """Make the tables of epochs, by the name of their file; none without epochs."""
     if not epochs:
         return {}
-    blocks = count_blocks(found.events, epochs)
+    blocks = count_blocks(found.events, epochs, recording.observed, len(recording.spikes))
     counts = count_in_epochs(blocks)
     counts.insert(3, "label", counts["measure"].map(_label))
     parts = [counts]

@@ -1,0 +1,214 @@
+"""When a recording observed what it did: what was not observed is no evidence.
+
+Intervals have the shape (n_intervals, 2): begin and end in s, both inclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["LONGEST_GAP", "LONGEST_LOST", "Observed", "Seen", "common", "joined", "seconds_in"]
+__all__ += ["tracked", "within"]
+
+LONGEST_GAP = 1.0
+"""Across a longer gap between positions, in s, they are not interpolated: they are unknown."""
+LONGEST_LOST = 5.0
+"""After a longer gap between positions, in s, nobody knows where the animal was: a lap ends."""
+
+
+def joined(intervals: ArrayLike) -> NDArray[np.float64]:
+    """Sort intervals, and join those that touch or overlap.
+
+    Examples
+    --------
+    >>> joined([[5, 6], [0, 2], [1, 3]]).tolist()
+    [[0.0, 3.0], [5.0, 6.0]]
+    """
+    pairs = np.asarray(intervals, dtype=float).reshape(-1, 2)
+    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+    end = np.maximum.accumulate(pairs[:, 1])
+    is_new = np.append(True, pairs[1:, 0] > end[:-1])[: len(pairs)]
+    last = np.append(np.flatnonzero(is_new)[1:], len(pairs))[: is_new.sum()] - 1
+    return np.stack([pairs[is_new, 0], end[last]], axis=1)
+
+
+def common(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what two sets of joined intervals have in common.
+
+    Examples
+    --------
+    >>> common(np.array([[0.0, 3.0], [5.0, 9.0]]), np.array([[2.0, 6.0]])).tolist()
+    [[2.0, 3.0], [5.0, 6.0]]
+    """
+    begin = np.maximum(one[:, None, 0], other[None, :, 0]).ravel()
+    end = np.minimum(one[:, None, 1], other[None, :, 1]).ravel()
+    return np.stack([begin, end], axis=1)[end > begin]
+
+
+def within(
+    intervals: NDArray[np.float64], begin: ArrayLike, end: ArrayLike | None = None
+) -> NDArray[np.bool_]:
+    """Find the times, or the whole periods, that lie within one of some joined intervals.
+
+    Examples
+    --------
+    >>> within(np.array([[0.0, 3.0], [5.0, 9.0]]), [1.0, 4.0, 6.0], [2.0, 6.0, 9.0]).tolist()
+    [True, False, True]
+    """
+    first = np.asarray(begin, dtype=float)
+    last = first if end is None else np.asarray(end, dtype=float)
+    at = np.searchsorted(intervals[:, 0], first, side="right") - 1
+    ends = np.append(intervals[:, 1], -np.inf)  # that of none, -1, is last
+    return np.asarray(last <= ends[at])
+
+
+def seconds_in(intervals: NDArray[np.float64], begin: float, end: float) -> float:
+    """Return how many seconds of a period lie within joined intervals.
+
+    Examples
+    --------
+    >>> seconds_in(np.array([[0.0, 3.0], [5.0, 9.0]]), 2.0, 7.0)
+    3.0
+    """
+    return float(np.diff(common(intervals, np.array([[begin, end]])), axis=1).sum())
+
+
+def tracked(time: NDArray[np.float64], longest_gap: float = LONGEST_GAP) -> NDArray[np.float64]:
+    """Find the intervals of positions, given the times of those that are known.
+
+    Examples
+    --------
+    >>> tracked(np.array([0.0, 0.5, 1.0, 300.0, 300.5])).tolist()
+    [[0.0, 1.0], [300.0, 300.5]]
+    """
+    begins = np.flatnonzero(np.diff(time, prepend=-np.inf) > longest_gap)
+    ends = np.append(begins[1:], len(time))[: len(begins)] - 1
+    return np.stack([time[begins], time[ends]], axis=1)
+
+
+class Seen(NamedTuple):
+    """The cells that are observed in each of some periods.
+
+    Attributes
+    ----------
+    number : ndarray of int64, shape (n_periods,)
+        The row of `cells`; -1 where none is observed throughout, or not always the same ones.
+    cells : ndarray of bool, shape (n_sets, n_cells)
+        Sets of cells that are observed together.
+    """
+
+    number: NDArray[np.int64]
+    cells: NDArray[np.bool_]
+
+    @classmethod
+    def all(cls, n_periods: int, n_cells: int) -> Seen:
+        """Return that all cells are observed in each period."""
+        return cls(np.zeros(n_periods, dtype=np.int64), np.ones((1, n_cells), dtype=bool))
+
+    def only(self, cells: NDArray[np.integer]) -> Seen:
+        """Return the same of some cells."""
+        return Seen(self.number, self.cells[:, cells])
+
+    def sums(self, bins: NDArray[np.integer], n_bins: int) -> NDArray[np.int64]:
+        """Count the periods in each bin for each set, shape (n_sets, n_bins); -1 is in none."""
+        own = (bins >= 0) & (self.number >= 0)
+        at = self.number[own] * n_bins + bins[own]
+        return np.bincount(at, minlength=len(self.cells) * n_bins).reshape(-1, n_bins)
+
+    def of_cells(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Sum what there is in each set, (n_sets, ...), over the sets of each cell."""
+        return np.tensordot(self.cells.astype(float), np.asarray(values), axes=(0, 0))
+
+
+def _always() -> NDArray[np.float64]:
+    return np.array([[-np.inf, np.inf]])
+
+
+def _checked(intervals: ArrayLike, whose: str) -> NDArray[np.float64]:
+    pairs = np.asarray(intervals, dtype=float)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not (pairs[:, 0] <= pairs[:, 1]).all():
+        raise ValueError(
+            f"The intervals in which {whose} {'were' if whose == 'all spikes' else 'was'} observed "
+            "must be pairs of a begin and a later end, in s: shape (n_intervals, 2)."
+        )
+    return pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """When spikes were observed; positions tell themselves when they were.
+
+    Attributes
+    ----------
+    spikes : ndarray of float64, shape (n_intervals, 2)
+        Begin and end of the intervals in which brain signals were recorded, in s; by default
+        always.
+    cells : tuple of ndarray of float64, each of shape (n_intervals, 2)
+        The same for each cell, within those of all; by default they are the same.
+
+    Raises
+    ------
+    ValueError
+        If intervals are not pairs of a begin and a later end.
+
+    Examples
+    --------
+    A cell was lost after 60 s:
+
+    >>> seen = Observed(cells=(np.array([[0, 60]]), np.array([[0, 90]])))
+    >>> seen.throughout(2, [10, 50], [20, 70]).tolist()
+    [[True, True], [False, True]]
+    """
+
+    spikes: NDArray[np.float64] = field(default_factory=_always)
+    cells: tuple[NDArray[np.float64], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Sort and join intervals."""
+        everywhere = joined(_checked(self.spikes, "all spikes"))
+        cells = tuple(
+            common(joined(_checked(each, f"cell {number}")), everywhere)
+            for number, each in enumerate(self.cells)
+        )
+        object.__setattr__(self, "spikes", everywhere)
+        object.__setattr__(self, "cells", cells)
+
+    @property
+    def is_always(self) -> bool:
+        """Whether nothing says that anything was not observed."""
+        return not self.cells and np.array_equal(self.spikes, _always())
+
+    def of_cells(self, n_cells: int) -> Sequence[NDArray[np.float64]]:
+        """Return the intervals of each cell."""
+        return self.cells or (self.spikes,) * n_cells
+
+    def any_cell(self, n_cells: int) -> NDArray[np.float64]:
+        """Return the intervals in which any cell was observed, or brain signals without cells."""
+        return joined(np.concatenate(self.of_cells(n_cells))) if n_cells else self.spikes
+
+    def throughout(self, n_cells: int, begin: ArrayLike, end: ArrayLike) -> NDArray[np.bool_]:
+        """Find the cells that were observed throughout each period, (n_periods, n_cells)."""
+        own = [within(each, begin, end) for each in self.of_cells(n_cells)]
+        return np.stack(own, axis=1) if own else np.ones((np.size(begin), 0), dtype=bool)
+
+    def stretches(self, n_cells: int) -> tuple[NDArray[np.float64], Seen]:
+        """Divide the time in which a cell was observed into stretches of always the same cells."""
+        own = self.of_cells(n_cells)
+        edges = np.unique(np.concatenate([self.spikes.ravel(), *map(np.ravel, own)]))
+        parts = np.stack([edges[:-1], edges[1:]], axis=1)
+        seen = self.throughout(n_cells, *parts.T)
+        kept = seen.any(axis=1)
+        sets, number = np.unique(seen[kept], axis=0, return_inverse=True)
+        return parts[kept], Seen(number.reshape(-1), sets)
+
+    def seen(self, n_cells: int, begin: NDArray[np.float64], end: NDArray[np.float64]) -> Seen:
+        """Find the cells that were observed in each of many short periods."""
+        parts, (number, cells) = self.stretches(n_cells)
+        at = np.searchsorted(parts[:, 0], begin, side="right") - 1
+        is_whole = end <= np.append(parts[:, 1], -np.inf)[at]
+        return Seen(np.where(is_whole, np.append(number, -1)[at], -1), cells)
