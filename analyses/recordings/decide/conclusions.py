@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track
 from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.basics.observed import LONGEST_LOST, joined, tracked, within
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.decide.calibration import Calibration, calibrate, tail_rates
 from analyses.recordings.decide.controls import EXCHANGED
@@ -63,10 +62,9 @@ class Conclusions(NamedTuple):
         The animal's moves between states, lap by lap; its `mdp` is the track.
     visited : DataFrame
         The states that each stretch of replay visits: `event, stretch, time` (s), `states`;
-        `phase`: `rest` off the track or while the animal is not tracked, `episode_end` after a lap,
-        `step` within a lap; `location`, the state at which the animal is, or off the track was last
-        (-1 if its position is unknown); and `along`, if headings were decoded (see
-        :func:`analyses.place_sequences`).
+        `phase`: `rest` off the track, `episode_end` after a lap, `step` within a lap; `location`,
+        the state at which the animal is, or off the track was last (-1 if its position is unknown);
+        and `along`, if headings were decoded (see :func:`analyses.place_sequences`).
     paths : DataFrame
         The decoded paths of all events.
     calibration : Calibration or None
@@ -348,18 +346,16 @@ def _position_at(recording: Recording, time: NDArray[np.float64]) -> NDArray[np.
 
 
 def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> NDArray[np.object_]:
-    """Return the phase of each replay: rest off the track, the end of a lap, or within a lap.
-
-    An animal that is not tracked is taken to be off the track, as in a sleep box.
-    """
+    """Return the phase of each replay: rest off the track, the end of a lap, or within a lap."""
     steps = log.steps
     before = np.searchsorted(steps["time"], time, side="right") - 1
     ended = (steps["terminated"] | steps["truncated"]).to_numpy()
-    inside = within(tracked(recording.known[0], LONGEST_LOST), time)
+    inside = np.ones((len(time), 1), dtype=bool)
     if len(recording.on_track):
-        inside &= within(joined(recording.on_track), time)
+        begin, end = recording.on_track.T
+        inside = (time[:, None] >= begin) & (time[:, None] <= end)
     at_end = (before >= 0) & ended[np.maximum(before, 0)]
-    phases = np.select([~inside, at_end], ["rest", "episode_end"], "step")
+    phases = np.select([~inside.any(axis=1), at_end], ["rest", "episode_end"], "step")
     return phases.astype(object)
 
 
