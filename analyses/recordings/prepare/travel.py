@@ -221,7 +221,6 @@ def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
     ((3, 40), (5, 40))
     """
     dt = check_number("time_bin", time_bin, at_least=1e-9, hint="It is in s.")
-    has_headings = n_states > track.n_bins
     near = np.exp(-0.5 * (track.distance / _AROUND) ** 2)
     drift = walk_transitions(track, _DRIFT * dt)
     along = _arena_steps(track, dt) if track.is_arena else _track_steps(track, dt)
