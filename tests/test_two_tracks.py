@@ -15,10 +15,8 @@ from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.linearised_track import linearise
 from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.basics.settings import Settings
-from analyses.recordings.decide import scores
 from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.decide.routes import find_routes
-from analyses.recordings.decide.shuffles import shuffled_likelihoods
 from analyses.recordings.decide.track_log_odds import (
     common_cells,
     track_log_odds,
@@ -40,7 +38,7 @@ from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.worlds.tracks import make_track_graph
 
-JUDGEMENT = Judgement(n_shuffles=19, other_sizes=())
+JUDGEMENT = Judgement(n_controls=2, other_sizes=())
 CORNERS = [(0.0, 0.0), (100.0, 0.0), (0.0, 60.0), (100.0, 60.0), (100.0, 100.0)]
 GRAPH = make_track_graph(CORNERS, [(0, 1), (2, 3), (3, 4)])
 TRACK = cut_track(GRAPH, 5.0)
@@ -199,21 +197,6 @@ def test_no_step_leads_across():
         (0,),
         (1,),
     }
-
-
-@pytest.mark.parametrize("shuffle", ["circular_fields", "circular_posterior"])
-def test_shuffles_move_fields_within_each_track(shuffle):
-    """The difference between the tracks stays: each has the likelihoods of its own bins."""
-    rng = np.random.default_rng(0)
-    rates = rng.gamma(2.0, 3.0, (1, TRACK.n_bins))
-    counts = np.ones((6, 1))
-    event = scores.TestedEvent(counts, rates, 0.02, np.empty(0), [], TRACK.component, np.zeros(1))
-    own = log_likelihood(counts, rates, 0.02)
-    shuffled = shuffled_likelihoods(shuffle, event, rng)
-    assert not np.allclose(shuffled, own)
-    for part in (0, 1):
-        bins = TRACK.component == part
-        np.testing.assert_allclose(np.sort(shuffled[:, bins]), np.sort(own[:, bins]))
 
 
 def test_cells_have_fields_on_one_track_or_on_both():

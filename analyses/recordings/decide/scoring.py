@@ -80,14 +80,17 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
     events = session.events.iloc[rows].reset_index(drop=True)
     events.insert(0, "event", rows)
     nothing, routes = _nothing(session), usual_routes(session.track)
-    if session.counts:
+    if len(session.cells):
+        known = _OF_SPIKES
         model = travel_model(session.track, session.time_bin, session.travel_rates.shape[1])
         parts = [_of_spikes(session, row, model, routes, seed) for row in rows.tolist()]
     elif session.recording.posterior is not None:
+        known = _OF_POSTERIOR
         parts = [_of_posterior(session, row, routes) for row in rows.tolist()]
     else:
+        known = _OF_PLACES
         parts = [_of_places(session, row) for row in rows.tolist()]
-    facts = pd.DataFrame([each[0] for each in parts], index=events.index)
+    facts = pd.DataFrame([each[0] for each in parts], index=events.index, columns=list(known))
     events = pd.concat([events, facts], axis=1)
     tracks = tracks_to_compare(session.track, session.rates, session.judgement.tracks)
     if session.counts and tracks is not None:
@@ -101,10 +104,13 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
             seed=int(own[0] >> np.uint64(1)),
         )
         events = pd.concat([events, compared], axis=1)
-    tables = [
-        pd.concat([own for own in own_tables if len(own)] or [none], ignore_index=True)
-        for own_tables, none in zip(zip(*(each[1:] for each in parts), strict=True), nothing, strict=True)
-    ] if parts else list(nothing)  # fmt: skip
+    tables = list(nothing)
+    if parts:
+        by_table = zip(*(each[1:] for each in parts), strict=True)
+        tables = [
+            pd.concat([own for own in each if len(own)] or [none], ignore_index=True)
+            for each, none in zip(by_table, nothing, strict=True)
+        ]
     found = Scored(events, *tables)
     if session.track.n_components > 1:
         longest = found.stretches.sort_values("length").drop_duplicates("event", keep="last")
@@ -115,6 +121,10 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
         found.events["track"] = of_event.reindex(rows).to_numpy()
     return found
 
+
+_OF_PLACES = ("evidence",)
+_OF_POSTERIOR = (*_OF_PLACES, "continuous", *USUAL_SCORES)
+_OF_SPIKES = ("n_active", "n_spikes", *_OF_PLACES, "content", "p_content", *USUAL_SCORES)
 
 _Decoded = tuple[dict[str, float], pd.DataFrame, pd.DataFrame, pd.DataFrame]
 """Facts of an event, its stretches and their paths, and its controls."""
@@ -128,8 +138,8 @@ def _of_spikes(
     rates, track = session.travel_rates, session.track
     begin = float(session.events["start_time"].iloc[row])
     n_active = int(np.count_nonzero(counts.sum(axis=0)))
-    facts: dict[str, float] = {"n_active": n_active, "n_spikes": int(counts.sum())}
-    facts |= dict.fromkeys(("evidence", "content", "p_content", *USUAL_SCORES), np.nan)
+    facts: dict[str, float] = dict.fromkeys(_OF_SPIKES, np.nan)
+    facts |= {"n_active": n_active, "n_spikes": int(counts.sum())}
     if n_active < max(judgement.least_active, 1):
         return facts, *_nothing(session)
     rng = np.random.default_rng([seed, row])
@@ -179,7 +189,7 @@ def _of_posterior(session: Session, row: int, routes: list[Route]) -> _Decoded:
     assert posterior is not None
     own = (posterior.time >= begin) & (posterior.time <= end)
     own &= ~np.isnan(posterior.probability).any(axis=1)
-    facts = dict.fromkeys(("evidence", "continuous", *USUAL_SCORES), np.nan)
+    facts = dict.fromkeys(_OF_POSTERIOR, np.nan)
     if not own.any():
         return facts, *_nothing(session)
     # Bins of the track without a place of the posterior have that of the nearest.
