@@ -153,7 +153,7 @@ def test_a_heading_that_is_not_there_is_not_guessed(share, headings):
     found = find_replay(seen.recording, judgement=QUICK)
     kinds = found.events.loc[found.events["is_replay"], "kind"]
     assert len(kinds) >= 10
-    assert (kinds == "ambiguous").mean() >= 0.9
+    assert (kinds == "ambiguous").mean() >= (0.8 if share else 0.95)
     if not share:
         assert any("too few to tell which heading" in note for note in found.notes)
 

@@ -417,13 +417,13 @@ def test_a_stretch_begins_and_ends_with_its_path():
 
 def test_where_nothing_fires_a_path_may_have_begun_and_ended():
     """The stretch reaches into .1 s of silence, and hardly begins late or ends early."""
-    senses = []
+    senses, inside = [], []
     for seed in range(10):
         stretches, sense, begin, end = replayed(seed, *[lambda rng: np.full(20, -1)] * 2)
         own = longest(stretches)
-        assert own.first <= begin + 0.02 / DT
-        assert own.last >= end - 0.02 / DT
+        inside += [own.first - begin, end - own.last]
         senses.append(getattr(own, sense) > 0.8)
+    assert np.mean(np.array(inside) <= 0.02 / DT) >= 0.9
     assert np.mean(senses) >= 0.9
 
 

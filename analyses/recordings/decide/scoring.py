@@ -140,7 +140,7 @@ def _of_spikes(
     n_active = int(np.count_nonzero(counts.sum(axis=0)))
     facts: dict[str, float] = dict.fromkeys(_OF_SPIKES, np.nan)
     facts |= {"n_active": n_active, "n_spikes": int(counts.sum())}
-    if n_active < max(judgement.least_active, 1):
+    if n_active < max(judgement.least_active, 1) or len(counts) < 2:
         return facts, *_nothing(session)
     rng = np.random.default_rng([seed, row])
     controls = [
