@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 
 from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.recording import Posterior
 from analyses.recordings.decide import scoring
 from analyses.recordings.decide.calibration import calibrate, least_reached, tail_rates
 from analyses.recordings.decide.controls import CONTROLS, EXCHANGED
+from analyses.recordings.decide.routes import find_routes
 from analyses.recordings.decide.scoring import n_blocks, score_block
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.session import prepare
@@ -202,31 +204,45 @@ def test_without_events_there_are_empty_tables(session):
         assert list(one.columns) == list(other.columns)
 
 
-def test_posteriors_of_another_program_may_have_gaps(session):
-    """Bins that are NaN, or missing, or an event with a single one; a seam is no movement."""
-    from analyses.recordings.basics.recording import Posterior
-
-    track, n = session.track, 40
-    time = (
-        np.arange(3 * n) * 0.01
-        + np.repeat([1.0, 6.0, 11.0], n)
-        - np.repeat([0, n, 2 * n], n) * 0.01
-    )
-    places = np.linspace(0, track.n_bins - 1, n).astype(int)
-    probability = np.full((3 * n, track.n_bins), 1e-4)
-    probability[np.arange(3 * n), np.tile(places, 3)] = 1.0
-    probability /= probability.sum(axis=1, keepdims=True)
-    probability[n + 10 : n + 14] = np.nan
-    kept = np.append(np.arange(2 * n), 2 * n)  # of the third event one bin
-    posterior = Posterior(time[kept], probability[kept], track.position, {})
-    events = pd.DataFrame(
-        {"start_time": [0.99, 5.99, 10.99, 20.0], "end_time": [1.41, 6.41, 11.41, 21.0]}
-    )
-    other = session._replace(
-        recording=replace(session.recording, spikes=(), events=events, posterior=posterior),
-        events=events, counts=[], cells=session.cells[:0], rates=session.rates[:0], headings=None,
+def of_another_program(session, time, probability, events):
+    """Replace the spikes of a session by a posterior."""
+    posterior = Posterior(time, probability, session.track.position, {})
+    events = pd.DataFrame(events, columns=["start_time", "end_time"])
+    recording = replace(session.recording, spikes=(), events=events, posterior=posterior)
+    return session._replace(
+        recording=recording, events=events, counts=[], cells=session.cells[:0],
+        rates=session.rates[:0], headings=None,
     )  # fmt: skip
-    found = score_block(other, 0)
-    assert found.events["evidence"].notna().tolist() == [True, True, True, False]
-    assert not {2, 3} & set(found.stretches["event"][found.stretches["share"] > 0.5]) - {2}
-    assert {0, 1} <= set(found.stretches["event"])
+
+
+def test_a_gap_in_a_posterior_is_no_movement(session):
+    """A path at 4 m/s, of which .1 s are NaN, or missing; and events with one time bin or none."""
+    track = session.track
+    [arm] = [bins for bins in find_routes(track) if {0, 1} <= set(track.edge[bins.bins])][:1]
+    n = 80
+    places = arm.bins[np.searchsorted(arm.distance, 2.0 * np.arange(n))]
+    probability = np.full((n + 1, track.n_bins), 1e-4)
+    probability[np.arange(n), places] = 1.0
+    probability /= probability.sum(axis=1, keepdims=True)
+    time = 5.0 + np.append(0.005 * np.arange(n), 5.0)
+    events = [(4.99, 5.405), (9.9, 10.1), (20.0, 21.0)]
+    whole = score_block(of_another_program(session, time, probability, events), 0)
+    lost = np.arange(n + 1)
+    lost = (lost >= 30) & (lost < 50)
+    blank = probability.copy()
+    blank[lost] = np.nan
+    as_nan = score_block(of_another_program(session, time, blank, events), 0)
+    missing = score_block(of_another_program(session, time[~lost], probability[~lost], events), 0)
+    for one, other in zip(as_nan, missing, strict=True):
+        pd.testing.assert_frame_equal(one, other)
+    for found in (whole, as_nan):
+        assert found.events["evidence"].notna().tolist() == [True, True, False]
+        own = found.stretches[found.stretches["event"] == 0]
+        assert len(own) == 1
+        assert own["length"].iloc[0] == pytest.approx(158.0, abs=6.0)
+        assert own["speed"].iloc[0] == pytest.approx(400.0, rel=0.1)
+        assert own[["start_time", "end_time"]].iloc[0].tolist() == pytest.approx(
+            [4.9975, 5.3975], abs=0.011
+        )
+        along = found.paths[found.paths["event"] == 0]
+        np.testing.assert_allclose(np.diff(along["time"].astype(float)), 0.005, atol=1e-9)

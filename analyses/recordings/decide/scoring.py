@@ -86,7 +86,9 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
         parts = [_of_spikes(session, row, model, routes, seed) for row in rows.tolist()]
     elif session.recording.posterior is not None:
         known = _OF_POSTERIOR
-        parts = [_of_posterior(session, row, routes) for row in rows.tolist()]
+        time_bin = float(np.median(np.diff(session.recording.posterior.time)))
+        model = travel_model(session.track, time_bin, session.track.n_bins)
+        parts = [_of_posterior(session, row, model, time_bin, routes) for row in rows.tolist()]
     else:
         known = _OF_PLACES
         parts = [_of_places(session, row) for row in rows.tolist()]
@@ -178,11 +180,14 @@ def _of_spikes(
     return facts, stretches, paths, chance
 
 
-def _of_posterior(session: Session, row: int, routes: list[Route]) -> _Decoded:
+def _of_posterior(
+    session: Session, row: int, model: Travel, time_bin: float, routes: list[Route]
+) -> _Decoded:
     """Decode an event from another program's posterior.
 
     With the usual uniform prior, the posterior of a decoder without movement is proportional to the
-    likelihood. A posterior that is already smooth makes travel seem more certain than it is.
+    likelihood. A posterior that is already smooth makes travel seem more certain than it is. Of
+    time bins that are missing or NaN all places are equally likely.
     """
     posterior, track = session.recording.posterior, session.track
     begin, end = session.events[["start_time", "end_time"]].to_numpy(dtype=float)[row].tolist()
@@ -199,18 +204,21 @@ def _of_posterior(session: Session, row: int, routes: list[Route]) -> _Decoded:
     number = np.bincount(bins, minlength=track.n_bins)
     filled = np.flatnonzero(number)
     places = (places / np.maximum(number, 1))[:, filled[track.distance[:, filled].argmin(axis=1)]]
-    likelihoods = np.log(np.maximum(places, _LOWEST_PROBABILITY))
-    model = travel_model(track, float(np.median(np.diff(posterior.time))), track.n_bins)
+    # A gap between time bins is no step from one place to the next.
+    at = np.round((posterior.time[own] - posterior.time[own][0]) / time_bin).astype(int)
+    time = posterior.time[own][0] + time_bin * np.arange(at[-1] + 1)
+    time[at], decoded, places = posterior.time[own], places, np.zeros((len(time), track.n_bins))
+    places[at] = decoded
+    likelihoods = np.zeros_like(places)
+    likelihoods[at] = np.log(np.maximum(decoded, _LOWEST_PROBABILITY))
     facts["evidence"] = float(travel_evidence(likelihoods[None], model).travel[0])
-    facts |= usual_scores(places, routes)
+    facts |= usual_scores(decoded, routes)
     if posterior.movement:
         known = [
             posterior.movement[name][own] for name in posterior.movement if _is_continuous(name)
         ]
         facts["continuous"] = float(np.sum(known, axis=0).mean()) if known else np.nan
-    stretches, paths = _stretches(
-        session, row, posterior.time[own], likelihoods, places, routes, model
-    )
+    stretches, paths = _stretches(session, row, time, likelihoods, places, routes, model)
     if posterior.outward is not None and len(paths):
         at = np.searchsorted(posterior.time, paths["time"])
         bins = project(track, paths[["x", "y"]].to_numpy(dtype=float)).bin
