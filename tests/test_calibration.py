@@ -10,9 +10,10 @@ from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Posterior
 from analyses.recordings.decide import scoring
 from analyses.recordings.decide.calibration import calibrate, least_reached, tail_rates
+from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.controls import CONTROLS, EXCHANGED
 from analyses.recordings.decide.routes import find_routes
-from analyses.recordings.decide.scoring import n_blocks, score_block
+from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.travel import travel_evidence, travel_model
@@ -202,6 +203,22 @@ def test_without_events_there_are_empty_tables(session):
     full = score_block(session, 0)
     for one, other in zip(found, full, strict=True):
         assert list(one.columns) == list(other.columns)
+
+
+def test_a_recording_without_a_stretch_has_no_replay(session):
+    """Be the tables of stretches and paths empty, or those of no event at all."""
+    found = Scored(*scored(session))
+    nothing = score_block(session._replace(events=session.events.iloc[:0], counts=[]), 0)
+    for tables in (found, nothing):
+        empty = found._replace(
+            stretches=tables.stretches.iloc[:0], paths=tables.paths.iloc[:0],
+            events=found.events.assign(evidence=99.0),
+        )  # fmt: skip
+        concluded = conclude(session, empty)
+        assert not concluded.events["is_replay"].any()
+        assert concluded.events["kind"].isna().all()
+        assert not len(concluded.sequences)
+        assert not concluded.kinds["n"].any()
 
 
 def of_another_program(session, time, probability, events):

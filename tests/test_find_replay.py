@@ -253,6 +253,7 @@ def test_decoded_places_give_the_same_kinds(session):
     found = find_replay(decoded, judgement=QUICK)
     assert found.events["kind"].tolist() == kinds
     assert "so all events count as replay" in " ".join(found.notes)
+    assert found.events["evidence"].isna().all()  # nothing is known of it, as of p
 
 
 def test_a_long_posterior_needs_events(session):

@@ -96,16 +96,14 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
     events = pd.concat([events, facts], axis=1)
     tracks = tracks_to_compare(session.track, session.rates, session.judgement.tracks)
     if session.counts and tracks is not None:
-        own = np.random.SeedSequence([seed, block]).generate_state(1, np.uint64)
-        compared = track_log_odds(
-            [session.counts[row] for row in rows],
-            session.rates,
-            *tracks,
-            dt=session.time_bin,
-            n_shuffles=max(session.judgement.n_shuffles, 2),
-            seed=int(own[0] >> np.uint64(1)),
-        )
-        events = pd.concat([events, compared], axis=1)
+        seeds = [np.random.SeedSequence([seed, row]).generate_state(1) for row in rows.tolist()]
+        compared = [
+            track_log_odds(
+                [session.counts[row]], session.rates, *tracks, dt=session.time_bin, seed=int(own)
+            )
+            for row, [own] in zip(rows.tolist(), seeds, strict=True)
+        ]
+        events = pd.concat([events, pd.concat(compared, ignore_index=True)], axis=1)
     tables = list(nothing)
     if parts:
         by_table = zip(*(each[1:] for each in parts), strict=True)
@@ -116,8 +114,8 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
     found = Scored(events, *tables)
     if session.track.n_components > 1:
         longest = found.stretches.sort_values("length").drop_duplicates("event", keep="last")
-        first = found.paths.drop_duplicates(["event", "stretch"])
-        first = longest[["event", "stretch"]].merge(first, how="left")
+        first = found.paths.dropna(subset=["x", "y"]).drop_duplicates(["event", "stretch"])
+        first = longest[["event", "stretch"]].merge(first)
         bins = project(session.track, first[["x", "y"]].to_numpy(dtype=float)).bin
         of_event = pd.Series(session.track.component[bins] + 1, index=first["event"], dtype="Int64")
         found.events["track"] = of_event.reindex(rows).to_numpy()
