@@ -23,6 +23,7 @@ __all__ = ["events_sheet_figure", "plot_recorded_evidence", "recorded_evidence_f
 
 _REPLAY, _STRETCH = "#d55e00", "#f6dcc8"
 _N_COLUMNS = 5
+_TICKS = (-100, -20, -5, 0, 5, 20, 100, 500)  # nats
 
 
 @styled
@@ -92,6 +93,10 @@ def plot_recorded_evidence(
     ax.set_yticks(range(len(rows)), ["Events", *(n.replace("_", " ").capitalize() for n in names)])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xscale("symlog", linthresh=5.0)
+    low, high = ax.get_xlim()
+    ticks = [tick for tick in _TICKS if low <= tick <= high]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
     ax.set_xlabel("Evidence for travel (nats)")
     return ax
 
@@ -205,10 +210,9 @@ def events_sheet_figure(
             above.axvspan(first, last, color=_STRETCH, linewidth=0, zorder=0)
         above.set_title(titles[number], fontsize="small")
         above.tick_params(labelbottom=False)
-        if column:
-            above.set_ylabel("")
-            below.set_ylabel("")
-            below.tick_params(labelleft=False)
+        above.set_ylabel("" if column else "Cells by field")
+        below.set_yticks([])
+        below.set_ylabel("" if column else "Place")
         if number + n_columns < len(events):
             below.set_xlabel("")
     return figure
