@@ -233,7 +233,8 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     assert "novel_path" in done.stdout
     shown = " ".join(done.stdout.split())
     assert "of the same events with exchanged cells 0.0% (95 %: 0.0% to 1.0%) do" in shown
-    assert "Events that pass each control alone" in shown
+    assert "Events that pass each control alone" in told
+    assert "two_places 20 1.0" in shown
     report = (arrays / "out" / "report.md").read_text("utf-8")
     assert "| | run | early | late |" in report
     assert "### From early to late" in report

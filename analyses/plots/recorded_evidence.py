@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from analyses.plots.decoded_event import plot_posterior, plot_spikes
-from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, new_axes, new_figure, styled
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, new_axes, new_figure, styled
 from replay.checks import check_number, check_table
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def events_sheet_figure(
         edges = np.flatnonzero(np.diff(np.concatenate([[0], event.path >= 0, [0]])))
         for first, last in edges.reshape(-1, 2) * 1000 * dt:
             above.axvspan(first, last, color=_STRETCH, linewidth=0, zorder=0)
-        above.set_title(titles[number], fontsize="small")
+        above.set_title(titles[number], fontsize=SMALL)
         above.tick_params(labelbottom=False)
         above.set_ylabel("" if column else "Cells by field")
         below.set_yticks([])
