@@ -10,26 +10,19 @@ import pytest
 from analyses.plots.decoded_event import posterior_figure
 from analyses.recordings.basics.arena import arena_graph, find_arena, world_of
 from analyses.recordings.basics.binned_track import bins_on_way, cut_track, project
-from analyses.recordings.basics.judgement import ARENA, Judgement
+from analyses.recordings.basics.judgement import ARENA
 from analyses.recordings.decide.find_replay import find_replay
-from analyses.recordings.decide.order import ordered_paths
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.place_fields import place_fields
 from analyses.recordings.prepare.running import running, running_bins
 from analyses.recordings.prepare.session import prepare
-from analyses.recordings.prepare.state_space_decoder import (
-    Walks,
-    continuous_path,
-    state_posterior,
-    walk_transitions,
-)
+from analyses.recordings.prepare.state_space_decoder import state_posterior, walk_transitions
 from analyses.recordings.prepare.visits import find_visits
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track, read_track
 from analyses.recordings.recover.simulated_arena import simulated_arena
-from replay.worlds.tracks import make_linear_track
 
-SMALL = ARENA._replace(state_size=25.0, other_sizes=(), n_shuffles=19)
+SMALL = ARENA._replace(state_size=25.0, other_sizes=(), n_shuffles=5, n_controls=3)
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +87,6 @@ def test_the_sparse_decoder_is_the_dense_one(variance):
     sparse, dense = state_posterior(likely, walk), state_posterior(likely, walk.toarray())
     np.testing.assert_allclose(sparse[0], dense[0], atol=1e-12)
     np.testing.assert_allclose(sparse[1], dense[1])
-    np.testing.assert_array_equal(
-        continuous_path(likely, Walks((walk,), track.distance)),
-        continuous_path(likely, Walks((walk.toarray(),), track.distance)),
-    )
 
 
 def test_the_posterior_is_that_of_non_local_detector():
@@ -126,14 +115,6 @@ def test_running_is_decoded_within_10_cm_in_2_x_2_m():
     found = track.position[posterior.sum(axis=1).argmax(axis=1)]
     true = moved.position[tested][width // 2 :: width]
     assert np.median(np.hypot(*(found - true).T)) < 10.0
-
-
-def test_the_random_walk_goes_as_far_in_an_arena_as_on_a_track():
-    for track in (cut_track(find_arena(positions())), cut_track(make_linear_track(100.0), 5.0)):
-        [paths] = ordered_paths(track, 0.01, track.n_bins)
-        middle = track.distance.max(axis=0).argmin()
-        [square] = paths.walk[[middle]] @ track.distance[middle] ** 2
-        assert square == pytest.approx(120.0, rel=0.01)
 
 
 def test_states_are_neighbours_where_the_way_is_direct():
@@ -242,16 +223,15 @@ def test_an_event_in_an_arena_is_drawn_with_both_coordinates(seen):
 def test_most_sweeps_are_found_and_hardly_any_by_chance():
     """With 60 cells in 2 x 2 m recall is much lower, as the guide says."""
     seen = simulated_arena(20, n_cells=120, seed=11)
-    found = find_replay(seen.recording, judgement=ARENA._replace(n_shuffles=39, other_sizes=()))
+    found = find_replay(seen.recording, judgement=ARENA._replace(n_shuffles=5, other_sizes=()))
     assert found.events["is_replay"].mean() >= 0.7
     assert found.calibration.false_positive_rate <= 0.05
-    assert found.unordered["rate"].max() <= 0.05
+    assert found.controls["rate"].max() <= 0.1
 
 
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda seen: prepare(seen, judgement=Judgement(score="line_fit")), "needs a track"),
         (lambda seen: prepare(seen, judgement=ARENA._replace(state_size=90.0)), "half of the"),
         (lambda seen: prepare(seen, judgement=SMALL._replace(lap_ends=("0",))), "no nodes"),
         (lambda seen: find_arena(seen.position / 100), "metres"),

@@ -20,7 +20,7 @@ from analyses.recordings.recover.simulated_recording import simulated_recording
 
 @pytest.fixture(scope="module")
 def scored():
-    session = prepare(simulated_recording(24), judgement=Judgement(n_shuffles=19))
+    session = prepare(simulated_recording(24), judgement=Judgement(n_shuffles=5, n_controls=1))
     blocks = [score_block(session, block, 0) for block in range(n_blocks(session))]
     parts = (pd.concat(part, ignore_index=True) for part in zip(*blocks, strict=True))
     return session, Scored(*parts)
@@ -42,7 +42,7 @@ def test_the_table_has_what_each_choice_alone_would_give(scored):
 
 def test_ends_of_laps_and_levels_are_among_them(scored):
     session, given = scored
-    foot = session.judgement._replace(lap_ends=("0",), n_shuffles=99)
+    foot = session.judgement._replace(lap_ends=("0",), n_controls=5)
     turned = session._replace(judgement=foot, pauses={"0": 9, "3": 9})
     table = shares_by_choice(turned, given, conclude(turned, given))
     values = table.groupby("choice", sort=False)["value"].unique()
@@ -68,20 +68,13 @@ def test_the_ends_of_laps_that_are_tried_are_those_suggested(scored, ends, tried
     assert "laps may end at 0 (" in describe_pauses(ring, pauses)
 
 
-def test_few_events_of_which_one_passes_by_chance_are_analysed(scored):
-    session, given = scored
-    session = session._replace(judgement=session.judgement._replace(n_shuffles=199))
-    assert len(given.by_chance) < 100
-    low = given.by_chance.assign(p=0.5, score=1.0, order=99.0)
-    low.loc[0, "p"] = 0.004
-    found = conclude(session, given._replace(by_chance=low))
-    table = shares_by_choice(session, given._replace(by_chance=low), found)
-    assert set(table.loc[table["choice"] == "level", "value"]) == {"0.01"}
-    assert "No event can be replay" not in " ".join(found.notes)
-    floor = given._replace(by_chance=low.assign(p=0.005))
-    found = conclude(session, floor)
-    assert not found.events["is_replay"].any()
-    assert "No event can be replay: so many events" in " ".join(found.notes)
+def test_a_level_is_tried_if_there_are_controls_enough(scored):
+    """Of 24 events and four controls each, one is more than .01; of five, less."""
+    session = scored[0]
+    for number, tried in ((4, []), (5, ["0.01"])):
+        judgement = session.judgement._replace(n_shuffles=99, n_controls=number)
+        others = _others(session._replace(judgement=judgement))
+        assert [value for choice, value, _ in others if choice == "level"] == tried
 
 
 def row(choice, value, kind, share, low, high):

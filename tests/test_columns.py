@@ -106,7 +106,7 @@ def small(study):
         return plan_demands(["q_learning"], n_mdps=1, visits=1)
     if study is COMPARISON:
         return plan_comparison(["linear_track"], ["dyna_q", "graph_walks"], n_draws=2)
-    judgement = Judgement(n_shuffles=19, other_sizes=())
+    judgement = Judgement(n_shuffles=5, n_controls=1, other_sizes=())
     return plan_recording(simulated_recording(4), judgement=judgement, n_sessions=0)
 
 

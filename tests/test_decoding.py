@@ -1,12 +1,11 @@
 """The decoder compared with sums over all paths of hidden states, and with known properties."""
 
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from analyses.plots.decoded_event import _MOVEMENT_LOOKS
 from analyses.recordings.basics.binned_track import cut_track
@@ -17,14 +16,9 @@ from analyses.recordings.prepare.state_space_decoder import (
     CONTINUOUS,
     FRAGMENTED,
     STATIONARY,
-    Walks,
-    continuous_path,
     state_posterior,
-    walk_evidence,
     walk_transitions,
-    walks_of_states,
 )
-from replay.worlds.tracks import make_linear_track
 
 
 def w_track():
@@ -70,120 +64,6 @@ def test_it_is_the_sum_over_all_paths(n_time):
     # Sums of some thousand terms in another order.
     np.testing.assert_allclose(found, posterior, rtol=0, atol=1e-13)
     assert found_evidence == pytest.approx(log_evidence, abs=1e-12)
-
-
-@pytest.mark.parametrize("n_headings", [1, 2])
-@pytest.mark.parametrize("n_time", [1, 2, 4])
-def test_a_path_is_nearest_on_average_over_all_paths(n_time, n_headings):
-    rng = np.random.default_rng(10 * n_time + n_headings)
-    n_states = 3 * n_headings
-    distance = np.abs(np.subtract.outer([0.0, 2.0, 5.0], [0.0, 2.0, 5.0]))  # none is uncertain
-    steps = rng.random((2, n_states, n_states)) ** 2
-    if n_headings == 2:  # which is kept
-        steps *= np.kron(np.eye(2), np.ones((3, 3)))
-    steps /= steps.sum(axis=2, keepdims=True)
-    likelihoods = rng.normal(0, 2, (n_time, n_states))
-    probability = np.zeros((n_time, n_states))
-    for walk in steps:
-        for path in product(range(n_states), repeat=n_time):
-            weight = np.exp(likelihoods[np.arange(n_time), list(path)].sum())
-            weight *= np.prod([walk[one, other] for one, other in pairwise(path)])
-            probability[np.arange(n_time), list(path)] += weight
-    by_heading = probability.reshape(n_time, n_headings, 3)
-    place = (by_heading.sum(axis=1) @ distance).argmin(axis=1)
-    found = continuous_path(likelihoods, Walks(tuple(steps), distance))
-    assert (found % 3 == place).all()
-    own = by_heading[np.arange(n_time), :, place].sum(axis=0)
-    assert (found // 3 == own.argmax()).all()
-    wide = continuous_path(likelihoods, Walks(tuple(steps), distance, 3))
-    around = np.pad(by_heading.sum(axis=1), ((1, 1), (0, 0)), "edge")
-    around = np.lib.stride_tricks.sliding_window_view(around, 3, axis=0).mean(axis=2)
-    assert (wide % 3 == (around @ distance).argmin(axis=1)).all()
-
-
-@pytest.mark.parametrize("order", [1, -1])
-@pytest.mark.parametrize(("certain", "goes_on"), [(range(4, 12), True), (range(16, 32), False)])
-def test_where_a_path_is_uncertain_it_goes_on_but_does_not_come_back(certain, goes_on, order):
-    """Of 40 places without spikes, the best guess is drawn to those in the middle."""
-    track = cut_track(make_linear_track(200.0), 5.0)
-    walks = walks_of_states(track, 100.0, track.n_bins, 0.025)
-    seen = np.repeat(certain, 6)
-    likelihoods = np.zeros((len(seen) + 40, track.n_bins))
-    likelihoods[np.arange(len(seen)), seen] = 20.0
-    path = continuous_path(likelihoods[::order], walks)[::order]
-    np.testing.assert_array_equal(path[: len(seen)], seen)
-    moves = np.diff(path[len(seen) - 1 :])
-    assert (moves >= 0).all()
-    assert moves.any() == goes_on
-
-
-@pytest.mark.parametrize("n_time", [1, 2, 4])
-def test_the_evidence_for_a_walk_is_the_sum_over_its_paths(n_time):
-    rng = np.random.default_rng(n_time)
-    walk = rng.random((3, 3)) ** 3
-    walk /= walk.sum(axis=1, keepdims=True)
-    likelihoods = rng.normal(0, 3, (n_time, 3))
-    moments = np.arange(n_time)
-    total = sum(
-        np.exp(likelihoods[moments, list(path)].sum())
-        * np.prod([walk[one, other] for one, other in pairwise(path)])
-        for path in product(range(3), repeat=n_time)
-    )
-    expected = np.log(total / 3) - np.log(np.exp(likelihoods).mean(axis=1)).sum()
-    assert walk_evidence(likelihoods, walk) == pytest.approx(expected, abs=1e-12)
-    sparse = walk_evidence(likelihoods, csr_array(walk))
-    assert sparse == pytest.approx(expected, abs=1e-12)
-
-
-def test_no_walk_leads_to_a_place_out_of_reach():
-    assert walk_evidence([[0.0, -2000.0], [-2000.0, 0.0]], np.eye(2)) == -np.inf
-
-
-def test_a_path_does_not_come_back_where_spikes_are_few():
-    """Without likelihoods the nearest place to all others is in the middle of the track."""
-    n = 41
-    distance = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) * 5.0
-    walk = np.exp(-0.5 * (distance / 8.0) ** 2)
-    walk /= walk.sum(axis=1, keepdims=True)
-    likelihoods = np.zeros((n + 24, n))
-    likelihoods[12:-12] = -0.5 * (distance / 5.0) ** 2
-    path = continuous_path(likelihoods, Walks((walk,), distance))
-    assert (np.diff(path) >= -1).all()
-    assert path[[0, -1]].tolist() == [1, n - 2]  # one bin from the ends of the track
-
-
-def single_path(likelihoods, walk):
-    """The most probable path of a random walk."""
-    with np.errstate(divide="ignore"):
-        steps = np.log(walk)
-    score, came_from = likelihoods[0], []
-    for later in likelihoods[1:]:
-        ways = score[:, None] + steps
-        came_from.append(ways.argmax(axis=0))
-        score = ways.max(axis=0) + later
-    path = [score.argmax()]
-    for before in reversed(came_from):
-        path.append(before[path[-1]])
-    return path[::-1]
-
-
-def test_a_path_is_nearer_and_longer_than_the_single_most_probable_one():
-    """Of 20 cells at 6 m/s; without stationary or fragmented movement at all."""
-    track, dt = cut_track(make_linear_track(200.0), 5.0), 5.0 / 600.0
-    away = track.position[:, 0] - np.linspace(0, 200, 20)[:, None]
-    rates = 0.1 + 30 * np.exp(-0.5 * (away / 12) ** 2)
-    true = np.arange(5, 35)
-    walks = walks_of_states(track, 3000 * dt, track.n_bins, dt)
-    most_probable, nearest = [], []
-    for seed in range(30):
-        counts = np.random.default_rng(seed).poisson(rates[:, true].T * dt)
-        likelihoods = log_likelihood(counts, rates, dt)
-        nearest.append(continuous_path(likelihoods, walks))
-        most_probable.append(single_path(likelihoods, walks.steps[0]))
-    error = [np.abs(np.array(each) - true).mean() for each in (nearest, most_probable)]
-    extent = [np.ptp(each, axis=1).mean() for each in (nearest, most_probable)]
-    assert error[0] < error[1]
-    assert extent[1] < extent[0] <= np.ptp(true)
 
 
 def test_posteriors_sum_to_one_over_long_times(rng):

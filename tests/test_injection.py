@@ -13,18 +13,16 @@ from analyses.recordings.prepare.detection import find_events
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.injection import _before_smoothing as before_smoothing
-from analyses.recordings.recover.injection import _ends as ends_of
-from analyses.recordings.recover.injection import _passes as passes
 from analyses.recordings.recover.injection import _shortened as shortened
-from analyses.recordings.recover.injection import inject, is_split, quiet_rest
+from analyses.recordings.recover.injection import inject, quiet_rest
 from analyses.recordings.recover.known_paths import known_paths
 from analyses.recordings.recover.similar_replay import _number_of_each as number_of_each
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.recordings.recover.sweeps import TrackPaths, bins_of_states
 from analyses.sequences.track import graph_of_log
 
-JUDGEMENT = Judgement(n_shuffles=39, other_sizes=())
-CALIBRATION = Calibration(0.05, 0.05, 0.05, 100)
+JUDGEMENT = Judgement(n_shuffles=3, n_controls=1, other_sizes=())
+CALIBRATION = Calibration(2.0, 0.0, 0.0, 0.1, 100, "sweeps", 0.04)
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +38,9 @@ def paths(session):
     )
 
 
-def found(session, paths, gain=2.9, merged=0.0):
+def found(session, paths, gain=2.9, calibration=CALIBRATION):
     _, log = experience_of(session.recording, 15.0)
-    return inject(session, log, CALIBRATION, paths, gain, merged, quiet_rest(session), 0)
+    return inject(session, log, calibration, paths, gain, quiet_rest(session), 0)
 
 
 def test_rest_is_quiet_and_still(session):
@@ -90,7 +88,7 @@ def test_cells_that_are_not_decoded_fire_in_simulated_events_as_in_candidates(se
     assert (np.delete(rest.others, few) > 0).any()
     _, log = experience_of(session.recording, 15.0)
     with_others, without = (
-        inject(one_way, log, CALIBRATION, paths, 2.9, 0.0, each, 0)["lasts"].notna().mean()
+        inject(one_way, log, CALIBRATION, paths, 2.9, each, 0)["lasts"].notna().mean()
         for each in (rest, rest._replace(others=0 * rest.others))
     )
     assert with_others > without + 0.1
@@ -123,37 +121,16 @@ def test_paths_are_cut_to_their_length_in_the_first_and_the_last_move(session, p
             assert whole.ahead[: begin + 1].sum() == pytest.approx(expected, abs=half)
 
 
-def test_an_event_passes_if_its_p_is_the_threshold(session):
-    few = session._replace(judgement=JUDGEMENT._replace(n_shuffles=9, least_score=0.0))
-    rng = np.random.default_rng(0)
-    events = [rng.poisson(0.1, (10, len(session.decoded_rates))) for _ in range(40)]
-    at, below = (passes(few, threshold, events, 0) for threshold in (0.2, 0.19))
-    assert (at & ~below).any()
-    assert not (below & ~at).any()
-
-
-def test_events_follow_others_in_pairs_as_often_as_asked_for():
-    rng = np.random.default_rng(0)
-    lasts = rng.uniform(0.1, 0.3, 2000)
-    end = ends_of(lasts, 0.2, rng)
-    assert (np.diff(end) < 0).any()  # in random order
-    order = np.argsort(end)
-    between = np.diff(end[order]) - lasts[order][1:]
-    follows = np.abs(between) < 1e-9
-    assert np.abs(between[~follows] - 1.0).max() < 1e-9
-    assert follows.mean() == pytest.approx(0.2, abs=0.03)
-    assert not (follows[1:] & follows[:-1]).any()
-    events = pd.DataFrame({"start_time": (end - lasts)[order], "end_time": end[order]})
-    assert (is_split(events)[1:] == follows).all()
-
-
-def test_merged_replay_is_split_and_missed_more_often(session, paths):
-    alone, merged = found(session, paths), found(session, paths, merged=0.4)
-    assert not alone["is_split"].any()
-    assert merged["is_split"].mean() > 0.1
-    assert (merged["kind"] == merged["true_kind"]).mean() < (
-        alone["kind"] == alone["true_kind"]
-    ).mean()
+def test_what_is_found_needs_the_evidence_of_the_recording(session, paths):
+    """All with a stretch if none is needed, and nothing if more is than there ever is."""
+    few = paths.iloc[::5]
+    n_found = [
+        found(session, few, calibration=CALIBRATION._replace(least_evidence=least))["lasts"]
+        .notna()
+        .sum()
+        for least in (-1e9, 2.0, 1e9)
+    ]
+    assert n_found[0] >= n_found[1] > n_found[2] == 0
 
 
 def test_simulated_events_have_the_fields_before_smoothing(session):

@@ -11,6 +11,7 @@ import pytest
 from analyses import classify, plots
 from analyses.findings.table import findings
 from analyses.measures import STATISTICS
+from analyses.recordings.decide.controls import CONTROLS
 from analyses.studies.recorded_replay.predictions import beside_predictions, read_predictions
 from analyses.tables import EXPERIMENT_ORDER, KINDS
 from replay import simulate
@@ -26,6 +27,7 @@ SHIPPED = "parity/parity"
 LONG_NAMES = ["prioritized_sweeping_optimistic", "prioritized_sweeping_reset"]
 ELSEWHERE = {  # with the tests of their modules
     "decoded_path_figure",
+    "events_sheet_figure",
     "gallery_figure",
     "posterior_figure",
     "recovery_figure",
@@ -267,6 +269,13 @@ FIGURES = {
     "parity_experiments_figure": lambda: (parity(),),
     "parity_figure": lambda: (parity(),),
     "recorded_epochs_figure": lambda: in_epochs(),
+    "recorded_evidence_figure": lambda: (
+        pd.DataFrame(
+            {"evidence": [-8.0, 2.0, 9.0, 150.0], "is_replay": [False, False, True, True]}
+        ),
+        table(control=[*CONTROLS]).assign(evidence=1.0),
+        5.0,
+    ),
     "recorded_kinds_figure": lambda: (
         table(state_size=[5.0, 15.0, 30.0], kind=[*KINDS]).drop(columns="count"),
     ),

@@ -10,10 +10,8 @@ from simulated_marks import unsorted
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.marks import classes_of_marks, exchanged
-from analyses.recordings.decide import scores
+from analyses.recordings.decide.controls import with_exchanged_cells
 from analyses.recordings.decide.find_replay import find_replay
-from analyses.recordings.decide.scoring import _randomised
-from analyses.recordings.decide.shuffles import shuffled_likelihoods
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.place_fields import place_fields
 from analyses.recordings.prepare.running import running, running_bins
@@ -51,19 +49,8 @@ def test_positions_are_exchanged_between_electrodes_and_sorted_cells_are_permute
         assert len(np.unique(electrode[into[electrode == own]])) == 1
         assert (np.diff(into[electrode == own]) >= 0).all()
     counts = np.random.default_rng(0).poisson(2, (6, 9))
-    moved = _randomised(counts, electrode, np.random.default_rng(1))
+    moved = with_exchanged_cells(counts, electrode, np.random.default_rng(1))
     np.testing.assert_array_equal(moved.sum(axis=1), counts.sum(axis=1))
-
-
-def test_fields_of_one_electrode_are_shifted_together():
-    rates = np.tile(np.random.default_rng(0).gamma(2, 3, 20), (6, 1))
-    event = scores.TestedEvent(
-        np.eye(6), rates, 0.02, np.empty(0), [], np.zeros(20, int), np.repeat([3, 5], 3)
-    )
-    found = shuffled_likelihoods("circular_fields", event, np.random.default_rng(0))
-    same = np.round(found - found[:, :1], 9)
-    assert len(np.unique(same[:3], axis=0)) == len(np.unique(same[3:], axis=0)) == 1
-    assert len(np.unique(same, axis=0)) == 2
 
 
 def with_kernels(recording, track, known, times, marks, tested, edges, width=20.0):
@@ -112,7 +99,7 @@ def test_the_running_animal_is_decoded_as_well_as_with_kernels(seen):
 @pytest.mark.slow
 def test_replay_is_found_without_sorting(seen):
     """All twelve events are; with sorted cells, too."""
-    found = find_replay(seen[-1], judgement=Judgement(n_shuffles=19, other_sizes=()))
+    found = find_replay(seen[-1], judgement=Judgement(n_shuffles=5, n_controls=3, other_sizes=()))
     assert found.events["is_replay"].sum() >= 8
 
 

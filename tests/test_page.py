@@ -300,7 +300,10 @@ def test_events_without_a_start_or_with_one_number_are_told(decoded, tmp_path):
 
 
 def tables_of_evidence(events, track):
-    """Make a cell for every second bin, which fire one after the other in each event."""
+    """Make a cell for every second bin, which fire one after the other in each event.
+
+    Of its 40 time bins, five at either end are outside of the stretch of travel.
+    """
     cells = np.arange(0, track.n_bins, 2)
     rates = 0.1 + 30 * np.exp(-0.5 * (np.arange(track.n_bins) - cells[:, None]) ** 2)
     n = len(cells)
@@ -316,7 +319,13 @@ def tables_of_evidence(events, track):
     fields = pd.DataFrame(
         {"cell": np.repeat(cells, track.n_bins), "bin": bins, "rate": rates.ravel()}
     )
-    return dict(zip(EVIDENCE, (events, pd.concat(spikes), pd.concat(traces), fields), strict=True))
+    at = np.linspace(0, track.n_bins - 1, 30).astype(int)
+    x, y = track.position[at].T
+    moment = 0.0025 + 0.005 * np.arange(5, 35)
+    paths = [pd.DataFrame({"event": event, "stretch": 0, "time": start + moment, "x": x, "y": y})
+             for event, start in parts]  # fmt: skip
+    tables = (events, *map(pd.concat, (paths, spikes, traces)), fields)
+    return dict(zip(EVIDENCE, tables, strict=True))
 
 
 SETTINGS = {"time_bin": 0.005, "diffusion": 5000.0, "bin_size": 5.0}
@@ -349,7 +358,8 @@ def test_the_evidence_is_what_was_decoded_and_measured(decoded, evidence, tmp_pa
         places = event.posterior.sum(axis=1)
         coded = shown["place_0"].reshape(places.shape) / 255 * packed["highest"]
         assert coded == pytest.approx(np.minimum(places, packed["highest"]), abs=1 / 254)
-        assert shown["path_0"].tolist() == event.path.tolist()
+        course = np.linspace(0, track.n_bins - 1, 30).astype(int).tolist()
+        assert shown["path_0"].tolist() == event.path.tolist() == [-1] * 5 + course + [-1] * 5
         assert set(packed["traces"]) == {"multiunit_rate", "field_potential"}  # no speed is known
         low, high = packed["traces"]["field_potential"]
         wave = low + shown["field_potential"] / 254 * (high - low)
@@ -371,7 +381,10 @@ def test_places_in_an_arena_have_two_axes(decoded, tmp_path):
         coded = shown[f"place_{k}"].reshape(len(places), -1) / 255 * packed["highest"]
         expected = np.minimum(places @ inside, packed["highest"])
         assert coded == pytest.approx(expected, abs=1 / 254)
-        assert inside[event.path, shown[f"path_{k}"]].all()
+        travels = event.path >= 0
+        assert travels.sum() == 30
+        assert inside[event.path[travels], shown[f"path_{k}"][travels]].all()
+        assert (shown[f"path_{k}"][~travels] == -1).all()
 
 
 def test_without_spikes_what_was_measured_is_shown(decoded, tmp_path):
@@ -565,9 +578,11 @@ def test_results_of_a_recording(decoded, tmp_path):
 
 
 def test_results_of_a_recording_with_their_evidence(decoded, evidence, tmp_path):
+    tables = tables_of_evidence(decoded.events, evidence.track)
+    decoded = decoded._replace(paths=tables["paths.parquet"])
     keep_decoded(tmp_path, "recording", tables_of(decoded))
-    for name, table in tables_of_evidence(decoded.events, evidence.track).items():
-        if name != "events.csv":
+    for name, table in tables.items():
+        if name not in ("events.csv", "paths.parquet"):
             table.to_parquet(tmp_path / name)
     read = write_page(decoded._replace(evidence=evidence), tmp_path / "page.html").read_bytes()
     assert page_of_folders([tmp_path], tmp_path / "other.html").read_bytes() == read

@@ -30,14 +30,17 @@ from analyses.studies.recorded_replay.animal_figures import read_evidence
 from analyses.studies.recorded_replay.one_animal import STUDY
 from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.report import (
+    count_replay,
     enough_sequences,
+    funnel,
     in_markdown,
     replay_by_chance,
+    stretches_of_kinds,
 )
 from replay.files import write_checksums
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
-JUDGEMENT = Judgement(n_shuffles=19, other_sizes=(30.0,))
+JUDGEMENT = Judgement(n_shuffles=19, n_controls=1, other_sizes=(30.0,))
 
 
 @pytest.fixture(scope="module")
@@ -116,12 +119,14 @@ def test_the_report_says_what_a_reader_must_know(folder):
     text = (folder / "report.md").read_text("utf-8")
     for part in (
         "60 cells",
-        "randomised cells",
+        "with exchanged cells",
         "Dependence of shares on choices",
         "| state size | 30 cm |",
-        "| two random places, one after the other | 24 | ",
-        "| one random place | 24 | 0.0% | 0.0% to 13.8% |",
-        "McNemar's exact test",
+        "Of 24 events ",
+        "| two random places, one after the other | 24 (100%) | 24 | 0.0% (95 %: 0.0% to 13.8%) |",
+        "Fisher's exact test",
+        "Content: 24 of 24 tested events",
+        "| reverse replay of an episode | 8 | ",
         "n_shuffles: 19",
         "Intervals are 95 % Wilson intervals",
         "| reverse_share |",
@@ -129,7 +134,7 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "1 simulated session, each with 15 paths of each kind",
     ):
         assert part in text
-    assert text.count("# ") == 10
+    assert text.count("# ") == 11
 
 
 def test_what_explains_a_result_is_told_beside_it(folder, recording):
@@ -147,13 +152,13 @@ def test_what_explains_a_result_is_told_beside_it(folder, recording):
     with TemporaryDirectory() as out:
         tables = run(STUDY, plan, Path(out) / "out", tell=lambda text: None)
         report = (Path(out) / "out" / "report.md").read_text("utf-8")
-    first, shares = STUDY.show(plan, tables)
+    first, _, shares = STUDY.show(plan, tables)
     assert "fields of running hardly predict which cells fire together" in first.note
     assert report.count("fields of running hardly predict") == 1
     assert "Shares are not corrected. " in shares.note
     assert len(shares.note.split(". ")[1]) > 20
     whole = Results(folder)
-    names = ("kinds", "calibration", "events", "shares", "notes", "choices")
+    names = ("kinds", "calibration", "controls", "events", "shares", "notes", "choices")
     held = {f"{name}.csv": whole.read(f"{name}.csv") for name in names}
     assert "fields of running" not in STUDY.show(plan, held)[0].note
 
@@ -176,7 +181,7 @@ def test_events_are_decoded_again_on_the_part_of_the_track_that_was_run(recordin
     graph.add_node("far", pos=(0.0, 180.0))
     graph.add_edge(3, "far")
     longer = replace(recording, graph=graph, events=recording.events[:6])
-    quick = Judgement(n_shuffles=19, other_sizes=())
+    quick = Judgement(n_shuffles=2, n_controls=1, other_sizes=())
     plan = plan_recording(longer, judgement=quick, n_sessions=0)
     run(STUDY, plan, tmp_path / "out", tell=lambda text: None)
     results = Results(tmp_path / "out")
@@ -184,8 +189,11 @@ def test_events_are_decoded_again_on_the_part_of_the_track_that_was_run(recordin
     assert evidence.track.n_bins == plan.session.track.n_bins < plan.session.track.whole.n_bins
     np.testing.assert_allclose(evidence.rates, plan.session.rates)
     paths = results.read("paths.parquet")
-    own = paths.loc[paths["event"] == 2, ["x", "y"]].to_numpy()
-    np.testing.assert_allclose(evidence.track.position[evidence.of(2).path], own)
+    own = paths[paths["event"] == 2]
+    path = evidence.of(2).path
+    np.testing.assert_allclose(evidence.track.position[path[path >= 0]], own[["x", "y"]])
+    moments = evidence.of(2).start + (np.flatnonzero(path >= 0) + 0.5) * evidence.time_bin
+    np.testing.assert_allclose(moments, own["time"])
     line = linearise(evidence.track)
     assert len(line.low) == evidence.track.n_bins
     assert line.length == linearise(plan.session.track.whole).length
@@ -194,7 +202,7 @@ def test_events_are_decoded_again_on_the_part_of_the_track_that_was_run(recordin
 
 def test_the_figures_are_there(folder):
     names = {path.name for path in (folder / "figures").iterdir()}
-    assert {"kinds.png", "kinds.pdf", "paths.png"} <= names
+    assert {"kinds.png", "kinds.pdf", "paths.png", "evidence.png", "events_to_check.png"} <= names
     assert any(name.startswith("event_") for name in names)
 
 
@@ -219,8 +227,8 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     options = ("--track", arrays / "track.json", "--events", arrays / "events.csv")
     epochs = "run=0:300,early=300:350,late=350:900"
     done = replay(
-        "recording", arrays / "mine.npz", *options, "--shuffles", 19, "--recovery", 0,
-        "--epochs", epochs, "--longest", 2, "--jobs", 1, "--out", arrays / "out",
+        "recording", arrays / "mine.npz", *options, "--shuffles", 19, "--controls", 1,
+        "--recovery", 0, "--epochs", epochs, "--longest", 2, "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     criteria = Results(arrays / "out").manifest()["settings"]["criteria"]
@@ -228,13 +236,14 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     told = " ".join(done.stderr.split())
     for part in (
         "mine.npz: arrays;", "60 cells with", "Track: 6 nodes, 5 edges", "20 events are left: ",
-        "of 20 candidate events are replay", "The median error of decoding",
+        "Of 20 events ", "The median error of decoding",
     ):  # fmt: skip
         assert part in told
     assert "novel_path" in done.stdout
-    assert "events with randomised cells, 0.0% (95 %: 0.0% to 16.1%) pass" in " ".join(
-        done.stdout.split()
-    )
+    shown = " ".join(done.stdout.split())
+    assert "of the same events with exchanged cells 0.0% (95 %: 0.0% to 1.0%) do" in shown
+    assert "Events that pass each control alone" in told
+    assert "two_places 20 1.0" in shown
     report = (arrays / "out" / "report.md").read_text("utf-8")
     assert "| | run | early | late |" in report
     assert "### From early to late" in report
@@ -244,8 +253,8 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     assert counts["early", "candidates_per_minute"] == events["start_time"].between(300, 350).sum()
     assert (arrays / "out" / "figures" / "epochs.png").exists()
     again = replay(
-        "recording", arrays / "mine.npz", *options, "--shuffles", 20, "--recovery", 0,
-        "--epochs", epochs, "--longest", 2,
+        "recording", arrays / "mine.npz", *options, "--shuffles", 20, "--controls", 1,
+        "--recovery", 0, "--epochs", epochs, "--longest", 2,
         "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip
     assert again.returncode == 1
@@ -296,42 +305,106 @@ def test_a_plan_of_the_w_maze_is_quick_and_says_what_was_found():
     assert any("candidate events were found" in note for note in plan.session.notes)
 
 
-def test_replay_by_chance_pairs_events_with_themselves():
-    """Nine pass with their own cells only and one with randomised ones only: McNemar by hand."""
-    own = [True] * 10 + [False] * 90
-    by_chance = [True] + [False] * 98 + [True]
-    events = pd.DataFrame({"is_replay": own, "passes_by_chance": by_chance, "p": 0.5})
-    text = replay_by_chance(events, Calibration(0.05, 0.02, 0.02, 100))
-    assert "9 pass with their own cells only, and 1 with randomised ones only" in text
-    assert f"p = {11 / 2**10:.2g} (McNemar's exact test, one-sided)" in text
-    few = replay_by_chance(events.assign(is_replay=by_chance), Calibration(0.05, 0.02, 0.02, 100))
-    assert "no evidence of replay" in few
+def found_events(n_replay, n, p_content=0.5):
+    """Events of which the first are replay, all tested."""
+    is_replay = np.arange(n) < n_replay
+    return pd.DataFrame(
+        {
+            "is_replay": is_replay, "evidence": np.where(is_replay, 9.0, 0.0),
+            "p_content": p_content, "tail_exchanged": np.where(is_replay, 0.1, 1.0),
+            "tail_worst": np.where(np.arange(n) < n_replay // 2, 0.2, 1.0),
+            "kind": np.where(is_replay, "forward_episode", None),
+        }
+    )  # fmt: skip
 
 
-def test_what_is_found_after_an_exchange_is_not_paired():
-    """Nine found, and three in the same time after an exchange of cells: other events."""
-    events = pd.DataFrame({"is_replay": [True] * 9 + [False] * 3, "p": 0.5})
-    rate = Calibration(0.05, 0.25, 0.0, 7, ci_low=0.05, ci_high=0.73, n_exchanged=7)
-    text = replay_by_chance(events, rate)
-    p = sum(comb(12, n) for n in range(9, 13)) / 2**12
-    assert f"9 against 3 in the same time: p = {p:.2g} (exact binomial test, one-sided)" in text
-    assert "the same search finds 7 candidate events" in text
-    assert "25.0% (95 %: 5.0% to 73.0%) of the number of candidate events" in text
-    assert "McNemar" not in text
-    assert "no evidence of replay" in text
+def rate(share, n, n_exchanged=np.nan):
+    return Calibration(5.0, share, 0.0, 1.0, n, "local_walk", 0.05, n_exchanged)
 
 
-def test_where_an_exchange_gives_more_than_there_are_events_only_as_many_count():
-    """Of 300 in the same time, 100 are tested, and 5 pass: 40 against 5 of a third."""
-    events = pd.DataFrame({"is_replay": np.arange(100) < 40, "p": 0.01})
-    rate = Calibration(0.05, 0.15, 0.15, 100, ci_low=0.05, ci_high=0.35, n_exchanged=300)
-    p = sum(comb(45, k) * 0.75**k * 0.25 ** (45 - k) for k in range(40, 46))
-    assert f"p = {p:.2g}" in replay_by_chance(events, rate)
+def test_the_first_line_counts_replay_its_kinds_and_chance():
+    """Wilson's interval of 2 of 8, by hand: 7 to 59 %."""
+    events = found_events(2, 8)
+    events.loc[1, "kind"] = "ambiguous"
+    z, p, n = 1.959964, 0.25, 8
+    middle, half = p + z**2 / (2 * n), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    low, high = (middle + sign * half for sign in (-1, 1))
+    low, high = (each / (1 + z**2 / n) for each in (low, high))
+    assert count_replay(events, rate(0.01, 160)) == (
+        f"Of 8 events 2 hold replay (95 %: {low:.0%} to {high:.0%}), 0.08 expected by chance (0.4 "
+        "if all were like the worst control, local walk): 1 forward, 0 reverse, 0 novel, "
+        "1 undecided."
+    )
+
+
+def test_replay_is_compared_with_exchanged_cells_by_counts():
+    """Six of 40 events and one of 80 controls: the hypergeometric tail by hand."""
+    text = replay_by_chance(found_events(6, 40), rate(1 / 80, 80))
+    p = sum(comb(40, k) * comb(80, 7 - k) for k in (6, 7)) / comb(120, 7)
+    assert f"p = {p:.2g} (Fisher's exact test, one-sided)" in text
+    assert "6 have a tail rate of at most 0.2 against exchanged cells, and 3 against" in text
+    assert "Kind: 6 of 6 have a direction" in text
+    assert "no evidence" not in text
+
+
+def test_where_places_are_represented_there_is_not_no_evidence():
+    """Of 40 events 20 exceed their exchanged cells, where two would by chance; one is replay."""
+    content = np.where(np.arange(40) < 20, 0.05, 0.5)
+    one = found_events(1, 40)
+    text = replay_by_chance(one.assign(p_content=content), rate(0.02, 400))
+    assert "Content: 20 of 40 tested events" in text
+    assert "content that does not travel" in text
+    assert "no evidence of replay" not in text
+    without = replay_by_chance(one, rate(0.02, 400))
+    assert without.endswith("there is no evidence of replay.")
+
+
+def test_what_is_found_after_an_exchange_is_compared_in_equal_time():
+    """Nine found; of 21 in three searches, nine have as much evidence: 3 in the same time."""
+    events = found_events(9, 12)
+    text = replay_by_chance(events, rate(9 / 21 * 7 / 12, 21, n_exchanged=7.0))
+    p = sum(comb(18, n) * 0.25**n * 0.75 ** (18 - n) for n in range(9, 19))
+    assert f"p = {p:.2g} (exact binomial test, one-sided)" in text
+    assert "the same search finds 7 events in the same time" in text
+    assert "25.0% (95 %: 0.0% to 100.0%) of the number of events" in text
+    assert "Fisher" not in text
+
+
+def test_the_funnel_counts_events_above_each_control():
+    events = pd.DataFrame({"evidence": [0.5, 2.0, 7.0, np.nan]})
+    controls = pd.DataFrame(
+        {"control": ["exchanged_cells", "sweeps"], "least_evidence": [1.0, 5.0], "rate": [0.0, 0.1]}
+    )
+    assert funnel(events, controls)["n_events"].tolist() == [2, 1]
+    assert funnel(events, controls)["share"].tolist() == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_stretches_are_described_by_the_kind_of_their_longest_sequence():
+    """Three forward stretches of 40, 60 and 100 cm; one that is no replay does not count."""
+    stretches = pd.DataFrame(
+        {
+            "event": [0, 0, 1, 2], "stretch": [0, 1, 0, 0], "start_time": 0.0,
+            "end_time": [0.1, 0.2, 0.3, 9.0], "share": 0.5, "length": [40.0, 60.0, 100.0, 500.0],
+            "speed": 400.0, "weighted_correlation": np.nan,
+        }
+    )  # fmt: skip
+    sequences = pd.DataFrame(
+        {
+            "event": [0, 0, 0, 1], "stretch": [0, 1, 1, 0], "distance": [40.0, 60.0, 15.0, 90.0],
+            "kind": ["forward_episode", "forward_episode", "novel_path", "forward_episode"],
+        }
+    )  # fmt: skip
+    [row] = stretches_of_kinds(stretches, sequences).to_dict("records")
+    assert row["stretches"] == 3
+    assert row["length (cm)"] == "60 (50 to 80)"
+    assert row["duration (ms)"] == "200 (150 to 250)"
+    assert row["weighted correlation"] == ""
 
 
 def test_statistics_of_few_sequences_are_neither_reported_nor_compared(tmp_path):
     """Of six events, four are forward or reverse."""
-    plan = plan_recording(simulated_recording(6), judgement=JUDGEMENT, n_sessions=0)
+    quick = JUDGEMENT._replace(n_shuffles=5)
+    plan = plan_recording(simulated_recording(6), judgement=quick, n_sessions=0)
     run(replace(STUDY, figures={}), plan, tmp_path / "out", tell=lambda text: None)
     results = Results(tmp_path / "out")
     table = results.read("statistics.csv")

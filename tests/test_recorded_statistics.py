@@ -14,7 +14,7 @@ from analyses.studies.recorded_replay.statistics import (
     replays_of_recordings,
 )
 
-QUICK = Judgement(n_shuffles=19, other_sizes=())
+QUICK = Judgement(n_shuffles=4, n_controls=1, other_sizes=())
 
 
 @pytest.fixture(scope="module")

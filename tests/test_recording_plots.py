@@ -18,6 +18,7 @@ from analyses.plots.decoded_event import (
     posterior_figure,
 )
 from analyses.plots.decoded_path import decoded_path_figure, plot_decoded_path
+from analyses.plots.recorded_evidence import events_sheet_figure, plot_recorded_evidence
 from analyses.plots.recovery import (
     plot_confusion,
     plot_corrected,
@@ -27,6 +28,7 @@ from analyses.plots.recovery import (
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.linearised_track import linearise
+from analyses.recordings.prepare.evidence import EventEvidence
 from analyses.recordings.prepare.state_space_decoder import CONTINUOUS, STATIONARY
 from analyses.sequences.track import graph_of_log
 from replay import MDP
@@ -96,6 +98,62 @@ def test_a_path_is_dotted_where_a_junction_is_drawn_twice(ax):
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == [dotted.get_label(), "Begin", "End"]
     assert not posterior_figure(uniform, track).legends
+
+
+def test_a_path_is_drawn_where_something_travels(ax):
+    """Two stretches, with a time bin between them: two lines, not joined."""
+    track = cut_track(make_linear_track(100.0), 5.0)
+    path = np.array([-1, 3, 4, 5, -1, 9, 8, -1])
+    plot_posterior(np.full((8, 20), 0.05), track, ax, dt=0.01, path=path)
+    (drawn,) = [each for each in ax.collections if isinstance(each, LineCollection)]
+    one, other = (each.tolist() for each in drawn.get_segments())
+    assert one == [[15.0, 17.5], [25.0, 22.5], [35.0, 27.5]]
+    assert other == [[55.0, 47.5], [65.0, 42.5]]
+    assert len(posterior_figure(np.full((8, 20), 0.05), track, path=path).axes) == 3
+    assert len(posterior_figure(np.full((8, 20), 0.05), track, path=np.full(8, -1)).axes) == 2
+
+
+def test_evidence_is_drawn_beside_that_of_controls(ax):
+    events = pd.DataFrame({"evidence": [9.0, 1.0, np.nan], "is_replay": [True, False, False]})
+    controls = {"exchanged_cells": np.arange(-10.0, 10.0), "sweeps": np.full(4, 2.0)}
+    chance = pd.concat(
+        [pd.DataFrame({"control": name, "evidence": each}) for name, each in controls.items()]
+    )
+    plot_recorded_evidence(events, chance, 5.0, ax)
+    shown = [np.sort(each.get_offsets()[:, 0]).tolist() for each in ax.collections]
+    assert shown == [[1.0, 9.0], *(np.sort(each).tolist() for each in controls.values())]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [
+        "Events", "Exchanged cells", "Sweeps",
+    ]  # fmt: skip
+    assert [text.get_text() for text in ax.texts] == ["50.0%", "25.0%", "0.0%"]
+    bars = [line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1]
+    assert bars[:2] == [9.0, 2.0]  # of 20, one is .05
+
+
+def test_a_sheet_has_each_event_with_its_stretch(assert_legible):
+    """Seven events in two rows; the stretch of time bins 2 to 4 is shaded."""
+    track = cut_track(make_linear_track(100.0), 5.0)
+    path = np.array([-1, -1, 3, 4, 5, -1], dtype=np.int32)
+    posterior = np.full((6, 3, 20), 1 / 60)
+    events = [
+        EventEvidence(k, k + 0.03, [np.array([k + 0.01])], posterior, path, pd.DataFrame())
+        for k in range(7)
+    ]
+    figure = events_sheet_figure(
+        events, track, rates=np.ones((1, 20)), dt=0.005, titles=[f"Event {k}" for k in range(7)]
+    )
+    shown = [ax for ax in figure.axes if ax.axison]
+    assert len(shown) == 14
+    assert [ax.get_title(loc="left") or ax.get_title() for ax in shown[:5]] == [
+        f"Event {k}" for k in range(5)
+    ]
+    (shade,) = shown[0].patches
+    assert shade.get_extents().transformed(shown[0].transData.inverted()).x0 == pytest.approx(10.0)
+    assert shade.get_extents().transformed(shown[0].transData.inverted()).x1 == pytest.approx(25.0)
+    assert_legible(figure)
+    lost = events[0]._replace(posterior=None)
+    with pytest.raises(ValueError, match="Event 0 has no posterior"):
+        events_sheet_figure([lost], track, rates=np.ones((1, 20)), dt=0.005, titles=["0"])
 
 
 def test_spikes_are_sorted_by_field(ax):

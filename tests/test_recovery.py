@@ -13,7 +13,6 @@ from analyses.jobs.run import run
 from analyses.jobs.study import Piece
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import prepare
-from analyses.recordings.recover import recover as recover_module
 from analyses.recordings.recover.cells import Cells
 from analyses.recordings.recover.confusion import FOUND_KINDS, MISSED, confusion_matrix
 from analyses.recordings.recover.known_paths import known_paths
@@ -21,7 +20,7 @@ from analyses.recordings.recover.known_replay import draw_session
 from analyses.recordings.recover.observe import observe
 from analyses.recordings.recover.recover import candidates_of, recover, recovery
 from analyses.recordings.recover.unfolding import correct_shares, estimate_shares, unfold
-from analyses.studies.recovery import OBSERVERS, STUDY, Observer, recover_sessions
+from analyses.studies.recovery import OBSERVERS, STUDY, recover_sessions
 from replay import MDP
 from replay.data import reference_table
 from replay.log.event_log import EventLog
@@ -282,37 +281,6 @@ def test_the_table_that_ships_is_no_worse_than_that_of_another_program(setting):
             assert abs(row["value"] - 1 / 3) < max(abs(theirs - 1 / 3), least)
         else:
             assert difference > -least, measure
-
-
-def most_probable_path(likelihoods, walks):
-    """Follow the single most probable path, by Viterbi's algorithm in plain numpy."""
-    step = walks.steps[0]
-    with np.errstate(divide="ignore"):
-        log_step = np.log(step.toarray() if hasattr(step, "toarray") else step)
-    score, came = likelihoods[0], []
-    for row in likelihoods[1:]:
-        total = score[:, None] + log_step
-        came.append(total.argmax(axis=0))
-        score = total.max(axis=0) + row
-    path = [int(score.argmax())]
-    for before in reversed(came):
-        path.append(int(before[path[-1]]))
-    return np.array(path[::-1], dtype=np.int32)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("setting", [(20, 2.9, 800), (20, 2.9, 300), (80, 1.0, 800)], ids=str)
-def test_with_its_path_the_study_is_that_of_another_program(setting, monkeypatch):
-    monkeypatch.setattr(recover_module, "continuous_path", most_probable_path)
-    table = recover_sessions(Observer(*setting), 1000, 40)
-    right = table["kind"] == table["true_kind"]
-    for kind, theirs in zip(
-        ("forward_episode", "reverse_episode", "novel_path"), PROTOTYPE[setting][:3], strict=True
-    ):
-        by_session = right[table["true_kind"] == kind].groupby(table["seed"]).mean()
-        spread = by_session.std(ddof=1)
-        error = spread * np.sqrt(1 / len(by_session) + 1 / 20)
-        assert abs(by_session.mean() - theirs) < 2.5 * max(error, 0.01)
 
 
 def test_shares_are_corrected_to_within_three_hundredths():

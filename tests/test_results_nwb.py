@@ -24,7 +24,9 @@ def recording():
 
 @pytest.fixture(scope="module")
 def found(recording):
-    return find_replay(recording, judgement=Judgement(n_shuffles=19, other_sizes=(30.0,)))
+    return find_replay(
+        recording, judgement=Judgement(n_shuffles=5, n_controls=1, other_sizes=(30.0,))
+    )
 
 
 @pytest.fixture
@@ -41,6 +43,7 @@ def test_it_is_valid_and_holds_what_was_found(path, found):
         read = file.read()
         events = read.intervals["replay_events"].to_dataframe()
         sequences = read.intervals["replay_sequences"].to_dataframe()
+        stretches = read.intervals["replay_stretches"].to_dataframe()
         module = read.processing["replay"]
         kinds, states = module["kinds"].to_dataframe(), module["states"].to_dataframe()
         n_places = len(module["decoded_position"].data)
@@ -48,6 +51,10 @@ def test_it_is_valid_and_holds_what_was_found(path, found):
     assert np.allclose(events["start_time"], found.events["start_time"])
     assert np.allclose(events["stop_time"], found.events["end_time"])
     assert events["kind"].tolist() == found.events["kind"].fillna("").tolist()
+    assert np.allclose(events["evidence"], found.events["evidence"])
+    own = found.stretches.sort_values(["start_time", "end_time"], kind="stable")
+    assert np.allclose(stretches["length"], own["length"])
+    assert stretches["sense"].tolist() == own["sense"].tolist()
     own = found.sequences.sort_values(["start_time", "end_time"], kind="stable")
     paths = [[int(state) for state in text.split("-")] for text in sequences["path"]]
     assert paths == [list(states) for states in own["states"]]

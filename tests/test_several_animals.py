@@ -26,7 +26,7 @@ from analyses.studies.recorded_replay.report_of_animals import (
 from analyses.studies.recorded_replay.several_animals import plan_animals
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 
-JUDGEMENT = Judgement(n_shuffles=9, level=0.2, other_sizes=())
+JUDGEMENT = Judgement(n_shuffles=4, n_controls=1, level=0.2, other_sizes=())
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,10 @@ from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.linearised_track import linearise
 from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.basics.settings import Settings
-from analyses.recordings.decide import scores
+from analyses.recordings.decide import scoring
 from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.decide.routes import find_routes
-from analyses.recordings.decide.shuffles import shuffled_likelihoods
+from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.decide.track_log_odds import (
     common_cells,
     track_log_odds,
@@ -40,7 +40,7 @@ from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.worlds.tracks import make_track_graph
 
-JUDGEMENT = Judgement(n_shuffles=19, other_sizes=())
+JUDGEMENT = Judgement(n_controls=2, other_sizes=())
 CORNERS = [(0.0, 0.0), (100.0, 0.0), (0.0, 60.0), (100.0, 60.0), (100.0, 100.0)]
 GRAPH = make_track_graph(CORNERS, [(0, 1), (2, 3), (3, 4)])
 TRACK = cut_track(GRAPH, 5.0)
@@ -82,6 +82,38 @@ def test_log_odds_tell_the_track(found, true_track):
     assert (found.events["log_odds_z"] * right > 1.5).mean() > 0.9
     (told,) = (text for text in found.notes if text.startswith("Track log odds compare"))
     assert "nodes 0 1 (above 0) with 2 3" in told
+
+
+def test_log_odds_depend_neither_on_blocks_nor_on_how_often_cells_are_exchanged(seen, monkeypatch):
+    session = prepare(seen.recording, judgement=JUDGEMENT)
+    few = session._replace(
+        events=session.events[:5], counts=session.counts[:5],
+        judgement=JUDGEMENT._replace(n_shuffles=1, n_controls=1),
+    )  # fmt: skip
+    names = ["log_odds", "log_odds_z"]
+    whole = score_block(few, 0).events[names]
+    monkeypatch.setattr(scoring, "_BLOCK", 2)
+    parts = pd.concat([score_block(few, block).events[names] for block in range(3)])
+    pd.testing.assert_frame_equal(parts.reset_index(drop=True), whole)
+    other = score_block(few._replace(judgement=JUDGEMENT), 0).events[names]
+    pd.testing.assert_frame_equal(other, whole[:2])
+
+
+def test_decoded_places_that_begin_unknown_are_on_the_track_of_the_rest(seen):
+    recording = seen.recording
+    events = pd.DataFrame({"start_time": [1.0, 2.0], "end_time": [1.1, 2.1]})
+    here = TRACK.position[(TRACK.component == 0)][:4]
+    there = TRACK.position[(TRACK.component == 1)][:4]
+    xy = np.concatenate([here, there])
+    xy[[0, 4]] = np.nan
+    time = np.concatenate([1.0 + 0.02 * np.arange(4), 2.0 + 0.02 * np.arange(4)])
+    table = pd.DataFrame(
+        {"event": np.repeat([0, 1], 4), "time": time, "x": xy[:, 0], "y": xy[:, 1]}
+    )
+    decoded = replace(recording, spikes=(), events=events, decoded=table)
+    found = score_block(prepare(decoded, judgement=JUDGEMENT), 0).events
+    assert found["track"].tolist() == [1, 2]
+    assert found["evidence"].isna().all()
 
 
 def test_swapped_tracks_give_five_per_cent(seen):
@@ -199,21 +231,6 @@ def test_no_step_leads_across():
         (0,),
         (1,),
     }
-
-
-@pytest.mark.parametrize("shuffle", ["circular_fields", "circular_posterior"])
-def test_shuffles_move_fields_within_each_track(shuffle):
-    """The difference between the tracks stays: each has the likelihoods of its own bins."""
-    rng = np.random.default_rng(0)
-    rates = rng.gamma(2.0, 3.0, (1, TRACK.n_bins))
-    counts = np.ones((6, 1))
-    event = scores.TestedEvent(counts, rates, 0.02, np.empty(0), [], TRACK.component, np.zeros(1))
-    own = log_likelihood(counts, rates, 0.02)
-    shuffled = shuffled_likelihoods(shuffle, event, rng)
-    assert not np.allclose(shuffled, own)
-    for part in (0, 1):
-        bins = TRACK.component == part
-        np.testing.assert_allclose(np.sort(shuffled[:, bins]), np.sort(own[:, bins]))
 
 
 def test_cells_have_fields_on_one_track_or_on_both():

@@ -116,14 +116,6 @@ def recording(
             rich_help_panel=_EVENTS,
         ),
     ] = None,
-    split_events: Annotated[
-        bool,
-        typer.Option(
-            "--split-events",
-            help="Split given events, too, where the path of another event begins.",
-            rich_help_panel=_EVENTS,
-        ),
-    ] = Settings().split_given,
     channel: Annotated[
         str | None,
         typer.Option(
@@ -186,41 +178,23 @@ def recording(
             rich_help_panel=_TESTS,
         ),
     ] = Settings().bin_size,
-    score: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="The score of an event that is tested: continuous (the mean probability of "
-            "continuous movement), weighted_correlation or line_fit.",
-            rich_help_panel=_TESTS,
-        ),
-    ] = _JUDGEMENT.score,
-    least_score: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SCORE",
-            help="The smallest score that counts as replay.",
-            show_default=f"{_JUDGEMENT.least_score:g} if continuous, else 0",
-            rich_help_panel=_TESTS,
-        ),
-    ] = None,
-    shuffle: Annotated[
-        str,
-        typer.Option(
-            metavar="NAMES",
-            help="The shuffles, each of which an event must pass: cell_identity, circular_fields, "
-            "time_bins, circular_posterior; at least one of the first two.",
-            rich_help_panel=_TESTS,
-        ),
-    ] = ",".join(_JUDGEMENT.shuffles),
     shuffles: Annotated[
         int,
         typer.Option(
             metavar="N",
-            help="Number of repetitions of each shuffle.",
+            help="Number of times that the cells of each event are exchanged.",
             rich_help_panel=_TESTS,
         ),
     ] = _JUDGEMENT.n_shuffles,
+    controls: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Number of events of each other control, such as places that are held, for each "
+            "event.",
+            rich_help_panel=_TESTS,
+        ),
+    ] = _JUDGEMENT.n_controls,
     state_size: Annotated[
         float | None,
         typer.Option(
@@ -287,10 +261,10 @@ def recording(
 ) -> None:
     """Find replay in recordings, and say which parts of the animal's experience it replays.
 
-    Events are decoded on the track, tested against shuffles of cells, and classified by what the
-    animal had run until then. Several files are several animals: each gets its tables and a report,
-    and statistics get intervals over animals. Run the same command again to resume after an
-    interruption.
+    Each event is decoded, and compared with controls that hold no replay. Its stretches of travel
+    along the track are classified by what the animal had run until then. Several files are several
+    animals: each gets its tables and a report, and statistics get intervals over animals. Run the
+    same command again to resume after an interruption.
     """
     from analyses.recordings.prepare.session import settings_for
     from analyses.recordings.readers.contents import describe_file
@@ -317,11 +291,10 @@ def recording(
             partial(
                 settings_for, threshold=threshold, shortest=shortest, longest=longest,
                 largest_speed=speed, bin_size=bin_size, time_bin=time_bin,
-                split_given=split_events, detected_in=DETECTED_IN[events == FIND_DECODED],
+                detected_in=DETECTED_IN[events == FIND_DECODED],
             ),
             partial(
-                judgement_for, score=score, least_score=least_score,
-                shuffles=tuple(split([shuffle])), n_shuffles=shuffles, state_size=state_size,
+                judgement_for, n_shuffles=shuffles, n_controls=controls, state_size=state_size,
                 lap_ends=tuple(split(lap_end)),
             ),
             seed, n_sessions=recovery, comparison=comparison,

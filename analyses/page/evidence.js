@@ -171,6 +171,7 @@ function paintPlaces(context, shown, { axis, k, y, ends }) {
   context.beginPath();
   let before = null;
   path.forEach((row, t) => {
+    if (row < 0) return void (before = null); // nothing travels
     const place = (axis.low[row] + axis.high[row]) / 2, x = shown.x((t + 0.5) * ms);
     // corridors that meet may be drawn far apart: there the line is broken
     if (before !== null && Math.abs(place - before) < (ends[1] - ends[0]) / 4) context.lineTo(x, y(place));

@@ -47,8 +47,8 @@ def pack_evidence(evidence: Evidence, number: int) -> dict[str, Any]:
 
     `spike_row` (cells by the place of their fields, from 0) and `spike_time` (.1 ms after the
     beginning); for axis K of places `place_K`, the probability of each row in each time bin, where
-    255 is `highest` or more, and `path_K`, the row of the path; and each trace, where 0 to 254 lie
-    between its limits in `traces`.
+    255 is `highest` or more, and `path_K`, the row of the path (-1 where nothing travels); and each
+    trace, where 0 to 254 lie between its limits in `traces`.
     """
     event, track = evidence.of(number), evidence.track
     packed: dict[str, Any] = {
@@ -70,7 +70,7 @@ def pack_evidence(evidence: Evidence, number: int) -> dict[str, Any]:
             columns[f"place_{k}"] = np.rint(
                 255 * np.minimum(shown / packed["highest"], 1.0)
             ).ravel()
-            columns[f"path_{k}"] = row[event.path]
+            columns[f"path_{k}"] = np.where(event.path >= 0, row[event.path], -1)
     for name in _TRACES:
         if len(event.traces) and event.traces[name].notna().any():
             packed["traces"][name], columns[name] = _trace(event.traces[name])

@@ -83,6 +83,11 @@ if TYPE_CHECKING:
     from analyses.plots.recorded_epochs import plot_epoch_blocks as plot_epoch_blocks
     from analyses.plots.recorded_epochs import plot_epochs as plot_epochs
     from analyses.plots.recorded_epochs import recorded_epochs_figure as recorded_epochs_figure
+    from analyses.plots.recorded_evidence import events_sheet_figure as events_sheet_figure
+    from analyses.plots.recorded_evidence import plot_recorded_evidence as plot_recorded_evidence
+    from analyses.plots.recorded_evidence import (
+        recorded_evidence_figure as recorded_evidence_figure,
+    )
     from analyses.plots.recorded_kinds import plot_recorded_kinds as plot_recorded_kinds
     from analyses.plots.recorded_kinds import recorded_kinds_figure as recorded_kinds_figure
     from analyses.plots.recorded_statistics import plot_beside_accounts as plot_beside_accounts

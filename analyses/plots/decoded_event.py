@@ -86,7 +86,7 @@ def plot_posterior(
         Length of a time bin, in s.
     path : array_like of int, shape (n_time,), optional
         The bin of the decoded path in each time bin, drawn as a line; dotted where it passes a
-        junction whose corridors are drawn apart.
+        junction whose corridors are drawn apart; -1 where nothing travels.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def plot_posterior(
     )
     image.set_label("posterior")
     if path is not None:
-        bins = check_array(path, "path", kind="whole", at_least=0, at_most=track.n_bins - 1)
+        bins = check_array(path, "path", kind="whole", at_least=-1, at_most=track.n_bins - 1)
         if len(bins) != len(places):
             raise ValueError(
                 f"path must have one bin for each of the {len(places)} time bins, got {len(bins)}."
@@ -165,8 +165,9 @@ def _plot_coordinate(
         linewidth=0,
     )  # fmt: skip
     if path is not None:
-        bins = check_array(path, "path", kind="whole", at_least=0, at_most=track.n_bins - 1)
-        ax.plot((time[:-1] + time[1:]) / 2, place[bins], color=_PATH_COLOUR, linewidth=0.9)
+        bins = check_array(path, "path", kind="whole", at_least=-1, at_most=track.n_bins - 1)
+        known = np.where(bins >= 0, place[bins], np.nan)
+        ax.plot((time[:-1] + time[1:]) / 2, known, color=_PATH_COLOUR, linewidth=0.9)
     ax.set(xlim=(0, time[-1]), ylim=(edges[0], edges[-1]), xlabel="Time in the event (ms)")
     ax.set_ylabel(f"{name} (cm)")
 
@@ -190,14 +191,17 @@ def _draw_path(
     ax: Axes,
 ) -> None:
     """Draw a path as a line, dotted where it passes a junction whose corridors are drawn apart."""
-    middle, place = (time[:-1] + time[1:]) / 2, line.centre[bins]
+    known = np.flatnonzero(bins >= 0)
+    bins, pauses = bins[known], np.diff(known) > 1
+    middle, place = ((time[:-1] + time[1:]) / 2)[known], line.centre[bins]
     drawn = np.abs(np.diff(place))
     apart = np.abs(drawn - track.distance[bins[:-1], bins[1:]]) > 1e-6
-    cuts = np.flatnonzero(apart) + 1
+    cuts = np.flatnonzero(apart | pauses) + 1
     points = np.column_stack((middle, place))
     parts = np.split(points, cuts)
     ax.add_collection(LineCollection(parts, colors=_PATH_COLOUR, linewidths=0.9, zorder=3))
     farther = drawn[cuts - 1] > track.distance[bins[cuts - 1], bins[cuts]]
+    farther &= ~pauses[cuts - 1]
     joined = np.stack([points[cuts - 1], points[cuts]], axis=1)[farther]
     if len(joined):
         dotted = LineCollection(
@@ -458,7 +462,8 @@ def posterior_figure(
     rates : array_like of float, shape (n_cells, n_bins), optional
         Place fields; required with `spikes`.
     path : array_like of int, shape (n_time,), optional
-        The bin of the decoded path in each time bin; without it, there is no map.
+        The bin of the decoded path in each time bin, -1 where nothing travels; without it, there is
+        no map.
     traces : pandas.DataFrame, optional
         What was measured: `time` (s), and any of `multiunit_rate` (Hz), `field_potential`, `speed`
         (cm/s), and the animal's position `x` and `y` (cm), as in ``traces.parquet`` of
@@ -499,7 +504,9 @@ def posterior_figure(
     shown: list[Look] = []
     parts |= dict.fromkeys(measured, 0.55)
     heights = [0.9 * each for each in parts.values()]
-    if path is not None:
+    course = np.empty(0, dtype=np.int64) if path is None else np.asarray(path)
+    course = course[course >= 0]
+    if len(course):
         low, high = track.node_position.min(axis=0) - 8, track.node_position.max(axis=0) + 8
         width, height = high - low
         heights.append(min(_HIGHEST_MAP, 0.85 * width_cm / INCH * height / width))
@@ -532,11 +539,11 @@ def posterior_figure(
         ax.tick_params(labelbottom=False)
     timed[-1].set_xlabel("Time in the event (ms)")
     timed[0].set_xlim(0, 1000 * n_time * dt)
-    if path is not None:
+    if len(course):
         animal = None
         if traces is not None and {"x", "y"} <= set(traces):
             animal = traces[["x", "y"]].mean().to_numpy(dtype=float)
-        plot_event_path(path, track, panels[-1], animal=animal)
+        plot_event_path(course, track, panels[-1], animal=animal)
         draw_scale_bar(panels[-1], bar_length(float(width)))
         shown += _ENDS if animal is None else [*_ENDS, _ANIMAL]
     looks = list(_MOVEMENT_LOOKS.values()) if "movements" in parts else []

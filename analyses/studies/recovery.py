@@ -43,7 +43,7 @@ from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.recover.confusion import FOUND_KINDS, REPLAYED, confusion_matrix
+from analyses.recordings.recover.confusion import FOUND_KINDS, MISSED, REPLAYED, confusion_matrix
 from analyses.recordings.recover.known_replay import N_EACH, draw_session
 from analyses.recordings.recover.recover import recovery
 from analyses.recordings.recover.unfolding import LEAST_RECALL, bootstrap_shares, unfold
@@ -159,7 +159,7 @@ def _counted(events: pd.DataFrame) -> _Counts:
         for _, own in events.groupby("seed")
     ]
     noise = events[events["true_kind"] == "noise"]
-    accepted = noise["score"].ge(_JUDGEMENT.least_score).groupby(noise["seed"])
+    accepted = noise["kind"].ne(MISSED).groupby(noise["seed"])
     return _Counts(
         np.array(kinds),
         accepted.sum().to_numpy().astype(np.float64),

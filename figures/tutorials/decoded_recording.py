@@ -21,23 +21,28 @@ print(len(recording.spikes), "cells,", len(recording.events), "candidate events"
 # %% [markdown]
 # ## Is it replay?
 #
-# Place fields are estimated while the animal runs, and each event is decoded along the track. Then
-# the cells are shuffled, and everything is decoded again: an event counts if hardly any shuffle is
-# as good. We take 39 shuffles, the fewest that can give p = 0.025; `replay recording` takes more.
+# Place fields are estimated while the animal runs, and each event is decoded: in each moment a place
+# is drawn anew, held, or travelled through. The evidence for travel is compared with that of
+# controls, which have as many spikes but hold no replay: the same spikes with the fields of other
+# cells, places that are held, short sweeps, and others. An event counts if it has more than all but
+# .05 of each. We take few of them; `replay recording` takes more.
 
 # %%
-found = find_replay(recording, judgement=Judgement(n_shuffles=39))
-columns = ["event", "start_time", "n_active", "p", "is_replay", "kind"]
+found = find_replay(recording, judgement=Judgement(n_shuffles=19, n_controls=2))
+columns = ["event", "start_time", "n_active", "evidence", "is_replay", "kind"]
 print(found.events[columns].round(3).to_string(index=False))
 print(f"{found.events['is_replay'].sum()} of {len(found.events)} events are replay.")
+print(found.controls.round(3).to_string(index=False))
+print(found.stretches[["event", "share", "length", "speed"]].round(1).to_string(index=False))
 
 # %% [markdown]
 # All 12 events pass: with 60 cells the decoder hardly errs. Candidate events of a real recording
-# are many more, and most of them fail.
+# are many more, and most of them fail. Here each event is one stretch of travel from its begin to
+# its end; in a real burst, a stretch may be a part of it, with other places around it.
 #
 # ## What is replayed?
 #
-# The decoded places become a sequence of states, and each sequence is classified by what the animal
+# The course of a stretch becomes a sequence of states, and each sequence is classified by what the animal
 # had run *before* that moment.
 
 # %%

@@ -24,9 +24,10 @@ from pynwb.epoch import TimeIntervals
 
 from analyses.plots import figure_style, posterior_figure, save
 from analyses.recordings import Judgement, find_replay, read_recording, simulated_recording
+from analyses.recordings.basics.binned_track import project
 from analyses.recordings.prepare.likelihood import log_likelihood
-from analyses.recordings.prepare.state_space_decoder import continuous_path, state_posterior
 from analyses.recordings.prepare.session import prepare
+from analyses.recordings.prepare.state_space_decoder import state_posterior
 from analyses.recordings.readers.contents import describe_file
 
 given = [] if "ipykernel" in sys.modules else sys.argv[1:]
@@ -80,17 +81,17 @@ track = {"node_positions": nodes, "edges": list(rat.graph.edges)}  # as JSON for
 
 # %%
 recording = read_recording(path, track, units="location == 'CA1'")
-judgement = Judgement(n_shuffles=39)
+judgement = Judgement(n_shuffles=19, n_controls=2)
 found = find_replay(recording, judgement=judgement)
 print(recording, *found.notes, sep="\n")
-print(found.events[["start_time", "p", "is_replay", "kind"]].round(3).to_string(index=False))
+print(found.events[["start_time", "evidence", "is_replay", "kind"]].round(3).to_string(index=False))
 
 # %% [markdown]
-# All twelve events are found, and nothing else. The notes say how that was judged: against shuffles
-# of cells, against the same events with randomised cells, and against events that hold places in no
-# order. Look at one before you believe any of it. Cells are sorted by their fields, so that replay
-# is a diagonal of spikes; the path is where the probability lies, and does not jump except from
-# edge to edge of the track as it is laid out; and movement is continuous all the time.
+# All twelve events are found, and nothing else. The notes say how that was judged: against the same
+# events with exchanged cells, and against simulated ones that hold places or lead nowhere. Look at
+# one before you believe any of it. Cells are sorted by their fields, so that replay is a diagonal of
+# spikes; the course of the stretch is where the probability lies, and does not jump except from edge
+# to edge of the track as it is laid out.
 
 # %%
 session = prepare(recording, judgement=judgement)
@@ -99,10 +100,14 @@ likelihoods = log_likelihood(session.counts[event], session.decoded_rates, sessi
 posterior, _ = state_posterior(likelihoods, session.walk())
 start, stop = session.events.loc[event, ["start_time", "end_time"]]
 spikes = [recording.spikes[cell] for cell in session.cells]
+course = found.paths[found.paths["event"] == event]
+path_bins = np.full(len(posterior), -1)  # nothing travels
+moment = ((course["time"] - start) / session.time_bin).astype(int)
+path_bins[moment] = project(session.track, course[["x", "y"]].to_numpy()).bin
 with figure_style():
     figure = posterior_figure(
         posterior, session.track, dt=session.time_bin, start=start, rates=session.rates,
         spikes=[each[(each >= start) & (each <= stop)] for each in spikes],
-        path=continuous_path(likelihoods, session.walks()),
+        path=path_bins,
     )  # fmt: skip
     save(figure, folder / "event")

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 def directions(name, speed, seed, **rat):
     """Simulate a rat, and return the direction of each event, found and true."""
     simulated = simulate_two_way_rat(name, speed, seed, **rat)
-    found = find_replay(simulated.recording, judgement=Judgement(n_shuffles=99, other_sizes=()))
+    found = find_replay(simulated.recording, judgement=Judgement(other_sizes=()))
     longest = found.sequences.sort_values("distance", ascending=False, kind="stable")
     known = longest.drop_duplicates("event").set_index("event")["direction"].astype(str)
     named = found.events["event"].map(known).where(found.events["is_replay"], "missed")

@@ -4,7 +4,7 @@ They share no code with the analyses. A rat runs from the first end of a track t
 back, and rests there. Then it replays stretches of these runs: in the heading that its cells
 represent (*forward*), or against it (*reverse*). Seven in ten cells fire a tenth as much in one
 heading, away from the first end or towards it. Replay may represent no heading: each cell then
-fires at its mean rate.
+fires at its mean rate. Other places may be held before and after a path, in the same burst.
 """
 
 from typing import NamedTuple
@@ -26,7 +26,10 @@ TRACKS = {
 
 
 class TwoWayRat(NamedTuple):
-    """A recording, and its true replay: `start_time, end_time, direction`."""
+    """A recording, and its true replay: `start_time, end_time, direction`.
+
+    `burst_start` and `burst_end` are those of a path with what surrounds it.
+    """
 
     recording: Recording
     truth: pd.DataFrame
@@ -56,8 +59,13 @@ def simulate_two_way_rat(
     n_laps: int = 24,
     n_events: int = 60,
     gain: float = 2.9,
+    around: tuple[float, float] | None = None,
 ) -> TwoWayRat:
-    """Simulate a recording; `speed` of replay is in multiples of that of running."""
+    """Simulate a recording; `speed` of replay is in multiples of that of running.
+
+    `around` are the least and the longest time (s) for which another place is held at .6 of the
+    gain before each path, and again after it.
+    """
     rng = np.random.default_rng(seed)
     graph, first = TRACKS[name]
     fine, xy = points_of(graph)
@@ -87,6 +95,13 @@ def simulate_two_way_rat(
         places.append(np.repeat(xy[[where]], len(still), axis=0))
         return clock + seconds
 
+    def hold() -> float:
+        if around is None:
+            return clock
+        seconds, other = rng.uniform(*around), rng.integers(len(xy))
+        fire(0.6 * gain * rates[rng.integers(2)][:, [other] * 10], seconds / 10)
+        return clock + seconds
+
     for lap in range(n_laps):
         heading, route = lap % 2, routes[lap // 2 % len(routes)]
         way = route[:: 1 - 2 * heading]
@@ -108,14 +123,16 @@ def simulate_two_way_rat(
         fired = rates[heading]
         if with_heading < 1 and rng.random() >= with_heading:
             direction, fired = "none", (rates[0] + rates[1]) / 2
+        burst = clock
+        clock = begin = hold()
         fire(gain * fired[:, way], each)
-        truth.append((clock, clock + each * length, direction))
-        clock += each * length
+        clock = end = clock + each * length
+        clock = hold()
+        truth.append((begin, end, direction, burst, clock))
     rest(1.0, root)
     t, where = np.concatenate(time), np.concatenate(places)
     recording = Recording(
         f"{name} {seed}", graph, t, where, tuple(np.sort(np.array(each)) for each in spikes)
     )
-    return TwoWayRat(
-        recording, pd.DataFrame(truth, columns=["start_time", "end_time", "direction"])
-    )
+    columns = ["start_time", "end_time", "direction", "burst_start", "burst_end"]
+    return TwoWayRat(recording, pd.DataFrame(truth, columns=columns))

@@ -67,7 +67,8 @@ def _others(session: Session) -> Iterator[tuple[str, str, Judgement]]:
             text = f"{jump} state{'s' * (jump != 1)}"
             yield "jumps", text, judgement._replace(detection=changed)
     for level in _LEVELS:
-        if level != judgement.level and (judgement.n_shuffles + 1) * level >= 1:
+        n_least = min(judgement.n_shuffles, judgement.n_controls) * len(session.events)
+        if level != judgement.level and n_least * level >= 1:
             yield "level", f"{level:g}", judgement._replace(level=level)
 
 

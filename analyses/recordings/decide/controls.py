@@ -23,7 +23,7 @@ __all__ = ["CONTROLS", "EXCHANGED", "control_counts", "with_exchanged_cells"]
 EXCHANGED = "exchanged_cells"
 CONTROLS = {
     EXCHANGED: "the event's own spikes, with the fields of other cells",
-    "blocks": "the event's own blocks of 40 ms, in random order",
+    "blocks": "the event's own blocks of 40 ms in random order, none after the one before it",
     "held_20_ms": "random places, each held for 20 ms",
     "held_40_ms": "random places, each held for 40 ms",
     "held_80_ms": "random places, each held for 80 ms",
@@ -58,7 +58,11 @@ def control_counts(
     if control == "blocks":
         length = max(round(_BLOCK / time_bin), 1)
         blocks = np.split(counts, range(length, n_time, length))
-        return np.concatenate([blocks[place] for place in rng.permutation(len(blocks))])
+        order = rng.permutation(len(blocks))
+        # Where a block follows the one before it, the event would still be replayed.
+        while len(blocks) > 1 and (np.diff(order) == 1).any():
+            order = rng.permutation(len(blocks))
+        return np.concatenate([blocks[place] for place in order])
     bins, is_new = _places(control, n_time, track, time_bin, rng)
     n_headings = rates.shape[1] // track.n_bins
     heading = rng.integers(n_headings, size=n_time)[np.cumsum(is_new) - 1]

@@ -75,16 +75,13 @@ def count_blocks(
 
     Events are those of `Conclusions`, and belong to the block in which they begin. Returns `epoch,
     start_time, end_time, observed` (s; in how much of it any of the cells was), `candidates`,
-    `replay`, `by_chance` (if events say it), and a column for each kind. There is no block in which
-    nothing was observed.
+    `replay`, and a column for each kind. There is no block in which nothing was observed.
     """
     length = block_length(epochs)
     time = events["start_time"].to_numpy(dtype=float)
     is_replay = events["is_replay"].to_numpy(dtype=bool)
     counted = {"candidates": np.ones(len(events), dtype=bool), "replay": is_replay}
     counted |= {kind: (events["kind"] == kind).to_numpy() & is_replay for kind in KINDS}
-    if "passes_by_chance" in events:
-        counted["by_chance"] = events["passes_by_chance"].to_numpy(dtype=bool)
     rows, seen = [], observed.any_cell(n_cells)
     for name, intervals in epochs.items():
         for begin, end in intervals:
@@ -103,19 +100,16 @@ def count_in_epochs(blocks: pd.DataFrame) -> pd.DataFrame:
     """Compute rates and shares in each epoch, with 95 % intervals over blocks.
 
     Blocks are those of `count_blocks`. Returns `epoch, n_blocks, measure, n, total` (minutes for
-    rates, events for shares), `value, ci_low, ci_high` and `null`, the share that randomised cells
-    would give.
+    rates, events for shares), `value, ci_low, ci_high` and `null`, the value expected by chance,
+    which is not known here.
     """
     rows = []
     for name, own in blocks.groupby("epoch", sort=False):
         for measure, measured in _measures(own):
             value, low, high = _interval(measured, is_rate=measure in _RATES)
-            null = np.nan
-            if measure == _SHARE and "by_chance" in own and own["candidates"].sum():
-                null = own["by_chance"].sum() / own["candidates"].sum()
             rows.append(
                 (name, len(own), measure, int(measured.counted.sum()), measured.total.sum(),
-                 value, low, high, null)
+                 value, low, high, np.nan)
             )  # fmt: skip
     columns = ["epoch", "n_blocks", "measure", "n", "total", "value", "ci_low", "ci_high", "null"]
     return pd.DataFrame(rows, columns=columns)

@@ -95,27 +95,30 @@ def _score(session: Session, rows: NDArray[np.integer], block: int, seed: int) -
     events = session.events.iloc[rows].reset_index(drop=True)
     events.insert(0, "event", rows)
     nothing, routes = _nothing(session), usual_routes(session.track)
-    if session.counts:
+    if len(session.cells):
+        known = _OF_SPIKES
         model = travel_model(session.track, session.time_bin, session.travel_rates.shape[1])
         parts = [_of_spikes(session, row, model, routes, seed) for row in rows.tolist()]
     elif session.recording.posterior is not None:
-        parts = [_of_posterior(session, row, routes) for row in rows.tolist()]
+        known = _OF_POSTERIOR
+        time_bin = float(np.median(np.diff(session.recording.posterior.time)))
+        model = travel_model(session.track, time_bin, session.track.n_bins)
+        parts = [_of_posterior(session, row, model, time_bin, routes) for row in rows.tolist()]
     else:
+        known = _OF_PLACES
         parts = [_of_places(session, row) for row in rows.tolist()]
-    facts = pd.DataFrame([each[0] for each in parts], index=events.index)
+    facts = pd.DataFrame([each[0] for each in parts], index=events.index, columns=list(known))
     events = pd.concat([events, facts], axis=1)
     tracks = tracks_to_compare(session.track, session.rates, session.judgement.tracks)
     if session.counts and tracks is not None:
-        own = np.random.SeedSequence([seed, block]).generate_state(1, np.uint64)
-        compared = track_log_odds(
-            [session.counts[row] for row in rows],
-            session.rates,
-            *tracks,
-            dt=session.time_bin,
-            n_shuffles=max(session.judgement.n_shuffles, 2),
-            seed=int(own[0] >> np.uint64(1)),
-        )
-        events = pd.concat([events, compared], axis=1)
+        seeds = [np.random.SeedSequence([seed, row]).generate_state(1) for row in rows.tolist()]
+        compared = [
+            track_log_odds(
+                [session.counts[row]], session.rates, *tracks, dt=session.time_bin, seed=int(own)
+            )
+            for row, [own] in zip(rows.tolist(), seeds, strict=True)
+        ]
+        events = pd.concat([events, pd.concat(compared, ignore_index=True)], axis=1)
     tables = [
         pd.concat([each[place] for each in parts if len(each[place])] or [none], ignore_index=True)
         for place, none in enumerate(nothing, 1)
@@ -123,13 +126,17 @@ def _score(session: Session, rows: NDArray[np.integer], block: int, seed: int) -
     found = Scored(events, *tables)
     if session.track.n_components > 1:
         longest = found.stretches.sort_values("length").drop_duplicates("event", keep="last")
-        first = found.paths.drop_duplicates(["event", "stretch"])
-        first = longest[["event", "stretch"]].merge(first, how="left")
+        first = found.paths.dropna(subset=["x", "y"]).drop_duplicates(["event", "stretch"])
+        first = longest[["event", "stretch"]].merge(first)
         bins = project(session.track, first[["x", "y"]].to_numpy(dtype=float)).bin
         of_event = pd.Series(session.track.component[bins] + 1, index=first["event"], dtype="Int64")
         found.events["track"] = of_event.reindex(rows).to_numpy()
     return found
 
+
+_OF_PLACES = ("evidence",)
+_OF_POSTERIOR = (*_OF_PLACES, "continuous", *USUAL_SCORES)
+_OF_SPIKES = ("n_active", "n_spikes", *_OF_PLACES, "content", "p_content", *USUAL_SCORES)
 
 _Decoded = tuple[dict[str, float], pd.DataFrame, pd.DataFrame, pd.DataFrame]
 """Facts of an event, its stretches and their paths, and its controls."""
@@ -143,9 +150,9 @@ def _of_spikes(
     rates, track = session.travel_rates, session.track
     begin = float(session.events["start_time"].iloc[row])
     n_active = int(np.count_nonzero(counts.sum(axis=0)))
-    facts: dict[str, float] = {"n_active": n_active, "n_spikes": int(counts.sum())}
-    facts |= dict.fromkeys(("evidence", "content", "p_content", *USUAL_SCORES), np.nan)
-    if n_active < max(judgement.least_active, 1):
+    facts: dict[str, float] = dict.fromkeys(_OF_SPIKES, np.nan)
+    facts |= {"n_active": n_active, "n_spikes": int(counts.sum())}
+    if n_active < max(judgement.least_active, 1) or len(counts) < 2:
         return facts, *_nothing(session)
     rng = np.random.default_rng([seed, row])
     controls = [
@@ -183,18 +190,21 @@ def _of_spikes(
     return facts, stretches, paths, chance
 
 
-def _of_posterior(session: Session, row: int, routes: list[Route]) -> _Decoded:
+def _of_posterior(
+    session: Session, row: int, model: Travel, time_bin: float, routes: list[Route]
+) -> _Decoded:
     """Decode an event from another program's posterior.
 
     With the usual uniform prior, the posterior of a decoder without movement is proportional to the
-    likelihood. A posterior that is already smooth makes travel seem more certain than it is.
+    likelihood. A posterior that is already smooth makes travel seem more certain than it is. Of
+    time bins that are missing or NaN all places are equally likely.
     """
     posterior, track = session.recording.posterior, session.track
     begin, end = session.events[["start_time", "end_time"]].to_numpy(dtype=float)[row].tolist()
     assert posterior is not None
     own = (posterior.time >= begin) & (posterior.time <= end)
     own &= ~np.isnan(posterior.probability).any(axis=1)
-    facts = dict.fromkeys(("evidence", "continuous", *USUAL_SCORES), np.nan)
+    facts = dict.fromkeys(_OF_POSTERIOR, np.nan)
     if not own.any():
         return facts, *_nothing(session)
     # Bins of the track without a place of the posterior have that of the nearest.
@@ -204,18 +214,21 @@ def _of_posterior(session: Session, row: int, routes: list[Route]) -> _Decoded:
     number = np.bincount(bins, minlength=track.n_bins)
     filled = np.flatnonzero(number)
     places = (places / np.maximum(number, 1))[:, filled[track.distance[:, filled].argmin(axis=1)]]
-    likelihoods = np.log(np.maximum(places, _LOWEST_PROBABILITY))
-    model = travel_model(track, float(np.median(np.diff(posterior.time))), track.n_bins)
+    # A gap between time bins is no step from one place to the next.
+    at = np.round((posterior.time[own] - posterior.time[own][0]) / time_bin).astype(int)
+    time = posterior.time[own][0] + time_bin * np.arange(at[-1] + 1)
+    time[at], decoded, places = posterior.time[own], places, np.zeros((len(time), track.n_bins))
+    places[at] = decoded
+    likelihoods = np.zeros_like(places)
+    likelihoods[at] = np.log(np.maximum(decoded, _LOWEST_PROBABILITY))
     facts["evidence"] = float(travel_evidence(likelihoods[None], model).travel[0])
-    facts |= usual_scores(places, routes)
+    facts |= usual_scores(decoded, routes)
     if posterior.movement:
         known = [
             posterior.movement[name][own] for name in posterior.movement if _is_continuous(name)
         ]
         facts["continuous"] = float(np.sum(known, axis=0).mean()) if known else np.nan
-    stretches, paths = _stretches(
-        session, row, posterior.time[own], likelihoods, places, routes, model
-    )
+    stretches, paths = _stretches(session, row, time, likelihoods, places, routes, model)
     if posterior.outward is not None and len(paths):
         at = np.searchsorted(posterior.time, paths["time"])
         bins = project(track, paths[["x", "y"]].to_numpy(dtype=float)).bin

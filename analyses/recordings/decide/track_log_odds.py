@@ -19,7 +19,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, bins_between
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.bayesian_decoder import bayesian_posterior
 from analyses.recordings.prepare.likelihood import log_likelihood
@@ -124,7 +123,7 @@ def track_log_odds(
     *,
     dt: float,
     least_peak: float = Settings().least_peak,
-    n_shuffles: int = Judgement().n_shuffles,
+    n_shuffles: int = 200,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Compute the track log odds of each event, and compare them with chance.

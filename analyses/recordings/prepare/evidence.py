@@ -9,19 +9,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.basics.binned_track import BinnedTrack, project
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.spike_counts import count_spikes
 from analyses.recordings.prepare.state_space_decoder import (
-    continuous_path,
     state_posterior,
     walk_of_states,
-    walks_of_states,
 )
 
 __all__ = ["EVIDENCE", "EventEvidence", "Evidence"]
 
-EVIDENCE = ("events.csv", "spikes.parquet", "traces.parquet", "place_fields.parquet")
+EVIDENCE = ("events.csv", "paths.parquet", "spikes.parquet", "traces.parquet")
+EVIDENCE += ("place_fields.parquet",)
 """The tables that it needs."""
 
 
@@ -37,7 +36,7 @@ class EventEvidence(NamedTuple):
     posterior : ndarray of float64, shape (n_time, n_movements, n_bins), or None
         The probability of each movement and place; None without spikes.
     path : ndarray of int32, shape (n_time,), or None
-        The bin of the decoded path.
+        The bin of the course of each stretch of travel; -1 elsewhere.
     traces : DataFrame
         What was measured: `time`, `multiunit_rate`, `speed`, `field_potential`, `x, y`.
     """
@@ -66,6 +65,7 @@ class Evidence:
             events[name].to_numpy(float) for name in ("start_time", "end_time")
         )
         self._spikes = dict(iter(tables["spikes.parquet"].groupby("event")))
+        self._paths = dict(iter(tables["paths.parquet"].groupby("event")))
         self._traces = dict(iter(tables["traces.parquet"].groupby("event")))
         self._no_traces = tables["traces.parquet"].iloc[:0]
         fields = tables["place_fields.parquet"]
@@ -78,7 +78,6 @@ class Evidence:
         diffusion = settings["diffusion"] * self.time_bin
         n_states = self._state_rates.shape[1]
         self._walk = walk_of_states(track, diffusion, n_states)
-        self._walks = walks_of_states(track, diffusion, n_states, self.time_bin)
 
     def of(self, event: int) -> EventEvidence:
         """Decode one event."""
@@ -97,6 +96,9 @@ class Evidence:
         likelihoods = log_likelihood(counts[:, seen], self._state_rates[seen], self.time_bin)
         posterior, _ = state_posterior(likelihoods, self._walk)
         shape = (*posterior.shape[:2], -1, self.track.n_bins)
-        states = continuous_path(likelihoods, self._walks)
-        path = states % self.track.n_bins
+        path = np.full(len(counts), -1, dtype=np.int32)
+        if event in self._paths:
+            course = self._paths[event]
+            moment = ((course["time"].to_numpy(float) - start) / self.time_bin).astype(np.int64)
+            path[moment] = project(self.track, course[["x", "y"]].to_numpy(float)).bin
         return EventEvidence(start, end, spikes, posterior.reshape(shape).sum(axis=2), path, traces)

@@ -146,9 +146,9 @@ class Session(NamedTuple):
     def has_headings(self) -> bool:
         """Whether decoded paths have a heading."""
         posterior = self.recording.posterior
-        if posterior is not None:
-            return posterior.outward is not None
-        return self.headings is not None and self.recording.decoded is None
+        if len(self.cells):
+            return self.headings is not None
+        return posterior is not None and posterior.outward is not None
 
     @property
     def seen(self) -> NDArray[np.bool_]:

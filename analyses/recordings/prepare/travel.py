@@ -6,7 +6,8 @@ another stretch around it. So in each time bin the population is in one of three
 - *fragmented*: a place is drawn anew in each time bin;
 - *dwelling*: a place is held for 20, 40, 80 or 500 ms on average, and then another one is drawn,
   from everywhere or, in half of the cases, with the same heading; or a place is held for 200 ms,
-  and those of single time bins are drawn around it, within 10 cm;
+  and those of single time bins are drawn around it, within 10 cm; or a place drifts by 15 cm in
+  100 ms;
 - *travelling*: a place moves along the track in one direction at 1, 2, 4, 8 or 16 m/s, by a Poisson
   number of bins in each time bin. At a junction it may go on into any other edge, and at a dead end
   it stops. Where cells have headings, these are those of the travel (*forward*), the opposite ones
@@ -31,6 +32,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,15 +44,17 @@ from scipy.sparse.csgraph import connected_components
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.prepare.headings import with_headings
 from analyses.recordings.prepare.likelihood import check_likelihoods
+from analyses.recordings.prepare.state_space_decoder import walk_transitions
 from replay.checks import check_number
 from replay.jit import kernel
 
-__all__ = ["SPEEDS", "Evidence", "Stretch", "Travel", "TravelPosterior", "stretches_of"]
+__all__ = ["SPEEDS", "Evidence", "Steps", "Stretch", "Travel", "TravelPosterior", "stretches_of"]
 __all__ += ["travel_evidence", "travel_model", "travel_posterior"]
 
 SPEEDS = (100.0, 200.0, 400.0, 800.0, 1600.0)  # cm/s
 _HELD = (0.02, 0.04, 0.08, 0.5)  # s
-_AROUND, _HELD_AROUND = (10.0,), 0.2  # cm, s
+_AROUND, _HELD_AROUND = 10.0, 0.2  # cm, s
+_DRIFT = 15.0**2 / 0.1  # cm^2/s
 _KEPT, _KEPT_FOR = 0.98, 0.005  # the probability of the same class after so many s
 _N_DIRECTIONS, _TURNS = 12, 6.0  # in an arena; turns per s
 _LEAST_STEP = 1e-6  # less probable numbers of bins are not distinguished from smaller ones
@@ -58,6 +62,29 @@ _CERTAIN = 0.5
 _FAR = 1e4  # cm
 _SMALLEST = 1e-100
 _AT_ONCE = 32  # events
+
+
+class Steps(NamedTuple):
+    """Steps into each state, or out of it, of each of some kinds of movement.
+
+    Those of a state are `other` and `weight` of `begin[kind, state]` to `begin[kind, state + 1]`:
+    where they come from or lead to, and with what probability.
+    """
+
+    begin: NDArray[np.int64]
+    other: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+    @staticmethod
+    def of(matrices: Sequence[csr_array], into: bool) -> Steps:
+        """Collect the entries of matrices, from rows to columns."""
+        each = [matrix.tocsc() if into else matrix for matrix in matrices]
+        offset = np.cumsum([0, *(matrix.nnz for matrix in each)])[:-1, None]
+        return Steps(
+            np.stack([matrix.indptr for matrix in each]).astype(np.int64) + offset,
+            np.concatenate([matrix.indices for matrix in each]).astype(np.int64),
+            np.concatenate([matrix.data for matrix in each]).astype(np.float64),
+        )
 
 
 class Travel(NamedTuple):
@@ -74,20 +101,21 @@ class Travel(NamedTuple):
         Of each kind of dwelling, the probability of the same place in the next time bin.
     keeps : ndarray of bool, shape (n_kinds,)
         Whether a place that is drawn anew has the same heading.
+    drifts : ndarray of bool, shape (n_kinds,)
+        Whether a place drifts while it is held.
     emits : ndarray of int64, shape (n_kinds,)
-        The likelihood that it has: that of the place (0), or that around it (from 1).
+        The likelihood that it has: that of the place (0), or that around it (1).
     group : ndarray of int64, shape (n_states,)
         The heading of each state; headings that may follow each other at a junction are one.
-    around : ndarray of float64, shape (n_around, n_states, n_states)
+    around : ndarray of float64, shape (n_states, n_states)
         The probability of each state around each.
     state : ndarray of int64, shape (n_senses, n_ways)
         The state of each way: forward, in reverse, and without a heading; the last alone if states
         have none.
-    begin, source, weight : ndarray, shapes (n_speeds, n_ways + 1), (n_steps,), (n_steps,)
-        The steps of each speed into each way: `source` and `weight` of `begin[way]` to
-        `begin[way + 1]`.
-    begin_out, target, weight_out : ndarray
-        The same steps, out of each way.
+    into, out : Steps
+        The steps of each speed into each way, and out of it.
+    drift_into, drift_out : Steps
+        The steps of places that drift, between states.
     lost : ndarray of float64, shape (n_speeds, n_ways)
         The probability of running over an end of the track.
     apart : ndarray of float64, shape (n_ways, n_ways)
@@ -98,16 +126,15 @@ class Travel(NamedTuple):
     kept: float
     stay: NDArray[np.float64]
     keeps: NDArray[np.bool_]
+    drifts: NDArray[np.bool_]
     emits: NDArray[np.int64]
     group: NDArray[np.int64]
     around: NDArray[np.float64]
     state: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    source: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    begin_out: NDArray[np.int64]
-    target: NDArray[np.int64]
-    weight_out: NDArray[np.float64]
+    into: Steps
+    out: Steps
+    drift_into: Steps
+    drift_out: Steps
     lost: NDArray[np.float64]
     apart: NDArray[np.float64]
 
@@ -194,14 +221,15 @@ def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
     ((3, 40), (5, 40))
     """
     dt = check_number("time_bin", time_bin, at_least=1e-9, hint="It is in s.")
-    has_headings = n_states > track.n_bins
-    near = [np.exp(-0.5 * (track.distance / width) ** 2) for width in _AROUND]
+    near = np.exp(-0.5 * (track.distance / _AROUND) ** 2)
+    drift = walk_transitions(track, _DRIFT * dt)
     along = _arena_steps(track, dt) if track.is_arena else _track_steps(track, dt)
     n_ways = along[0].shape[0]
     bins = np.arange(n_ways) % track.n_bins
     state, group = bins[None, :], np.zeros(n_states, dtype=np.int64)
-    if has_headings:
-        near = [linalg.block_diag(with_headings(track, each), each) for each in near]
+    if n_states > track.n_bins:
+        near = linalg.block_diag(with_headings(track, near), near)
+        drift = linalg.block_diag(with_headings(track, drift), drift)
         back = (np.arange(n_ways) + track.n_bins) % n_ways
         state = np.stack([np.arange(n_ways), back, n_ways + bins])
         n_groups, group = connected_components(sum(along[1:], along[0]), directed=False)
@@ -210,29 +238,28 @@ def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
     if not track.is_arena:
         is_same = with_headings(track, np.ones_like(track.distance)) > 0
         apart = np.where(is_same, np.tile(apart, (2, 2)), _FAR)
-    stay = np.exp(-dt / np.array(_HELD))
-    n_around = len(_AROUND)
-    into = [each.tocsc() for each in along]
-    offset = np.cumsum([0, *(each.nnz for each in along)])[:-1, None]
+        drift = np.where(drift > _LEAST_STEP, drift, 0.0)
+        drift = csr_array(drift / drift.sum(axis=1, keepdims=True))
+    # Places that are held, those among them that keep their heading, those around, and those that
+    # drift.
+    held = [*_HELD, *(_HELD if n_states > track.n_bins else ()), _HELD_AROUND, _HELD[-1]]
+    number = np.arange(len(held))
     return Travel(
         kept=float(_KEPT ** (dt / _KEPT_FOR)),
-        stay=np.concatenate([stay, *([stay] if has_headings else []),
-                             np.full(n_around, np.exp(-dt / _HELD_AROUND))]),
-        keeps=np.repeat([False, True, False], [len(stay), has_headings * len(stay), n_around]),
-        emits=np.concatenate([np.zeros((1 + has_headings) * len(stay), dtype=np.int64),
-                              np.arange(1, n_around + 1)]),
+        stay=np.exp(-dt / np.array(held)),
+        keeps=(number >= len(_HELD)) & (number < len(held) - 2),
+        drifts=number == len(held) - 1,
+        emits=(number == len(held) - 2).astype(np.int64),
         group=group.astype(np.int64),
-        around=np.stack([each / each.sum(axis=1, keepdims=True) for each in near]),
+        around=near / near.sum(axis=1, keepdims=True),
         state=state.astype(np.int64),
-        begin=np.stack([each.indptr for each in into]).astype(np.int64) + offset,
-        source=np.concatenate([each.indices for each in into]).astype(np.int64),
-        weight=np.concatenate([each.data for each in into]),
-        begin_out=np.stack([each.indptr for each in along]).astype(np.int64) + offset,
-        target=np.concatenate([each.indices for each in along]).astype(np.int64),
-        weight_out=np.concatenate([each.data for each in along]),
+        into=Steps.of(along, into=True),
+        out=Steps.of(along, into=False),
+        drift_into=Steps.of([drift], into=True),
+        drift_out=Steps.of([drift], into=False),
         lost=np.stack([np.maximum(1.0 - each.sum(axis=1), 0.0) for each in along]),
         apart=apart,
-    )  # fmt: skip
+    )
 
 
 def _track_steps(track: BinnedTrack, dt: float) -> list[csr_array]:
@@ -408,16 +435,15 @@ def stretches_of(found: TravelPosterior, model: Travel) -> list[Stretch]:
 def _emissions(log_likelihoods: NDArray[np.float64], model: Travel) -> NDArray[np.float64]:
     """Compute likelihoods of places, and around them, up to a factor for each time bin.
 
-    `log_likelihoods` is (n_events, n_time, n_states), the result (1 + n_around, n_time, n_states,
-    n_events): events beside each other are computed at once.
+    `log_likelihoods` is (n_events, n_time, n_states), the result (2, n_time, n_states, n_events):
+    events beside each other are computed at once.
     """
     if log_likelihoods.shape[2] != len(model.group):
         raise ValueError(
             f"The likelihoods must have {len(model.group)} columns; got {log_likelihoods.shape[2]}."
         )
     place = np.exp(log_likelihoods - log_likelihoods.max(axis=2, keepdims=True))
-    around = np.matmul(place[None], model.around.transpose(0, 2, 1)[:, None])
-    emission = np.concatenate([place[None], around])
+    emission = np.stack([place, place @ model.around.T])
     # What is too small to matter would slow the processor down.
     return np.ascontiguousarray(np.maximum(emission, _SMALLEST).transpose(0, 2, 3, 1))
 
@@ -436,6 +462,7 @@ def _dwell(
     """Let places be held or drawn anew for one time bin; write their total weight."""
     n_kinds, n_states, n_events = before.shape
     drawn, everywhere = np.zeros((len(size), n_events)), np.zeros(n_events)
+    drifted = np.zeros(n_events)
     total[:] = 0.0
     for k in range(n_kinds):
         stay, leave = model.stay[k] * model.kept, (1.0 - model.stay[k]) * model.kept
@@ -452,8 +479,15 @@ def _dwell(
                 anew = drawn[g, e] / size[g] if model.keeps[k] else everywhere[e] / n_states
                 drawn[g, e] = leave * anew + entering[e]
         for x in range(n_states):
+            if model.drifts[k]:
+                drifted[:] = 0.0
+                for i in range(model.drift_into.begin[0, x], model.drift_into.begin[0, x + 1]):
+                    source, share = model.drift_into.other[i], model.drift_into.weight[i]
+                    for e in range(n_events):
+                        drifted[e] += before[k, source, e] * share
             for e in range(n_events):
-                weight = stay * before[k, x, e] + drawn[model.group[x], e]
+                here = drifted[e] if model.drifts[k] else before[k, x, e]
+                weight = stay * here + drawn[model.group[x], e]
                 after[k, x, e] = weight * emission[model.emits[k], t, x, e]
                 total[e] += after[k, x, e]
 
@@ -476,8 +510,8 @@ def _move(
         for s in range(n_senses):
             for y in range(n_ways):
                 moved[:] = 0.0
-                for i in range(model.begin[v, y], model.begin[v, y + 1]):
-                    source, weight = model.source[i], model.weight[i] * model.kept
+                for i in range(model.into.begin[v, y], model.into.begin[v, y + 1]):
+                    source, weight = model.into.other[i], model.into.weight[i] * model.kept
                     for e in range(n_events):
                         moved[e] += before[v, s, source, e] * weight
                 state = model.state[s, y]
@@ -562,7 +596,7 @@ def _smooth(
     n_speeds, n_kinds = len(model.lost), len(model.stay)
     n_held, n_moving = n_kinds * n_states, n_speeds * n_senses * n_ways
     size = _group_sizes(model.group)
-    drawn = np.zeros(len(size))
+    drawn, here = np.zeros(len(size)), np.zeros(n_states)
     leave = (1.0 - model.kept) / 2
     scale, outside = np.zeros(n_time), np.zeros(n_time)
     held, held_after = np.zeros((n_kinds, n_states, 1)), np.zeros((n_kinds, n_states, 1))
@@ -596,9 +630,9 @@ def _smooth(
         for v in range(n_speeds):
             for s in range(n_senses):
                 for y in range(n_ways):
-                    here = moving[t + 1, v, s, y, 0] * onward[v, s, y]
-                    way[t, s, y] += here
-                    speed[t, v] += here
+                    now = moving[t + 1, v, s, y, 0] * onward[v, s, y]
+                    way[t, s, y] += now
+                    speed[t, v] += now
                     onward[v, s, y] *= emission[0, t, model.state[s, y], 0] / scale[t]
                     enters[t] += outside[t] * onward[v, s, y]
         jumping *= emission[0, t].sum() / n_states / scale[t]
@@ -610,8 +644,8 @@ def _smooth(
             for s in range(n_senses):
                 for y in range(n_ways):
                     total = model.lost[v, y] * jumping
-                    for i in range(model.begin_out[v, y], model.begin_out[v, y + 1]):
-                        total += model.weight_out[i] * onward[v, s, model.target[i]]
+                    for i in range(model.out.begin[v, y], model.out.begin[v, y + 1]):
+                        total += model.out.weight[i] * onward[v, s, model.out.other[i]]
                     next_onward[v, s, y] = model.kept * total + leave * (jumping + enter_held)
         for k in range(n_kinds):
             drawn[:] = 0.0
@@ -619,9 +653,15 @@ def _smooth(
                 drawn[model.group[x]] += held[k, x, 0]
             everywhere = drawn.sum() / n_states
             for x in range(n_states):
+                here[x] = held[k, x, 0]
+                if model.drifts[k]:
+                    here[x] = 0.0
+                    for i in range(model.drift_out.begin[0, x], model.drift_out.begin[0, x + 1]):
+                        here[x] += model.drift_out.weight[i] * held[k, model.drift_out.other[i], 0]
+            for x in range(n_states):
                 group = model.group[x]
                 anew = drawn[group] / size[group] if model.keeps[k] else everywhere
-                goes_on = model.stay[k] * held[k, x, 0] + (1.0 - model.stay[k]) * anew
+                goes_on = model.stay[k] * here[x] + (1.0 - model.stay[k]) * anew
                 held[k, x, 0] = model.kept * goes_on + leave * (jumping + enter_moving)
         jumping = model.kept * jumping + leave * (enter_held + enter_moving)
         onward, next_onward = next_onward, onward
@@ -631,16 +671,17 @@ def _smooth(
 def _course(expected: NDArray[np.float64], model: Travel) -> NDArray[np.int64]:
     """Find the course with the least sum of expected distances, shape (n_time, n_ways)."""
     n_time, n_ways = expected.shape
-    fastest = len(model.begin) - 1
+    fastest = len(model.into.begin) - 1
     total = np.zeros((n_time, n_ways))
     source = np.zeros((n_time, n_ways), dtype=np.int64)
     for t in range(n_time):
         for y in range(n_ways):
             least, come_from = (0.0, y) if t == 0 else (np.inf, y)
             if t > 0:
-                for i in range(model.begin[fastest, y], model.begin[fastest, y + 1]):
-                    if total[t - 1, model.source[i]] < least:
-                        least, come_from = total[t - 1, model.source[i]], model.source[i]
+                for i in range(model.into.begin[fastest, y], model.into.begin[fastest, y + 1]):
+                    source_of = model.into.other[i]
+                    if total[t - 1, source_of] < least:
+                        least, come_from = total[t - 1, source_of], source_of
             total[t, y] = least + expected[t, y]
             source[t, y] = come_from
     course = np.zeros(n_time, dtype=np.int64)

@@ -72,9 +72,9 @@ def travel_events(
                 # What begins in another piece is found there.
                 own = before <= each.first < before + round((last - first) / dt)
                 if own and active >= _LEAST_ACTIVE and (each.last - each.first) * dt >= _LEAST:
-                    start = earliest + each.first * dt - _AROUND
-                    stop = earliest + each.last * dt + _AROUND
+                    start = max(earliest + each.first * dt - _AROUND, begin)
+                    stop = min(earliest + each.last * dt + _AROUND, end)
                     if found and start < found[-1][1]:
                         start = found.pop()[0]
-                    found.append((max(start, begin), min(stop, end)))
+                    found.append((start, stop))
     return pd.DataFrame(found, columns=["start_time", "end_time"], dtype=float)

@@ -32,9 +32,10 @@ _IN_ARENA = (
 )
 _UNKNOWN = dict.fromkeys(_ONE_WAY, np.nan)
 _NEEDED = {
-    "events": ("kind", "is_replay", "event", "start_time", "end_time", "n_spikes"),
-    "sequences": ("event", "distance"),
-    "paths": ("event", "x", "y"),
+    "events": ("kind", "is_replay", "event", "start_time", "end_time"),
+    "stretches": ("event", "stretch", "start_time", "end_time"),
+    "sequences": ("kind", "event", "stretch", "distance"),
+    "paths": ("event", "stretch", "x", "y"),
 }
 """Columns by table; those from `event` on hold numbers."""
 _COLUMNS = ["kind", "found", "corrected", "ci_low", "ci_high", "recall"]

@@ -14,7 +14,7 @@ from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.decide.calibration import Calibration
 from analyses.recordings.prepare.evidence import EVIDENCE, Evidence
 from analyses.recordings.readers.track_graphs import read_track
-from analyses.studies.recorded_replay.report import passing_by_chance
+from analyses.studies.recorded_replay.report import count_replay
 from replay.files import inside
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Reader = Callable[[str], pd.DataFrame]
 
 Draw = Callable[[Results, Reader], Iterator[tuple[str, "Figure"]]]
 
-_MOST_EXAMPLES = 4
+_MOST_EXAMPLES, _NEAR = 4, 10
 
 
 def of_one_animal(draw: Draw, results: Results) -> Iterator[tuple[str, Figure]]:
@@ -42,8 +42,37 @@ def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     chance = read("calibration.csv")
     known = "The number of such events expected by chance is unknown."
     if len(chance):
-        known = passing_by_chance(Calibration(*chance.iloc[0]))
+        known = count_replay(read("events.csv"), Calibration(*chance.iloc[0]))
     yield "kinds", recorded_kinds_figure(read("kinds.csv"), note=known)
+
+
+def draw_evidence(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
+    """Draw the evidence of events beside that of controls, and the events near the threshold."""
+    from analyses.plots.recorded_evidence import events_sheet_figure, recorded_evidence_figure
+
+    calibration, events = read("calibration.csv"), read("events.csv")
+    if not len(calibration):
+        return
+    least = float(calibration["least_evidence"].iloc[0])
+    yield "evidence", recorded_evidence_figure(events, read("chance.csv"), least)
+    tested = events[events["evidence"].notna()].sort_values("evidence", kind="stable")
+    n_below = int((tested["evidence"] < least).sum())
+    near = tested.iloc[max(n_below - _NEAR, 0) : n_below + _NEAR]
+    evidence = read_evidence(results, read)
+    yield (
+        "events_to_check",
+        events_sheet_figure(
+            [evidence.of(event) for event in near["event"]],
+            evidence.track,
+            rates=evidence.rates,
+            dt=evidence.time_bin,
+            titles=[
+                f"{row.event}: {row.evidence:.1f} nats"
+                + (f", {str(row.kind).replace('_', ' ')}" if row.is_replay else "")
+                for row in near.itertuples()
+            ],
+        ),
+    )
 
 
 def draw_epochs(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
@@ -83,13 +112,11 @@ def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     """Draw the spikes and the posterior of the events that contain these sequences."""
     from analyses.plots.decoded_event import posterior_figure
 
-    evidence, events = read_evidence(results, read), read("events.csv").set_index("event")
+    evidence = read_evidence(results, read)
     for _, example in _examples(read).iterrows():
         event = evidence.of(example["event"])
         if event.posterior is None:
             return
-        is_told = events.loc[example["event"]].get("is_heading_told", False)
-        heading = ", told by its heading" if is_told else ""
         yield (
             f"event_{example['kind']}",
             posterior_figure(
@@ -101,7 +128,7 @@ def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
                 rates=evidence.rates,
                 path=event.path,
                 traces=event.traces,
-                title=f"Event {example['event']}: {example['kind'].replace('_', ' ')}{heading}",
+                title=f"Event {example['event']}: {example['kind'].replace('_', ' ')}",
             ),
         )
 
@@ -118,6 +145,7 @@ def read_evidence(results: Results, read: Reader) -> Evidence:
 
 
 DRAWINGS: dict[str, Draw] = {
+    "evidence": draw_evidence,
     "kinds": draw_kinds,
     "epochs": draw_epochs,
     "paths": draw_paths,

@@ -35,52 +35,61 @@ _ALONG = Column(
     "whether the heading that cells represent is the direction of travel (1), the opposite (-1), "
     "or not told (0)"
 )
+_EVIDENCE = Column("log of the probability of its spikes with travel, divided by that without")
+_STRETCH = Column("the number of its stretch in the event, from 0")
+_CONTROL = Column("the kind: `analyses.recordings.decide.controls.CONTROLS` describes each")
+_SCORES = {
+    "weighted_correlation": Column("of time and place, without its sign; for comparison only"),
+    "line_fit": Column("the mean probability near the best straight line; for comparison only"),
+}
 
 ANIMAL_COLUMNS = {
     "events.csv": Table.of(
         "candidate event",
-        "animal? event start_time end_time peak? n_active n_spikes score p_cell_identity? "
-        "p_circular_fields? p order largest_jump log_odds? log_odds_z? track? heading_p? "
-        "heading_evidence? heading_odds? passes_by_chance? is_replay is_heading_told? kind",
+        "animal? event start_time end_time peak? n_active? n_spikes? evidence content? p_content? "
+        "continuous? weighted_correlation? line_fit? log_odds? log_odds_z? track? "
+        "tail_exchanged? tail_worst? p is_replay kind",
         {
             "event": Column("its number, from 0"),
             "peak": Column("its largest rate or ripple power", "standard deviations"),
             "n_active": Column("number of cells that fire in it"),
             "n_spikes": Column("number of spikes in it"),
-            "p_cell_identity": Column(
-                "p against shuffled identities of cells", "", "without spikes"
-            ),
-            "p_circular_fields": Column(
-                "p against circularly shifted place fields", "", "without spikes"
-            ),
-            "p": Column("the largest of these", "", "without spikes"),
-            "order": Column(
-                "log of the evidence for movement along the track, divided by that for places in "
-                "no order",
+            "evidence": _EVIDENCE._replace(empty="if too few cells are active, or without spikes"),
+            "content": Column("log of the evidence that places are held or travelled through"),
+            "p_content": Column("the share of its own exchanges of cells with as much content"),
+            "continuous": Column("mean probability of continuous movement, by another program"),
+            **_SCORES,
+            "p": Column(
+                "the share of all events with exchanged cells with as much evidence",
                 "",
                 "without spikes",
             ),
-            "passes_by_chance": Column("whether it would pass with randomised cells"),
+            "tail_exchanged": Column(
+                "the share of events with as much evidence that would be false if all had "
+                "exchanged cells"
+            ),
+            "tail_worst": Column("the same if all events were of the worst control"),
             "log_odds": Column("log odds of one track against the other"),
             "log_odds_z": Column("that, in standard deviations of shuffles"),
-            "largest_jump": Column("between the most probable places of time bins", "cm"),
-            "track": Column("the track of its path, from 1", "", "without a path"),
-            "heading_p": Column(
-                "p of the better heading of its path, against events without a heading",
-                "",
-                "without spikes",
-            ),
-            "heading_evidence": Column(
-                "log of the evidence with headings, divided by that without", "", "without spikes"
-            ),
-            "heading_odds": Column(
-                "log of the likelihood in the heading of its path, divided by that in the other",
-                "",
-                "without spikes",
-            ),
+            "track": Column("the track of its longest stretch, from 1", "", "without a stretch"),
             "is_replay": Column("whether it counts as replay"),
-            "is_heading_told": Column("whether its cells tell the heading that they represent"),
             "kind": Column("that of its longest sequence", "", "unless it is replay"),
+        },
+    ),
+    "stretches.csv": Table.of(
+        "stretch of travel in an event, whether or not this is replay",
+        "animal? event stretch start_time end_time share length speed probability forward reverse "
+        "sense weighted_correlation line_fit",
+        {
+            "stretch": Column("its number in the event, from 0"),
+            "share": Column("the share of the event's duration"),
+            "length": Column("of its course", "cm"),
+            "speed": Column("the mean speed of travel", "cm/s"),
+            "probability": Column("the mean probability of travel"),
+            "forward": Column("the probability that cells head with the travel"),
+            "reverse": Column("the probability that they head against it"),
+            "sense": Column("`forward`, `reverse` or `undecided`"),
+            **_SCORES,
         },
     ),
     "sequences.parquet": Table.of(
@@ -88,8 +97,9 @@ ANIMAL_COLUMNS = {
         "animal? run episode step time event phase location index first last states length "
         "n_distinct moves along? distance direction novelty composition_order n_episodes "
         "splice_states episode_matched episode_lag from_current_episode shortcut? impossible? "
-        "start_time end_time kind",
+        "start_time end_time kind stretch",
         {
+            "stretch": _STRETCH,
             "index": Column("the number of its first reactivation in the event, from 0"),
             "along": Column(f"for each state, {_ALONG.meaning}"),
         },
@@ -123,9 +133,9 @@ ANIMAL_COLUMNS = {
         "state of the track", "animal? state x y", {"state": Column("its number, from 0")}
     ),
     "paths.parquet": Table.of(
-        "time bin of an event",
-        "animal? event time x y along?",
-        {"along": _ALONG},
+        "time bin of a stretch",
+        "animal? event stretch time x y along?",
+        {"stretch": _STRETCH, "along": _ALONG},
     ),
     "experience.parquet": Table.of("move of the animal between states", f"animal? {STEP_COLUMNS}"),
     "spikes.parquet": Table.of(
@@ -177,15 +187,20 @@ ANIMAL_COLUMNS = {
             "predicted_high": Column("95 % of them lie below", "", "without replay"),
         },
     ),
-    "chance.csv": Table.of("event with randomised cells", "animal? event score order p"),
-    "unordered.csv": Table.of(
-        "kind of event that represents places in no order",
-        "animal? null n rate ci_low ci_high",
+    "controls.csv": Table.of(
+        "control: a kind of event without replay",
+        "animal? control n least_evidence rate ci_low ci_high",
         {
-            "null": Column("the kind"),
-            "n": Column("number of simulated events"),
-            "rate": Column("the share of them that pass as replay"),
+            "control": _CONTROL,
+            "n": Column("number of tested events of this kind"),
+            "least_evidence": Column("the evidence that at most the level of them reaches"),
+            "rate": Column("the share of them that has as much evidence as replay"),
         },
+    ),
+    "chance.csv": Table.of(
+        "control of an event",
+        "animal? event control evidence",
+        {"control": _CONTROL, "evidence": _EVIDENCE},
     ),
     "epochs.csv": Table.of(
         "epoch and measure",
@@ -214,14 +229,13 @@ ANIMAL_COLUMNS = {
     "epoch_blocks.csv": Table.of(
         "block of time of an epoch",
         "animal? epoch start_time end_time observed candidates replay reverse_episode "
-        "forward_episode novel_path ambiguous unexperienced by_chance?",
+        "forward_episode novel_path ambiguous unexperienced",
         {
             "epoch": EPOCH_COLUMNS["epoch"],
             "observed": Column("how much of it any cell was observed", "s"),
             "candidates": Column("number of candidate events that begin in it"),
             "replay": Column("number of them that are replay"),
             **{kind: Column("number of these of this kind") for kind in KINDS},
-            "by_chance": Column("number of candidate events that pass with randomised cells"),
         },
     ),
     "notes.csv": Table.of(
@@ -237,35 +251,25 @@ ANIMAL_COLUMNS = {
     ),
     "calibration.csv": Table.of(
         "recording",
-        "animal? threshold false_positive_rate at_nominal n_events least_order heading_p "
-        "heading_evidence ci_low ci_high n_exchanged",
+        "animal? least_evidence false_positive_rate ci_low ci_high n_events worst worst_rate "
+        "n_exchanged",
         {
-            "threshold": Column("events with a p of at most this are replay"),
+            "least_evidence": Column("events with at least this evidence may be replay"),
             "false_positive_rate": Column(
-                "the share of randomised events that pass it; if events are found in the "
-                "posterior: the number that is found and passes after an exchange of cells, per "
-                "candidate event"
+                "the share of events with exchanged cells that reach it; if events are found in "
+                "the posterior: the number that is found and reaches it after an exchange of "
+                "cells, per candidate event"
             ),
             "ci_low": Column("lower end of the 95 % interval of this rate"),
             "ci_high": Column("its upper end"),
+            "n_events": Column("number of tested events with exchanged cells"),
+            "worst": Column("the control of which most reach it"),
+            "worst_rate": Column("the share of that control that does"),
             "n_exchanged": Column(
                 "number of candidate events that are found in the same time after an exchange of "
                 "cells",
                 "",
                 "unless events are found in the posterior",
-            ),
-            "at_nominal": Column("the share of them that would pass the nominal level"),
-            "n_events": Column("number of events with randomised cells"),
-            "least_order": Column("events with an order of at least this are replay"),
-            "heading_p": Column(
-                "headings of replay with a heading_p of at most this may be told",
-                "",
-                "without headings",
-            ),
-            "heading_evidence": Column(
-                "headings of replay with a heading_evidence of at least this may be told",
-                "",
-                "without headings",
             ),
         },
     ),

@@ -42,6 +42,10 @@ def epoch_tables(
         return {}
     blocks = count_blocks(found.events, epochs, recording.observed, len(recording.spikes))
     counts = count_in_epochs(blocks)
+    if found.calibration is not None and np.isnan(found.calibration.n_exchanged):
+        by_chance = (counts["measure"] == "replay_share") & (counts["total"] > 0)
+        is_tested = found.events["evidence"].notna().mean()
+        counts.loc[by_chance, "null"] = found.calibration.false_positive_rate * is_tested
     counts.insert(3, "label", counts["measure"].map(_label))
     parts = [counts]
     for name, intervals in epochs.items():

@@ -1,12 +1,13 @@
 """Replay in a recording: its events are tested in blocks; then tables, report and NWB file.
 
 =======================  =========================================================================
-``events.csv``           candidate events: significance, and the kind of those that are replay
+``events.csv``           candidate events: evidence, and the kind of those that are replay
+``stretches.csv``        the stretches of travel in each event: length, speed, sense
 ``sequences.parquet``    the place sequences of replay, classified by the experience until then
 ``kinds.csv``            counts and shares of kinds, by the size of states
 ``choices.csv``          the same under other sizes of states, ends of laps and criteria
 ``shares.csv``           shares of kinds, corrected for replay that this recording would miss
-``paths.parquet``        the decoded path of each event
+``paths.parquet``        the course of each stretch
 ``experience.parquet``   the animal's moves between states, which can be fed to learners
 ``spikes.parquet``       the spikes of each event, in cells with place fields
 ``traces.parquet``       in each event: rate of all cells, speed, position, field potential
@@ -15,12 +16,12 @@
 ``track.json``           the track graph
 ``statistics.csv``       the statistics of replay in this recording, beside published values
 ``accounts.csv``         the same beside the predictions of accounts of replay
-``chance.csv``           the same events with randomised cells
-``unordered.csv``        simulated events that represent places in no order, and how many pass
+``controls.csv``         kinds of events without replay, and how much evidence they have
+``chance.csv``           the evidence of each of these events
 ``epochs.csv``           rates, shares and statistics in each epoch, if epochs are given
 ``epoch_differences.csv``  tests of their differences
 ``epoch_blocks.csv``     the blocks of time over which intervals and tests are
-``calibration.csv``      the threshold, and the share of these events that pass it
+``calibration.csv``      the least evidence of replay, and what reaches it by chance
 ``notes.csv``            what was read and done, what explains the replay found, and about shares
 ``report.md``            all results as text, with the criteria, and their limits
 ``replay.nwb``           events, sequences and paths for other programs, if pynwb is installed
@@ -51,14 +52,14 @@ from analyses.studies.recorded_replay.plan import (
     cost_of,
     plan_recording,
 )
-from analyses.studies.recorded_replay.report import count_replay, headings_told, replay_by_chance
+from analyses.studies.recorded_replay.report import count_replay, funnel, replay_by_chance
 
 __all__ = ["STUDY"]
 
 
 def _usual_plan(size: float, seed: int) -> RecordingPlan:
     recording = simulated_recording(max(round(60 * size), 6), seed)
-    return plan_recording(recording, judgement=Judgement(n_shuffles=max(round(200 * size), 19)))
+    return plan_recording(recording, judgement=Judgement(n_shuffles=max(round(20 * size), 19)))
 
 
 def _make(plan: RecordingPlan, piece: Piece) -> dict[str, pd.DataFrame]:
@@ -81,7 +82,6 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
     columns = ["kind", "n", "share", "ci_low", "ci_high"]
     chance, events = tables["calibration.csv"], tables["events.csv"]
     calibration = Calibration(*chance.iloc[0]) if len(chance) else None
-    title = f"{count_replay(events)}. By their longest sequence:"
     shares, notes = tables["shares.csv"], tables["notes.csv"]
     known = [
         "Simulated sessions with the same cells show how much replay is missed."
@@ -93,14 +93,11 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
     told = [
         replay_by_chance(events, calibration),
         *notes.loc[notes["about"] == "replay", "note"],
-        headings_told(events, calibration),
     ]
+    passing = funnel(events, tables["controls.csv"]).round(3)
     return [
-        Shown(
-            title,
-            own[columns],
-            " ".join(filter(None, told)),
-        ),
+        Shown(count_replay(events, calibration), own[columns], " ".join(filter(None, told))),
+        *([Shown("Events that pass each control alone:", passing)] if len(passing) else []),
         Shown(
             "Shares of kinds, corrected for replay that this recording would miss:",
             shares.round(3),
@@ -117,7 +114,7 @@ STUDY = Study(
     summarise=_summarise,
     figures={name: partial(of_one_animal, draw) for name, draw in DRAWINGS.items()},
     columns=ANIMAL_COLUMNS,
-    n_figures=lambda plan: 6,  # three of them are events
+    n_figures=lambda plan: 8,  # three of them are events
     show=_show,
     estimate=_estimate,
     command="replay recording",

@@ -15,9 +15,10 @@ from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import N_SESSIONS, Settings
+from analyses.recordings.decide.controls import CONTROLS
 from analyses.recordings.decide.scoring import n_blocks
 from analyses.recordings.prepare.session import Session, prepare
-from analyses.recordings.prepare.state_space_decoder import state_posterior
+from analyses.recordings.prepare.travel import travel_evidence, travel_model
 from analyses.studies.recorded_replay.predictions import read_predictions
 from replay.checks import check_whole
 
@@ -41,7 +42,7 @@ class RecordingPlan(NamedTuple):
     n_sessions : int
         Number of sessions that are simulated to correct shares.
     seed : int
-        Seed of the shuffles and of these sessions.
+        Seed of the controls and of these sessions.
     predictions : pandas.DataFrame
         Predictions of accounts.
     epochs : mapping of str to ndarray of float64, each of shape (n_intervals, 2)
@@ -123,16 +124,18 @@ def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> WorkCost:
         session, judgement = plan.session, plan.session.judgement
         share = n_left / n_blocks(session)
         n_bins = sum(map(len, session.counts)) * share
-        walk = session.walk()
-        flat = np.zeros((200, walk.shape[0]))
-        state_posterior(flat[:2], walk)
-        start = process_time()
-        state_posterior(flat, walk)
-        each = (process_time() - start) / len(flat)
-        n_decodings = 2 * (1 + len(judgement.shuffles) * judgement.n_shuffles)
+        if session.counts:
+            n_states = session.travel_rates.shape[1]
+            model = travel_model(session.track, session.time_bin, n_states)
+            flat = np.zeros((8, 25, n_states))
+            travel_evidence(flat[:1, :2], model)
+            start = process_time()
+            travel_evidence(flat, model)
+            each = (process_time() - start) / (len(flat) * flat.shape[1])
+            others = (len(CONTROLS) - 1) * judgement.n_controls
+            seconds += 1.2 * each * n_bins * (2 + judgement.n_shuffles + others)
         own = len(session.events) * share
-        # Likelihoods and shuffling take about as long as decoding.
-        seconds += 2 * each * n_decodings * n_bins + 0.02 * own
+        seconds += 0.02 * own
         seconds_after += _SECONDS_OF_SESSION * plan.n_sessions
         n_events += own
     events = {"events": round(n_events)}

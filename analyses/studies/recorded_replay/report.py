@@ -10,30 +10,22 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analyses.intervals import wilson_interval
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.decide.calibration import Calibration
 from analyses.recordings.decide.choices import describe_dependence
 from analyses.recordings.decide.conclusions import Conclusions
-from analyses.recordings.decide.heading import expected_without
-from analyses.recordings.decide.order import UNORDERED
+from analyses.recordings.decide.controls import CONTROLS
 from analyses.recordings.prepare.session import Session
+from analyses.recordings.prepare.travel_events import N_SEARCHES
 from analyses.recordings.recover.shares import RecordedShares
 from analyses.studies.recorded_replay.statistics import LEFT_OUT
 
 __all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LEAST_SEQUENCES", "accounts_table"]
-__all__ += [
-    "cells_in_markdown",
-    "count_replay",
-    "enough_sequences",
-    "headings_told",
-    "in_markdown",
-    "passing_by_chance",
-    "replay_by_chance",
-    "statistics_table",
-    "with_interval",
-    "write_report",
-]
+__all__ += ["cells_in_markdown", "count_replay", "enough_sequences", "funnel", "in_markdown"]
+__all__ += ["replay_by_chance", "statistics_table", "stretches_of_kinds", "with_interval"]
+__all__ += ["write_report"]
 
 LEAST_SEQUENCES = 5
 """The least number of sequences of a statistic that is reported and compared."""
@@ -47,7 +39,7 @@ BESIDE_ACCOUNTS = (
 )
 """The caveat that must accompany predictions beside the statistics of a recording."""
 
-_LEVEL = 0.05
+_LEVEL, _TAIL = 0.05, 0.2
 KIND_NAMES = {
     "reverse_episode": "reverse replay of an episode",
     "forward_episode": "forward replay of an episode",
@@ -87,30 +79,33 @@ def write_report(
         *(f"- {in_markdown(each)}" for each in found.notes if each not in found.explanations),
         *([f"- {more}"] if more else []),
         "## What was found",
+        count_replay(found.events, found.calibration),
         " ".join(
             filter(
                 None,
                 [
-                    f"{count_replay(found.events)}.",
                     replay_by_chance(found.events, found.calibration),
                     *map(in_markdown, found.explanations),
-                    headings_told(found.events, found.calibration),
                 ],
             )
         ),
+        "## How many events pass each control",
+        "Controls have as many spikes and time bins as the events, but no replay. An event passes "
+        f"a control alone if it has more evidence for travel than all but {judgement.level:.0%} of "
+        "that control. Replay has to pass all of them.",
+        _funnel_table(found),
+        "## Stretches and kinds",
+        "Replay is a stretch within an event. Medians, with quartiles:",
+        _markdown(stretches_of_kinds(found.stretches, found.sequences)),
         _kinds_table(found.kinds, judgement.state_size),
         "Intervals are 95 % Wilson intervals over the events of this recording. Events of one "
         "animal are similar, so the intervals do not generalise to other animals.",
-        "## Events in no order",
-        "Simulated events represent places in no order; they are as long as the candidate events, "
-        "with as many spikes.",
-        _by_chance(found),
         "## Shares corrected for what this recording misses",
         _shares(shares.table),
         shares.note,
         "## Dependence of shares on choices",
         "One choice at a time is changed: the size of states, the nodes where laps end, the least "
-        "length of a sequence, its largest jump, and the share of randomised events that may pass.",
+        "length of a sequence, its largest jump, and the share of each control that may pass.",
         _by_choice(choices),
         *epochs,
         "## Statistics",
@@ -165,100 +160,185 @@ def _joined(parts: Sequence[str]) -> list[str]:
     return found
 
 
-def count_replay(events: pd.DataFrame) -> str:
-    """Say how many candidate events are replay.
+def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -> str:
+    """Say in a sentence how many events hold replay, of which kinds, and how many would by chance.
 
     Examples
     --------
-    >>> count_replay(pd.DataFrame({"is_replay": [True, False]}))
-    '1 of 2 candidate events is replay'
+    >>> events = pd.DataFrame({"is_replay": [True, False], "kind": ["novel_path", None]})
+    >>> count_replay(events)
+    'Of 2 events 1 holds replay (95 %: 9% to 91%): 0 forward, 0 reverse, 1 novel, 0 undecided.'
     """
-    n = int(events["is_replay"].sum())
-    return f"{n} of {len(events)} candidate events {'is' if n == 1 else 'are'} replay"
+    n, number = int(events["is_replay"].sum()), len(events)
+    low, high = wilson_interval(n / max(number, 1), number)
+    text = f"Of {number} event{'s' * (number != 1)} {n} hold{'s' * (n == 1)} replay"
+    text += f" (95 %: {low:.0%} to {high:.0%})" if number else ""
+    if calibration is not None:
+        n_tested = int(events["evidence"].notna().sum())
+        of = number if not np.isnan(calibration.n_exchanged) else n_tested
+        text += (
+            f", {calibration.false_positive_rate * of:.2g} expected by chance "
+            f"({calibration.worst_rate * n_tested:.2g} if all were like the worst control, "
+            f"{calibration.worst.replace('_', ' ')})"
+        )
+    counts = events.loc[events["is_replay"], "kind"].value_counts()
+    names = {"forward_episode": "forward", "reverse_episode": "reverse", "novel_path": "novel"}
+    known = [f"{counts.get(kind, 0)} {name}" for kind, name in names.items()]
+    rest = n - int(counts.reindex([*names], fill_value=0).sum())
+    return f"{text}: {', '.join(known)}, {rest} undecided."
 
 
 def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> str:
-    """Describe how many replay events are expected by chance; empty if nothing was shuffled.
+    """Describe three levels, content, replay and kind, and what chance gives; or nothing.
 
     Examples
     --------
-    >>> events = pd.DataFrame({"is_replay": [True, False], "p": [0.01, 0.5]})
-    >>> rate = Calibration(0.05, 0.0, 0.0, 0, ci_low=0.0, ci_high=1.8, n_exchanged=0)
+    >>> events = pd.DataFrame({"is_replay": [False] * 9, "evidence": 1.0, "p_content": 0.5,
+    ...                        "tail_exchanged": 1.0, "tail_worst": 1.0, "kind": None})
+    >>> rate = Calibration(2.0, 0.0, 0.0, 0.06, 60, "sweeps", 0.04)
     >>> replay_by_chance(events, rate)[-44:]
     'with chance: there is no evidence of replay.'
     """
     if calibration is None:
         return ""
-    tested = events["p"].notna()
-    n_replay, n_tested = int(events["is_replay"].sum()), int(tested.sum())
-    share = ""
-    if n_tested < len(events):
-        verb = "was" if n_tested == 1 else "were"
-        share = f"Of the {n_tested} that {verb} tested, {n_replay / max(n_tested, 1):.1%} are. "
-    if "passes_by_chance" not in events:
-        by_chance = round(calibration.false_positive_rate * len(events))
-        # Of what the exchange gives, no more than there are candidate events are tested.
-        times = max(calibration.n_exchanged / max(len(events), 1), 1.0)
-        p = _one_sided(n_replay, round(by_chance / times), times / (1 + times))
-        text = (
-            f"{share}{passing_by_chance(calibration)} {n_replay} against {by_chance} in the same "
-            f"time: p = {p:.2g} (exact binomial test, one-sided)."
+    tested = events[events["evidence"].notna()]
+    n_tested, n_replay = len(tested), int(events["is_replay"].sum())
+    n_content = int((tested["p_content"] <= _LEVEL).sum())
+    p_content = stats.binomtest(n_content, n_tested, _LEVEL, alternative="greater").pvalue
+    is_told = events["kind"].isin(["forward_episode", "reverse_episode", "novel_path"])
+    n_told = int((is_told & events["is_replay"]).sum())
+    tails = [int((tested[name] <= _TAIL).sum()) for name in ("tail_exchanged", "tail_worst")]
+    text = (
+        f"Content: {n_content} of {n_tested} tested events represent places more than all but "
+        f"{_LEVEL:.0%} of their own exchanges of cells ({_LEVEL * n_tested:.2g} expected, "
+        f"p = {p_content:.2g}). Replay: {n_replay} travel along the track; {_passing(calibration)} "
+        f"{tails[0]} have a tail rate of at most {_TAIL:g} against exchanged cells, and {tails[1]} "
+        "against the worst control: so large a share of them would be false if all events were of "
+        f"that control. Kind: {n_told} of {n_replay} have a direction, or are novel."
+    )
+    n_controls, rate = calibration.n_events, calibration.false_positive_rate
+    if np.isnan(calibration.n_exchanged):
+        n_reach = round(rate * n_controls)
+        table = [[n_replay, n_tested - n_replay], [n_reach, n_controls - n_reach]]
+        p = stats.fisher_exact(table, alternative="greater").pvalue
+        test = "Fisher's exact test, one-sided"
+    else:  # both are counts, the controls those of so many times the time
+        times = n_controls / calibration.n_exchanged if calibration.n_exchanged else N_SEARCHES
+        n_reach = round(rate * len(events) * times)
+        p = stats.binomtest(
+            n_replay, max(n_replay + n_reach, 1), 1 / (1 + times), alternative="greater"
+        ).pvalue
+        test = "exact binomial test, one-sided"
+    text += f" That chance gives as much replay has p = {p:.2g} ({test})."
+    if p <= _LEVEL:
+        return text
+    if p_content <= _LEVEL:
+        return (
+            f"{text} So many are compatible with chance, but the events represent places: what is "
+            "there is content that does not travel, or too few spikes to tell."
         )
-    else:
-        own, chance = events["is_replay"], events["passes_by_chance"]
-        only = int((own & ~chance)[tested].sum()), int((~own & chance)[tested].sum())
-        p = _one_sided(*only)
-        expected = calibration.false_positive_rate * n_tested
-        text = (
-            f"{share}{passing_by_chance(calibration)} About {expected:.0f} "
-            f"{'is' if round(expected) == 1 else 'are'} expected by chance. {only[0]} "
-            f"pass{'es' * (only[0] == 1)} with their own cells only, and {only[1]} with randomised "
-            f"ones only: p = {p:.2g} (McNemar's exact test, one-sided)."
-        )
-    if p > _LEVEL:
-        text += " This is compatible with chance: there is no evidence of replay."
-    return text
+    return f"{text} This is compatible with chance: there is no evidence of replay."
 
 
-def _one_sided(own: int, chance: int, share: float = 0.5) -> float:
-    """Test whether chance alone would give `own` or more of so many, of each with this chance."""
-    if not own + chance:
-        return 1.0
-    return float(stats.binomtest(own, own + chance, share, alternative="greater").pvalue)
-
-
-def passing_by_chance(calibration: Calibration) -> str:
-    """Say in a sentence how many events pass by chance.
-
-    Examples
-    --------
-    >>> passing_by_chance(Calibration(0.05, 0.0, 0.0, 60, ci_low=0.0, ci_high=0.06))[:58]
-    'Of the same events with randomised cells, 0.0% (95 %: 0.0%'
-    """
+def _passing(calibration: Calibration) -> str:
+    """Say in a sentence how many events pass by chance."""
     n = calibration.n_exchanged
     if np.isnan(n):
-        return (
-            f"Of the same events with randomised cells, {calibration.rate_in_words} pass the same "
-            "tests, whether or not they visit a sequence."
-        )
+        return f"of the same events with exchanged cells {calibration.rate_in_words} do."
     return (
-        f"After an exchange of cells, the same search finds {n:.0f} candidate "
-        f"event{'s' * (n != 1)} in the same time; those that pass the same tests are "
-        f"{calibration.rate_in_words} of the number of candidate events."
+        f"after an exchange of cells, the same search finds {n:.0f} event{'s' * (n != 1)} in the "
+        f"same time, and those that travel are {calibration.rate_in_words} of the number of events."
     )
 
 
-def _by_chance(found: Conclusions) -> str:
-    """List the rates at which events that represent places in no order pass."""
+def funnel(events: pd.DataFrame, controls: pd.DataFrame) -> pd.DataFrame:
+    """Count the events that pass each control alone: `control, n_events, share, controls`.
+
+    `controls` is the share of the control that has as much evidence as replay.
+
+    Examples
+    --------
+    >>> controls = pd.DataFrame({"control": ["sweeps"], "least_evidence": [2.0], "rate": [0.04]})
+    >>> funnel(pd.DataFrame({"evidence": [1.0, 3.0]}), controls).values.tolist()
+    [['sweeps', 1, 0.5, 0.04]]
+    """
+    n = [int((events["evidence"] >= least).sum()) for least in controls["least_evidence"]]
+    return pd.DataFrame(
+        {
+            "control": controls["control"],
+            "n_events": n,
+            "share": np.array(n, dtype=float) / max(int(events["evidence"].notna().sum()), 1),
+            "controls": controls["rate"],
+        }
+    )
+
+
+def _funnel_table(found: Conclusions) -> str:
     if found.calibration is None:
-        return "Without spikes, none can be simulated."
-    rows = ["| in no order | simulated | pass | 95 % interval |", "|---|---|---|---|"]
-    rows += [
-        f"| {UNORDERED[str(row.null)]} | {row.n} | {row.rate:.1%} | {row.ci_low:.1%} to "
-        f"{row.ci_high:.1%} |"
-        for row in found.unordered.itertuples()
-    ]
-    return "\n".join(rows)
+        return "Without spikes, there are no controls."
+    rows = ["| control | events that pass | number of controls | of these as much as replay |"]
+    rows.append("|---|---|---|---|")
+    passing = funnel(found.events, found.controls)
+    for own, control in zip(passing.itertuples(), found.controls.itertuples(), strict=True):
+        rows.append(
+            f"| {CONTROLS[str(own.control)]} | {own.n_events} ({own.share:.0%}) | {control.n} | "
+            f"{control.rate:.1%} (95 %: {control.ci_low:.1%} to {control.ci_high:.1%}) |"
+        )
+    return "\n".join([*rows, f"| all of them | {int(found.events['is_replay'].sum())} | | |"])
+
+
+def stretches_of_kinds(stretches: pd.DataFrame, sequences: pd.DataFrame) -> pd.DataFrame:
+    """Describe the stretches of replay of each kind, as papers print them.
+
+    Returns `kind, stretches` (their number), and the median with quartiles of `length (cm)`,
+    `duration (ms)`, `speed (m/s)`, `weighted correlation` and `share of the event`, as text.
+
+    Examples
+    --------
+    >>> stretch = {"event": 0, "stretch": 0, "start_time": 1.0, "end_time": 1.2, "share": 0.5,
+    ...            "length": 80.0, "speed": 400.0, "weighted_correlation": 0.75}
+    >>> sequence = {"event": 0, "stretch": 0, "distance": 80.0, "kind": "novel_path"}
+    >>> table = stretches_of_kinds(pd.DataFrame([stretch]), pd.DataFrame([sequence]))
+    >>> table[["kind", "duration (ms)"]].values.tolist()
+    [['a novel path', '200 (200 to 200)']]
+    """
+    longest = sequences.sort_values("distance", ascending=False, kind="stable")
+    longest = longest.drop_duplicates(["event", "stretch"])[["event", "stretch", "kind"]]
+    own = stretches.merge(longest, on=["event", "stretch"])
+    values = pd.DataFrame(
+        {
+            "length (cm)": own["length"],
+            "duration (ms)": 1000 * (own["end_time"] - own["start_time"]),
+            "speed (m/s)": own["speed"] / 100,
+            "weighted correlation": own["weighted_correlation"],
+            "share of the event": own["share"],
+        },
+        dtype=float,
+    )
+    rows = []
+    for kind in (each for each in KIND_NAMES if (own["kind"] == each).any()):
+        row: dict[str, object] = {
+            "kind": KIND_NAMES[kind],
+            "stretches": (own["kind"] == kind).sum(),
+        }
+        for name, column in values[own["kind"] == kind].items():
+            digits = 0 if name in ("length (cm)", "duration (ms)") else 2
+            low, middle, high = column.quantile([0.25, 0.5, 0.75])
+            row[str(name)] = (
+                "" if np.isnan(middle)
+                else f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+            )  # fmt: skip
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["kind", "stretches", *values])
+
+
+def _markdown(table: pd.DataFrame) -> str:
+    """Write a table in Markdown."""
+    if not len(table):
+        return "There is none."
+    lines = [[*map(str, table.columns)], ["---"] * len(table.columns)]
+    lines += [[*map(str, row)] for row in table.to_numpy().tolist()]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def enough_sequences(statistics: pd.DataFrame) -> pd.DataFrame:
@@ -272,35 +352,6 @@ def enough_sequences(statistics: pd.DataFrame) -> pd.DataFrame:
     Name: statistic, dtype: str
     """
     return statistics[statistics["n_chains"] >= LEAST_SEQUENCES]
-
-
-def headings_told(events: pd.DataFrame, calibration: Calibration | None = None) -> str:
-    """Say in how many replay events the heading is told; empty if there are none, or no headings.
-
-    Examples
-    --------
-    >>> headings_told(pd.DataFrame({"is_replay": [True, True], "is_heading_told": [True, False]}))
-    'The heading that cells represent is told in 1 of 2, which gives it a direction.'
-    >>> headings_told(pd.DataFrame({"is_replay": [False], "is_heading_told": [False]}))
-    ''
-    """
-    if "is_heading_told" not in events:
-        return ""
-    replay = events[events["is_replay"]]
-    told = replay[replay["is_heading_told"]]
-    if not len(replay):
-        return ""
-    text = f"The heading that cells represent is told in {len(told)} of {len(replay)}"
-    if not len(told):
-        return f"{text}."
-    text += f", which gives {'it' if len(told) == 1 else 'them'} a direction."
-    if calibration is None or np.isnan(calibration.heading_evidence):
-        return text
-    n_without = expected_without(told, calibration.heading_evidence)
-    return (
-        f"{text} By the evidence of their cells, about {n_without:.2g} of these represent no "
-        "heading: an estimate, as no event here is known to have none."
-    )
 
 
 def _kinds_table(kinds: pd.DataFrame, size: float) -> str:

@@ -19,6 +19,7 @@ from analyses.studies.recorded_replay.report import (
     LEAST_SEQUENCES,
     accounts_table,
     cells_in_markdown,
+    count_replay,
     in_markdown,
     statistics_table,
     with_interval,
@@ -110,8 +111,8 @@ def describe_rates(calibrations: Iterable[Calibration | None]) -> str:
         return ""
     if np.isnan(known[0].n_exchanged):
         return (
-            "The false-positive rate is the share of the same events, with randomised cells, that "
-            "pass the same tests."
+            "The false-positive rate is the share of the same events, with exchanged cells, that "
+            "have as much evidence as replay."
         )
     return (
         "The false-positive rate is the number of events that the same search finds in the same "
@@ -120,16 +121,13 @@ def describe_rates(calibrations: Iterable[Calibration | None]) -> str:
 
 
 def _animals_table(animals: Mapping[str, Conclusions]) -> str:
-    rows = ["| animal | laps | events | replay | false-positive rate |", "|---|---|---|---|---|"]
+    rows = ["| animal | laps | what was found | false-positive rate |", "|---|---|---|---|"]
     for name, found in animals.items():
         n_laps = found.experience.steps["episode"].nunique()
-        n_replay = int(found.events["is_replay"].sum())
-        rate = "unknown"
+        told, rate = count_replay(found.events, found.calibration), "unknown"
         if found.calibration is not None:
             rate = found.calibration.rate_in_words
-        rows.append(
-            f"| {in_markdown(name)} | {n_laps} | {len(found.events)} | {n_replay} | {rate} |"
-        )
+        rows.append(f"| {in_markdown(name)} | {n_laps} | {told} | {rate} |")
     return "\n".join(rows)
 
 

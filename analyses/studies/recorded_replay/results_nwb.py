@@ -2,7 +2,9 @@
 
 ===========================  =====================================================================
 ``replay_events``            all candidate events: `start_time`, `stop_time`, `is_replay`, `kind`,
-                             `score`, `p`, `n_active`
+                             `evidence`, `p`, `n_active`
+``replay_stretches``         their stretches of travel: `start_time`, `stop_time`, `event`,
+                             `length`, `speed`, `sense`
 ``replay_sequences``         the place sequences of replay: `start_time`, `stop_time`, `event`,
                              `path` (states, joined by "-"), `direction`, `novelty`, `kind`,
                              `composition_order` (0 if none), `pieces` (states where they join)
@@ -95,19 +97,20 @@ def _tables(found: Conclusions) -> dict[str, tuple[str, str, pd.DataFrame]]:
             "stop_time": found.events["end_time"],
             "is_replay": found.events["is_replay"].astype(bool),
             "kind": found.events["kind"].fillna("").astype(str),
-            "score": found.events["score"].astype(float),
+            "evidence": found.events["evidence"].astype(float),
             "p": found.events["p"].astype(float),
         }
     )
     for name in ("log_odds", "log_odds_z"):
         if name in found.events:
             events[name] = found.events[name].astype(float)
-    if "is_heading_told" in found.events:
-        events["is_heading_told"] = found.events["is_heading_told"].astype(bool)
     if "track" in found.events:
         events["track"] = found.events["track"].fillna(0).astype(int)
     if "n_active" in found.events:
         events["n_active"] = found.events["n_active"].astype(int)
+    stretches = found.stretches.sort_values(["start_time", "end_time"], kind="stable")
+    stretches = stretches.rename(columns={"end_time": "stop_time"})
+    columns = ["start_time", "stop_time", "event", "length", "speed", "sense"]
     own = found.sequences.sort_values(["start_time", "end_time"], kind="stable")
     sequences = pd.DataFrame(
         {
@@ -124,6 +127,7 @@ def _tables(found: Conclusions) -> dict[str, tuple[str, str, pd.DataFrame]]:
     )
     return {
         "replay_events": ("events.csv", "candidate events, and which of them are replay", events),
+        "replay_stretches": ("stretches.csv", "stretches of travel in events", stretches[columns]),
         "replay_sequences": (
             "sequences.parquet",
             "place sequences of replay, classified by experience",
@@ -141,7 +145,7 @@ _OWN = {
     "path": "states in order, joined by -",
     "composition_order": "the least number of experienced pieces; 0 if a move was never made",
     "pieces": "states where the pieces join, joined by -",
-    "track": "the track of its path, from 1; 0 without a path",
+    "track": "the track of its longest stretch, from 1; 0 without one",
 }
 """Columns of the file that the tables of a recording do not have, or have otherwise."""
 
@@ -191,7 +195,7 @@ def _add_module(file: Any, found: Conclusions) -> None:
         module.add(
             TimeSeries(  # a SpatialSeries would be the animal's position
                 name="decoded_position",
-                description="the decoded path (x, y) of each candidate event",
+                description="the course (x, y) of each stretch of travel",
                 data=path[["x", "y"]].to_numpy(dtype=float),
                 timestamps=path["time"].to_numpy(dtype=float),
                 unit="centimeters",

@@ -143,7 +143,7 @@ def _is_same_track(one: RecordingPlan, other: RecordingPlan) -> bool:
 
 
 def _usual_plan(size: float, seed: int) -> AnimalsPlan:
-    judgement = Judgement(n_shuffles=max(round(100 * size), 19))
+    judgement = Judgement(n_shuffles=max(round(20 * size), 19))
     n_animals = max(round(3 * size), 2)
     plans = {
         f"animal_{number + 1}": plan_recording(
