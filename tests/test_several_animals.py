@@ -170,6 +170,7 @@ def test_what_explains_the_replay_of_an_animal_is_told(plans, folder, tmp_path):
     every |= {f"{name}.csv": table for name, table in tables.items()} | {"notes.csv": notes}
     first = next(iter(several_animals.STUDY.show(plan_animals(plans), every)))
     assert first.note.endswith("\nother: Why.")
+    assert first.note.startswith("one: Of 9 events ")
 
 
 def test_whose_shares_depend_on_choices_is_said_first(folder, tmp_path):

@@ -19,7 +19,7 @@ from analyses.recordings.prepare.state_space_decoder import (
 
 __all__ = ["EVIDENCE", "EventEvidence", "Evidence"]
 
-EVIDENCE = ("events.csv", "paths.parquet", "spikes.parquet", "traces.parquet")
+EVIDENCE: tuple[str, ...] = ("events.csv", "paths.parquet", "spikes.parquet", "traces.parquet")
 EVIDENCE += ("place_fields.parquet",)
 """The tables that it needs."""
 
