@@ -134,6 +134,10 @@ def test_epochs_differ_over_animals(folder):
     own = each.loc[each["measure"] == "replay_per_minute", "difference"]
     assert found.loc["replay_per_minute", "difference"] == pytest.approx(own.mean())
     assert (found["n_animals"] == 3).all()
+    epochs, rates = (Results(folder).read(name) for name in ("epochs.csv", "calibration.csv"))
+    own = epochs[(epochs["measure"] == "replay_share") & (epochs["total"] > 0)]
+    by_chance = rates.set_index("animal")["false_positive_rate"]
+    assert own["null"].tolist() == pytest.approx(by_chance[own["animal"]].tolist())
     report = (folder / "report.md").read_text("utf-8")
     assert "### From early to late" in report
     assert "| | early | late |" in report
