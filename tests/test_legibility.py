@@ -268,7 +268,9 @@ FIGURES = {
     "parity_figure": lambda: (parity(),),
     "recorded_epochs_figure": lambda: in_epochs(),
     "recorded_evidence_figure": lambda: (
-        pd.DataFrame({"evidence": [-8.0, 2.0, 9.0, 150.0], "is_replay": [False, False, True, True]}),
+        pd.DataFrame(
+            {"evidence": [-8.0, 2.0, 9.0, 150.0], "is_replay": [False, False, True, True]}
+        ),
         table(control=[*CONTROLS]).assign(evidence=1.0),
         5.0,
     ),
