@@ -21,7 +21,7 @@ print(len(recording.spikes), "cells,", len(recording.events), "candidate events"
 # %% [markdown]
 # ## Is it replay?
 #
-# Place fields are estimated while the animal runs, and each event is decoded: in each moment a
+# Place fields are estimated while the animal runs, and each event is decoded: at each moment a
 # place is drawn anew, held, or travelled through. The evidence for travel is compared with that of
 # controls, which have as many spikes but hold no replay: the same spikes with the fields of other
 # cells, places that are held, short sweeps, and others. An event counts if it has more than all but
