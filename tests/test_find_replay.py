@@ -304,7 +304,7 @@ def test_an_event_is_named_by_its_longest_sequence():
 class TestRealRecordings:
     @pytest.mark.slow
     def test_the_figure_eight_has_its_truth(self):
-        """Of 166 hardly any is missed, for having less evidence than local walks; none is mistaken."""
+        """Of 166 few are missed, with less evidence than local walks, and none is mistaken."""
         pynwb = pytest.importorskip("pynwb", reason="pynwb is not installed")
         path = RECORDINGS / "synthetic_figure8.nwb"
         with pynwb.NWBHDF5IO(str(path), "r") as file:
