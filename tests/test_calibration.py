@@ -221,6 +221,16 @@ def test_a_recording_without_a_stretch_has_no_replay(session):
         assert not concluded.kinds["n"].any()
 
 
+def test_a_block_without_a_stretch_changes_no_types(session, monkeypatch):
+    monkeypatch.setattr(scoring, "_BLOCK", 3)
+    silent = [0 * each if row < 3 else each for row, each in enumerate(session.counts)]
+    found = Scored(*scored(session._replace(counts=silent)))
+    assert len(found.paths)
+    for one, other in zip(found, scored(session), strict=True):
+        assert one.dtypes.equals(other.dtypes)
+    assert len(conclude(session, found).events) == len(session.events)
+
+
 def of_another_program(session, time, probability, events):
     """Replace the spikes of a session by a posterior."""
     posterior = Posterior(time, probability, session.track.position, {})

@@ -304,7 +304,7 @@ def test_an_event_is_named_by_its_longest_sequence():
 class TestRealRecordings:
     @pytest.mark.slow
     def test_the_figure_eight_has_its_truth(self):
-        """A prototype had 163 of these 166 right."""
+        """Of 166 few are missed, with less evidence than local walks, and none is mistaken."""
         pynwb = pytest.importorskip("pynwb", reason="pynwb is not installed")
         path = RECORDINGS / "synthetic_figure8.nwb"
         with pynwb.NWBHDF5IO(str(path), "r") as file:
@@ -317,7 +317,8 @@ class TestRealRecordings:
         found = find_replay(recording, judgement=judgement)
         kinds = found.events["kind"].where(found.events["kind"].notna(), None).tolist()
         right = [names[one] == other for one, other in zip(truth, kinds, strict=True)]
-        assert sum(right) >= len(right) - 2
+        assert sum(right) >= len(right) - 8
+        assert all(right[row] for row, kind in enumerate(kinds) if kind is not None)
         assert found.calibration.false_positive_rate <= 0.05
         # How large states are hardly matters.
         spread = found.kinds.groupby("kind")["share"].agg(np.ptp)

@@ -110,6 +110,18 @@ def test_rates_by_chance_are_of_equal_time(session):
     assert rate.ci_high == 1.0
 
 
+def test_where_nothing_is_found_by_chance_nothing_is_false(session):
+    few = session._replace(events=session.events[:3], counts=session.counts[:3], chance_counts=[])
+    scored = score_block(few, 0)
+    assert EXCHANGED not in set(scored.chance["control"])
+    found = conclude(few, scored)
+    rate = found.calibration
+    assert (rate.false_positive_rate, rate.n_events, rate.n_exchanged) == (0.0, 0, 0.0)
+    assert found.events["tail_exchanged"].tolist() == [0.0] * 3
+    assert found.events["tail_worst"].notna().all()
+    assert found.events["p"].isna().all()  # there is nothing to compare with
+
+
 def test_events_in_two_stretches_of_quiet_time_are_two():
     """The animal moves for 40 ms in the middle of a long replay, which is not decoded there."""
     track = cut_track(make_linear_track(200.0), 5.0)

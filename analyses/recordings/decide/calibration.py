@@ -188,6 +188,8 @@ def tail_rates(
         rate[order] = np.minimum.accumulate(rate[order])
         found[str(control)] = np.full(len(own), np.nan)
         found[str(control)][known] = rate
+    if n_found == 0:  # what is never found by chance makes none false
+        found[EXCHANGED] = np.where(known, 0.0, np.nan)
     nothing = np.full(len(own), np.nan)
     worst = np.max([*found.values()], axis=0) if found else nothing
     return found.get(EXCHANGED, nothing), worst

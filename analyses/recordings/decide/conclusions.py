@@ -153,7 +153,8 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         )
         exchanged = scored.chance.loc[scored.chance["control"] == EXCHANGED, "evidence"]
         as_much = 1 + len(exchanged) - np.searchsorted(np.sort(exchanged), events["evidence"])
-        events["p"] = np.where(events["evidence"].notna(), as_much / (1 + len(exchanged)), np.nan)
+        known = events["evidence"].notna() & (len(exchanged) > 0)
+        events["p"] = np.where(known, as_much / (1 + len(exchanged)), np.nan)
         events["is_replay"] = travels & (events["evidence"] >= calibration.least_evidence)
         notes.append(_calibrated(calibration, judgement, events))
     elif recording.posterior is not None:

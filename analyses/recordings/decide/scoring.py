@@ -268,11 +268,14 @@ _STRETCH += ["probability", "forward", "reverse", "sense", *USUAL_SCORES]
 def _nothing(session: Session) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return tables of stretches, paths and controls without rows."""
     along = ["along"] if session.has_headings else []
-    return (
-        pd.DataFrame(columns=_STRETCH),
-        pd.DataFrame(columns=["event", "stretch", "time", "x", "y", *along]),
-        pd.DataFrame(columns=["event", "control", "evidence"]),
+    path, chance = ["event", "stretch", "time", "x", "y", *along], ["event", "control", "evidence"]
+    kind = dict.fromkeys(("event", "stretch", "along"), 0) | dict.fromkeys(("sense", "control"), "")
+    # With types, since a block without stretches is joined to others.
+    stretches, paths, controls = (
+        pd.DataFrame([{name: kind.get(name, 0.0) for name in names}]).iloc[:0]
+        for names in (_STRETCH, path, chance)
     )
+    return stretches, paths, controls
 
 
 def _stretches(
