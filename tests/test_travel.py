@@ -83,20 +83,27 @@ class Written:
         n = track.n_bins
         n_states = n * (3 if has_headings else 1)
         assert likelihood.shape[1] == n_states
-        near = [np.exp(-0.5 * (track.distance / width) ** 2) for width in (5.0, 10.0, 15.0)]
+        around = np.exp(-0.5 * (track.distance / 10.0) ** 2)
+        drift = np.exp(-0.5 * track.distance**2 / (15.0**2 / 0.1 * DT))
+        drift /= drift.sum(axis=1, keepdims=True)
+        drift[drift <= 1e-6] = 0.0
         if has_headings:
             same = keeps_direction(track)
-            near = [np.block([[each * same, each * ~same, 0 * each],
-                              [each * ~same, each * same, 0 * each],
-                              [0 * each, 0 * each, each]]) for each in near]  # fmt: skip
-        near = [each / each.sum(axis=1, keepdims=True) for each in near]
-        # Each kind of dwelling: what is emitted at each place, how long, and what follows.
+            around, drift = (np.block([[each * same, each * ~same, 0 * each],
+                                       [each * ~same, each * same, 0 * each],
+                                       [0 * each, 0 * each, each]])
+                             for each in (around, drift))  # fmt: skip
+        around, drift = (each / each.sum(axis=1, keepdims=True) for each in (around, drift))
+        # Each kind of dwelling: what is emitted at each place, how long it is held, what follows,
+        # and where it is in the next time bin while it is held.
+        stay = np.eye(n_states)
         anywhere = np.full((n_states, n_states), 1 / n_states)
         alike = group[:, None] == group[None, :]
         alike = alike / alike.sum(axis=1, keepdims=True)
-        dwellings = [(likelihood, held, anywhere) for held in HELD]
-        dwellings += [(likelihood, held, alike) for held in HELD if has_headings]
-        dwellings += [(likelihood @ each.T, 0.2, anywhere) for each in near]
+        dwellings = [(likelihood, held, anywhere, stay) for held in HELD]
+        dwellings += [(likelihood, held, alike, stay) for held in HELD if has_headings]
+        dwellings += [(likelihood @ around.T, 0.2, anywhere, stay)]
+        dwellings += [(likelihood, 0.5, anywhere, drift)]
         senses = [np.arange(n).repeat(2).reshape(n, 2).T.ravel()]
         if has_headings:
             bins = np.arange(n)
@@ -124,10 +131,10 @@ class Written:
                     block = np.ix_(self.of_class == one, self.of_class == other)
                     self.jump[block] = 0.01 / number[other]
         self.jump[0, 0], self.emit[:, 0] = KEPT, likelihood.mean(axis=1)
-        for k, (emitted, tau, follows) in enumerate(dwellings):
+        for k, (emitted, tau, follows, goes_on) in enumerate(dwellings):
             own = slice(1 + k * n_states, 1 + (k + 1) * n_states)
             stays = np.exp(-DT / tau)
-            self.jump[own, own] = KEPT * (stays * np.eye(n_states) + (1 - stays) * follows)
+            self.jump[own, own] = KEPT * (stays * goes_on + (1 - stays) * follows)
             self.emit[:, own] = emitted
         for v, moves in enumerate(steps):
             for s, states in enumerate(senses):
@@ -197,10 +204,11 @@ def test_it_is_compiled_as_it_is_written(monkeypatch):
     track = TRACKS["t"]
     given = np.random.default_rng(1).normal(0, 2, (2, 4, 3 * track.n_bins))
     model = travel_model(track, DT, given.shape[2])
+    expected = np.exp(given[1])[:, : 2 * track.n_bins]
 
     def all_of_it():
         found = travel_posterior(given[0], model)
-        return [*travel_evidence(given, model), *found, travel._course(np.exp(given[1]), model)]
+        return [*travel_evidence(given, model), *found, travel._course(expected, model)]
 
     compiled = all_of_it()
     for name in vars(travel):
@@ -376,7 +384,7 @@ def found_in(states, rng, gain=GAIN):
     expected = np.where(states >= 0, gain, 0.0)[:, None] * RATES[:, np.maximum(states, 0)].T * DT
     likelihoods = log_likelihood(rng.poisson(expected), gain * RATES, DT)
     found = travel_posterior(likelihoods, MODEL)
-    return stretches_of(found, likelihoods, MODEL), found
+    return stretches_of(found, MODEL), found
 
 
 def longest(stretches):
@@ -479,16 +487,14 @@ def test_a_line_across_an_arena_is_a_stretch():
     for angle in np.deg2rad([0, 20, 45, 110, 250]):
         along = np.linspace(-40, 40, 40)[:, None] * [np.cos(angle), np.sin(angle)] + 50
         likelihoods = likely_at(track, along)
-        [own] = stretches_of(travel_posterior(likelihoods, model), likelihoods, model)
+        [own] = stretches_of(travel_posterior(likelihoods, model), model)
         assert (own.first, own.last) == (0, 40)
         assert (own.forward, own.reverse) == (0.0, 0.0)
         reached = track.position[own.ways % track.n_bins]
         assert np.hypot(*(reached - along).T).max() < 10.0
         assert 200 < own.speed < 800
     still = np.repeat([[50.0, 50.0]], 40, axis=0)
-    assert not stretches_of(
-        travel_posterior(likely_at(track, still), model), likely_at(track, still), model
-    )
+    assert not stretches_of(travel_posterior(likely_at(track, still), model), model)
 
 
 def test_travel_does_not_cross_a_wall():
@@ -500,18 +506,18 @@ def test_travel_does_not_cross_a_wall():
     n_ways = model.state.shape[1]
     bins = np.arange(n_ways) % track.n_bins
     n_kept = 0
-    for begin, lost in zip(model.begin, model.lost, strict=True):
+    for begin, lost in zip(model.into.begin, model.lost, strict=True):
         target = bins[np.repeat(np.arange(n_ways), np.diff(begin))]
-        source = bins[model.source[begin[0] : begin[-1]]]
+        source = bins[model.into.other[begin[0] : begin[-1]]]
         assert not (left[source] & right[target]).any()
         assert not (right[source] & left[target]).any()
-        weight = model.weight[begin[0] : begin[-1]]
-        kept = np.bincount(model.source[begin[0] : begin[-1]], weight, n_ways)
+        weight = model.into.weight[begin[0] : begin[-1]]
+        kept = np.bincount(model.into.other[begin[0] : begin[-1]], weight, n_ways)
         np.testing.assert_allclose(kept + lost, 1.0, atol=1e-12)
         n_kept += (kept > 1 - 1e-12).sum()
     assert n_kept > 0.5 * n_ways * len(model.lost)
     through = np.stack([np.linspace(10, 95, 40), np.full(40, 20.0)], axis=1)
     likelihoods = likely_at(track, through)
-    for own in stretches_of(travel_posterior(likelihoods, model), likelihoods, model):
+    for own in stretches_of(travel_posterior(likelihoods, model), model):
         reached = track.position[own.ways % track.n_bins]
         assert len({bool(each) for each in reached[:, 0] > 55}) == 1
