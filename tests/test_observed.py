@@ -201,7 +201,7 @@ def test_mean_and_sd_of_a_rate_are_those_of_observed_time():
     fired = (bursts[:, None] + rng.uniform(0, 0.15, (20, 20))).ravel()
     spikes = np.sort(np.append(background, fired))
     seen = Observed(np.array([[0.0, 100.0], [300.0, 400.0]]))
-    [(_, signals)] = signals_of_rate((spikes,), seen)
+    [(_, signals)] = signals_of_rate((spikes,), seen, np.isfinite)
     rates = [multiunit_rate([spikes], begin, end)[1] for begin, end in
              ((spikes[0], 100.0), (300.0, spikes[-1]))]  # fmt: skip
     together = np.concatenate(rates)
@@ -218,7 +218,7 @@ def test_no_event_goes_on_across_the_edge_of_what_was_observed():
     whole = find_events(time, height, None, Criteria(threshold=2.0))
     assert len(whole) == 2
     cut = find_in(
-        signals_within(time, height, np.array([[0.0, 7.0], [7.1, 9.0]])), None,
+        signals_within(time, height, np.array([[0.0, 7.0], [7.1, 9.0]]), np.isfinite), None,
         Criteria(threshold=2.0, shortest=0.05),
     )  # fmt: skip
     assert cut["end_time"].round(2).tolist() == [2.2, 7.0, 7.2]
@@ -232,7 +232,11 @@ def test_a_rate_is_compared_with_that_of_the_same_cells(recording):
     cells = (*recording.spikes, loud)
     always = np.array([[-1.0, recording.time[-1] + 1]])
     own = (*[always] * len(recording.spikes), np.array([[half, recording.time[-1] + 1]]))
-    signals = [each for _, some in signals_of_rate(cells, Observed(cells=own)) for each in some]
+    signals = [
+        each
+        for _, some in signals_of_rate(cells, Observed(cells=own), np.isfinite)
+        for each in some
+    ]
     found = find_in(signals, None, Criteria())
     every = np.concatenate(recording.spikes)
     quiet = multiunit_rate(recording.spikes, every.min(), every.max())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ __all__ = ["candidate_events", "count_candidates", "is_covered"]
 _LONGEST = 10.0  # s
 _LONG = 2.0  # s: of bursts that may be replay; those of running along the track last longer
 _PAUSE = 1.0  # s
+_LOW = 2.0  # standard deviations
 _MANY_LONG = 0.2  # of the number of candidate events
 
 
@@ -52,14 +55,16 @@ def candidate_events(
             )
         return events, how + _begin_running(events, moved, settings.criteria.largest_speed)
     n_pauses = 0
+    criteria = settings.criteria
+    is_rest = partial(moved.is_rest, largest=criteria.largest_speed)
     if recording.field_potential is not None:
         what = "the power in the ripple band"
         time, height = ripple_power_of(recording.field_potential)
         n_pauses = int((np.diff(time) > _PAUSE).sum())
-        signals = signals_within(time, height, recording.observed.spikes)
+        signals = signals_within(time, height, recording.observed.spikes, is_rest)
     elif recording.spikes:
         what = "the rate of all cells"
-        of_sets = signals_of_rate(recording.spikes, recording.observed)
+        of_sets = signals_of_rate(recording.spikes, recording.observed, is_rest)
         signals = [signal for _, own in of_sets for signal in own]
     elif recording.posterior is not None:
         return _stretches(recording.posterior, recording.name)
@@ -68,7 +73,6 @@ def candidate_events(
             f"{recording.name} has neither spikes nor a field potential to detect events in: give "
             "a table of candidate events."
         )
-    criteria = settings.criteria
     events = find_in(signals, moved.speed_at, criteria)
     n_bursts = len(find_in(signals, None, criteria))
     n_refused = n_bursts - len(events)
@@ -92,7 +96,7 @@ def candidate_events(
         )
     how = (
         f"{count_candidates(len(events))} found in which {what} reaches "
-        f"{criteria.threshold:g} standard deviations above its mean; they last "
+        f"{criteria.threshold:g} standard deviations above its mean in rest; they last "
         f"{criteria.shortest:g} to {criteria.longest:g} s, and the animal is slower than "
         f"{criteria.largest_speed:g} cm/s."
     )
@@ -103,6 +107,12 @@ def candidate_events(
             "began or ended."
         )
     how += others_told
+    if criteria.threshold > _LOW:
+        n_low = len(find_in(signals, moved.speed_at, criteria._replace(threshold=_LOW)))
+        how += (
+            f" {max(n_low - len(events), 0)} more reach only {_LOW:g} to {criteria.threshold:g} "
+            "standard deviations (--threshold)."
+        )
     if n_pauses:
         how += (
             f" The field potential has {n_pauses} pause{'s' * (n_pauses != 1)} of more than "

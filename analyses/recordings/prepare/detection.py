@@ -45,7 +45,8 @@ _SHORTEST = 0.001  # s, of a stretch: a value
 class Signal(NamedTuple):
     """A stretch of a signal, with the times of its values, and the mean and SD to compare it with.
 
-    All cells whose rates it sums were observed throughout.
+    All cells whose rates it sums were observed throughout. Mean and SD are those of rest: where an
+    animal runs much, its running would raise the threshold of bursts in rest.
     """
 
     time: NDArray[np.float64]
@@ -54,7 +55,9 @@ class Signal(NamedTuple):
 
 
 def signals_of_rate(
-    spikes: Sequence[NDArray[np.float64]], observed: Observed
+    spikes: Sequence[NDArray[np.float64]],
+    observed: Observed,
+    is_rest: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
 ) -> list[tuple[NDArray[np.bool_], list[Signal]]]:
     """Compute the smoothed rate of all cells that are observed at a time, for each set of cells.
 
@@ -78,7 +81,7 @@ def signals_of_rate(
             continue
         time, height = (np.concatenate(each) for each in zip(*parts, strict=True))
         exactly = periods[(seen.number == number) & is_long]
-        found.append((cells, signals_within(time, height, exactly, height)))
+        found.append((cells, signals_within(time, height, exactly, is_rest, height)))
     return found
 
 
@@ -86,12 +89,17 @@ def signals_within(
     time: NDArray[np.float64],
     height: NDArray[np.float64],
     intervals: NDArray[np.float64],
+    is_rest: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
     compared: NDArray[np.float64] | None = None,
 ) -> list[Signal]:
-    """Cut a signal to intervals; by default its values there are what it is compared with."""
+    """Cut a signal to intervals; it is compared with its values in rest, by default there."""
     parts = [slice(*np.searchsorted(time, ends)) for ends in intervals]
+    rest = is_rest(time)
     if compared is None:
-        compared = np.concatenate([np.empty(0), *(height[part] for part in parts)])
+        compared, rest = (
+            np.concatenate([each[:0], *(each[part] for part in parts)]) for each in (height, rest)
+        )
+    compared = compared[rest] if rest.any() else compared
     scale = (float(compared.mean()), float(compared.std())) if len(compared) else (0.0, 0.0)
     return [Signal(time[part], height[part], scale) for part in parts if len(time[part])]
 

@@ -63,6 +63,11 @@ class Running(NamedTuple):
         )
         return found
 
+    def is_rest(self, time: NDArray[np.float64], largest: float) -> NDArray[np.bool_]:
+        """Find the times at which the animal is not known to be faster than `largest` cm/s."""
+        found: NDArray[np.bool_] = ~(self.speed_at(time) > largest)
+        return found
+
 
 def running(recording: Recording, time_bin: float = 0.02) -> Running:
     """Bin positions and spikes in time bins of equal length.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ class Rest(NamedTuple):
     begin : ndarray of float64, shape (n_pieces,)
         When pieces of .25 s begin, in s.
     scale : tuple of float
-        Mean and standard deviation of the rate of all cells whenever all were observed, in Hz.
+        Mean and standard deviation of the rate of all cells in rest whenever all were observed, Hz.
     bursting : float
         The share of spikes that are followed by another of the same cell at once.
     others : ndarray of float64, shape (n_cells of the recording,)
@@ -76,9 +77,11 @@ def quiet_rest(session: Session) -> Rest:
     All cells were observed then; a ValueError says that they never were.
     """
     recording, criteria = session.recording, session.settings.criteria
+    moved = running(recording)
+    is_rest = partial(moved.is_rest, largest=criteria.largest_speed)
     signals = [
         signal
-        for cells, own in signals_of_rate(recording.spikes, recording.observed)
+        for cells, own in signals_of_rate(recording.spikes, recording.observed, is_rest)
         if cells.all()
         for signal in own
     ]
@@ -87,14 +90,12 @@ def quiet_rest(session: Session) -> Rest:
     bursts = find_in(
         signals, None, criteria._replace(shortest=0.0, longest=np.inf, merged_within=0.0)
     )
-    moved = running(recording)
     begin = np.concatenate(
         [np.arange(each.time[0], each.time[-1] - _PIECE, _PIECE) for each in signals]
     )
     before = np.searchsorted(bursts["start_time"] - _AWAY, begin + _PIECE)
     ended = np.append(-np.inf, np.maximum.accumulate(bursts["end_time"]))[before] + _AWAY
-    is_fast = moved.speed_at(begin + _PIECE / 2) > criteria.largest_speed
-    begin = begin[~is_fast & (ended <= begin)]
+    begin = begin[is_rest(begin + _PIECE / 2) & (ended <= begin)]
     ends = session.events[["start_time", "end_time"]].to_numpy(dtype=float)
     whole = recording.observed.throughout(len(recording.spikes), *ends.T).all(axis=1)
     in_events = _rates(recording.spikes, *ends[whole].T)
