@@ -266,7 +266,7 @@ def test_a_replay_runs_move_by_move(opened):
 
 
 def test_the_timeline_of_a_recording_leads_to_its_events(browser, tmp_path):
-    judgement = Judgement(n_shuffles=19, other_sizes=())
+    judgement = Judgement(n_shuffles=4, n_controls=1, other_sizes=())
     found = find_replay(simulated_recording(6), judgement=judgement)
     page = browser.new_page(reduced_motion="reduce")
     page.goto(write_page(found, tmp_path / "page.html").as_uri())

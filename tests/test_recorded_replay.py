@@ -243,7 +243,7 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     shown = " ".join(done.stdout.split())
     assert "of the same events with exchanged cells 0.0% (95 %: 0.0% to 1.0%) do" in shown
     assert "Events that pass each control alone" in told
-    assert "two_places 20 1.0" in shown
+    assert re.search(r"two_places 20 1\S* 0\S* ", shown)
     report = (arrays / "out" / "report.md").read_text("utf-8")
     assert "| | run | early | late |" in report
     assert "### From early to late" in report
@@ -368,6 +368,21 @@ def test_what_is_found_after_an_exchange_is_compared_in_equal_time():
     assert "the same search finds 7 events in the same time" in text
     assert "25.0% (95 %: 0.0% to 100.0%) of the number of events" in text
     assert "Fisher" not in text
+
+
+def test_on_a_line_nothing_is_novel_or_never_made(monkeypatch):
+    """A rat that runs to and fro, whose cells tell the heading, or do not."""
+    monkeypatch.syspath_prepend(Path(__file__).parent / "verification")
+    from two_way_rats import simulate_two_way_rat
+
+    quick = Judgement(n_shuffles=3, n_controls=1, other_sizes=())
+    for directional, kinds in ((0.7, {"forward_episode", "reverse_episode"}), (0.0, {"ambiguous"})):
+        rat = simulate_two_way_rat(
+            "linear", 10.0, 7, n_laps=12, n_events=16, directional=directional
+        )
+        events = find_replay(rat.recording, judgement=quick).events
+        assert events["is_replay"].mean() > 0.7
+        assert set(events.loc[events["is_replay"], "kind"]) <= kinds
 
 
 def test_the_funnel_counts_events_above_each_control():

@@ -137,6 +137,10 @@ def test_epochs_differ_over_animals(folder):
     own = each.loc[each["measure"] == "replay_per_minute", "difference"]
     assert found.loc["replay_per_minute", "difference"] == pytest.approx(own.mean())
     assert (found["n_animals"] == 3).all()
+    epochs, rates = (Results(folder).read(name) for name in ("epochs.csv", "calibration.csv"))
+    own = epochs[(epochs["measure"] == "replay_share") & (epochs["total"] > 0)]
+    by_chance = rates.set_index("animal")["false_positive_rate"]
+    assert own["null"].tolist() == pytest.approx(by_chance[own["animal"]].tolist())
     report = (folder / "report.md").read_text("utf-8")
     assert "### From early to late" in report
     assert "| | early | late |" in report
@@ -173,6 +177,7 @@ def test_what_explains_the_replay_of_an_animal_is_told(plans, folder, tmp_path):
     every |= {f"{name}.csv": table for name, table in tables.items()} | {"notes.csv": notes}
     first = next(iter(several_animals.STUDY.show(plan_animals(plans), every)))
     assert first.note.endswith("\n002: Why.")
+    assert first.note.startswith("001: Of 9 events ")
 
 
 def test_whose_shares_depend_on_choices_is_said_first(folder, tmp_path):

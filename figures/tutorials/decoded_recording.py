@@ -21,8 +21,8 @@ print(len(recording.spikes), "cells,", len(recording.events), "candidate events"
 # %% [markdown]
 # ## Is it replay?
 #
-# Place fields are estimated while the animal runs, and each event is decoded: in each moment a place
-# is drawn anew, held, or travelled through. The evidence for travel is compared with that of
+# Place fields are estimated while the animal runs, and each event is decoded: at each moment a
+# place is drawn anew, held, or travelled through. The evidence for travel is compared with that of
 # controls, which have as many spikes but hold no replay: the same spikes with the fields of other
 # cells, places that are held, short sweeps, and others. An event counts if it has more than all but
 # .05 of each. We take few of them; `replay recording` takes more.
@@ -42,8 +42,8 @@ print(found.stretches[["event", "share", "length", "speed"]].round(1).to_string(
 #
 # ## What is replayed?
 #
-# The course of a stretch becomes a sequence of states, and each sequence is classified by what the animal
-# had run *before* that moment.
+# The course of a stretch becomes a sequence of states, and each sequence is classified by what the
+# animal had run *before* that moment.
 
 # %%
 print(found.sequences[["event", "direction", "novelty", "kind"]].to_string(index=False))

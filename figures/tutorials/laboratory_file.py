@@ -89,9 +89,9 @@ print(found.events[["start_time", "evidence", "is_replay", "kind"]].round(3).to_
 # %% [markdown]
 # All twelve events are found, and nothing else. The notes say how that was judged: against the same
 # events with exchanged cells, and against simulated ones that hold places or lead nowhere. Look at
-# one before you believe any of it. Cells are sorted by their fields, so that replay is a diagonal of
-# spikes; the course of the stretch is where the probability lies, and does not jump except from edge
-# to edge of the track as it is laid out.
+# one before you believe any of it. Cells are sorted by their fields, so that replay is a diagonal
+# of spikes; the course of the stretch is where the probability lies, and does not jump except from
+# edge to edge of the track as it is laid out.
 
 # %%
 session = prepare(recording, judgement=judgement)

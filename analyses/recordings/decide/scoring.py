@@ -77,10 +77,7 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
     """Decode a block of events and their controls; results do not depend on the blocks."""
     seed = check_whole("seed", seed)
     rows = np.arange(len(session.events))[block * _BLOCK : (block + 1) * _BLOCK]
-    parts = [  # each group of events with the same observed cells is a block of its own
-        _score(own, at, block + number * n_blocks(session), seed)
-        for number, (own, at) in enumerate(session.alike(rows))
-    ]
+    parts = [_score(own, at, seed) for own, at in session.alike(rows)]
     if len(parts) == 1:
         return parts[0]
     tables = (
@@ -90,13 +87,13 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
     return Scored(*(each.sort_values("event", kind="stable", ignore_index=True) for each in tables))
 
 
-def _score(session: Session, rows: NDArray[np.integer], block: int, seed: int) -> Scored:
+def _score(session: Session, rows: NDArray[np.integer], seed: int) -> Scored:
     """Decode some events, in which the cells of a session were observed, and their controls."""
     events = session.events.iloc[rows].reset_index(drop=True)
     events.insert(0, "event", rows)
     nothing, routes = _nothing(session), usual_routes(session.track)
     if len(session.cells):
-        known = _OF_SPIKES
+        known: tuple[str, ...] = _OF_SPIKES
         model = travel_model(session.track, session.time_bin, session.travel_rates.shape[1])
         parts = [_of_spikes(session, row, model, routes, seed) for row in rows.tolist()]
     elif session.recording.posterior is not None:
@@ -119,11 +116,14 @@ def _score(session: Session, rows: NDArray[np.integer], block: int, seed: int) -
             for row, [own] in zip(rows.tolist(), seeds, strict=True)
         ]
         events = pd.concat([events, pd.concat(compared, ignore_index=True)], axis=1)
-    tables = [
-        pd.concat([each[place] for each in parts if len(each[place])] or [none], ignore_index=True)
-        for place, none in enumerate(nothing, 1)
-    ]
-    found = Scored(events, *tables)
+    tables = [*zip(*(each[1:] for each in parts), strict=True)] or [()] * len(nothing)
+    found = Scored(
+        events,
+        *(
+            pd.concat([own for own in each if len(own)] or [none], ignore_index=True)
+            for each, none in zip(tables, nothing, strict=True)
+        ),
+    )
     if session.track.n_components > 1:
         longest = found.stretches.sort_values("length").drop_duplicates("event", keep="last")
         first = found.paths.dropna(subset=["x", "y"]).drop_duplicates(["event", "stretch"])

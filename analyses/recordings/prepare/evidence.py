@@ -19,8 +19,9 @@ from analyses.recordings.prepare.state_space_decoder import (
 
 __all__ = ["EVIDENCE", "EventEvidence", "Evidence"]
 
-EVIDENCE = ("events.csv", "paths.parquet", "spikes.parquet", "traces.parquet")
-EVIDENCE += ("place_fields.parquet",)
+EVIDENCE = (
+    "events.csv", "paths.parquet", "spikes.parquet", "traces.parquet", "place_fields.parquet",
+)  # fmt: skip
 """The tables that it needs."""
 
 

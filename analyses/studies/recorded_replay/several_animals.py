@@ -54,7 +54,7 @@ from analyses.studies.recorded_replay.plan import (
     plan_recording,
 )
 from analyses.studies.recorded_replay.predictions import beside_predictions
-from analyses.studies.recorded_replay.report import LEAST_SEQUENCES
+from analyses.studies.recorded_replay.report import LEAST_SEQUENCES, count_replay
 from analyses.studies.recorded_replay.report_of_animals import (
     describe_dependence_of_animals,
     describe_rates,
@@ -241,8 +241,14 @@ def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     ]
     size = next(iter(plan.animals.values())).session.judgement.state_size
     events, chance = tables["events.csv"], tables["calibration.csv"]
-    rates = chance[list(Calibration._fields)].itertuples(index=False)
-    rates_told = describe_rates(Calibration(*row) for row in rates)
+    rates = {
+        str(animal): Calibration(*row)
+        for animal, *row in chance[[_ANIMAL, *Calibration._fields]].itertuples(index=False)
+    }
+    found = [
+        f"{animal}: {count_replay(own, rates.get(str(animal)))}"
+        for animal, own in events.groupby(_ANIMAL, sort=False)
+    ]
     counts = events.groupby(_ANIMAL, sort=False)["is_replay"].agg(events="size", replay="sum")
     if len(chance):
         shown_rates = ["false_positive_rate", "ci_low", "ci_high"]
@@ -255,7 +261,7 @@ def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
         Shown(
             "Replay of each animal:",
             counts.reset_index(),
-            "\n".join(filter(None, [rates_told, *explained])),
+            "\n".join(filter(None, [*found, describe_rates(rates.values()), *explained])),
         ),
         Shown(
             "Shares of kinds, over animals:",

@@ -80,7 +80,7 @@ def recorded_statistics(
     >>> from analyses.recordings.decide.find_replay import find_replay
     >>> from analyses.recordings.basics.judgement import Judgement
     >>> from analyses.recordings.recover.simulated_recording import simulated_recording
-    >>> quick = Judgement(n_shuffles=19, other_sizes=())
+    >>> quick = Judgement(n_shuffles=4, n_controls=1, other_sizes=())
     >>> animals = [find_replay(simulated_recording(9, seed), judgement=quick) for seed in (1, 2)]
     >>> table = recorded_statistics(animals)
     >>> table.set_index("statistic").loc["reverse_share", ["value", "published_low"]].tolist()
