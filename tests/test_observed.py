@@ -281,7 +281,7 @@ def test_an_event_is_decoded_without_cells_that_were_not_observed(recording, tru
 
 def test_to_say_that_all_was_observed_changes_nothing(recording):
     said, unsaid = (prepare(each) for each in (partly(recording, {}), recording))
-    for name in ("rates", "events", "split_above", "notes"):
+    for name in ("rates", "events", "notes"):
         one, other = getattr(said, name), getattr(unsaid, name)
         np.testing.assert_array_equal(one, other)
     for one, other in zip(said.counts, unsaid.counts, strict=True):
@@ -333,10 +333,11 @@ def test_the_page_decodes_without_them_too(recording, true):
                            "rate": session.rates.ravel()})  # fmt: skip
     events = session.events.assign(event=np.arange(len(true)))
     settings = {"time_bin": session.time_bin, "diffusion": session.variance / session.time_bin}
+    none = pd.DataFrame({"event": []})
     shown = [
         Evidence(
             session.track, settings,
-            dict(zip(EVIDENCE, (events, some, pd.DataFrame({"event": []}), own), strict=True)),
+            dict(zip(EVIDENCE, (events, none, some, none, own), strict=True)),
         ).of(int(late[0]))
         for some, own in ((spikes, fields), (spikes.dropna(), fields[fields["cell"] != 3]))
     ]  # fmt: skip

@@ -34,7 +34,7 @@ from replay.worlds.protocols import Phase, Protocol
 from replay.worlds.tracks import make_linear_track
 
 STEPS = {"state": [0, 1], "next_state": [1, 2], "reward": [0.0, 1.0], "terminated": [False, True]}
-BLOCKS = ["epoch", "start_time", "end_time", "candidates", "replay"]
+BLOCKS = ["epoch", "start_time", "end_time", "observed", "candidates", "replay"]
 AREAS = pd.DataFrame({"learner": ["sfma"], "reward": [1.0]})
 NO_BLOCKS = pd.DataFrame(columns=BLOCKS, dtype=complex)
 DECODED = pd.DataFrame({"event": [0, 0], "time": [1.0, 1.1], "x": [0, 9], "y": [0, 0]})

@@ -218,14 +218,14 @@ COLUMNS = {
 TEXTS = frozenset(
     [
         "about", "account", "agrees", "animal", "attribution", "chains", "choice", "citation",
-        "condition", "contradicts", "definition", "direction", "discrepancy", "doi", "encoder",
-        "epoch", "error", "experiment_agrees", "feature", "finding", "goal", "id", "kind", "label",
-        "learner", "likelihood", "maze", "measure", "mistaken_for", "most_apart", "noise", "note",
-        "of", "other", "outcome", "over", "panel", "parameter", "period", "place", "protocol",
-        "quantity", "quantity_class", "question", "read_from", "reference", "region", "seen",
-        "setting", "silent", "source", "sources", "species", "statistic", "study", "taken_for",
-        "task", "task_name", "text", "together", "truth", "unit", "unit_of_n", "verdict", "what",
-        "why", "why_not", "world",
+        "condition", "contradicts", "control", "definition", "direction", "discrepancy", "doi",
+        "encoder", "epoch", "error", "experiment_agrees", "feature", "finding", "goal", "id",
+        "kind", "label", "learner", "likelihood", "maze", "measure", "mistaken_for", "most_apart",
+        "noise", "note", "of", "other", "outcome", "over", "panel", "parameter", "period", "place",
+        "protocol", "quantity", "quantity_class", "question", "read_from", "reference", "region",
+        "seen", "sense", "setting", "silent", "source", "sources", "species", "statistic", "study",
+        "taken_for", "task", "task_name", "text", "together", "truth", "unit", "unit_of_n",
+        "verdict", "what", "why", "why_not", "world", "worst",
     ]
 )  # fmt: skip
 """Columns that hold text in all CSV tables, also names such as 001 and NA, which look like none."""

@@ -48,6 +48,7 @@ from analyses.recordings.readers.observed_times import (
     with_spikes,
 )
 from analyses.recordings.readers.remote_files import Remote, kept_folder, opened_remote
+from analyses.recordings.readers.table_files import bounds_of
 from analyses.recordings.readers.track_graphs import epochs_of, read_track
 from analyses.recordings.readers.unit_choice import choose_units
 from analyses.recordings.readers.units import count_text
@@ -230,7 +231,8 @@ def _of_file(
     suitable = () if events == FIND_RIPPLES else choose_events(tables, name, events)
     if suitable:
         chosen = suitable[0]
-        check_digits(tables[chosen]["start_time"].data[:], f"Times of the table {chosen!r}")
+        for column in bounds_of(tables[chosen].colnames) or ():
+            check_digits(tables[chosen][column].data[:], f"Times of the table {chosen!r}")
         found = intervals_of(tables[chosen]).reset_index(drop=True)
         text += f"; {count_text(len(found), 'event')} from the table {chosen!r}"
         text += not_read(suitable[1:], "events")

@@ -214,7 +214,9 @@ def facts_of(
     own = own.merge(found.stretches[["event", "stretch", "start_time", "end_time"]])
     bins = project(session.track, found.paths[["x", "y"]].to_numpy(dtype=float)).bin
     sets, number = np.unique(session.seen, axis=0, return_inverse=True)
-    total = np.stack([session.rates[cells].sum(axis=0) for cells in sets])
+    total = np.reshape(
+        [session.rates[each].sum(axis=0) for each in sets], (-1, session.track.n_bins)
+    )
     of_event = number.reshape(-1)[found.paths["event"].to_numpy(dtype=int)]
     expected = pd.Series(session.time_bin * total[of_event, bins], dtype=float)
     by_stretch = expected.groupby([found.paths["event"], found.paths["stretch"]]).sum()
