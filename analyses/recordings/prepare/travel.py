@@ -442,16 +442,23 @@ def _emissions(log_likelihoods: NDArray[np.float64], model: Travel) -> NDArray[n
         raise ValueError(
             f"The likelihoods must have {len(model.group)} columns; got {log_likelihoods.shape[2]}."
         )
-    place = np.exp(log_likelihoods - log_likelihoods.max(axis=2, keepdims=True))
-    emission = np.stack([place, place @ model.around.T])
+    n_events, n_time, n_states = log_likelihoods.shape
+    emission = np.empty((2, n_time, n_states, n_events))
+    place, around = emission
+    place[:] = log_likelihoods.transpose(1, 2, 0)
+    place -= place.max(axis=1, keepdims=True)
+    np.exp(place, out=place)
+    np.matmul(model.around, place, out=around)
     # What is too small to matter would slow the processor down.
-    return np.ascontiguousarray(np.maximum(emission, _SMALLEST).transpose(0, 2, 3, 1))
+    return np.maximum(emission, _SMALLEST, out=emission)
 
 
 @kernel
 def _dwell(
     before: NDArray[np.float64],
     after: NDArray[np.float64],
+    drawn: NDArray[np.float64],
+    scale: NDArray[np.float64],
     entering: NDArray[np.float64],
     emission: NDArray[np.float64],
     t: int,
@@ -459,50 +466,59 @@ def _dwell(
     size: NDArray[np.float64],
     total: NDArray[np.float64],
 ) -> None:
-    """Let places be held or drawn anew for one time bin; write their total weight."""
+    """Let places be held or drawn anew for one time bin; write their total weight.
+
+    `drawn`, shape (n_kinds, n_groups, n_events), is the weight of each group before, and after;
+    `scale` are factors of all weights before.
+    """
     n_kinds, n_states, n_events = before.shape
-    drawn, everywhere = np.zeros((len(size), n_events)), np.zeros(n_events)
+    anew, everywhere = np.zeros((len(size), n_events)), np.zeros(n_events)
     drifted = np.zeros(n_events)
     total[:] = 0.0
     for k in range(n_kinds):
         stay, leave = model.stay[k] * model.kept, (1.0 - model.stay[k]) * model.kept
-        drawn[:] = 0.0
-        for x in range(n_states):
-            for e in range(n_events):
-                drawn[model.group[x], e] += before[k, x, e]
         everywhere[:] = 0.0
         for g in range(len(size)):
             for e in range(n_events):
-                everywhere[e] += drawn[g, e]
+                everywhere[e] += drawn[k, g, e]
         for g in range(len(size)):
             for e in range(n_events):
-                anew = drawn[g, e] / size[g] if model.keeps[k] else everywhere[e] / n_states
-                drawn[g, e] = leave * anew + entering[e]
+                here = drawn[k, g, e] / size[g] if model.keeps[k] else everywhere[e] / n_states
+                anew[g, e] = leave * here * scale[e] + entering[e]
+                drawn[k, g, e] = 0.0
+        emits = model.emits[k]
         for x in range(n_states):
+            g = model.group[x]
             if model.drifts[k]:
                 drifted[:] = 0.0
                 for i in range(model.drift_into.begin[0, x], model.drift_into.begin[0, x + 1]):
                     source, share = model.drift_into.other[i], model.drift_into.weight[i]
                     for e in range(n_events):
                         drifted[e] += before[k, source, e] * share
+            else:
+                drifted[:] = before[k, x]
             for e in range(n_events):
-                here = drifted[e] if model.drifts[k] else before[k, x, e]
-                weight = stay * here + drawn[model.group[x], e]
-                after[k, x, e] = weight * emission[model.emits[k], t, x, e]
-                total[e] += after[k, x, e]
+                weight = stay * drifted[e] * scale[e] + anew[g, e]
+                weight *= emission[emits, t, x, e]
+                after[k, x, e] = weight
+                drawn[k, g, e] += weight
+        for g in range(len(size)):
+            for e in range(n_events):
+                total[e] += drawn[k, g, e]
 
 
 @kernel
 def _move(
     before: NDArray[np.float64],
     after: NDArray[np.float64],
+    scale: NDArray[np.float64],
     entering: NDArray[np.float64],
     emission: NDArray[np.float64],
     t: int,
     model: Travel,
     total: NDArray[np.float64],
 ) -> None:
-    """Let places travel for one time bin; write their total weight."""
+    """Let places travel for one time bin; write their total weight. `scale` is as for `_dwell`."""
     n_speeds, n_senses, n_ways, n_events = before.shape
     moved = np.zeros(n_events)
     total[:] = 0.0
@@ -516,8 +532,9 @@ def _move(
                         moved[e] += before[v, s, source, e] * weight
                 state = model.state[s, y]
                 for e in range(n_events):
-                    after[v, s, y, e] = (moved[e] + entering[e]) * emission[0, t, state, e]
-                    total[e] += after[v, s, y, e]
+                    weight = (moved[e] * scale[e] + entering[e]) * emission[0, t, state, e]
+                    after[v, s, y, e] = weight
+                    total[e] += weight
 
 
 @kernel
@@ -529,7 +546,12 @@ def _group_sizes(group: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 @kernel
-def _add_over_ends(before: NDArray[np.float64], model: Travel, into: NDArray[np.float64]) -> None:
+def _add_over_ends(
+    before: NDArray[np.float64],
+    model: Travel,
+    scale: NDArray[np.float64],
+    into: NDArray[np.float64],
+) -> None:
     """Add the weight that runs over an end of the track."""
     n_speeds, n_senses, n_ways, n_events = before.shape
     for v in range(n_speeds):
@@ -538,7 +560,7 @@ def _add_over_ends(before: NDArray[np.float64], model: Travel, into: NDArray[np.
             if lost > 0.0:
                 for s in range(n_senses):
                     for e in range(n_events):
-                        into[e] += before[v, s, y, e] * lost
+                        into[e] += before[v, s, y, e] * lost * scale[e]
 
 
 @kernel
@@ -559,6 +581,7 @@ def _log_probability(
     leave = (1.0 - model.kept) / (n_classes - 1)
     jumps, holds, travels = np.zeros(n_events), np.zeros(n_events), np.zeros(n_events)
     log_probability = np.zeros(n_events)
+    scale, drawn = np.ones(n_events), np.zeros((n_kinds, len(size), n_events))
     for t in range(n_time):
         anywhere = emission[0, t].sum(axis=0) / n_states
         if t == 0:
@@ -568,15 +591,16 @@ def _log_probability(
             into_jumps = model.kept * jumps + leave * (holds + travels)
             into_held = leave * (jumps + travels)
             into_moving = leave * (jumps + holds)
-            _add_over_ends(moving, model, into_jumps)
+            _add_over_ends(moving, model, scale, into_jumps)
         jumps = into_jumps * anywhere
-        _dwell(held, held_after, into_held / n_held, emission, t, model, size, holds)
-        _move(moving, moving_after, into_moving / n_moving, emission, t, model, travels)
+        into_held /= n_held
+        into_moving /= n_moving
+        _dwell(held, held_after, drawn, scale, into_held, emission, t, model, size, holds)
+        _move(moving, moving_after, scale, into_moving, emission, t, model, travels)
         total = jumps + holds + travels
         log_probability += np.log(total)
-        jumps, holds, travels = jumps / total, holds / total, travels / total
-        held_after /= total
-        moving_after /= total
+        scale = 1.0 / total
+        jumps, holds, travels = jumps * scale, holds * scale, travels * scale
         held, held_after = held_after, held
         moving, moving_after = moving_after, moving
     return log_probability
@@ -602,6 +626,7 @@ def _smooth(
     held, held_after = np.zeros((n_kinds, n_states, 1)), np.zeros((n_kinds, n_states, 1))
     moving = np.zeros((n_time + 1, n_speeds, n_senses, n_ways, 1))
     jumps, holds, travels = np.zeros(1), np.zeros(1), np.zeros(1)
+    one, drawn_before = np.ones(1), np.zeros((n_kinds, len(size), 1))
     for t in range(n_time):
         before = moving[t]
         if t == 0:
@@ -611,14 +636,16 @@ def _smooth(
             into_jumps = model.kept * jumps + leave * (holds + travels)
             into_held = leave * (jumps + travels)
             into_moving = leave * (jumps + holds)
-            _add_over_ends(before, model, into_jumps)
+            _add_over_ends(before, model, one, into_jumps)
         jumps = into_jumps * (emission[0, t].sum() / n_states)
-        _dwell(held, held_after, into_held / n_held, emission, t, model, size, holds)
-        _move(before, moving[t + 1], into_moving / n_moving, emission, t, model, travels)
+        into_held /= n_held
+        _dwell(held, held_after, drawn_before, one, into_held, emission, t, model, size, holds)
+        _move(before, moving[t + 1], one, into_moving / n_moving, emission, t, model, travels)
         scale[t] = jumps[0] + holds[0] + travels[0]
         outside[t] = into_moving[0] / n_moving
         jumps, holds, travels = jumps / scale[t], holds / scale[t], travels / scale[t]
         held_after /= scale[t]
+        drawn_before /= scale[t]
         moving[t + 1] /= scale[t]
         held, held_after = held_after, held
     # Backwards: the probability of all that follows, given each state.
