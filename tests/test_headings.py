@@ -161,14 +161,14 @@ def test_a_heading_that_is_not_there_is_not_guessed(share, headings):
 
 
 def test_notes_count_replay_that_has_a_sequence(directional):
-    """Of events with enough evidence, those without a sequence of nine states are not replay."""
+    """Of events with enough evidence, those without a sequence of eleven states are not replay."""
     seen, _ = directional
-    detection = QUICK.detection._replace(min_length=9)
+    detection = QUICK.detection._replace(min_length=11)
     found = find_replay(seen.recording, judgement=QUICK._replace(detection=detection))
     enough = found.events["evidence"] >= found.calibration.least_evidence
     n_lost = int((enough & ~found.events["is_replay"]).sum())
     assert n_lost > 0
-    [told] = [note for note in found.notes if "sequence of 9 states" in note]
+    [told] = [note for note in found.notes if "sequence of 11 states" in note]
     assert told.startswith(f"{n_lost} more event")
 
 

@@ -189,10 +189,11 @@ def test_bursts_of_other_durations_are_told(recording):
         return candidate_events(own, moved, Settings(criteria=criteria))
 
     lasts = np.diff(found(0.0, 2.0)[0].to_numpy()[:, :2])
-    n_short, n_long = (lasts < 0.515).sum(), (lasts > 0.56).sum()
+    shortest, longest = np.quantile(lasts, [0.2, 0.8])
+    n_short, n_long = (lasts < shortest).sum(), (lasts > longest).sum()
     assert n_short
     assert n_long
-    _, told = found(0.515, 0.56)
+    _, told = found(shortest, longest)
     assert f"{n_short} more were shorter, and {n_long} longer, of up to 2 s. Replay that" in told
     assert "Replay that lasts so long" not in found(0.0, 2.0)[1]
 
