@@ -94,19 +94,6 @@ def recorded_shares(
         If `n_sessions` or `seed` is not a whole number of at least 0, or a table lacks a column or
         has something else in it.
 
-    Notes
-    -----
-    On simulated rats that nothing was tuned on (360 events each, so that the true recall is known
-    to .025; seeds 1081 to 1090), recall was printed as .73 of .68 (50 cells), .54 of .49 (20
-    cells), .44 of .54 (30 cells, ten times running speed), .40 of .55 (forty times; .45 with events
-    too short for a candidate), .78 of .80 (three of ten events followed by another at once), .73 of
-    .81 and .83 of .87 (2 and 3 cm of noise), .79 of .83 (three of ten spikes followed by another at
-    once), .83 of .87 (40 cells with two fields, bursts, drift and noise) and .93 of .91 (three
-    fields): within .055 in seven of ten, and too low by .03 on average. The intervals held 29 of 30
-    true shares, and were 1.1 to 1.9 times as wide as counting alone would make them. Where events
-    follow one another, shares of single recordings may be far off, and intervals are wide. At four
-    times running speed most events last longer than candidates may, and are left out.
-
     Examples
     --------
     >>> from analyses.recordings.decide.find_replay import find_replay
