@@ -19,15 +19,23 @@ from scipy import io
 from test_mat_files import write_73
 from test_readers import Group
 
+from analyses.jobs.results import Results
+from analyses.jobs.run import run
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.observed import Observed
 from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.studies.recorded_replay import several_animals
+from analyses.studies.recorded_replay.plan import plan_recording
+from analyses.studies.recorded_replay.several_animals import plan_animals
 
 JUDGEMENT = Judgement(n_shuffles=3, n_controls=1, other_sizes=())
 RECORDED = simulated_recording(6)
+ORDER = np.random.default_rng(0).permutation(len(RECORDED.spikes))
+REST = 48.2784
+"""A moment at which the animal rests and no cell fires, .25 s after an event."""
 EPS = np.finfo(float).eps
 
 
@@ -98,7 +106,9 @@ def nwb(data, folder, parts=(slice(None),), ids=None, scale=1.0, **options):
     behavior.add(
         Position(
             spatial_series=[
-                series_of(f"series_{number}", data.xy[part] / scale, time=data.time[part], **options)
+                series_of(
+                    f"series_{number}", data.xy[part] / scale, time=data.time[part], **options
+                )
                 for number, part in enumerate(parts)
             ]
         )
@@ -152,6 +162,21 @@ def same(recording, data):
         np.testing.assert_array_equal(one, other)
 
 
+def assert_same_replay(found, other, atol, shift=0.0):
+    """Both have the same events, stretches and sequences, up to rounding, and so many s later."""
+    names = "start_time", "end_time", "evidence", "content", "weighted_correlation", "line_fit"
+    moved = np.array([shift, shift, 0, 0, 0, 0])
+    for one, two in ((found.events, other.events), (found.stretches, other.stretches)):
+        own = [name for name in names if name in two]
+        expected = two[own] + moved[: len(own)]
+        np.testing.assert_allclose(one[own], expected, rtol=0, atol=atol)
+    exact = ["n_active", "n_spikes", "is_replay", "kind"]
+    pd.testing.assert_frame_equal(found.events[exact], other.events[exact])
+    exact = ["event", "states", "kind"]
+    assert len(found.sequences) > 4
+    pd.testing.assert_frame_equal(found.sequences[exact], other.sequences[exact])
+
+
 @in_each_form
 def test_each_form_has_the_same_numbers(form, read):
     recording = read(form, DATA)
@@ -165,3 +190,132 @@ def test_each_form_has_the_same_numbers(form, read):
 def test_times_are_those_of_the_clock(form, read):
     later = Data(DATA.time + 1e6, DATA.xy, [each + 1e6 for each in DATA.spikes], DATA.events + 1e6)
     same(read(form, later), later)
+
+
+@in_each_form
+def test_the_order_of_rows_does_not_matter(form, read):
+    rng = np.random.default_rng(1)
+    rows, events = rng.permutation(len(DATA.time)), rng.permutation(len(DATA.events))
+    spikes = [rng.permutation(each) for each in DATA.spikes]
+    same(read(form, Data(DATA.time[rows], DATA.xy[rows], spikes, DATA.events[events])), DATA)
+
+
+@in_each_form
+def test_cells_come_in_the_order_of_the_file(form, read):
+    permuted = DATA._replace(spikes=[DATA.spikes[cell] for cell in ORDER])
+    same(read(form, permuted), permuted)
+
+
+def test_the_order_of_cells_does_not_matter(found):
+    """Controls draw cells by number, so that p may differ.
+
+    Log likelihoods, in all some hundreds, are summed over cells in another order.
+    """
+    permuted = replace(RECORDED, spikes=tuple(RECORDED.spikes[cell] for cell in ORDER))
+    other = find_replay(permuted, judgement=JUDGEMENT)
+    assert_same_replay(other, found, atol=len(ORDER) * 1000 * EPS)
+
+
+def test_replay_does_not_depend_on_the_clock():
+    """Times in whole 2**-20 s are shifted without rounding; the middles of time bins are not.
+
+    Times near 1e6 s are 1.2e-10 s apart. Positions, of up to 400 cm/s, change by 5e-8 cm, and the
+    log odds of events, some hundreds, by less than that for each bin of 5 cm.
+    """
+    time, *spikes = (np.round(each * 2**20) / 2**20 for each in (DATA.time, *DATA.spikes))
+    ends = np.round(DATA.events * 2**20) / 2**20
+    one, other = (
+        find_replay(
+            replace(
+                RECORDED,
+                time=time + shift,
+                spikes=tuple(each + shift for each in spikes),
+                events=pd.DataFrame(ends + shift, columns=["start_time", "end_time"]),
+            ),
+            judgement=JUDGEMENT,
+        )
+        for shift in (0.0, 1e6)
+    )
+    assert_same_replay(other, one, shift=1e6, atol=1e-7)
+
+
+@in_each_form
+def test_positions_that_are_nan_or_missing_are_one_recording(form, read):
+    lost = np.random.default_rng(2).random(len(DATA.time)) < 0.05
+    lost[1000:1100] = True  # 3.3 s
+    nan = read(form, DATA._replace(xy=np.where(lost[:, None], np.nan, DATA.xy)))
+    missing = read(form, DATA._replace(time=DATA.time[~lost], xy=DATA.xy[~lost]))
+    assert nan.digest() == missing.digest()
+    logs = [experience_of(each, 15.0)[1].steps for each in (nan, missing)]
+    pd.testing.assert_frame_equal(*logs)
+
+
+@pytest.mark.parametrize(("form", "options"), [
+    (nwb, {"unit": "m", "scale": 100.0}),
+    (nwb, {"unit": "m", "scale": 0.5, "conversion": 0.005}),
+    (explorer, {"units": "m", "scale": 100.0}),
+    (explorer, {"units": "mm", "scale": 0.1}),
+])  # fmt: skip
+def test_positions_in_another_unit_are_the_same(form, options, read):
+    """Each of three products rounds by half a unit in the last place, at most."""
+    recording = read(form, DATA, **options)
+    np.testing.assert_allclose(recording.position, DATA.xy, rtol=1.5 * EPS, atol=0)
+    same(replace(recording, position=DATA.xy), DATA)
+
+
+def test_parts_of_a_session_are_one_recording(read):
+    """Two series of positions that follow one another, cut where the animal rests."""
+    at = np.searchsorted(DATA.time, REST)
+    cut = read(nwb, DATA, parts=(slice(at), slice(at, None)))
+    assert cut.digest() == read(nwb, DATA).digest()
+
+
+@pytest.mark.parametrize("parts", ["of positions", "of spikes"])
+def test_a_cut_at_rest_changes_no_event(parts, found):
+    """No spike is in the 10 ms between the parts, and no event: nothing is rounded."""
+    begin, end = RECORDED.span()
+    cut = np.array([[begin, REST], [REST + 0.01, end]])
+    assert not any(((each > REST) & (each < REST + 0.01)).any() for each in RECORDED.spikes)
+    if parts == "of spikes":
+        apart = replace(RECORDED, observed=Observed(spikes=cut))
+    else:
+        apart = replace(RECORDED, on_track=cut)
+    other = find_replay(apart, judgement=JUDGEMENT)
+    for name in ("events", "stretches", "sequences"):
+        pd.testing.assert_frame_equal(getattr(other, name), getattr(found, name))
+
+
+@pytest.mark.parametrize("form", [nwb, pynapple], ids=lambda form: form.__name__)
+def test_cells_with_other_names_are_the_same_cells(form, read):
+    """Names are in the order of cells, since pynapple sorts by them."""
+    named = [read(form, DATA, ids=ids) for ids in (range(60), range(7, 187, 3))]
+    assert named[1].units == tuple(map(str, range(7, 187, 3)))
+    assert named[0].digest() == named[1].digest()
+
+
+def test_animals_and_cells_with_other_names_have_the_same_tables(tmp_path):
+    both = simulated_recording(6, 0), simulated_recording(6, 1)
+    study = replace(several_animals.STUDY, figures={})
+    tables = []
+    for names, units in ((("a", "b"), ()), (("NA", "001"), tuple(f"u{k}" for k in range(60)))):
+        plans = {
+            name: plan_recording(
+                replace(each, name=name, units=units), judgement=JUDGEMENT, n_sessions=0
+            )
+            for name, each in zip(names, both, strict=True)
+        }
+        run(study, plan_animals(plans), tmp_path / names[0], tell=lambda text: None)
+        results = Results(tmp_path / names[0])
+        new = dict(zip(names, "ab", strict=True))
+        own = {}
+        for path in sorted(results.folder.iterdir()):
+            if path.suffix in (".csv", ".parquet"):
+                table = results.read(path.name)
+                if "animal" in table:
+                    table["animal"] = table["animal"].map(new)
+                own[path.name] = table.drop(columns="unit", errors="ignore")
+        tables.append(own)
+    assert len(tables[0]) > 10
+    assert list(tables[0]) == list(tables[1])
+    for name, table in tables[0].items():
+        pd.testing.assert_frame_equal(table, tables[1][name], obj=name)
