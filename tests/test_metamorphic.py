@@ -30,8 +30,8 @@ layouts = pytest.importorskip("nwb_layouts", reason="pynwb is not installed")
 
 JUDGEMENT = Judgement(n_shuffles=3, n_controls=1, other_sizes=())
 ORDER = np.random.default_rng(0).permutation(60)
-REST = 48.2784
-"""A moment at which the animal rests and no cell fires, .25 s after an event."""
+REST = 48.27, 48.30
+"""A time, in s, in which the animal rests and no cell fires, .24 s after an event."""
 EPS = np.finfo(float).eps
 
 
@@ -218,8 +218,8 @@ def test_the_order_of_cells_does_not_matter(found, recorded):
 def test_replay_does_not_depend_on_the_clock(data, recorded):
     """Times in whole 2**-20 s are shifted without rounding; the middles of time bins are not.
 
-    Times near 1e6 s are 1.2e-10 s apart. Positions, of up to 400 cm/s, change by 5e-8 cm, and the
-    log odds of events, some hundreds, by less than that for each bin of 5 cm.
+    Times near 1e6 s are 1.2e-10 s apart, in which the animal runs 1e-8 cm at most. Log odds of
+    events, of up to some hundreds, change by less than that within a bin of 5 cm.
     """
     time, *spikes = (np.round(each * 2**20) / 2**20 for each in (data.time, *data.spikes))
     ends = np.round(data.events * 2**20) / 2**20
@@ -241,7 +241,7 @@ def test_replay_does_not_depend_on_the_clock(data, recorded):
 @in_each_form
 def test_positions_that_are_nan_or_missing_are_one_recording(form, read, data):
     lost = np.random.default_rng(2).random(len(data.time)) < 0.05
-    lost[1000:1100] = True  # 3.3 s
+    lost[1000:1100] = True  # 2 s
     nan = read(form, data._replace(xy=np.where(lost[:, None], np.nan, data.xy)))
     missing = read(form, data._replace(time=data.time[~lost], xy=data.xy[~lost]))
     assert nan.digest() == missing.digest()
@@ -264,17 +264,17 @@ def test_positions_in_another_unit_are_the_same(form, options, read, data):
 
 def test_parts_of_a_session_are_one_recording(read, data):
     """Two series of positions that follow one another, cut where the animal rests."""
-    at = np.searchsorted(data.time, REST)
+    at = np.searchsorted(data.time, REST[0])
     cut = read(nwb, data, parts=(slice(at), slice(at, None)))
     assert cut.digest() == read(nwb, data).digest()
 
 
 @pytest.mark.parametrize("parts", ["of positions", "of spikes"])
 def test_a_cut_at_rest_changes_no_event(parts, found, recorded):
-    """No spike is in the 10 ms between the parts, and no event: nothing is rounded."""
+    """Neither spikes nor events are between the parts: nothing is rounded."""
     begin, end = recorded.span()
-    cut = np.array([[begin, REST], [REST + 0.01, end]])
-    assert not any(((each > REST) & (each < REST + 0.01)).any() for each in recorded.spikes)
+    cut = np.array([[begin, REST[0]], [REST[1], end]])
+    assert not any(((each > REST[0]) & (each < REST[1])).any() for each in recorded.spikes)
     if parts == "of spikes":
         apart = replace(recorded, observed=Observed(spikes=cut))
     else:
