@@ -12,15 +12,10 @@ from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.controls import CONTROLS, EXCHANGED
 from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.prepare.likelihood import log_likelihood
-from analyses.recordings.prepare.running import running
+from analyses.recordings.prepare.running import running, slow_stretches
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.travel import travel_evidence, travel_model
-from analyses.recordings.prepare.travel_events import (
-    N_SEARCHES,
-    exchanged_spikes,
-    slow_stretches,
-    travel_events,
-)
+from analyses.recordings.prepare.travel_events import N_SEARCHES, exchanged_spikes, travel_events
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from replay.worlds.tracks import make_linear_track
 
@@ -55,7 +50,9 @@ def test_long_rests_are_decoded_in_pieces_without_a_seam(session, monkeypatch):
     monkeypatch.setattr("analyses.recordings.prepare.travel_events._PIECE", 0.7)
     spikes = [session.recording.spikes[cell] for cell in session.cells]
     model = travel_model(session.track, session.time_bin, session.travel_rates.shape[1])
-    quiet = slow_stretches(running(session.recording), session.settings)
+    every = np.concatenate(session.recording.spikes)
+    quiet = slow_stretches(running(session.recording), 5.0, every.min(), every.max())
+    quiet = quiet[quiet[:, 1] - quiet[:, 0] >= session.settings.criteria.shortest]
     pieces = travel_events(spikes, session.travel_rates, model, quiet, session.settings)
     whole = session.events
     assert len(pieces) == len(whole)
@@ -73,7 +70,7 @@ def test_after_an_exchange_each_spike_belongs_to_another_cell():
 def test_stretches_are_those_in_which_the_animal_is_slow(seen):
     moved = running(seen[1])
     inside = np.zeros(len(moved.time), dtype=bool)
-    for begin, end in slow_stretches(moved, Settings()):
+    for begin, end in slow_stretches(moved, 5.0, moved.time[0], moved.time[-1]):
         inside |= (moved.time >= begin) & (moved.time <= end)
     assert not (moved.speed[inside] > 5.0).any()
     assert inside.sum() > 0.9 * (moved.speed <= 5.0).sum()
