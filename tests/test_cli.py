@@ -234,7 +234,6 @@ WRONG = [
     ("identifiability --task linear_track --wrong-places 3", 1, "Error: --wrong-places must be a"),
     ("recording xy.csv --track track.json --unknown 5", 1, "Error: --unknown must be a number"),
     ("recording moves.csv --track track.json --shuffles 0", 1, "Error: --shuffles must be a whole"),
-    ("recording moves.csv --shuffle some", 1, "cell_identity, circular_fields, time_bins, circ"),
     ("recording moves.csv --channel 4", 1, "--channel chooses from an NWB file, but no file here"),
     ("recording xy.csv --track track.json --speed -5", 1, "--speed must be a number of at least 0"),
     (

@@ -167,7 +167,7 @@ def test_a_folder_of_cellexplorer_is_one_recording(session):
     along = XY[:, 0] + 1  # the last positions are beyond the end of the track
     np.testing.assert_allclose(found.position[:, 0], np.where(along <= 100, along, np.nan))
     assert found.events.to_numpy().tolist() == [[2.0, 2.2], [5.0, 5.1], [7.0, 7.1]]
-    assert found.epochs["run"].tolist() == [[0.0, 4.0], [6.0, 10.0]]
+    assert found.epochs["run"].tolist() == [[0.0, 4.0], [6.0, 9.9]]  # the last known position
     assert found.epochs["rest"].tolist() == [[4.0, 6.0]]
     assert len(found.origin["sha256"]) == 64
     by_files = read_recording(

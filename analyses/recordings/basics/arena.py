@@ -151,7 +151,7 @@ def world_of(graph: nx.Graph, state_size: float) -> MDP:
         if len(own) >= least:
             middle = track.position[own].mean(axis=0)
             centre[place] = int(own[np.hypot(*(track.position[own] - middle).T).argmin()])
-    states = nx.Graph(name="arena")
+    states = nx.Graph(name="arena", arena=size)
     for (x, y), here in centre.items():
         for step in ((1, 0), (0, 1), (1, 1), (1, -1)):
             there = centre.get((x + step[0], y + step[1]))
