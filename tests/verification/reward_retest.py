@@ -204,7 +204,8 @@ def main() -> None:
     table.to_csv(out, index=False)
     total = table.groupby(["end", "epoch"])[COUNTS].sum()
     rates = 100 * total[["forward", "reverse"]].div(total["visits"], axis=0)
-    print(total.join(rates, rsuffix="_per_100_visits").round(2).to_string())
+    rates = rates.add_suffix("_per_100_visits")
+    print(total.join(rates).round(2).to_string())
     table["of"] = table["animal"] + table["session"]
     for what in ("reverse", "forward"):
         for by in ("of", "animal"):
