@@ -365,7 +365,7 @@ def travel_evidence(log_likelihoods: ArrayLike, model: Travel) -> Evidence:
     >>> moves = np.log(np.where(np.eye(20) > 0, 0.9, 0.1 / 19))
     >>> found = travel_evidence([moves, moves[[3] * 20]], model)
     >>> found.travel.round().tolist(), found.content.round().tolist()
-    ([27.0, -0.0], [32.0, 52.0])
+    ([11.0, -0.0], [32.0, 52.0])
     """
     given = np.asarray(log_likelihoods, dtype=float)
     check_likelihoods(given.reshape(-1, given.shape[-1]))
