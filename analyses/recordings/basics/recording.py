@@ -585,6 +585,7 @@ def _check_observed(observed: Observed, spikes: tuple[NDArray[np.float64], ...],
             f"{len(observed.cells)}."
         )
     for cell, (times, own) in enumerate(zip(spikes, observed.of_cells(len(spikes)), strict=True)):
+        check_array(times, f"The spike times of cell {cell} of {name}", kind="number", n_dims=1)
         n_outside = int((~within(own, times)).sum())
         if n_outside:
             raise ValueError(

@@ -72,25 +72,11 @@ def calibrate(
 ) -> tuple[Calibration, pd.DataFrame]:
     """Choose the least evidence that at most the share `level` of each control reaches.
 
-    Parameters
-    ----------
-    chance : DataFrame
-        One row per control of an event: `event, control, evidence` (NaN if untested).
-    level : float, default 0.05
-        The share.
-    n_found : float, optional
-        Number of candidate events that are found after an exchange of cells in the same time as the
-        candidate events, where these are found in the posterior. Those in `chance` are a sample of
-        them.
-
-    Returns
-    -------
-    calibration : Calibration
-        The threshold, and the share of events with exchanged cells that reaches it.
-    controls : DataFrame
-        One row per control: `control, n, least_evidence` (that at most `level` of them reach),
-        `rate` (of those that reach a threshold chosen from the other half of all controls),
-        `ci_low, ci_high` (95 %).
+    `chance` has a row per control of an event: `event, control, evidence` (NaN if untested). Where
+    events are found in the posterior, `n_found` candidates are found after an exchange of cells in
+    the same time, and those in `chance` are a sample of them. Also returns a table with a row per
+    control: `control, n, least_evidence` (that at most `level` of them reach), `rate` (of those
+    that reach a threshold chosen from the other half of all controls), `ci_low, ci_high` (95 %).
 
     Examples
     --------

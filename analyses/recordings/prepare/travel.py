@@ -202,15 +202,8 @@ class Stretch(NamedTuple):
 def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
     """Prepare the model for a track or an arena.
 
-    Parameters
-    ----------
-    track : BinnedTrack
-        The track.
-    time_bin : float
-        The length of a time bin, in s.
-    n_states : int
-        Number of columns of the likelihoods: `track.n_bins`, or three times as many with headings:
-        for the second node of their edge, for the first, and without.
+    Likelihoods have `n_states` columns: `track.n_bins`, or three times as many with headings, for
+    the second node of their edge, for the first, and without.
 
     Examples
     --------
@@ -345,17 +338,7 @@ def _arena_steps(track: BinnedTrack, dt: float) -> list[csr_array]:
 def travel_evidence(log_likelihoods: ArrayLike, model: Travel) -> Evidence:
     """Compute the evidence in events of the same length.
 
-    Parameters
-    ----------
-    log_likelihoods : array_like of float, shape (n_events, n_time, n_states)
-        The logarithms of the likelihoods of each state.
-    model : Travel
-        The model.
-
-    Returns
-    -------
-    Evidence
-        That for travel, and that for places.
+    Likelihoods are (n_events, n_time, n_states).
 
     Examples
     --------

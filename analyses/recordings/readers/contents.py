@@ -39,7 +39,7 @@ from analyses.recordings.readers.remote_files import find_remote, is_address
 from analyses.recordings.readers.table_files import READ, open_table
 from analyses.recordings.readers.track_graphs import IncompleteError
 from analyses.recordings.readers.units import count_text
-from replay.checks import known_arguments
+from replay.checks import known_arguments, typed
 from replay.files import check_path
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ _RATES = f"{LOWEST_RATE:g} to {HIGHEST_RATE:g} Hz"
 
 
 @known_arguments
+@typed
 def describe_file(
     path: str | Path, options: Mapping[str, str | int | Path | None] | None = None
 ) -> list[str]:
