@@ -107,6 +107,8 @@ class Travel(NamedTuple):
         The likelihood that it has: that of the place (0), or that around it (1).
     group : ndarray of int64, shape (n_states,)
         The heading of each state; headings that may follow each other at a junction are one.
+    size : ndarray of float64, shape (n_groups,)
+        The number of states of each such group.
     around : ndarray of float64, shape (n_states, n_states)
         The probability of each state around each.
     state : ndarray of int64, shape (n_senses, n_ways)
@@ -129,6 +131,7 @@ class Travel(NamedTuple):
     drifts: NDArray[np.bool_]
     emits: NDArray[np.int64]
     group: NDArray[np.int64]
+    size: NDArray[np.float64]
     around: NDArray[np.float64]
     state: NDArray[np.int64]
     into: Steps
@@ -244,6 +247,7 @@ def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
         drifts=number == len(held) - 1,
         emits=(number == len(held) - 2).astype(np.int64),
         group=group.astype(np.int64),
+        size=np.bincount(group).astype(float),
         around=near / near.sum(axis=1, keepdims=True),
         state=state.astype(np.int64),
         into=Steps.of(along, into=True),
@@ -446,7 +450,6 @@ def _dwell(
     emission: NDArray[np.float64],
     t: int,
     model: Travel,
-    size: NDArray[np.float64],
     total: NDArray[np.float64],
 ) -> None:
     """Let places be held or drawn anew for one time bin; write their total weight.
@@ -454,38 +457,41 @@ def _dwell(
     `drawn`, shape (n_kinds, n_groups, n_events), is the weight of each group before, and after;
     `scale` are factors of all weights before.
     """
+    # Loops over single numbers, here and below: expressions of arrays take seconds to compile.
     n_kinds, n_states, n_events = before.shape
-    anew, everywhere = np.zeros((len(size), n_events)), np.zeros(n_events)
-    drifted = np.zeros(n_events)
-    total[:] = 0.0
+    n_groups = len(model.size)
+    anew, drifted = np.zeros((n_groups, n_events)), np.zeros(n_events)
+    for e in range(n_events):
+        total[e] = 0.0
     for k in range(n_kinds):
         stay, leave = model.stay[k] * model.kept, (1.0 - model.stay[k]) * model.kept
-        everywhere[:] = 0.0
-        for g in range(len(size)):
-            for e in range(n_events):
-                everywhere[e] += drawn[k, g, e]
-        for g in range(len(size)):
-            for e in range(n_events):
-                here = drawn[k, g, e] / size[g] if model.keeps[k] else everywhere[e] / n_states
+        for e in range(n_events):
+            everywhere = 0.0
+            for g in range(n_groups):
+                everywhere += drawn[k, g, e]
+            for g in range(n_groups):
+                here = drawn[k, g, e] / model.size[g] if model.keeps[k] else everywhere / n_states
                 anew[g, e] = leave * here * scale[e] + entering[e]
                 drawn[k, g, e] = 0.0
         emits = model.emits[k]
         for x in range(n_states):
             g = model.group[x]
             if model.drifts[k]:
-                drifted[:] = 0.0
+                for e in range(n_events):
+                    drifted[e] = 0.0
                 for i in range(model.drift_into.begin[0, x], model.drift_into.begin[0, x + 1]):
                     source, share = model.drift_into.other[i], model.drift_into.weight[i]
                     for e in range(n_events):
                         drifted[e] += before[k, source, e] * share
             else:
-                drifted[:] = before[k, x]
+                for e in range(n_events):
+                    drifted[e] = before[k, x, e]
             for e in range(n_events):
                 weight = stay * drifted[e] * scale[e] + anew[g, e]
                 weight *= emission[emits, t, x, e]
                 after[k, x, e] = weight
                 drawn[k, g, e] += weight
-        for g in range(len(size)):
+        for g in range(n_groups):
             for e in range(n_events):
                 total[e] += drawn[k, g, e]
 
@@ -504,11 +510,13 @@ def _move(
     """Let places travel for one time bin; write their total weight. `scale` is as for `_dwell`."""
     n_speeds, n_senses, n_ways, n_events = before.shape
     moved = np.zeros(n_events)
-    total[:] = 0.0
+    for e in range(n_events):
+        total[e] = 0.0
     for v in range(n_speeds):
         for s in range(n_senses):
             for y in range(n_ways):
-                moved[:] = 0.0
+                for e in range(n_events):
+                    moved[e] = 0.0
                 for i in range(model.into.begin[v, y], model.into.begin[v, y + 1]):
                     source, weight = model.into.other[i], model.into.weight[i] * model.kept
                     for e in range(n_events):
@@ -521,29 +529,46 @@ def _move(
 
 
 @kernel
-def _group_sizes(group: NDArray[np.int64]) -> NDArray[np.float64]:
-    size = np.zeros(group.max() + 1)
-    for x in range(len(group)):
-        size[group[x]] += 1.0
-    return size
-
-
-@kernel
-def _add_over_ends(
-    before: NDArray[np.float64],
-    model: Travel,
+def _enter(
+    weight: NDArray[np.float64],
+    moving: NDArray[np.float64],
     scale: NDArray[np.float64],
-    into: NDArray[np.float64],
+    n_classes: int,
+    model: Travel,
+    entering: NDArray[np.float64],
 ) -> None:
-    """Add the weight that runs over an end of the track."""
-    n_speeds, n_senses, n_ways, n_events = before.shape
+    """Write the weight with which the classes are entered: all that jumps, and each other state.
+
+    Weights of the classes are (3, n_events), for places that jump, are held, and travel. What
+    travels over an end of the track jumps.
+    """
+    n_speeds, n_senses, n_ways, n_events = moving.shape
+    leave = (1.0 - model.kept) / (n_classes - 1)
+    n_held = len(model.stay) * len(model.group)
+    n_moving = len(model.lost) * model.state.size
+    for e in range(n_events):
+        jumps, holds, travels = weight[0, e], weight[1, e], weight[2, e]
+        entering[0, e] = model.kept * jumps + leave * (holds + travels)
+        entering[1, e] = leave * (jumps + travels) / n_held
+        entering[2, e] = leave * (jumps + holds) / n_moving
     for v in range(n_speeds):
         for y in range(n_ways):
             lost = model.lost[v, y] * model.kept
             if lost > 0.0:
                 for s in range(n_senses):
                     for e in range(n_events):
-                        into[e] += before[v, s, y, e] * lost * scale[e]
+                        entering[0, e] += moving[v, s, y, e] * lost * scale[e]
+
+
+@kernel
+def _start(n_classes: int, model: Travel, entering: NDArray[np.float64]) -> None:
+    """Write the weight with which the classes begin."""
+    n_held = len(model.stay) * len(model.group)
+    n_moving = len(model.lost) * model.state.size
+    for e in range(entering.shape[1]):
+        entering[0, e] = 1.0 / n_classes
+        entering[1, e] = 1.0 / n_classes / n_held
+        entering[2, e] = 1.0 / n_classes / n_moving
 
 
 @kernel
@@ -553,37 +578,33 @@ def _log_probability(
     """Compute the log-probability of the spikes of each event by the forward algorithm."""
     _, n_time, n_states, n_events = emission.shape
     n_senses, n_ways = model.state.shape
-    n_speeds, n_kinds = len(model.lost), len(model.stay)
-    n_held, n_moving = n_kinds * n_states, n_speeds * n_senses * n_ways
-    size = _group_sizes(model.group)
-    held = np.zeros((n_kinds, n_states, n_events))
-    held_after = held.copy()
-    moving = np.zeros((n_speeds if with_travel else 0, n_senses, n_ways, n_events))
-    moving_after = moving.copy()
+    n_kinds, n_speeds = len(model.stay), len(model.lost) if with_travel else 0
     n_classes = 3 if with_travel else 2
-    leave = (1.0 - model.kept) / (n_classes - 1)
-    jumps, holds, travels = np.zeros(n_events), np.zeros(n_events), np.zeros(n_events)
-    log_probability = np.zeros(n_events)
-    scale, drawn = np.ones(n_events), np.zeros((n_kinds, len(size), n_events))
+    held = np.zeros((n_kinds, n_states, n_events))
+    held_after = np.zeros((n_kinds, n_states, n_events))
+    moving = np.zeros((n_speeds, n_senses, n_ways, n_events))
+    moving_after = np.zeros((n_speeds, n_senses, n_ways, n_events))
+    weight, entering = np.zeros((3, n_events)), np.zeros((3, n_events))
+    drawn = np.zeros((n_kinds, len(model.size), n_events))
+    scale, log_probability = np.ones(n_events), np.zeros(n_events)
     for t in range(n_time):
-        anywhere = emission[0, t].sum(axis=0) / n_states
         if t == 0:
-            into_jumps = np.full(n_events, 1.0 / n_classes)
-            into_held, into_moving = into_jumps.copy(), into_jumps.copy()
+            _start(n_classes, model, entering)
         else:
-            into_jumps = model.kept * jumps + leave * (holds + travels)
-            into_held = leave * (jumps + travels)
-            into_moving = leave * (jumps + holds)
-            _add_over_ends(moving, model, scale, into_jumps)
-        jumps = into_jumps * anywhere
-        into_held /= n_held
-        into_moving /= n_moving
-        _dwell(held, held_after, drawn, scale, into_held, emission, t, model, size, holds)
-        _move(moving, moving_after, scale, into_moving, emission, t, model, travels)
-        total = jumps + holds + travels
-        log_probability += np.log(total)
-        scale = 1.0 / total
-        jumps, holds, travels = jumps * scale, holds * scale, travels * scale
+            _enter(weight, moving, scale, n_classes, model, entering)
+        for e in range(n_events):
+            anywhere = 0.0
+            for x in range(n_states):
+                anywhere += emission[0, t, x, e]
+            weight[0, e] = entering[0, e] * (anywhere / n_states)
+        _dwell(held, held_after, drawn, scale, entering[1], emission, t, model, weight[1])
+        _move(moving, moving_after, scale, entering[2], emission, t, model, weight[2])
+        for e in range(n_events):
+            total = weight[0, e] + weight[1, e] + weight[2, e]
+            log_probability[e] += np.log(total)
+            scale[e] = 1.0 / total
+            for each in range(3):
+                weight[each, e] *= scale[e]
         held, held_after = held_after, held
         moving, moving_after = moving_after, moving
     return log_probability
@@ -600,56 +621,55 @@ def _smooth(
     """Write the posterior of travel in one event by the forward-backward algorithm."""
     _, n_time, n_states, _ = emission.shape
     n_senses, n_ways = model.state.shape
-    n_speeds, n_kinds = len(model.lost), len(model.stay)
+    n_speeds, n_kinds, n_groups = len(model.lost), len(model.stay), len(model.size)
     n_held, n_moving = n_kinds * n_states, n_speeds * n_senses * n_ways
-    size = _group_sizes(model.group)
-    drawn, here = np.zeros(len(size)), np.zeros(n_states)
     leave = (1.0 - model.kept) / 2
-    scale, outside = np.zeros(n_time), np.zeros(n_time)
+    # As in `_log_probability`, but all weights of travel are kept, each with its scale.
     held, held_after = np.zeros((n_kinds, n_states, 1)), np.zeros((n_kinds, n_states, 1))
     moving = np.zeros((n_time + 1, n_speeds, n_senses, n_ways, 1))
-    jumps, holds, travels = np.zeros(1), np.zeros(1), np.zeros(1)
-    one, drawn_before = np.ones(1), np.zeros((n_kinds, len(size), 1))
+    weight, entering = np.zeros((3, 1)), np.zeros((3, 1))
+    drawn = np.zeros((n_kinds, n_groups, 1))
+    scale, outside = np.ones((n_time + 1, 1)), np.zeros(n_time)
+    anywhere = np.zeros(n_time)
     for t in range(n_time):
-        before = moving[t]
         if t == 0:
-            into_jumps = np.full(1, 1.0 / 3.0)
-            into_held, into_moving = into_jumps.copy(), into_jumps.copy()
+            _start(3, model, entering)
         else:
-            into_jumps = model.kept * jumps + leave * (holds + travels)
-            into_held = leave * (jumps + travels)
-            into_moving = leave * (jumps + holds)
-            _add_over_ends(before, model, one, into_jumps)
-        jumps = into_jumps * (emission[0, t].sum() / n_states)
-        into_held /= n_held
-        _dwell(held, held_after, drawn_before, one, into_held, emission, t, model, size, holds)
-        _move(before, moving[t + 1], one, into_moving / n_moving, emission, t, model, travels)
-        scale[t] = jumps[0] + holds[0] + travels[0]
-        outside[t] = into_moving[0] / n_moving
-        jumps, holds, travels = jumps / scale[t], holds / scale[t], travels / scale[t]
-        held_after /= scale[t]
-        drawn_before /= scale[t]
-        moving[t + 1] /= scale[t]
+            _enter(weight, moving[t], scale[t], 3, model, entering)
+        outside[t] = entering[2, 0]
+        for x in range(n_states):
+            anywhere[t] += emission[0, t, x, 0]
+        anywhere[t] /= n_states
+        weight[0, 0] = entering[0, 0] * anywhere[t]
+        _dwell(held, held_after, drawn, scale[t], entering[1], emission, t, model, weight[1])
+        _move(moving[t], moving[t + 1], scale[t], entering[2], emission, t, model, weight[2])
+        scale[t + 1, 0] = 1.0 / (weight[0, 0] + weight[1, 0] + weight[2, 0])
+        for each in range(3):
+            weight[each, 0] *= scale[t + 1, 0]
         held, held_after = held_after, held
     # Backwards: the probability of all that follows, given each state.
     jumping = 1.0
-    held[:] = 1.0
     onward = np.ones((n_speeds, n_senses, n_ways))
     next_onward = np.ones((n_speeds, n_senses, n_ways))
+    kept_places, here = np.ones((n_kinds, n_states)), np.zeros(n_states)
+    in_group = np.zeros(n_groups)
     for t in range(n_time - 1, -1, -1):
+        rescale, enter_held, enter_moving = scale[t + 1, 0], 0.0, 0.0
         for v in range(n_speeds):
             for s in range(n_senses):
                 for y in range(n_ways):
-                    now = moving[t + 1, v, s, y, 0] * onward[v, s, y]
+                    now = moving[t + 1, v, s, y, 0] * rescale * onward[v, s, y]
                     way[t, s, y] += now
                     speed[t, v] += now
-                    onward[v, s, y] *= emission[0, t, model.state[s, y], 0] / scale[t]
+                    onward[v, s, y] *= emission[0, t, model.state[s, y], 0] * rescale
                     enters[t] += outside[t] * onward[v, s, y]
-        jumping *= emission[0, t].sum() / n_states / scale[t]
+                    enter_moving += onward[v, s, y]
+        jumping *= anywhere[t] * rescale
         for k in range(n_kinds):
             for x in range(n_states):
-                held[k, x, 0] *= emission[model.emits[k], t, x, 0] / scale[t]
-        enter_held, enter_moving = held.sum() / n_held, onward.sum() / n_moving
+                kept_places[k, x] *= emission[model.emits[k], t, x, 0] * rescale
+                enter_held += kept_places[k, x]
+        enter_held, enter_moving = enter_held / n_held, enter_moving / n_moving
         for v in range(n_speeds):
             for s in range(n_senses):
                 for y in range(n_ways):
@@ -658,21 +678,25 @@ def _smooth(
                         total += model.out.weight[i] * onward[v, s, model.out.other[i]]
                     next_onward[v, s, y] = model.kept * total + leave * (jumping + enter_held)
         for k in range(n_kinds):
-            drawn[:] = 0.0
+            everywhere = 0.0
+            for g in range(n_groups):
+                in_group[g] = 0.0
             for x in range(n_states):
-                drawn[model.group[x]] += held[k, x, 0]
-            everywhere = drawn.sum() / n_states
+                in_group[model.group[x]] += kept_places[k, x]
+                everywhere += kept_places[k, x]
+            everywhere /= n_states
             for x in range(n_states):
-                here[x] = held[k, x, 0]
+                here[x] = kept_places[k, x]
                 if model.drifts[k]:
                     here[x] = 0.0
                     for i in range(model.drift_out.begin[0, x], model.drift_out.begin[0, x + 1]):
-                        here[x] += model.drift_out.weight[i] * held[k, model.drift_out.other[i], 0]
+                        there = kept_places[k, model.drift_out.other[i]]
+                        here[x] += model.drift_out.weight[i] * there
             for x in range(n_states):
-                group = model.group[x]
-                anew = drawn[group] / size[group] if model.keeps[k] else everywhere
+                g = model.group[x]
+                anew = in_group[g] / model.size[g] if model.keeps[k] else everywhere
                 goes_on = model.stay[k] * here[x] + (1.0 - model.stay[k]) * anew
-                held[k, x, 0] = model.kept * goes_on + leave * (jumping + enter_moving)
+                kept_places[k, x] = model.kept * goes_on + leave * (jumping + enter_moving)
         jumping = model.kept * jumping + leave * (enter_held + enter_moving)
         onward, next_onward = next_onward, onward
 
