@@ -632,7 +632,8 @@ def test_tables_are_read(tmp_path):
     ("change", "message"),
     [
         (lambda steps: steps.iloc[[0, 2, 1, *range(3, 36)]], "Row 0 of .* enters state 1, but row"),
-        (lambda steps: steps.assign(time=[0.0, *range(35, 0, -1)]), "'time' of .* row 2 "),
+        # The third row is in line 4 of a file.
+        (lambda steps: steps.assign(time=[0.0, *range(35, 0, -1)]), "'time' of .* row [24] "),
         (
             lambda steps: steps.assign(reward=[np.nan, *steps["reward"][1:]]),
             "'reward' of .* row 0 ",
@@ -640,13 +641,32 @@ def test_tables_are_read(tmp_path):
     ],
     ids=["order", "time", "reward"],
 )
-def test_moves_that_are_not_fed_are_not_explained(change, message):
+def test_moves_that_are_not_fed_are_not_explained(change, message, tmp_path):
+    """Nor are they the laps of an experiment that is planned."""
     steps = change(STEPS).reset_index(drop=True)
+    steps.to_csv(tmp_path / "moves.csv", index=False)
+    with pytest.raises(ValueError, match=message):
+        read_protocols([], [tmp_path / "moves.csv"], None, 0)
     with pytest.raises(ValueError, match=message):
         feed("dyna_q", steps.assign(action=0), n_states=6, n_actions=1)
     paths = pd.DataFrame({"step": ENDS, "states": [lap[::-1] for lap in LAPS]})
     with pytest.raises(ValueError, match=message):
         replaying_animals(EventLog({"steps": steps}), paths)
+
+
+@pytest.mark.parametrize(("table", "message"), [
+    ("state,reward\n99,1\n", "A state of rewards must be a whole number from 0 to 5, got 99"),
+    ("step,reward\n99,1\n", "A step of rewards must be a whole number from 0 to 35, got 99"),
+])  # fmt: skip
+def test_rewards_that_are_refused_are_told_with_their_file(table, message, tmp_path):
+    moves, events, paid = (tmp_path / name for name in ("rat.csv", "events.csv", "paid.csv"))
+    STEPS.to_csv(moves, index=False)
+    events.write_text("step,states\n5,3 2 1 0\n")
+    paid.write_text(table)
+    for read in (lambda: read_animals([moves], [events], paid),
+                 lambda: read_protocols([], [moves], paid, 0)):  # fmt: skip
+        with pytest.raises(ValueError, match=f"{paid}: {message}"):
+            read()
 
 
 def test_what_is_given_twice_is_refused(tmp_path):
@@ -657,7 +677,7 @@ def test_what_is_given_twice_is_refused(tmp_path):
         read_animals([moves], [events])
     events.write_text("event,time,states\n0,5.5,3 2 1 0\n1,6.5,3 2 1 0\n")
     paid.write_text("state,reward\n3,1\n5,2\n3,4\n")
-    with pytest.raises(ValueError, match="rewards has state 3 more than once"):
+    with pytest.raises(ValueError, match=r"paid\.csv: rewards has state 3 more than once"):
         read_animals([moves], [events], paid)
     table = pd.read_csv(paid)
     with pytest.raises(ValueError, match="rewards has state 3 more than once"):

@@ -248,6 +248,23 @@ def test_positions_in_other_units(tmp_path):
         np.testing.assert_allclose(found.position, XY, atol=1e-9)
 
 
+def test_linearised_positions_in_pixels(tmp_path):
+    """On a straight track from (0, 0), the place along it is x."""
+    px = TRACK | {"pixels_per_cm": 3.0}
+    position = {"linearized": 3.0 * XY[:, 0], "y": np.empty(0), "units": "pixels"}
+    behavior = EXPLORER["behavior"] | {"position": position}
+    io.savemat(tmp_path / "mine.mat", EXPLORER | {"behavior": behavior})
+    others = {key: value for key, value in ARRAYS.items() if key != "position_xy"}
+    for source in (tmp_path / "mine.mat", others | {"position_linear_px": 3.0 * XY[:, 0]}):
+        found = read_recording(source, px)
+        np.testing.assert_allclose(found.position, XY, atol=1e-9)
+        assert "(linearised, 3 pixels per cm)" in found.notes[0]
+        with pytest.raises(ValueError, match="in pixels, but cm are needed: add pixels_per_cm to"):
+            read_recording(source, TRACK)
+        with pytest.raises(ValueError, match=r"\(track\), and with pixels_per_cm, as they are in"):
+            read_recording(source)
+
+
 @pytest.mark.parametrize("save", [io.savemat, write_73], ids=["v5", "v7.3"])
 @pytest.mark.parametrize(("name", "factor"), [("position_xy", 1.0), ("position_xy_px", 4.0)])
 def test_places_have_two_columns_or_two_rows(name, factor, save, tmp_path):

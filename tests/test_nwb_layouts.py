@@ -4,6 +4,7 @@ import json
 import shlex
 import warnings
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -180,6 +181,59 @@ def test_units_that_are_no_single_cells_are_told_and_keep_their_ids(written):
     wanted = command[command.index("--units") + 1]
     found = read_recording(written["several"], TRACK, units=wanted)
     assert found.units == ("10", "16", "22")
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "mark"),
+    [
+        ("is_noise", [False, True, False, False, True, False], True),
+        ("mua", [0, 1, 0, 0, 1, 0], 1),
+        ("single_unit", [1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 0.0),
+        ("is_good", [True, False, True, True, False, True], False),
+    ],
+)
+def test_units_are_marked_in_columns_of_numbers_and_truth_values(column, values, mark, tmp_path):
+    file = layouts._file("flags")
+    file.add_unit_column(column, "x")
+    file.add_unit_column("noise", "its level, which marks nothing")
+    for unit, value in enumerate(values):
+        file.add_unit(spike_times=layouts.spikes(unit), noise=unit / 10, **{column: value})
+    position = layouts.Position(spatial_series=layouts._series("place", layouts.XY))
+    file.create_processing_module("behavior", "x").add(position)
+    path = layouts._write(file, tmp_path / "flags.nwb")
+    track = TRACK | {"run_epochs": [RUN]}
+    expression = f"{column} != {mark!r}"
+    told = f"({column}: 2 of {mark!r}; these are decoded as cells, unless units={expression!r})"
+    assert told in read_recording(path, track).notes[0]
+    good = read_recording(path, track, units=expression)
+    assert good.units == tuple("0235")
+    assert "decoded as cells" not in good.notes[0]
+
+
+def test_positions_of_two_rows_are_read_as_those_of_two_columns(tmp_path):
+    """Two rows are x and y, with times or a rate; anything else is refused, or read as told."""
+    found = []
+    by_rate = {"time": None, "rate": 10.0, "starting_time": 0.0}
+    for is_turned, options in ((False, {}), (True, {}), (True, by_rate)):
+        file = layouts._file("turned")
+        behavior = file.create_processing_module("behavior", "x")
+        series = layouts._series("place", layouts.XY, **options)
+        behavior.add(layouts.Position(spatial_series=series))
+        path = layouts._write(file, tmp_path / f"{len(found)}.nwb")
+        if is_turned:  # pynwb itself refuses to write it
+            with h5py.File(path, "a") as stored:
+                place = stored["processing/behavior/Position/place"]
+                options = dict(place["data"].attrs)
+                del place["data"]
+                place["data"] = layouts.XY.T
+                place["data"].attrs.update(options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(read_recording(path, TRACK | {"run_epochs": [RUN]}))
+        assert f"{len(layouts.XY):,} samples at 10 Hz" in found[-1].notes[0]
+    for each in found:
+        np.testing.assert_array_equal(each.position, layouts.XY)
+        np.testing.assert_allclose(each.time, layouts.TIME, rtol=1e-15, atol=0)
 
 
 def test_one_of_several_tables_of_units(written):

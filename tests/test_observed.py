@@ -30,6 +30,7 @@ from analyses.recordings.prepare.session import _always_seen as always_seen
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.visits import experience, find_visits
 from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.recover.injection import quiet_rest
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay.animal_tables import _spikes as spikes_of
@@ -414,5 +415,7 @@ def test_nwb_files_say_when_units_were_observed(tmp_path):
         np.testing.assert_array_equal(each, expected)
     lost = np.isnan(found.position).any(axis=1)
     np.testing.assert_array_equal(lost, (found.time > 120) & (found.time < 130))
+    told = "Units by obs_intervals: observed from 0 to 300 s, 1 of 6 in a part of it; "
+    assert any(line.startswith(told) for line in describe_file(path))
     assert "1 invalid time left out" in found.notes[0]
     assert "spikes outside of the times in which their cells were observed" in found.notes[0]

@@ -296,6 +296,26 @@ def test_events_without_a_start_or_with_one_number_are_told(decoded, tmp_path):
                 made()
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("kind", "sideways", "Unknown kind of sequences 'sideways'"),
+        ("phase", "lunch", "Unknown phase of sequences 'lunch'"),
+        ("location", np.nan, "The column 'location' of sequences must hold whole numbers"),
+        ("step", 0.5, "The column 'step' of sequences must hold whole numbers"),
+    ],
+)
+def test_wrong_sequences_are_told_with_their_folder(name, values, message, decoded, tmp_path):
+    wrong = decoded.sequences.assign(**{name: values})
+    with pytest.raises(ValueError, match=message):
+        write_page(decoded._replace(sequences=wrong), tmp_path / "page.html")
+    keep_decoded(tmp_path, "recording", {**tables_of(decoded), "sequences": wrong})
+    with pytest.raises(ValueError, match=message) as told:
+        page_of_folders([tmp_path], tmp_path / "page.html")
+    assert str(told.value).startswith(f"{tmp_path} holds results that this version cannot read (")
+    assert str(told.value).endswith("Run its command again in another folder.")
+
+
 # -- the evidence for decoded events --------------------------------------------------------
 
 

@@ -758,6 +758,21 @@ class TestTables:
             assert found.to_numpy().tolist() == [[3.0, 3.5], [7.0, 7.5]]
         with pytest.raises(ValueError, match="need the columns start_time and end_time"):
             read_events(pd.DataFrame({"begin": [1.0]}))
+
+    def test_two_columns_for_one_time_are_the_same_or_refused(self, tmp_path):
+        """`start` in samples beside `start_time` in s."""
+        seconds = pd.DataFrame({"start_time": [3.0, 7.0], "end_time": [3.5, 7.5]})
+        same = seconds.assign(start=seconds["start_time"], stop=seconds["end_time"])
+        assert read_events(same).to_numpy().tolist() == [[3.0, 3.5], [7.0, 7.5]]
+        table = seconds.assign(start=[90_000, 210_000])
+        table.to_csv(tmp_path / "events.csv", index=False)
+        said = "The columns start_time and start of events.csv differ, perhaps in their unit: keep"
+        with pytest.raises(ValueError, match=said):
+            read_recording(ARRAYS, TRACK, events=tmp_path / "events.csv")
+        with pytest.raises(ValueError, match="columns end_time and end_s of the events differ"):
+            read_events(seconds.assign(end_s=[3.4, 7.5]))
+
+    def test_events_that_are_none(self):
         with pytest.raises(TypeError, match="Events must be a table"):
             read_events(5)
 

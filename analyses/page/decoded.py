@@ -14,11 +14,13 @@ from analyses.recordings.decide.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
 from analyses.sequences.runs import of_run
 from analyses.tables import KINDS
-from replay.checks import check_column, check_table
+from replay.checks import check_choice, check_column, check_table
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
-__all__ = ["DecodedReplay", "decoded_run"]
+__all__ = ["DecodedReplay", "check_decoded", "decoded_run"]
+
+_WHOLE = ("event", "step", "location", "length")
 
 
 class DecodedReplay(Protocol):
@@ -52,14 +54,10 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
     if not len(steps["step"]):
         raise ValueError("The recording has no move of the animal, so there is nothing to show.")
     table = decoded.sequences.sort_values("event", kind="stable").reset_index(drop=True)
-    check_table(table, ["event", "step", "location", "length"], "sequences")
-    whole = {
-        name: check_column(table, name, "sequences", kind="whole")
-        for name in ("event", "step", "location", "length")
-    }
+    check_decoded(decoded.events, table)
+    whole = {name: check_column(table, name, "sequences", kind="whole") for name in _WHOLE}
     number, row, event = np.unique(whole["event"], return_index=True, return_inverse=True)
     first = table.iloc[row]
-    _check_events(decoded.events, number)
     start = decoded.events.set_index("event")["start_time"]
     events: dict[str, NDArray[Any]] = {
         "number": number,
@@ -130,15 +128,22 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
     )
 
 
-def _check_events(events: pd.DataFrame, shown: NDArray[np.int64]) -> None:
+def check_decoded(events: pd.DataFrame, sequences: pd.DataFrame) -> None:
     """Check that each event of a sequence is there, once, and began at a known time."""
+    check_table(sequences, [*_WHOLE, "phase", "kind", "states"], "sequences")
+    shown = check_column(sequences, "event", "sequences", kind="whole")
+    for name in _WHOLE[1:]:
+        check_column(sequences, name, "sequences", kind="whole")
+    for name, known in (("phase", PHASES), ("kind", KINDS)):
+        for value in sequences[name].unique():
+            check_choice(f"{name} of sequences", str(value), known)
     check_table(events, ["event", "start_time", "is_replay"], "events")
     number = check_column(events, "event", "events", kind="whole")
     check_column(events, "start_time", "events", kind="number")
     found, count = np.unique(number, return_counts=True)
     for event in found[count > 1][:1]:
         raise ValueError(f"The table events has event {event} twice: number each event once.")
-    for event in np.setdiff1d(shown, found)[:1]:
+    for event in np.setdiff1d(shown, found)[:1].tolist():
         raise ValueError(f"The table events lacks event {event}, which has sequences.")
 
 

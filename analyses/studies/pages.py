@@ -14,6 +14,7 @@ import pandas as pd
 
 from analyses.jobs.results import Results
 from analyses.page import write_page
+from analyses.page.decoded import check_decoded
 from analyses.recordings.basics.arena import world_of
 from analyses.recordings.prepare.evidence import EVIDENCE, Evidence
 from analyses.recordings.readers.track_graphs import read_track
@@ -105,9 +106,10 @@ def _told_if_not_read(folder: str | Path, *more: type[Exception]) -> Iterator[No
     try:
         yield
     except refused as error:
+        why = str(error) if isinstance(error, ValueError) else repr(error)
         raise ValueError(
-            f"{folder} holds results that this version cannot read ({error!r}). Run its command "
-            "again in another folder."
+            f"{folder} holds results that this version cannot read ({why.rstrip('.')}). Run its "
+            "command again in another folder."
         ) from error
 
 
@@ -157,6 +159,7 @@ def _decoded_animal(results: Results, world: MDP, animal: str) -> DecodedResults
         return table
 
     events, sequences, paths, steps = map(read, _DECODED)
+    check_decoded(events, sequences)  # here, where the folder is known
     has_evidence = all(inside(results.folder, name).is_file() for name in EVIDENCE)
     return DecodedResults(
         events, sequences, paths, EventLog({"steps": steps}, mdp=world), animal,

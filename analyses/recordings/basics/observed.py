@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from replay.checks import check_list
+
 __all__ = ["LONGEST_GAP", "LONGEST_LOST", "Observed", "Seen", "common", "joined", "seconds_in"]
 __all__ += ["tracked", "within"]
 
@@ -130,7 +132,10 @@ def _always() -> NDArray[np.float64]:
 
 
 def _checked(intervals: ArrayLike, whose: str) -> NDArray[np.float64]:
-    pairs = np.asarray(intervals, dtype=float)
+    try:
+        pairs = np.asarray(intervals, dtype=float)
+    except (TypeError, ValueError):
+        pairs = np.empty(0)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not (pairs[:, 0] <= pairs[:, 1]).all():
         raise ValueError(
             f"The intervals in which {whose} {'were' if whose == 'all spikes' else 'was'} observed "
@@ -173,7 +178,7 @@ class Observed:
         everywhere = joined(_checked(self.spikes, "all spikes"))
         cells = tuple(
             common(joined(_checked(each, f"cell {number}")), everywhere)
-            for number, each in enumerate(self.cells)
+            for number, each in enumerate(check_list("cells", self.cells))
         )
         object.__setattr__(self, "spikes", everywhere)
         object.__setattr__(self, "cells", cells)

@@ -4,7 +4,8 @@
 ``position_time``, ``position_xy``         s and cm (n x 2 or 2 x n); or ``position_t_ticks`` with
                                            ``clock_hz``, and ``position_xy_px``, with the scale in
                                            the graph
-``position_linear``                        instead of x and y: along the linearised track, cm
+``position_linear``                        instead of x and y: along the linearised track, cm; or
+                                           ``position_linear_px``, with the scale in the graph
 ``spike_time``, ``spike_unit``             s, and the number or name of the cell, or its numbers
                                            such as tetrode and cluster, (n_spikes, 2); or
                                            ``spike_t_ticks``
@@ -183,6 +184,7 @@ def read_arrays(
         for one, other in (
             ("position_time", "position_t_ticks"),
             ("position_xy", "position_xy_px"),
+            ("position_linear", "position_linear_px"),
             ("spike_time", "spike_t_ticks"),
         )
         if one in arrays and other in arrays
@@ -314,14 +316,19 @@ def _positions(
             pairs = in_pairs(arrays[key], what)
             xy = check_array(pairs, what, kind="number", missing=True, n_dims=2)
             return to_cm(xy, unit, graph, name)
-    if "position_linear" in arrays:
+    for key, unit in (("position_linear", "cm"), ("position_linear_px", "pixels")):
+        if key not in arrays:
+            continue
         if graph is None:
+            scale = "" if unit == "cm" else ", and with pixels_per_cm, as they are in pixels"
             raise IncompleteError(
                 f"The positions of {name} are linearised: give the track graph with its "
-                "linear_edge_order and linear_edge_spacing (track), or positions (x, y)."
+                f"linear_edge_order and linear_edge_spacing (track){scale}; or positions (x, y)."
             )
-        what = f"The positions of {name}"
-        return linear_to_plane(graph, np.asarray(arrays["position_linear"]), what), "linearised"
+        values = check_array(arrays[key], f"{key} of {name}", kind="number", missing=True)
+        along, scaled = to_cm(values, unit, graph, name)
+        place = linear_to_plane(graph, along, f"The positions of {name}")
+        return place, f"linearised, {scaled}" if scaled else "linearised"
     raise ValueError(
         f"{name} has times of positions, but neither position_xy (cm) nor position_xy_px (pixels) "
         "nor position_linear (cm along the track)."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recordings.basics.observed import joined
 from analyses.recordings.basics.settings import FIND, FIND_DECODED
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.array_files import is_remark, load_arrays
@@ -33,6 +34,7 @@ from analyses.recordings.readers.nwb_tables import (
     units_of,
     without_noise,
 )
+from analyses.recordings.readers.observed_times import intervals_of_units
 from analyses.recordings.readers.posteriors import NETCDF, open_posterior
 from analyses.recordings.readers.pynapple_objects import kind_of
 from analyses.recordings.readers.remote_files import find_remote, is_address
@@ -234,6 +236,14 @@ def _of_units(file: NWBFile) -> Iterator[str]:
     for name, units in known.items():
         of = f" of {name}" if len(known) > 1 else ""
         yield f"Units{of}: {len(units)}, with the columns {', '.join(units.colnames)}."
+        seen = intervals_of_units(units, np.arange(len(units)))
+        if seen:
+            whole = joined(np.concatenate(seen))
+            n_less = sum(not np.array_equal(joined(each), whole) for each in seen)
+            yield (
+                f"Units{of} by obs_intervals: observed from {whole[0, 0]:g} to {whole[-1, 1]:g} s, "
+                f"{n_less} of {len(units)} in a part of it; only what was observed counts."
+            )
         for key, values in unit_columns(units).items():
             each, counts = np.unique(values, return_counts=True)
             if values.dtype.kind in "USb" and len(each) <= _MOST_VALUES:

@@ -47,7 +47,7 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_AT = 512  # after the header of MATLAB
 ARRAYS = (
     "position_time", "position_t_ticks", "position_xy", "position_xy_px", "position_linear",
-    "clock_hz", "spike_time", "spike_t_ticks", "spike_unit", "mark_time", "mark_electrode",
+    "position_linear_px", "clock_hz", "spike_time", "spike_t_ticks", "spike_unit", "mark_time", "mark_electrode",
     "mark_features", "event_start", "event_end", "epoch_start", "epoch_end", "epoch_label",
     "field_potential", "field_potential_start", "field_potential_rate", "field_potential_time",
     "on_track_start", "on_track_end", "observed_start", "observed_end", "observed_unit",
@@ -242,6 +242,8 @@ def _positions(
             return found | {"position_xy_px": xy}
         return found | {"position_xy": to_cm(xy, unit, None, name)[0]}
     if len(axes.get("linearized", ())) and not (len(x) and len(y)):
+        if unit.startswith("pixel"):
+            return found | {"position_linear_px": axes["linearized"]}
         return found | {"position_linear": to_cm(axes["linearized"], unit, None, name)[0]}
     raise ValueError(
         f"{key}.position of {name} must have as many x as y, or linearized; got {len(x)} and "

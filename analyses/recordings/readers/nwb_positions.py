@@ -1,7 +1,8 @@
 """Positions in NWB files, as `SpatialSeries` with one or more columns.
 
 Two or more columns are x, y, and others that are not read (z, or the velocity). One column is a
-position along the track, which the track's linearisation maps to the plane.
+position along the track, which the track's linearisation maps to the plane. Two rows are x and y,
+as files have them that were written from MATLAB.
 """
 
 from __future__ import annotations
@@ -80,12 +81,13 @@ def default_series(known: dict[str, Any]) -> list[str]:
 
 
 def _span(series: Any) -> tuple[float, float]:
-    if not len(series.data):
+    n_times = np.shape(series.data)[1 if _is_turned(series) else 0]
+    if not n_times:
         return np.inf, np.inf
     if series.timestamps is not None:
-        return float(series.timestamps[0]), float(series.timestamps[len(series.data) - 1])
+        return float(series.timestamps[0]), float(series.timestamps[n_times - 1])
     begin = float(series.starting_time)
-    return begin, begin + (len(series.data) - 1) / float(series.rate)
+    return begin, begin + (n_times - 1) / float(series.rate)
 
 
 def read_positions(
@@ -133,16 +135,29 @@ def _chosen(position: str, known: dict[str, Any], name: str) -> list[str]:
 
 
 def _width(series: Any) -> int:
-    return 1 if np.ndim(series.data) == 1 else int(series.data.shape[1])
+    if _is_turned(series):
+        return 2
+    return 1 if np.ndim(series.data) == 1 else int(np.shape(series.data)[1])
+
+
+def _is_turned(series: Any) -> bool:
+    """Whether a series is 2 x n: one column for each time."""
+    n_rows, n_columns = (*np.shape(series.data), 1)[:2]
+    if n_rows != 2 or n_columns == 2:  # two places are two rows
+        return False
+    if series.timestamps is None:
+        return n_columns > _MOST_COLUMNS
+    return n_columns == len(series.timestamps)
 
 
 def _read(series: Any, label: str, name: str, graph: nx.Graph | None) -> Positions:
-    data = np.asarray(series.data[:], dtype=float).reshape(len(series.data), -1)
+    data = np.asarray(series.data[:], dtype=float)
+    data = data.T if _is_turned(series) else data.reshape(len(data), -1)
     width = data.shape[1]
     if width > max(len(data), _MOST_COLUMNS):
         raise ValueError(
             f"The positions {label!r} of {name} have {len(data)} rows and {width:,} columns. In "
-            "NWB each time has a row: transpose them."
+            "NWB each time has a row, n x 2; two rows, 2 x n, are read as well: transpose them."
         )
     data = data[:, :2] * float(series.conversion or 1.0) + float(series.offset or 0.0)
     if series.timestamps is not None:

@@ -29,6 +29,7 @@ _LABELS = ("label", "tags", "epoch_name", "epoch_type", "task", "environment", "
 _RUNNING = {"run", "running", "track", "maze", "task", "behavior", "behaviour"}
 _RESTING = {"rest", "sleep", "box", "home", "pre", "post", "off", "cage"}
 _NO_CELLS = {"mua", "multi", "multiunit", "noise", "artifact", "artefact", "bad"}
+_CELLS = {"good", "single", "singleunit", "sua"}  # columns in which 0 or False marks the others
 _HIPPOCAMPUS = "CA[1-4]|hippoc|HPC|dentate"
 _LEAST_ON_TRACK, _LEAST_EXTENT = 0.8, 0.5  # shares of samples, and of the extent of the track
 
@@ -162,16 +163,24 @@ def without_noise(columns: Mapping[str, NDArray[Any]]) -> tuple[str, str]:
     --------
     >>> without_noise({"KSLabel": np.array(["good", "mua", "mua"])})
     ('KSLabel: 2 of mua', "KSLabel != 'mua'")
+    >>> without_noise({"is_noise": np.array([False, True, True])})
+    ('is_noise: 2 of True', 'is_noise != True')
     """
     told, left = [], []
     for column, values in columns.items():
-        if values.dtype.kind != "U" or not column.isidentifier():
+        if not column.isidentifier():
             continue
         known, counts = np.unique(values, return_counts=True)
+        name = re.sub("[^a-z]", "", column.lower()).removeprefix("is")
+        marks = [value for value in known.tolist() if isinstance(value, str)
+                 and re.sub("[^a-z]", "", value.lower()) in _NO_CELLS]  # fmt: skip
+        # Other numbers are a measure, such as a level of noise, of which nobody knows a limit here.
+        if name in _NO_CELLS | _CELLS and set(known.tolist()) <= {0, 1}:
+            marks = [value for value in known.tolist() if bool(value) == (name in _NO_CELLS)]
         marked = {
-            str(value): int(n)
-            for value, n in zip(known, counts, strict=True)
-            if re.sub("[^a-z]", "", value.lower()) in _NO_CELLS
+            value: n
+            for value, n in zip(known.tolist(), counts.tolist(), strict=True)
+            if value in marks
         }
         if marked:
             told.append(f"{column}: {', '.join(f'{n} of {each}' for each, n in marked.items())}")

@@ -168,6 +168,14 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
         table = open_table(source) if isinstance(source, str | Path) else source
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"Events must be a table; got {shown(table)}.")
+    whose = Path(source).name if isinstance(source, str | Path) else "the events"
+    for names in (_STARTS, _ENDS):
+        same = [name for name in names if name in table]
+        if any(not table[name].equals(table[same[0]]) for name in same[1:]):
+            raise ValueError(
+                f"The columns {' and '.join(same)} of {whose} differ, perhaps in their unit: keep "
+                "one of them, in s."
+            )
     bounds = bounds_of(table)
     if bounds is None:
         raise ValueError(
@@ -176,7 +184,6 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
         )
     check_table(table, bounds, "the table of events")
     check_digits(table[bounds[0]], "The times of the events")
-    whose = Path(source).name if isinstance(source, str | Path) else "the events"
     columns = check_all(
         partial(check_column, table, column, whose, kind="number") for column in bounds
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -67,7 +68,8 @@ def read_animals(
                 )
             paths = [(path.stem, moves, visited)]
         for name, log, own in paths:
-            made = replaying_animals(log, own, name=name, rewards=_of_animal(paid, name))
+            with _rewards_in(rewards):
+                made = replaying_animals(log, own, name=name, rewards=_of_animal(paid, name))
             for animal in made:
                 if animal.name in animals:
                     raise ValueError(
@@ -115,8 +117,9 @@ def read_protocols(
             if name in found:
                 raise ValueError(f"Two mazes are named {name!r}, after their files: rename one.")
             share = _told(paths) if told is None else told
-            own = _of_animal(paid, name)
-            found[name] = experienced_animal(log, name=name, rewards=own, told=share)
+            with _rewards_in(rewards):
+                own = _of_animal(paid, name)
+                found[name] = experienced_animal(log, name=name, rewards=own, told=share)
     return found
 
 
@@ -191,6 +194,17 @@ def read_rewards(path: str | Path) -> pd.DataFrame:
         ]
     )
     return table
+
+
+@contextmanager
+def _rewards_in(path: str | Path | None) -> Iterator[None]:
+    """Name the file of rewards that are refused by what knows no file."""
+    try:
+        yield
+    except ValueError as error:
+        if path is None or "rewards" not in str(error):
+            raise
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _of_animal(paid: pd.DataFrame | None, name: str) -> Any:
