@@ -47,10 +47,11 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_AT = 512  # after the header of MATLAB
 ARRAYS = (
     "position_time", "position_t_ticks", "position_xy", "position_xy_px", "position_linear",
-    "position_linear_px", "clock_hz", "spike_time", "spike_t_ticks", "spike_unit", "mark_time", "mark_electrode",
-    "mark_features", "event_start", "event_end", "epoch_start", "epoch_end", "epoch_label",
-    "field_potential", "field_potential_start", "field_potential_rate", "field_potential_time",
-    "on_track_start", "on_track_end", "observed_start", "observed_end", "observed_unit",
+    "position_linear_px", "clock_hz", "spike_time", "spike_t_ticks", "spike_unit", "mark_time",
+    "mark_electrode", "mark_features", "event_start", "event_end", "epoch_start", "epoch_end",
+    "epoch_label", "field_potential", "field_potential_start", "field_potential_rate",
+    "field_potential_time", "on_track_start", "on_track_end", "observed_start", "observed_end",
+    "observed_unit",
     "posterior", "posterior_time", "posterior_xy",
 )  # fmt: skip
 """The names of arrays that are read."""

@@ -145,9 +145,8 @@ def _is_turned(series: Any) -> bool:
     n_rows, n_columns = (*np.shape(series.data), 1)[:2]
     if n_rows != 2 or n_columns == 2:  # two places are two rows
         return False
-    if series.timestamps is None:
-        return n_columns > _MOST_COLUMNS
-    return n_columns == len(series.timestamps)
+    has_times = series.timestamps is not None
+    return bool(n_columns == len(series.timestamps) if has_times else n_columns > _MOST_COLUMNS)
 
 
 def _read(series: Any, label: str, name: str, graph: nx.Graph | None) -> Positions:
