@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.basics.recording import Posterior
+from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.event_kinds import event_kinds
@@ -22,7 +22,7 @@ from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.tables import KINDS
 from replay import MDP
 from replay.log.event_log import EventLog
-from replay.worlds.tracks import make_track_graph
+from replay.worlds.tracks import make_linear_track, make_track_graph
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
 needs_recordings = pytest.mark.skipif(not RECORDINGS.exists(), reason="the recordings are not here")
@@ -165,6 +165,25 @@ def test_only_what_had_been_run_before_the_event_counts(session):
     )
     assert known == ["forward_episode"]
     assert unknown.events["kind"].tolist() == ["unexperienced"]
+
+
+def test_nothing_is_novel_on_a_line():
+    """Before its first lap a rat knows none of it, and a turn on the way makes no path new."""
+    x = np.concatenate([[2.0] * 60, np.arange(2, 80), np.arange(80, 40, -1), np.arange(40, 120)])
+    x = np.append(x, [119.0] * 90)
+    time = np.arange(len(x)) / 30
+    moments = np.concatenate([[1.0, 1.1, 1.2, 1.3, 1.4], time[-1] - 1 + np.arange(5) / 10])
+    decoded = pd.DataFrame(
+        {"event": [0] * 5 + [1] * 5, "time": moments, "x": [15, 37, 60, 82, 105] * 2, "y": 0.0}
+    )
+    recording = Recording(
+        "a line", make_linear_track(120.0), time, np.column_stack([x, 0 * x]), decoded=decoded,
+        events=pd.DataFrame({"start_time": moments[[0, 5]], "end_time": moments[[4, 9]]}),
+    )  # fmt: skip
+    found = find_replay(recording, judgement=QUICK)
+    assert found.events["kind"].tolist() == ["ambiguous", "forward_episode"]
+    assert found.sequences["novelty"].tolist() == ["unexperienced", "composed"]
+    assert any(each.startswith("1 replay event travels along a line") for each in found.notes)
 
 
 def test_cells_at_random_are_no_replay(session):

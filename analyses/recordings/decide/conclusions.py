@@ -15,7 +15,7 @@ from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.decide.calibration import Calibration, calibrate, tail_rates
 from analyses.recordings.decide.controls import EXCHANGED
-from analyses.recordings.decide.event_kinds import count_kinds, event_kinds
+from analyses.recordings.decide.event_kinds import count_kinds, event_kinds, kinds_on_lines
 from analyses.recordings.decide.heading import heading_of_ways
 from analyses.recordings.decide.scoring import Scored
 from analyses.recordings.decide.track_log_odds import common_cells, tracks_to_compare
@@ -193,6 +193,14 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
             kept = sequences, named, world, log, visits
     sequences, named, world, log, visited = kept  # type: ignore[misc]
     events["kind"] = named
+    too_early = (sequences["kind"] == "ambiguous") & (sequences["novelty"] == "unexperienced")
+    if n_early := sequences.loc[too_early, "event"].nunique():
+        notes.append(
+            f"{n_early} replay event{'s' * (n_early != 1)} "
+            f"{'travel' if n_early > 1 else 'travels'} along a line as the animal had not yet run "
+            "in this recording. Whether it had before is not told, so that the kind is ambiguous; "
+            "the novelty of these sequences is unexperienced."
+        )
     if session.counts:
         notes += _compared(session, events)
     if session.track.n_components > 1:
@@ -321,6 +329,7 @@ def replayed_sequences(
         for event, first, states in found[["event", "index", "states"]].itertuples(index=False)
     ]
     found["start_time"], found["end_time"] = np.array(spans, dtype=float).reshape(-1, 2).T
+    found["kind"] = pd.Categorical(kinds_on_lines(found, world), found["kind"].cat.categories)
     row = found["event"].to_numpy()
     found["event"], found["stretch"] = of_event[row], of_stretch[row]
     listed.insert(0, "event", of_event)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import networkx as nx
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 
+from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
+from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
 
-__all__ = ["count_kinds", "event_kinds"]
+__all__ = ["count_kinds", "event_kinds", "kinds_on_lines"]
 
 _NO_SEQUENCE = "no_sequence"
 
@@ -30,6 +35,38 @@ def event_kinds(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:
     longest = ordered.drop_duplicates("event").set_index("event")["kind"].astype(object)
     named = events["event"].map(longest).where(lambda kind: kind.notna(), _NO_SEQUENCE)
     return named.astype(object).where(events["is_replay"], None)
+
+
+def kinds_on_lines(sequences: pd.DataFrame, world: MDP | None) -> NDArray[np.object_]:
+    """Return the kind of each sequence, which on a line is that of its direction.
+
+    One path joins two places of a line, so that no path along it is new: an animal that turns on
+    its way, or a recording that begins before its first lap, only makes it look so. What is in
+    neither direction, or in either, is ambiguous.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> world = MDP.from_networkx(make_linear_track(20.0), bin_size=10.0)
+    >>> found = pd.DataFrame({"first": [0, 1], "direction": ["forward", "neither"],
+    ...                       "kind": ["novel_path", "unexperienced"]})
+    >>> kinds_on_lines(found, world).tolist()
+    ['forward_episode', 'ambiguous']
+    """
+    kinds = sequences["kind"].to_numpy(dtype=object)
+    if world is None:
+        return kinds
+    joined = nx.Graph(graph_of_log(EventLog({}, mdp=world)))
+    on_line: set[int] = set()
+    for part in nx.connected_components(joined):
+        if {degree for _, degree in joined.degree(part)} <= {1, 2} and nx.is_tree(
+            joined.subgraph(part)
+        ):
+            on_line |= part
+    named = {"forward": "forward_episode", "reverse": "reverse_episode"}
+    of_direction = [named.get(each, "ambiguous") for each in sequences["direction"].astype(str)]
+    found: NDArray[np.object_] = np.where(sequences["first"].isin(on_line), of_direction, kinds)
+    return found
 
 
 def count_kinds(kinds: Iterable[str], size: float) -> pd.DataFrame:

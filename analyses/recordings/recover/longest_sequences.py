@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from analyses.recordings.decide.event_kinds import kinds_on_lines
 from analyses.recordings.recover.confusion import MISSED
 from analyses.sequences.place_sequences import Detection, place_sequences
 from replay.log.event_log import EventLog
@@ -26,6 +27,7 @@ def longest_sequences(
     found = place_sequences(ran, paths, detection=detection)
     longest = found.sort_values(["event", "distance"], ascending=[True, False], kind="stable")
     longest = longest.drop_duplicates("event")
+    longest = longest.assign(kind=kinds_on_lines(longest, ran.mdp))
     nothing = (MISSED, MISSED, (), np.nan)
     rows: list[tuple[object, ...]] = [nothing] * len(places)
     columns = [longest[name] for name in ("event", "kind", "direction", "states", "distance")]
