@@ -483,7 +483,7 @@ def test_a_line_across_an_arena_is_a_stretch():
     """In each of some directions, also between those of the model; it goes straight on."""
     track = open_field()
     model = travel_model(track, DT, track.n_bins)
-    assert model.state.shape == (1, 12 * track.n_bins)
+    assert model.state.shape == (1, 12 * 100)  # squares of 10 cm
     for angle in np.deg2rad([0, 20, 45, 110, 250]):
         along = np.linspace(-40, 40, 40)[:, None] * [np.cos(angle), np.sin(angle)] + 50
         likelihoods = likely_at(track, along)
@@ -497,18 +497,23 @@ def test_a_line_across_an_arena_is_a_stretch():
     assert not stretches_of(travel_posterior(likely_at(track, still), model), model)
 
 
-def test_travel_does_not_cross_a_wall():
-    """It is 10 cm thick, and leaves a gap at the top."""
-    track = open_field(lambda x, y: 50 <= x < 60 and y < 70)
+@pytest.mark.parametrize("wall", [50, 55])
+def test_travel_does_not_cross_a_wall(wall):
+    """It is 10 cm thick, leaves a gap at the top, and lies at the border of squares or in them."""
+    track = open_field(lambda x, y: wall <= x < wall + 10 and y < 70)
     model = travel_model(track, DT, track.n_bins)
-    left = (track.position[:, 0] < 50) & (track.position[:, 1] < 60)
-    right = (track.position[:, 0] > 60) & (track.position[:, 1] < 60)
+    is_beside = track.position[:, 1] < 60
+    left, right = (
+        np.bincount(model.square, is_beside & side) > 0
+        for side in (track.position[:, 0] < wall, track.position[:, 0] > wall + 10)
+    )
+    assert not (left & right).any()
     n_ways = model.state.shape[1]
-    bins = np.arange(n_ways) % track.n_bins
+    squares = np.arange(n_ways) % len(left)
     n_kept = 0
     for begin, lost in zip(model.into.begin, model.lost, strict=True):
-        target = bins[np.repeat(np.arange(n_ways), np.diff(begin))]
-        source = bins[model.into.other[begin[0] : begin[-1]]]
+        target = squares[np.repeat(np.arange(n_ways), np.diff(begin))]
+        source = squares[model.into.other[begin[0] : begin[-1]]]
         assert not (left[source] & right[target]).any()
         assert not (right[source] & left[target]).any()
         weight = model.into.weight[begin[0] : begin[-1]]
@@ -520,4 +525,4 @@ def test_travel_does_not_cross_a_wall():
     likelihoods = likely_at(track, through)
     for own in stretches_of(travel_posterior(likelihoods, model), model):
         reached = track.position[own.ways % track.n_bins]
-        assert len({bool(each) for each in reached[:, 0] > 55}) == 1
+        assert len({bool(each) for each in reached[:, 0] > wall + 5}) == 1
