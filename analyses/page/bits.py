@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -38,20 +38,16 @@ def with_bits(pairs: list[_Pair], explained: Explained) -> list[_Pair]:
                 f"The explanation of {name} is of other replay than the page shows: none of its "
                 "events is here."
             )
-        bits = _of_events(own)
+        # The bits of each event above those of a walk, of the best accounts.
+        summed = own.pivot_table("bits", "event", "account", aggfunc="sum")
+        above = summed.sub(summed["walk"], axis=0).drop(columns="walk")
+        best = above.drop(columns="ceiling").mean().nlargest(_N_ACCOUNTS).index
+        shown = above[[*best, "ceiling"]].round(1)
+        values = shown.to_numpy().tolist()
+        bits = {
+            "accounts": [*map(label, best), "the ceiling"],
+            "of_event": dict(zip(map(str, shown.index.tolist()), values, strict=True)),
+        }
         both = None if other is None else replace(other, bits=bits)
         found.append((replace(run, bits=bits), both))
     return found
-
-
-def _of_events(explained: pd.DataFrame) -> dict[str, Any]:
-    """Add up the bits of each event above those of a walk, of the best accounts."""
-    summed = explained.pivot_table("bits", "event", "account", aggfunc="sum")
-    above = summed.sub(summed["walk"], axis=0).drop(columns="walk")
-    best = above.drop(columns="ceiling").mean().nlargest(_N_ACCOUNTS).index
-    shown = above[[*best, "ceiling"]].round(1)
-    values = shown.to_numpy().tolist()
-    return {
-        "accounts": [*map(label, best), "the ceiling"],
-        "of_event": dict(zip(map(str, shown.index.tolist()), values, strict=True)),
-    }

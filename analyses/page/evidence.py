@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.page.packing import pack
@@ -59,12 +58,26 @@ def pack_evidence(evidence: Evidence, number: int) -> dict[str, Any]:
     }
     columns: dict[str, NDArray[Any]] = {}
     if event.posterior is not None and event.path is not None:
-        packed["n_cells"], columns["spike_row"], columns["spike_time"] = _spikes(
-            event.spikes, evidence.rates, track, event.start, event.end
-        )
+        # Active cells have a row each, in the order of their fields; spikes are in that of time.
+        centre = track.position[:, 0] if track.is_arena else linearise(track).centre
+        order = np.argsort(centre[evidence.rates.argmax(axis=1)], kind="stable")
+        every = [event.spikes[cell] for cell in order]
+        within = [each[(each >= event.start) & (each < event.end)] for each in every]
+        active = [each for each in within if len(each)]
+        cell = np.repeat(np.arange(len(active)), [len(each) for each in active])
+        since = np.concatenate([*active, np.empty(0)]) - event.start
+        time = np.rint(1e4 * since).astype(np.int64)
+        by_time = np.argsort(time, kind="stable")
+        packed["n_cells"] = len(active)
+        columns["spike_row"], columns["spike_time"] = cell[by_time], time[by_time]
         places = event.posterior.sum(axis=1)
         packed["highest"] = max(float(np.quantile(places.max(axis=1), 0.9)), _LEAST_PROBABILITY)
-        for k, row in enumerate(_rows(track)):
+        axes = (
+            [_coordinate(track, name) for name in "xy"]
+            if track.is_arena
+            else [np.arange(track.n_bins)]
+        )
+        for k, row in enumerate(axes):  # the row of each bin on each axis of places
             shown = np.zeros((len(places), row.max() + 1))
             np.add.at(shown.T, row, places.T)
             columns[f"place_{k}"] = np.rint(
@@ -73,46 +86,16 @@ def pack_evidence(evidence: Evidence, number: int) -> dict[str, Any]:
             columns[f"path_{k}"] = np.where(event.path >= 0, row[event.path], -1)
     for name in _TRACES:
         if len(event.traces) and event.traces[name].notna().any():
-            packed["traces"][name], columns[name] = _trace(event.traces[name])
+            values = event.traces[name].to_numpy(dtype=float)
+            low, high = float(np.nanmin(values)), float(np.nanmax(values))
+            scaled = np.rint(_LEVELS * (values - low) / (high - low or 1.0))
+            packed["traces"][name] = [low, high]
+            columns[name] = np.where(np.isnan(values), _LEVELS + 1, scaled)
     whole = {name: values.astype(np.int64) for name, values in columns.items()}
     return packed | pack(whole)
-
-
-def _rows(track: BinnedTrack) -> list[NDArray[np.int64]]:
-    """Find the row of each bin on each axis of places."""
-    if track.is_arena:
-        return [_coordinate(track, name) for name in "xy"]
-    return [np.arange(track.n_bins)]
 
 
 def _coordinate(track: BinnedTrack, name: str) -> NDArray[np.int64]:
     place = track.position[:, "xy".index(name)]
     row: NDArray[np.int64] = np.rint((place - place.min()) / track.square).astype(np.int64)
     return row
-
-
-def _spikes(
-    spikes: list[NDArray[np.float64]],
-    rates: NDArray[np.float64],
-    track: BinnedTrack,
-    start: float,
-    end: float,
-) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-    """List the spikes of an event in the order of time, with rows of active cells by field."""
-    centre = track.position[:, 0] if track.is_arena else linearise(track).centre
-    order = np.argsort(centre[rates.argmax(axis=1)], kind="stable")
-    within = [spikes[cell][(spikes[cell] >= start) & (spikes[cell] < end)] for cell in order]
-    active = [each for each in within if len(each)]
-    row = np.repeat(np.arange(len(active)), [len(each) for each in active])
-    time = np.rint(1e4 * (np.concatenate([*active, np.empty(0)]) - start)).astype(np.int64)
-    by_time = np.argsort(time, kind="stable")
-    return len(active), row[by_time], time[by_time]
-
-
-def _trace(given: pd.Series) -> tuple[list[float], NDArray[np.int64]]:
-    """Round a trace to levels between its limits."""
-    values = given.to_numpy(dtype=float)
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    scaled = _LEVELS * (values - low) / (high - low or 1.0)
-    coded = np.where(np.isnan(values), _LEVELS + 1, np.rint(scaled)).astype(np.int64)
-    return [low, high], coded

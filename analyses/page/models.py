@@ -131,7 +131,17 @@ def _list_moves(
         event = chained.event[chain]
         places.append(np.searchsorted(keys, event * n_backups + chained.rows(chain)))
         turns.append(places[-1] - begin[number[event]])
-        pieces.append(_pieces_of(chained, chain, experience))
+        # The pieces of earlier experience that compose the chain, read in its orientation.
+        states, step = chained.states, int(chained.step[chain])
+        path = states.flat[states.begin[chain] : states.begin[chain + 1]].tolist()
+        backward = bool(chained.reverse[chain])
+        found = experience.pieces(path[::-1] if backward else path, step)
+        if backward:
+            last = len(path) - 1
+            own = [ShownPiece(last - each.begin, each.episode, True) for each in reversed(found)]
+        else:
+            own = [ShownPiece(each.end, each.episode, False) for each in found]
+        pieces.append(own)
     # A move belongs to the longest sequence that contains it, or the first of several longest ones,
     # which is written last.
     reverse = np.zeros(len(keys), dtype=bool)
@@ -148,18 +158,6 @@ def _list_moves(
         "place": np.concatenate(turns),
         **list_pieces(pieces),
     }
-
-
-def _pieces_of(chained: _Chained, chain: int, experience: Experience) -> list[ShownPiece]:
-    """Find the pieces of earlier experience that compose a chain, read in its orientation."""
-    states, step = chained.states, int(chained.step[chain])
-    path = states.flat[states.begin[chain] : states.begin[chain + 1]].tolist()
-    if not chained.reverse[chain]:
-        return [
-            ShownPiece(piece.end, piece.episode, False) for piece in experience.pieces(path, step)
-        ]
-    found, last = experience.pieces(path[::-1], step), len(path) - 1
-    return [ShownPiece(last - piece.begin, piece.episode, True) for piece in reversed(found)]
 
 
 def _snapshots(steps: Columns, backups: Columns, n_states: int) -> Columns:

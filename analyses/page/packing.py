@@ -38,24 +38,21 @@ def pack(columns: Mapping[str, ArrayLike]) -> dict[str, Any]:
     begin = 0
     for name, given in columns.items():
         values = np.asarray(given)
-        kind, stored = _narrow(values)
-        content = stored.astype(f"<{kind.lstrip('+')}").tobytes()
+        if values.dtype.kind == "f" and len(values):
+            kind = "f4"
+        else:
+            values = values.astype(np.int64)
+            differences = np.diff(values, prepend=0)
+            if len(values) >= _FEWEST_DIFFERENCES and (differences >= 0).all():
+                kind, values = f"+{_type_of(differences)}", differences
+            else:
+                kind = _type_of(values)
+        content = values.astype(f"<{kind.lstrip('+')}").tobytes()
         listing[name] = [kind, begin, len(values)]
         parts.append(content)
         begin += len(content)
     data = base64.b64encode(zlib.compress(b"".join(parts), 9)).decode("ascii")
     return {"columns": listing, "data": data}
-
-
-def _narrow(values: NDArray[Any]) -> tuple[str, NDArray[Any]]:
-    """Choose the type in which a column is stored."""
-    if values.dtype.kind == "f" and len(values):
-        return "f4", values
-    whole = values.astype(np.int64)
-    differences = np.diff(whole, prepend=0)
-    if len(whole) >= _FEWEST_DIFFERENCES and (differences >= 0).all():
-        return f"+{_type_of(differences)}", differences
-    return _type_of(whole), whole
 
 
 def _type_of(whole: NDArray[np.int64]) -> str:

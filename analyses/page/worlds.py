@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analyses.page.packing import pack
 from analyses.plots.mdps import maze_cell_size, state_positions
 from analyses.plots.style import label
-from analyses.plots.task_mazes import HALF_WIDTH
+from analyses.plots.tasks import HALF_WIDTH
 from replay.log.closed_moves import ClosedMoves
 from replay.worlds.mazes import barriers, layout
 from replay.worlds.mdp import MDP
@@ -39,7 +39,12 @@ def describe_world(
     """
     place = state_positions(mdp)
     closed = closed or {}
-    moves = _moves(mdp, closed)
+    # The moves between two states that are possible at some time.
+    state, other = mdp.transition_rows() // mdp.n_actions, mdp.successor
+    closed_ones = [move for moves in closed.values() for move in moves]
+    parts = [np.column_stack((state, other)), np.array(closed_ones, dtype=np.int64).reshape(-1, 2)]
+    moves = np.unique(np.concatenate(parts), axis=0)
+    moves = moves[moves[:, 0] != moves[:, 1]]
     pairs = np.unique(np.sort(moves, axis=1), axis=0)
     starts = np.flatnonzero(mdp.start_probability)
     columns: dict[str, NDArray[Any]] = {
@@ -64,33 +69,20 @@ def describe_world(
         is_scaled = mdp.position is not None and shared is None
         is_track = is_scaled and (mdp.labels is not None or _leads_back(mdp))
         style, unit = ("track", 2 * HALF_WIDTH) if is_track else ("graph", 0.0)
+    floor = unit
+    degrees = np.bincount(pairs.ravel())
+    if style == "track" and len(pairs) and np.median(degrees) > _MOST_IN_CORRIDORS:
+        # In an open field most places have more neighbours: corridors are drawn side by side, and
+        # a little wider than these are apart, so that no gap is left between them.
+        apart = float(np.hypot(*(place[pairs[:, 0]] - place[pairs[:, 1]]).T).min())
+        floor = max(unit, _OVERLAP * apart)
     described: dict[str, Any] = {
         "name": label(mdp.name), "n_states": mdp.n_states, "style": style, "unit": unit,
-        "floor": max(unit, _field_width(place, pairs)) if style == "track" else unit,
+        "floor": floor,
     }  # fmt: skip
     if mdp.labels is not None and mdp.n_states <= _MOST_LABELS:
         described["labels"] = [_text(label) for label in mdp.labels]
     return described | pack(columns)
-
-
-def _field_width(place: NDArray[np.float64], pairs: NDArray[np.int64]) -> float:
-    """Compute the distance of neighbours in an open field, where most have more than four; else 0.
-
-    A little more, so that no gap is left between corridors that are drawn side by side.
-    """
-    if not len(pairs) or np.median(np.bincount(pairs.ravel())) <= _MOST_IN_CORRIDORS:
-        return 0.0
-    return _OVERLAP * float(np.hypot(*(place[pairs[:, 0]] - place[pairs[:, 1]]).T).min())
-
-
-def _moves(mdp: MDP, closed: ClosedMoves) -> NDArray[np.int64]:
-    """List the moves between two states that are possible at some time."""
-    state, other = mdp.transition_rows() // mdp.n_actions, mdp.successor
-    closed_ones = [move for moves in closed.values() for move in moves]
-    parts = [np.column_stack((state, other)), np.array(closed_ones, dtype=np.int64).reshape(-1, 2)]
-    moves: NDArray[np.int64] = np.unique(np.concatenate(parts), axis=0)
-    moves = moves[moves[:, 0] != moves[:, 1]]
-    return moves
 
 
 def _closures(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib import resources
 from os import PathLike
@@ -23,7 +23,7 @@ from analyses.page.packing import pack
 from analyses.page.runs import ShownRun
 from analyses.page.worlds import describe_world
 from analyses.plots.style import END_COLOUR, kind_colour, label
-from analyses.sequences.runs import Columns, Logged, runs_of
+from analyses.sequences.runs import Logged, runs_of
 from analyses.tables import KINDS
 from replay.checks import check_flag, check_list, check_text, check_whole, shown
 from replay.files import check_path, replacing
@@ -115,7 +115,14 @@ def write_page(
     pairs = _runs(replay, min_length, across_events)
     if explained is not None:
         pairs = with_bits(pairs, explained)
-    page = _fill(_data(pairs, heading, min_length, across_events))
+    data = _data(pairs, heading, min_length, across_events)
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Nothing in the data can end its element.
+    text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    page = _template("page.html")
+    for name, content in (_parts() | {"data": text}).items():
+        before, _, after = page.partition(f"{{{{{name}}}}}")
+        page = before + content + after
     with replacing(path) as beside:
         beside.write_text(page, encoding="utf-8")
     return path
@@ -133,7 +140,13 @@ def _runs(replay: object, min_length: int, across_events: bool) -> list[_Pair]:
     for one in check_list("replay", given):
         each = one if _is_decoded(one) else getattr(one, "log", one)
         if isinstance(each, EventLog):
-            found += [_both_ways(each, run, min_length, across_events) for run in runs_of(each)]
+            for run in runs_of(each):
+                first, second = (
+                    model_run(each, run, min_length=min_length, across_events=across)
+                    for across in (across_events, not across_events)
+                )
+                is_same = np.array_equal(first.sequences["length"], second.sequences["length"])
+                found.append((first, None if is_same else replace(second, values={})))
         elif _is_decoded(each):
             found.append((decoded_run(each), None))
         else:
@@ -141,15 +154,6 @@ def _runs(replay: object, min_length: int, across_events: bool) -> list[_Pair]:
     if not found:
         raise ValueError("There is nothing to show: give at least one EventLog.")
     return found
-
-
-def _both_ways(log: EventLog, run: int, min_length: int, across_events: bool) -> _Pair:
-    one, other = (
-        model_run(log, run, min_length=min_length, across_events=across)
-        for across in (across_events, not across_events)
-    )
-    is_same = np.array_equal(one.sequences["length"], other.sequences["length"])
-    return one, None if is_same else replace(other, values={})
 
 
 def _is_decoded(given: object) -> bool:
@@ -180,7 +184,7 @@ def _data(
         "kinds": [{"name": kind, "label": label(kind), "colour": kind_colour(kind)}
                   for kind in KINDS],
         "phases": list(PHASES),
-        "palette": _palette(),
+        "palette": [*map(to_hex, mpl.colormaps["viridis_r"](np.linspace(0, 1, _N_COLOURS)))],
         "end_colour": END_COLOUR,
         "worlds": [describe_world(run.world, run.closed, run.shared) | {"known": run.world_is_known}
                    for run in _firsts(runs, worlds)],
@@ -286,11 +290,6 @@ def _counted(runs: list[ShownRun], min_length: int, across_events: bool) -> str:
     return " ".join(texts)
 
 
-def _palette() -> list[str]:
-    colours = mpl.colormaps["viridis_r"](np.linspace(0, 1, _N_COLOURS))
-    return [to_hex(colour) for colour in colours]
-
-
 def _experience(run: ShownRun) -> dict[str, Any]:
     """Pack steps, with moves as ranks among those from the same state, most frequent first."""
     state, next_state = (run.steps[name].astype(np.int64) for name in ("state", "next_state"))
@@ -304,6 +303,9 @@ def _experience(run: ShownRun) -> dict[str, Any]:
     episode = run.steps["episode"]
     begins = np.ones(len(state), dtype=bool)
     begins[1:] = (episode[1:] != episode[:-1]) | (state[1:] != next_state[:-1])
+    made = np.flatnonzero(run.steps["reward"] > 0)
+    place = run.steps["next_state"][made]
+    changes = np.flatnonzero(np.diff(place, prepend=-1))
     columns: dict[str, NDArray[Any]] = {
         "pair_from": here,
         "pair_to": pairs[order] % n_states,
@@ -312,19 +314,13 @@ def _experience(run: ShownRun) -> dict[str, Any]:
         "begin": np.flatnonzero(begins),
         "begin_state": state[begins],
         "begin_episode": episode[begins],
-        **_paid(run.steps),
+        # The steps at which the place of the last reward changed.
+        "paid_made": made[changes] + 1,
+        "paid_state": place[changes],
     }
     if np.isfinite(run.steps["time"]).all():
         columns["seconds"] = run.steps["time"] - run.steps["time"][0]
     return {"n_steps": len(state), **pack(columns)}
-
-
-def _paid(steps: Columns) -> dict[str, NDArray[Any]]:
-    """List the steps at which the place of the last reward changed."""
-    made = np.flatnonzero(steps["reward"] > 0)
-    place = steps["next_state"][made]
-    changes = np.flatnonzero(np.diff(place, prepend=-1))
-    return {"paid_made": made[changes] + 1, "paid_state": place[changes]}
 
 
 def _span(run: ShownRun) -> list[float] | None:
@@ -376,7 +372,11 @@ def _sample(runs: list[ShownRun], ways: Iterable[int], share: float) -> list[NDA
     moments: dict[int, set[tuple[int, int]]] = {}
     for run, way in zip(runs, ways, strict=True):
         kept = moments.setdefault(way, set())
-        for events in _by_kind(run):
+        # Events are of the kind of their longest sequence.
+        event, kind = run.sequences["event"], run.sequences["kind"]
+        order = np.lexsort((-run.sequences["length"], event))
+        firsts = order[np.diff(event[order], prepend=-1) > 0]
+        for events in (event[firsts][kind[firsts] == k] for k in range(len(KINDS))):
             n = min(max(round(share * len(events)), _FEWEST_OF_A_KIND), len(events))
             if share >= 1:
                 n = len(events)
@@ -394,21 +394,15 @@ def _moment(run: ShownRun, event: int) -> tuple[int, int]:
     return int(run.events["made"][event]), int(run.events["phase"][event])
 
 
-def _by_kind(run: ShownRun) -> list[NDArray[np.int64]]:
-    """Group the events by the kind of their longest sequence."""
-    event, kind = run.sequences["event"], run.sequences["kind"]
-    order = np.lexsort((-run.sequences["length"], event))
-    firsts = order[np.diff(event[order], prepend=-1) > 0]
-    return [event[firsts][kind[firsts] == k] for k in range(len(KINDS))]
-
-
 def _events(run: ShownRun, chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
     """List the chosen events, their moves and their sequences."""
     columns = run.detail(chosen)
     sequence = columns.pop("sequence")
+    events = {f"event_{name}": values[chosen] for name, values in run.events.items()}
+    if "time" in run.events:  # in s after the first move
+        events["event_time"] = run.events["time"][chosen] - run.steps["time"][0]
     return {
-        **{f"event_{name}": values[chosen] for name, values in run.events.items()},
-        **_seconds(run, chosen),
+        **events,
         **{f"sequence_{name}": run.sequences[name][sequence]
            for name in ("kind", "length", "orientation")},
         **columns,
@@ -442,13 +436,6 @@ def _evenly(n: int, n_kept: int) -> NDArray[np.int64]:
     return np.linspace(0, n - 1, n_kept).round().astype(np.int64)
 
 
-def _seconds(run: ShownRun, chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-    """List when the chosen events begin, in s after the first move, if they have times."""
-    if "time" not in run.events:
-        return {}
-    return {"event_time": run.events["time"][chosen] - run.steps["time"][0]}
-
-
 # -- the file -------------------------------------------------------------------------------
 
 
@@ -459,14 +446,3 @@ def _template(name: str) -> str:
 def _parts() -> dict[str, str]:
     """Read the style sheet and the scripts that ``page.html`` includes."""
     return {"style": _template("page.css"), "program": "\n".join(map(_template, _SCRIPTS))}
-
-
-def _fill(data: Mapping[str, Any]) -> str:
-    """Insert style, scripts and data into the page; nothing in the data can end its element."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    page = _template("page.html")
-    for name, content in (_parts() | {"data": text}).items():
-        before, _, after = page.partition(f"{{{{{name}}}}}")
-        page = before + content + after
-    return page
