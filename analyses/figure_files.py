@@ -79,34 +79,30 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     ...     [written.name for written in save(Figure((2, 1)), Path(folder) / "empty")]
     ['empty.pdf', 'empty.png']
     """
-    found = _checked(figure)
+    given: object = figure
+    if not isinstance(given, Figure):
+        hint = "Functions of analyses.plots make one."
+        if isinstance(given, Axes):
+            hint = "Save its figure, as in save(ax.figure, path)."
+        raise TypeError(f"figure must be a matplotlib Figure, got {shown(given)}. {hint}")
     path = check_path("path", path)
     if not path.name:
         raise ValueError(f"path must name a file, got {shown(str(path))}.")
     if path.suffix in (".pdf", ".png"):
         path = path.with_suffix("")
-    elif path.suffix[1:] in found.canvas.get_supported_filetypes():
+    elif path.suffix[1:] in figure.canvas.get_supported_filetypes():
         raise ValueError(
             f"Figures are written as .pdf and .png, got {shown(str(path))}. Omit the suffix, or "
             "call figure.savefig."
         )
-    written = []
-    with mpl.rc_context(FIGURE_SETTINGS), _in_resolution_of_files(found), _laid_out(found):
-        for suffix, write in (("pdf", _write_pdf), ("png", _write_png)):
-            target = path.with_name(f"{path.name}.{suffix}")
-            with replacing(target) as beside, _in_resolution_of_files(found):
-                write(found, beside)
-            written.append(target)
-    return written
-
-
-# Figure.savefig would draw each file twice, to measure texts that are already laid out.
-def _write_pdf(figure: Figure, path: Path) -> None:
-    FigureCanvasPdf(figure).print_pdf(path, metadata={"CreationDate": None})  # type: ignore[no-untyped-call]
-
-
-def _write_png(figure: Figure, path: Path) -> None:
-    FigureCanvasAgg(figure).print_png(path, metadata={"Software": None})  # type: ignore[no-untyped-call]
+    pdf, png = (path.with_name(f"{path.name}.{suffix}") for suffix in ("pdf", "png"))
+    # Figure.savefig would draw each file twice, to measure texts that are already laid out.
+    with mpl.rc_context(FIGURE_SETTINGS), _in_resolution_of_files(figure), _laid_out(figure):
+        with replacing(pdf) as beside, _in_resolution_of_files(figure):
+            FigureCanvasPdf(figure).print_pdf(beside, metadata={"CreationDate": None})  # type: ignore[no-untyped-call]
+        with replacing(png) as beside, _in_resolution_of_files(figure):
+            FigureCanvasAgg(figure).print_png(beside, metadata={"Software": None})  # type: ignore[no-untyped-call]
+    return [pdf, png]
 
 
 @contextmanager
@@ -147,12 +143,3 @@ def _laid_out(figure: Figure) -> Iterator[None]:
         for axes, is_in in zip(figure.axes, takes_part, strict=True):
             axes.set_in_layout(is_in)
         figure.set_layout_engine(engine)
-
-
-def _checked(figure: object) -> Figure:
-    if isinstance(figure, Figure):
-        return figure
-    hint = "Functions of analyses.plots make one."
-    if isinstance(figure, Axes):
-        hint = "Save its figure, as in save(ax.figure, path)."
-    raise TypeError(f"figure must be a matplotlib Figure, got {shown(figure)}. {hint}")

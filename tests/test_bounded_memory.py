@@ -9,7 +9,7 @@ from test_cli import Terminal
 
 from analyses.cli.terminal import print_frame
 from analyses.jobs.results import Results
-from analyses.plots.bounded_memory import bounded_memory_figure, plot_bounded_memory
+from analyses.plots.sweep import bounded_memory_figure, plot_bounded_memory
 from analyses.studies.bounded_memory import (
     STUDY,
     measure_bounded_memory,

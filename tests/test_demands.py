@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from analyses.cli import app
-from analyses.plots.demands import demands_figure, plot_demands
+from analyses.plots.learners import demands_figure, plot_demands
 from analyses.studies import demands as demands_of_worlds
 from analyses.studies.demands import measure_demands
 from replay import LEARNERS, simulate

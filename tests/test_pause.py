@@ -17,8 +17,7 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.jobs.mdp_files import read_mdps, write_mdps
-from analyses.plots.film import write_film
-from analyses.plots.pause import animate_pause, pause_frames
+from analyses.plots.film import animate_pause, pause_frames, write_film
 from analyses.plots.style import kind_colour
 from analyses.sequences.classification import classify
 from analyses.sequences.pauses import longest_event, replayed_moves

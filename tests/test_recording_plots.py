@@ -12,13 +12,14 @@ from matplotlib.figure import Figure
 
 from analyses import place_sequences
 from analyses.plots.decoded_event import (
+    events_sheet_figure,
     plot_movements,
     plot_posterior,
     plot_spikes,
     posterior_figure,
 )
 from analyses.plots.decoded_path import decoded_path_figure, plot_decoded_path
-from analyses.plots.recorded_evidence import events_sheet_figure, plot_recorded_evidence
+from analyses.plots.recorded import plot_recorded_evidence
 from analyses.plots.recovery import (
     plot_confusion,
     plot_corrected,

@@ -12,8 +12,7 @@ from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 
 from analyses.jobs.run import run
 from analyses.plots.style import kind_colour
-from analyses.plots.task_mazes import plot_task
-from analyses.plots.tasks import plot_typical_replay, task_figure
+from analyses.plots.tasks import plot_task, plot_typical_replay, task_figure
 from analyses.studies import typical_replay
 from analyses.studies.typical_replay import STUDY, measure_typical_replay, typical_replays
 from replay.tasks.published import TASKS, find_task

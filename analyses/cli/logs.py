@@ -95,8 +95,7 @@ def animate(
 ) -> None:
     """Make a film of one pause: the agent at rest, and the replay that runs over the world."""
     from analyses.jobs.mdp_files import read_mdp
-    from analyses.plots.film import check_film
-    from analyses.plots.pause import animate_pause
+    from analyses.plots.film import animate_pause, check_film
     from analyses.studies.brea_2018.reproduction import world_of_log
 
     check_film(out)

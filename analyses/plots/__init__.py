@@ -27,20 +27,14 @@ if TYPE_CHECKING:
     from analyses.plots.attribution import attribution_figure as attribution_figure
     from analyses.plots.attribution import attribution_length_figure as attribution_length_figure
     from analyses.plots.attribution import plot_attribution as plot_attribution
-    from analyses.plots.bounded_memory import bounded_memory_figure as bounded_memory_figure
-    from analyses.plots.bounded_memory import plot_bounded_memory as plot_bounded_memory
-    from analyses.plots.changes import changes_figure as changes_figure
-    from analyses.plots.changes import plot_change_rates as plot_change_rates
-    from analyses.plots.changes import plot_change_replay as plot_change_replay
-    from analyses.plots.decoded_event import plot_event_path as plot_event_path
+    from analyses.plots.decoded_event import events_sheet_figure as events_sheet_figure
     from analyses.plots.decoded_event import plot_movements as plot_movements
     from analyses.plots.decoded_event import plot_posterior as plot_posterior
     from analyses.plots.decoded_event import plot_spikes as plot_spikes
     from analyses.plots.decoded_event import posterior_figure as posterior_figure
     from analyses.plots.decoded_path import decoded_path_figure as decoded_path_figure
     from analyses.plots.decoded_path import plot_decoded_path as plot_decoded_path
-    from analyses.plots.demands import demands_figure as demands_figure
-    from analyses.plots.demands import plot_demands as plot_demands
+    from analyses.plots.decoded_path import plot_event_path as plot_event_path
     from analyses.plots.discrepancies import discrepancies_figure as discrepancies_figure
     from analyses.plots.discrepancies import discrepancy_curves_figure as discrepancy_curves_figure
     from analyses.plots.discrepancies import plot_differences as plot_differences
@@ -52,26 +46,31 @@ if TYPE_CHECKING:
     from analyses.plots.explanation import explanation_figure as explanation_figure
     from analyses.plots.explanation import goals_figure as goals_figure
     from analyses.plots.explanation import identifiability_figure as identifiability_figure
-    from analyses.plots.explanation import predictions_figure as predictions_figure
+    from analyses.plots.film import animate_pause as animate_pause
+    from analyses.plots.findings import found_accounts_figure as found_accounts_figure
     from analyses.plots.findings import page_figure as page_figure
+    from analyses.plots.findings import plot_found_accounts as plot_found_accounts
     from analyses.plots.findings import study_figures as study_figures
     from analyses.plots.findings import sums_figure as sums_figure
-    from analyses.plots.found_accounts import found_accounts_figure as found_accounts_figure
-    from analyses.plots.found_accounts import plot_found_accounts as plot_found_accounts
     from analyses.plots.gain_floor import gain_floor_figure as gain_floor_figure
     from analyses.plots.gain_floor import plot_gain_floor as plot_gain_floor
     from analyses.plots.gallery import gallery_figure as gallery_figure
     from analyses.plots.gallery import plot_experience as plot_experience
     from analyses.plots.gallery import plot_next_replay as plot_next_replay
     from analyses.plots.headings import headings_figure as headings_figure
-    from analyses.plots.hidden_states import hidden_states_figure as hidden_states_figure
     from analyses.plots.learned_graph import learned_graph_figure as learned_graph_figure
     from analyses.plots.learned_graph import plot_learned_graph as plot_learned_graph
+    from analyses.plots.learned_states import hidden_states_figure as hidden_states_figure
     from analyses.plots.learned_states import kinds_in_codes_figure as kinds_in_codes_figure
     from analyses.plots.learned_states import learned_states_figure as learned_states_figure
+    from analyses.plots.learners import demands_figure as demands_figure
     from analyses.plots.learners import learners_figure as learners_figure
+    from analyses.plots.learners import plot_demands as plot_demands
     from analyses.plots.learners import plot_learners as plot_learners
+    from analyses.plots.learning_curves import changes_figure as changes_figure
     from analyses.plots.learning_curves import learning_curves_figure as learning_curves_figure
+    from analyses.plots.learning_curves import plot_change_rates as plot_change_rates
+    from analyses.plots.learning_curves import plot_change_replay as plot_change_replay
     from analyses.plots.learning_curves import plot_learning_curves as plot_learning_curves
     from analyses.plots.mdps import mdps_figure as mdps_figure
     from analyses.plots.mdps import plot_mdp as plot_mdp
@@ -79,21 +78,20 @@ if TYPE_CHECKING:
     from analyses.plots.parity import parity_figure as parity_figure
     from analyses.plots.parity import plot_contrast as plot_contrast
     from analyses.plots.parity import plot_parity as plot_parity
-    from analyses.plots.pause import animate_pause as animate_pause
-    from analyses.plots.recorded_epochs import plot_epoch_blocks as plot_epoch_blocks
-    from analyses.plots.recorded_epochs import plot_epochs as plot_epochs
-    from analyses.plots.recorded_epochs import recorded_epochs_figure as recorded_epochs_figure
-    from analyses.plots.recorded_evidence import events_sheet_figure as events_sheet_figure
-    from analyses.plots.recorded_evidence import plot_recorded_evidence as plot_recorded_evidence
-    from analyses.plots.recorded_evidence import (
-        recorded_evidence_figure as recorded_evidence_figure,
-    )
-    from analyses.plots.recorded_kinds import plot_recorded_kinds as plot_recorded_kinds
-    from analyses.plots.recorded_kinds import recorded_kinds_figure as recorded_kinds_figure
-    from analyses.plots.recorded_statistics import plot_beside_accounts as plot_beside_accounts
-    from analyses.plots.recorded_statistics import (
+    from analyses.plots.predictions import plot_beside_accounts as plot_beside_accounts
+    from analyses.plots.predictions import predictions_figure as predictions_figure
+    from analyses.plots.predictions import (
         recorded_statistics_figures as recorded_statistics_figures,
     )
+    from analyses.plots.recorded import plot_epoch_blocks as plot_epoch_blocks
+    from analyses.plots.recorded import plot_epochs as plot_epochs
+    from analyses.plots.recorded import plot_recorded_evidence as plot_recorded_evidence
+    from analyses.plots.recorded import plot_recorded_kinds as plot_recorded_kinds
+    from analyses.plots.recorded import recorded_epochs_figure as recorded_epochs_figure
+    from analyses.plots.recorded import (
+        recorded_evidence_figure as recorded_evidence_figure,
+    )
+    from analyses.plots.recorded import recorded_kinds_figure as recorded_kinds_figure
     from analyses.plots.recovery import plot_confusion as plot_confusion
     from analyses.plots.recovery import plot_shares as plot_shares
     from analyses.plots.recovery import recovery_figure as recovery_figure
@@ -104,9 +102,11 @@ if TYPE_CHECKING:
     from analyses.plots.replay_kinds import replay_kinds_figure as replay_kinds_figure
     from analyses.plots.replay_kinds import replay_over_time_figure as replay_over_time_figure
     from analyses.plots.style import figure_style as figure_style
+    from analyses.plots.sweep import bounded_memory_figure as bounded_memory_figure
+    from analyses.plots.sweep import plot_bounded_memory as plot_bounded_memory
     from analyses.plots.sweep import plot_sweep as plot_sweep
     from analyses.plots.sweep import sweep_figure as sweep_figure
-    from analyses.plots.task_mazes import plot_task as plot_task
+    from analyses.plots.tasks import plot_task as plot_task
     from analyses.plots.tasks import plot_typical_replay as plot_typical_replay
     from analyses.plots.tasks import task_figure as task_figure
 

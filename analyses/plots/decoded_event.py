@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -11,23 +12,24 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.plots.grids import add_legend
+from analyses.plots.decoded_path import plot_event_path
 from analyses.plots.mdps import bar_length, draw_scale_bar
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    INCH,
-    Look,
-    new_axes,
-    new_figure,
-    plain,
-    styled,
-)
+from analyses.plots.panels import NEW, add_legend, drawing, new_figure
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, plain
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.basics.linearised_track import LinearisedTrack, linearise
 from replay.checks import check_array, check_number, check_table
 
-__all__ = ["plot_event_path", "plot_movements", "plot_posterior", "plot_spikes"]
-__all__ += ["posterior_figure"]
+if TYPE_CHECKING:
+    from analyses.recordings.prepare.evidence import EventEvidence
+
+__all__ = [
+    "events_sheet_figure",
+    "plot_movements",
+    "plot_posterior",
+    "plot_spikes",
+    "posterior_figure",
+]
 
 _POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#d55e00"
 # In the order of the posterior of the state-space decoder.
@@ -47,8 +49,7 @@ _TRACES = {  # column -> label of its panel
     "speed": "Speed\n(cm/s)",
 }
 _SLOW = 5.0  # cm/s: the axis of speeds reaches so far at least, so that rest looks like rest
-_TIME_COLOURS, _CORRIDOR = "viridis", "0.9"
-_BEGIN, _END = "#440154", "#fde725"  # the ends of these colours
+_BEGIN, _END = "#440154", "#fde725"  # the ends of the colours of `plot_event_path`
 _ENDS: list[Look] = [
     {"label": "Begin", "color": _BEGIN, "marker": "o", "linestyle": "none"},
     {"label": "End", "color": _END, "marker": "o", "linestyle": "none"},
@@ -58,13 +59,14 @@ _ANIMAL: Look = {
     "markerfacecolor": "none",
 }  # fmt: skip
 _HIGHEST_MAP = 1.8  # inches
+_STRETCH, _N_COLUMNS = "#f6dcc8", 5  # of a sheet of events
 
 
-@styled
+@drawing
 def plot_posterior(
     posterior: ArrayLike,
     track: BinnedTrack,
-    ax: Axes | None = None,
+    ax: Axes = NEW,
     *,
     dt: float = 0.005,
     path: ArrayLike | None = None,
@@ -78,10 +80,6 @@ def plot_posterior(
         The probabilities, which are summed over kinds of movement.
     track : BinnedTrack
         The track and its bins.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
     dt : float, default 0.005
         Length of a time bin, in s.
     path : array_like of int, shape (n_time,), optional
@@ -109,7 +107,6 @@ def plot_posterior(
     """
     places = _places(posterior, track)
     width = 1000 * check_number("dt", dt, at_least=1e-9)
-    ax = new_axes(width_cm) if ax is None else ax
     if track.is_arena:
         _plot_coordinate(places, track, ax, "x", width, path)
         return ax
@@ -139,7 +136,19 @@ def plot_posterior(
                 f"path must have one bin for each of the {len(places)} time bins, got {len(bins)}."
             )
         _draw_path(bins, time, line, track, ax)
-    _mark_nodes(line, ax)
+    # Where corridors meet and where a track ends; nodes are named if there are few.
+    for low, high in line.gaps:
+        ax.axhspan(low, high, facecolor=_GAP_COLOUR, edgecolor="black", linewidth=0.6, zorder=2.5)
+    named: dict[float, list[str]] = {}  # without a gap, two nodes may have the same place
+    for place, name in line.nodes:
+        ax.axhline(place, color="0.55", linewidth=0.4, zorder=2)
+        named.setdefault(place, []).append(plain(name))
+    names = [", ".join(each) for each in named.values()]
+    if len(names) <= _FEW_NODES and max(map(len, names)) <= _LONG_NAME:
+        ax.set_yticks(list(named), names)
+        ax.set_ylabel("Place (nodes of the track)")
+    else:
+        ax.set_ylabel("Place along the track (cm)")
     ax.set(xlim=(0, time[-1]), ylim=(0, line.length), xlabel="Time in the event (ms)")
     return ax
 
@@ -211,28 +220,12 @@ def _draw_path(
         ax.add_collection(dotted)
 
 
-def _mark_nodes(line: LinearisedTrack, ax: Axes) -> None:
-    """Mark where corridors meet and where a track ends, and label nodes if there are few."""
-    for low, high in line.gaps:
-        ax.axhspan(low, high, facecolor=_GAP_COLOUR, edgecolor="black", linewidth=0.6, zorder=2.5)
-    named: dict[float, list[str]] = {}  # without a gap, two nodes may have the same place
-    for place, name in line.nodes:
-        ax.axhline(place, color="0.55", linewidth=0.4, zorder=2)
-        named.setdefault(place, []).append(plain(name))
-    names = [", ".join(each) for each in named.values()]
-    if len(names) <= _FEW_NODES and max(map(len, names)) <= _LONG_NAME:
-        ax.set_yticks(list(named), names)
-        ax.set_ylabel("Place (nodes of the track)")
-    else:
-        ax.set_ylabel("Place along the track (cm)")
-
-
-@styled
+@drawing
 def plot_spikes(
     spikes: Sequence[ArrayLike],
     rates: ArrayLike,
     track: BinnedTrack,
-    ax: Axes | None = None,
+    ax: Axes = NEW,
     *,
     start: float,
     end: float,
@@ -248,10 +241,6 @@ def plot_spikes(
         Place fields; cells are sorted by their peaks.
     track : BinnedTrack
         The track.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
     start, end : float
         Beginning and end of the event, in s.
 
@@ -280,7 +269,6 @@ def plot_spikes(
             f"rates must have the shape {(len(spikes), track.n_bins)}, got {fields.shape}."
         )
     check_number("end", end, at_least=check_number("start", start))
-    ax = new_axes(width_cm) if ax is None else ax
     centre = track.position[:, 0] if track.is_arena else linearise(track).centre
     peak = centre[fields.argmax(axis=1)]
     times = [np.asarray(each, dtype=float) for each in spikes]
@@ -299,10 +287,10 @@ def plot_spikes(
     return ax
 
 
-@styled
+@drawing
 def plot_movements(
     posterior: ArrayLike,
-    ax: Axes | None = None,
+    ax: Axes = NEW,
     *,
     dt: float = 0.005,
     width_cm: float = COLUMN_WIDTH,
@@ -313,10 +301,6 @@ def plot_movements(
     ----------
     posterior : array_like of float, shape (n_time, 3, n_bins)
         The posterior of :func:`analyses.recordings.prepare.state_space_decoder.decode`.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
     dt : float, default 0.005
         Length of a time bin, in s.
 
@@ -342,7 +326,6 @@ def plot_movements(
             f"{values.shape}."
         )
     check_number("dt", dt, at_least=0)
-    ax = new_axes(width_cm) if ax is None else ax
     share = values.sum(axis=2)
     time = 1000 * dt * np.arange(len(share) + 1)
     below = np.zeros(len(share) + 1)
@@ -360,74 +343,7 @@ def plot_movements(
     return ax
 
 
-@styled
-def plot_event_path(
-    path: ArrayLike,
-    track: BinnedTrack,
-    ax: Axes | None = None,
-    *,
-    animal: ArrayLike | None = None,
-    width_cm: float = COLUMN_WIDTH,
-) -> Axes:
-    """Draw the decoded path of an event on the track, coloured by time.
-
-    Parameters
-    ----------
-    path : array_like of int, shape (n_time,)
-        The bin of the decoded path in each time bin.
-    track : BinnedTrack
-        The track and its bins.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw, in cm; by default a new figure.
-    animal : array_like of float, shape (2,), optional
-        Where the animal was, drawn as a square.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`. The path is dark at the beginning of the event, and light at its end.
-
-    Raises
-    ------
-    ValueError
-        If the path is not one of bins of the track.
-
-    Examples
-    --------
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from replay.worlds.tracks import make_linear_track
-    >>> track = cut_track(make_linear_track(100.0), 5.0)
-    >>> len(plot_event_path(np.arange(20), track, animal=[0.0, 0.0]).collections)
-    4
-    """
-    bins = check_array(path, "path", kind="whole", at_least=0, at_most=track.n_bins - 1)
-    if not len(bins):
-        raise ValueError("path must have at least one time bin.")
-    ax = new_axes(width_cm) if ax is None else ax
-    corridors = list(track.node_position[track.edges])
-    ax.add_collection(
-        LineCollection(corridors, colors=_CORRIDOR, linewidths=9, capstyle="round", zorder=0)
-    )
-    places = track.position[bins]
-    moments = np.arange(len(bins))
-    steps = np.stack([places[:-1], places[1:]], axis=1)
-    lines = LineCollection(list(steps), cmap=_TIME_COLOURS, linewidths=1.2, zorder=2)
-    lines.set_array(moments[:-1])
-    ax.add_collection(lines)
-    x, y = places.T
-    ax.scatter(x, y, c=moments, cmap=_TIME_COLOURS, s=9, linewidths=0, zorder=3)
-    if animal is not None:
-        x, y = check_array(animal, "animal", kind="number", missing=True)
-        ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=4)
-    low, high = track.node_position.min(axis=0) - 8, track.node_position.max(axis=0) + 8
-    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
-    ax.set_axis_off()
-    return ax
-
-
-@styled
+@drawing
 def posterior_figure(
     posterior: ArrayLike,
     track: BinnedTrack,
@@ -470,13 +386,6 @@ def posterior_figure(
         ``replay recording``.
     title : str, default ""
         A title above the figure.
-    width_cm : float, default 8.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
 
     Raises
     ------
@@ -555,6 +464,82 @@ def posterior_figure(
     if title:
         panels[0].set_title(title)
     figure.align_ylabels(timed)
+    return figure
+
+
+@drawing
+def events_sheet_figure(
+    events: Sequence[EventEvidence],
+    track: BinnedTrack,
+    *,
+    rates: ArrayLike,
+    dt: float,
+    titles: Sequence[str],
+    width_cm: float = FULL_WIDTH,
+) -> Figure:
+    """Make a sheet of events to check by eye: spikes by field, and the posterior of places below.
+
+    Parameters
+    ----------
+    events : sequence of EventEvidence
+        The events, as `analyses.recordings.prepare.evidence.Evidence.of` returns them.
+    track : BinnedTrack
+        The track.
+    rates : array_like of float, shape (n_cells, n_bins)
+        Place fields.
+    dt : float
+        Length of a time bin, in s.
+    titles : sequence of str
+        A title for each event.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure. Stretches of travel are shaded above, and their courses are lines below.
+
+    Raises
+    ------
+    ValueError
+        If an event has no posterior.
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from analyses.recordings.prepare.evidence import EventEvidence
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track, path = cut_track(make_linear_track(100.0), 5.0), np.arange(20, dtype=np.int32)
+    >>> event = EventEvidence(0.0, 0.1, [[0.05]], np.eye(20), path, pd.DataFrame())
+    >>> sheet = events_sheet_figure([event], track, rates=np.ones((1, 20)), dt=0.005, titles=["0"])
+    >>> len(sheet.axes)
+    2
+    """
+    n_rows = -(-len(events) // _N_COLUMNS)
+    n_columns = min(len(events), _N_COLUMNS)
+    figure = new_figure(width_cm / INCH, 1.75 * n_rows + 0.2)
+    axes = figure.subplots(2 * n_rows, n_columns, squeeze=False, height_ratios=[0.7, 1.0] * n_rows)
+    for number in range(n_rows * n_columns):
+        row, column = divmod(number, n_columns)
+        above, below = axes[2 * row, column], axes[2 * row + 1, column]
+        if number >= len(events):
+            above.set_axis_off()
+            below.set_axis_off()
+            continue
+        event = events[number]
+        if event.posterior is None or event.path is None:
+            raise ValueError(f"Event {titles[number]} has no posterior: it was not decoded here.")
+        end = event.start + len(event.posterior) * dt
+        plot_spikes(event.spikes, rates, track, above, start=event.start, end=end)
+        plot_posterior(event.posterior, track, below, dt=dt, path=event.path)
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], event.path >= 0, [0]])))
+        for first, last in edges.reshape(-1, 2) * 1000 * dt:
+            above.axvspan(first, last, color=_STRETCH, linewidth=0, zorder=0)
+        above.set_title(titles[number], fontsize=SMALL)
+        above.tick_params(labelbottom=False)
+        above.set_ylabel("" if column else "Cells by field")
+        below.set_yticks([])
+        below.set_ylabel("" if column else "Place")
+        if number + n_columns < len(events):
+            below.set_xlabel("")
     return figure
 
 

@@ -7,38 +7,90 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from analyses.plots.grids import add_legend, letter_panels
 from analyses.plots.mdps import bar_length, draw_scale_bar
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    INCH,
-    Look,
-    new_axes,
-    new_figure,
-    styled,
-)
+from analyses.plots.panels import NEW, add_legend, drawing, letter_panels, new_figure
+from analyses.plots.style import COLUMN_WIDTH, INCH, Look
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.decide.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
-from replay.checks import check_table
+from replay.checks import check_array, check_table
 from replay.worlds.mdp import MDP
 
-__all__ = ["decoded_path_figure", "plot_decoded_path"]
+__all__ = ["decoded_path_figure", "plot_decoded_path", "plot_event_path"]
 
-_CORRIDOR = "0.9"
+_CORRIDOR, _TIME_COLOURS = "0.9", "viridis"
 _PIECE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _HIGHEST = 2.4  # inches, of a panel
+_TITLES = {"composed": "Composed", "composed_mixed": "Composed, both ways"}
 
 
-@styled
+@drawing
+def plot_event_path(
+    path: ArrayLike,
+    track: BinnedTrack,
+    ax: Axes = NEW,
+    *,
+    animal: ArrayLike | None = None,
+    width_cm: float = COLUMN_WIDTH,
+) -> Axes:
+    """Draw the decoded path of an event on the track, coloured by time.
+
+    Parameters
+    ----------
+    path : array_like of int, shape (n_time,)
+        The bin of the decoded path in each time bin.
+    track : BinnedTrack
+        The track and its bins.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw, in cm; by default a new figure.
+    animal : array_like of float, shape (2,), optional
+        Where the animal was, drawn as a square.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`. The path is dark at the beginning of the event, and light at its end.
+
+    Raises
+    ------
+    ValueError
+        If the path is not one of bins of the track.
+
+    Examples
+    --------
+    >>> from analyses.recordings.basics.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = cut_track(make_linear_track(100.0), 5.0)
+    >>> len(plot_event_path(np.arange(20), track, animal=[0.0, 0.0]).collections)
+    4
+    """
+    bins = check_array(path, "path", kind="whole", at_least=0, at_most=track.n_bins - 1)
+    if not len(bins):
+        raise ValueError("path must have at least one time bin.")
+    _draw_track(track, ax)
+    places = track.position[bins]
+    moments = np.arange(len(bins))
+    steps = np.stack([places[:-1], places[1:]], axis=1)
+    lines = LineCollection(list(steps), cmap=_TIME_COLOURS, linewidths=1.2, zorder=2)
+    lines.set_array(moments[:-1])
+    ax.add_collection(lines)
+    x, y = places.T
+    ax.scatter(x, y, c=moments, cmap=_TIME_COLOURS, s=9, linewidths=0, zorder=3)
+    if animal is not None:
+        x, y = check_array(animal, "animal", kind="number", missing=True)
+        ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=4)
+    return ax
+
+
+@drawing
 def plot_decoded_path(
     sequence: pd.Series,
     steps: pd.DataFrame,
     world: MDP,
     track: BinnedTrack,
-    ax: Axes | None = None,
+    ax: Axes = NEW,
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
@@ -56,8 +108,6 @@ def plot_decoded_path(
         The track.
     ax : matplotlib.axes.Axes, optional
         Where to draw, in cm; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
 
     Returns
     -------
@@ -74,11 +124,7 @@ def plot_decoded_path(
     check_table(steps, ["episode", "step", "state", "next_state"], "steps")
     if world.position is None:
         raise ValueError("The world has no positions: make it from the track graph.")
-    ax = new_axes(width_cm) if ax is None else ax
-    corridors = track.node_position[track.edges]
-    ax.add_collection(
-        LineCollection(list(corridors), colors=_CORRIDOR, linewidths=9, capstyle="round", zorder=0)
-    )
+    _draw_track(track, ax)
     states = [int(state) for state in sequence["states"]]
     columns = {name: steps[name].to_numpy() for name in ("episode", "step", "state", "next_state")}
     pieces = experienced_pieces(
@@ -101,10 +147,18 @@ def plot_decoded_path(
     if (location := int(sequence["location"])) >= 0:
         x, y = np.asarray(world.position)[location]
         ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=6)
+    return ax
+
+
+def _draw_track(track: BinnedTrack, ax: Axes) -> None:
+    """Draw the corridors of a track to scale, with some room around."""
+    corridors = list(track.node_position[track.edges])
+    ax.add_collection(
+        LineCollection(corridors, colors=_CORRIDOR, linewidths=9, capstyle="round", zorder=0)
+    )
     low, high = track.node_position.min(axis=0) - 8, track.node_position.max(axis=0) + 8
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     ax.set_axis_off()
-    return ax
 
 
 def _draw_arrows(place: NDArray[np.float64], colour: str, ax: Axes) -> None:
@@ -126,7 +180,7 @@ def _draw_arrows(place: NDArray[np.float64], colour: str, ax: Axes) -> None:
         )
 
 
-@styled
+@drawing
 def decoded_path_figure(
     sequences: pd.DataFrame,
     steps: pd.DataFrame,
@@ -149,16 +203,6 @@ def decoded_path_figure(
         The track.
     width_cm : float, default 8.5
         Width of the figure. A row has two panels, or four if it is wider than a column.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or there is no row.
     """
     check_table(sequences, ["states", "step", "location", "direction", "novelty"], "sequences")
     if not len(sequences):
@@ -173,7 +217,10 @@ def decoded_path_figure(
         ax.remove()
     for ax, (_, sequence) in zip(axes, sequences.iterrows(), strict=False):
         plot_decoded_path(sequence, steps, world, track, ax)
-        ax.set_title(_title(sequence))
+        novelty, direction = str(sequence["novelty"]), str(sequence["direction"])
+        direction = "both ways" if direction == "both" else direction
+        titles = _TITLES | {"experienced": f"Experienced, {direction}"}
+        ax.set_title(titles.get(novelty, "Never run"))
         ax.legend(
             loc="upper left", bbox_to_anchor=(0.3, 0), handlelength=1, borderpad=0.1, fontsize=6
         )
@@ -193,13 +240,3 @@ def decoded_path_figure(
         look |= {"linestyle": "none", "markersize": look.get("markersize", 5)}
     add_legend(figure, looks, len(looks))
     return figure
-
-
-def _title(sequence: pd.Series) -> str:
-    novelty = str(sequence["novelty"])
-    if novelty == "experienced":
-        direction = str(sequence["direction"])
-        return f"Experienced, {'both ways' if direction == 'both' else direction}"
-    return {"composed": "Composed", "composed_mixed": "Composed, both ways"}.get(
-        novelty, "Never run"
-    )

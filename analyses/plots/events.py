@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
 from numpy.typing import NDArray
 
-from analyses.plots.grids import add_note
 from analyses.plots.mdps import (
     draw_ends,
     draw_scale_bar,
@@ -22,15 +20,8 @@ from analyses.plots.mdps import (
     plot_mdp,
     state_positions,
 )
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    INCH,
-    count_range,
-    kind_colour,
-    label,
-    new_figure,
-    styled,
-)
+from analyses.plots.panels import NEW, add_note, drawing, own_figure
+from analyses.plots.style import COLUMN_WIDTH, INCH, count_range, kind_colour, label
 from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.sequences.runs import SHARED, Logged, log_of
 from analyses.tables import KINDS, in_order
@@ -74,11 +65,11 @@ _SHARED: dict[str, Any] = {
 }  # fmt: skip
 
 
-@styled
+@drawing
 def plot_event(
     log: EventLog | Logged,
     event: int | None = None,
-    ax: Axes | None = None,
+    ax: Axes = NEW,
     width_cm: float = COLUMN_WIDTH,
     *,
     run: int = 0,
@@ -101,8 +92,6 @@ def plot_event(
         The number of the replay event; by default the one with the longest sequence.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure, as tall as the part of the world that is shown.
-    width_cm : float, default 8.5
-        Width of a new figure.
     run : int, default 0
         Number of the run in the log.
     mdp : MDP, optional
@@ -140,9 +129,8 @@ def plot_event(
     width = check_number("width_cm", width_cm, at_least=4) / INCH
     limits, height, to_scale = shown_part(seen, world, width - 2 * _SIDE)
     kinds = in_order(moves["kind"].fillna(_SINGLE), KINDS)
-    is_new = ax is None
-    if ax is None:
-        ax = _new_axes(width, height + _KEY * (len(kinds) + 1))
+    if figure := own_figure(ax):  # as tall as its content, title and key
+        figure.set_figheight(height + _KEY * (len(kinds) + 1) + _TITLE)
     plot_mdp(world, ax, rewards=False)
     shared = log.provenance.get(SHARED, []) if world is log.mdp else []
     ax.plot(*position[shared].T, **_SHARED)
@@ -170,21 +158,14 @@ def plot_event(
         borderaxespad=0.2,
         handlelength=1.2,
     )
-    if is_new:
+    if figure:
         add_note(
-            cast(Figure, ax.figure),
+            figure,
             "Arrows: moves as replayed, dark first, light last. Square: the agent. Pale line: its "
             "path. Star: an end, or the last reward."
             + (" Dashed edge: the maze continues." if dashes else "")
             + (" Diamond: a code that was met in several places." if shared else ""),
         )
-    return ax
-
-
-def _new_axes(width: float, height: float) -> Axes:
-    """Make a figure as tall as its content and title."""
-    figure = new_figure(width, height + _TITLE)
-    ax: Axes = figure.subplots()
     return ax
 
 
@@ -225,7 +206,13 @@ def drawn_world(log: EventLog, mdp: MDP | None, steps: pd.DataFrame) -> MDP:
     That is `mdp`, if the user gave one and the log is from it, or else the world of the log.
     """
     if mdp is not None:
-        _check_world(steps, mdp)
+        made = steps["state"].to_numpy(dtype=np.int64) * mdp.n_states + steps["next_state"]
+        state = mdp.transition_rows() // mdp.n_actions
+        if not np.isin(made, state * mdp.n_states + mdp.successor).all():
+            raise ValueError(
+                f"The log is not from this world ({mdp.name!r}, {mdp.n_states} states): some of "
+                "its moves are impossible there. Give the world in which the agent was."
+            )
     world = log.mdp if mdp is None else mdp
     if world is None:
         raise ValueError(
@@ -233,16 +220,6 @@ def drawn_world(log: EventLog, mdp: MDP | None, steps: pd.DataFrame) -> MDP:
             "as mdp=, or --mdp FILE, as analyses.jobs.mdp_files.write_mdps writes it."
         )
     return world
-
-
-def _check_world(steps: pd.DataFrame, mdp: MDP) -> None:
-    made = steps["state"].to_numpy(dtype=np.int64) * mdp.n_states + steps["next_state"]
-    state = mdp.transition_rows() // mdp.n_actions
-    if not np.isin(made, state * mdp.n_states + mdp.successor).all():
-        raise ValueError(
-            f"The log is not from this world ({mdp.name!r}, {mdp.n_states} states): some of its "
-            "moves are impossible there. Give the world in which the agent was."
-        )
 
 
 def path_so_far(steps: pd.DataFrame, first: pd.Series) -> list[int]:

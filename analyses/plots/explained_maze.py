@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import pairwise
 from textwrap import fill
 
@@ -12,8 +11,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from analyses.plots.grids import add_note, fitting_columns, grid
-from analyses.plots.style import FULL_WIDTH, INCH, SMALL, label, new_figure, styled
+from analyses.plots.panels import add_note, drawing, fitting_columns, grid, new_figure
+from analyses.plots.style import FULL_WIDTH, INCH, SMALL, label
 from replay.checks import MOST_STATES, check_column, check_table
 
 __all__ = ["explained_maze_figure", "group_figure"]
@@ -24,7 +23,7 @@ _PANEL_CM, _FLATTEST = 4.0, 0.15  # height by width
 _LETTERS, _ROW = 2, 0.24  # of a name a cm; inches
 
 
-@styled
+@drawing
 def explained_maze_figure(
     sequences: pd.DataFrame, places: pd.DataFrame, account: str, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
@@ -36,12 +35,6 @@ def explained_maze_figure(
         The rows of one animal in ``explained.parquet`` and ``places.csv`` of ``replay explain``.
     account : str
         The class of accounts that comes first.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------
@@ -79,16 +72,18 @@ def explained_maze_figure(
     where = position.to_numpy(dtype=float)
     per_place = bits[best] / [len(states[number]) for number in bits.index]
     surprising = per_place.sort_values(kind="stable").index[:_N_SURPRISING].tolist()
-    edges = _moves(states.values())
+    # The pairs of places that follow one another in any path, each once.
+    pairs = [np.sort(np.column_stack((each[:-1], each[1:])), axis=1) for each in states.values()]
+    edges = np.unique(np.concatenate(pairs), axis=0)
     better = _difference(states, bits[best] - bits[rival], edges)
     most = float(np.abs(better[:, 0]).max()) or 1.0
-    titles = ["Where accounts differ"]
-    titles += [f"Surprising, lap {first.loc[number, 'lap'] + 1}" for number in surprising]
+    laps = [f"Surprising, lap {first.loc[number, 'lap'] + 1}" for number in surprising]
     n_columns = fitting_columns(1 + _N_SURPRISING, width_cm, _PANEL_CM)
     width, height = np.ptp(where[~np.isnan(where[:, 0])], axis=0)
     shape = float(np.clip(height / max(width, 1e-9), _FLATTEST, 1.0))
     figure, axes = grid(
-        titles, n_columns, 0.3 + shape * width_cm / n_columns / INCH, width_cm=width_cm,
+        ["Where accounts differ", *laps], n_columns, 0.3 + shape * width_cm / n_columns / INCH,
+        width_cm=width_cm,
         note=f"A: moves in sequences that {label(best)} predicts better (blue) than "
         f"{label(rival)}, its best rival, or worse (red), by up to {most:.1f} bits a sequence; "
         f"thin: replayed once or twice. Others: the sequences that surprise {label(best)} most, "
@@ -115,12 +110,6 @@ def explained_maze_figure(
     return figure
 
 
-def _moves(paths: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """List the pairs of places that follow one another in any path, each once."""
-    pairs = [np.sort(np.column_stack((each[:-1], each[1:])), axis=1) for each in paths]
-    return np.unique(np.concatenate(pairs), axis=0)
-
-
 def _difference(
     states: dict[int, NDArray[np.int64]], better: pd.Series, edges: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -134,7 +123,7 @@ def _difference(
     return np.column_stack((total / count, count))
 
 
-@styled
+@drawing
 def group_figure(group: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Draw how frequent each class of accounts is among animals.
 
@@ -142,17 +131,6 @@ def group_figure(group: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure
     ----------
     group : DataFrame
         The table ``group.csv`` that ``replay explain`` writes for several animals.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If columns or rows are missing.
 
     Examples
     --------

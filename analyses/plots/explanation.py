@@ -8,33 +8,23 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from analyses.plots.grids import add_note, fitting_columns, grid
-from analyses.plots.style import (
-    FULL_WIDTH,
-    INCH,
-    SMALL,
-    Look,
-    count_range,
-    label,
-    learner_looks,
-    new_figure,
-    styled,
-)
+from analyses.plots.layers import draw_shares
+from analyses.plots.panels import add_note, drawing, fitting_columns, grid, new_figure
+from analyses.plots.style import FULL_WIDTH, INCH, SMALL, count_range, label, learner_looks, marked
 from replay.checks import check_table
 
-__all__ = ["explained_sequences_figure", "explanation_figure", "identifiability_figure"]
-__all__ += ["goals_figure", "predictions_figure"]
+__all__ = [
+    "explained_sequences_figure",
+    "explanation_figure",
+    "goals_figure",
+    "identifiability_figure",
+]
 
 _MOST_ROWS, _MOST_ANIMALS, _MOST_LINES = 14, 4, 4
 _ROW, _LETTERS = 0.17, 34  # inches; letters of a name
 _CONTROL, _ACCOUNT = "#888888", "#0072b2"
 _LEVEL = 0.05
-_HERE = "#d55e00"
-_N_PANELS, _PREDICTED_ROW, _TALLEST = 5, 0.1, 8.6  # inches
-_NAMES_CM, _PANEL_CM = 3.3, 2.5
-_LONG_NAME = 22  # letters
 
 
 def _names(text: str) -> str:
@@ -42,7 +32,7 @@ def _names(text: str) -> str:
     return fill(" or ".join(label(name) for name in text.split(" or ")), _LETTERS)
 
 
-@styled
+@drawing
 def explanation_figure(
     probabilities: pd.DataFrame, verdicts: pd.DataFrame, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
@@ -52,17 +42,6 @@ def explanation_figure(
     ----------
     probabilities, verdicts : DataFrame
         The tables of these names that ``replay explain`` writes.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
 
     Examples
     --------
@@ -116,7 +95,7 @@ def explanation_figure(
     return figure
 
 
-@styled
+@drawing
 def explained_sequences_figure(
     sequences: pd.DataFrame, verdicts: pd.DataFrame, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
@@ -126,17 +105,6 @@ def explained_sequences_figure(
     ----------
     sequences, verdicts : DataFrame
         The tables ``explained`` and ``verdicts`` that ``replay explain`` writes.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
 
     Examples
     --------
@@ -156,7 +124,24 @@ def explained_sequences_figure(
     for ax in panels[len(animals) :]:
         ax.remove()
     for ax, animal in zip(panels, animals, strict=False):
-        _draw_session(ax, sequences[sequences["animal"] == animal], str(animal))
+        own = sequences[sequences["animal"] == animal]
+        table = own.pivot_table("bits", "sequence", "account", sort=False)
+        above = table.sub(table["walk"], axis=0).drop(columns="walk")
+        total = above.sum().sort_values(ascending=False)
+        accounts = [name for name in total.index if name != "ceiling"][:_MOST_LINES]
+        number = np.arange(1, len(above) + 1)
+        ax.plot(number, above["ceiling"].cumsum(), color="0.6", linestyle=(0, (4, 2)))
+        ax.axhline(0, color="0.8", linewidth=0.6, zorder=0)
+        looks = learner_looks(accounts)
+        lines = [("ceiling", float(total["ceiling"]), "0.4")]
+        for name in accounts:
+            look = {key: value for key, value in looks[name].items() if key != "label"}
+            ax.plot(number, above[name].cumsum(), **look)
+            lines.append((label(name), float(total[name]), str(look["color"])))
+        _write_ends(ax, lines, len(number))
+        ax.set_title(str(animal))
+        ax.set_xlabel("Sequence, in order")
+        ax.set_ylabel("Bits above the walk")
     add_note(
         figure,
         "Rising: sequences that an account predicts better than a walk along the track does. The "
@@ -165,26 +150,6 @@ def explained_sequences_figure(
         + (f" The first {_MOST_ANIMALS} of {len(verdicts)} animals." if len(verdicts) > 4 else ""),
     )
     return figure
-
-
-def _draw_session(ax: Axes, own: pd.DataFrame, title: str) -> None:
-    table = own.pivot_table("bits", "sequence", "account", sort=False)
-    above = table.sub(table["walk"], axis=0).drop(columns="walk")
-    total = above.sum().sort_values(ascending=False)
-    accounts = [name for name in total.index if name != "ceiling"][:_MOST_LINES]
-    number = np.arange(1, len(above) + 1)
-    ax.plot(number, above["ceiling"].cumsum(), color="0.6", linestyle=(0, (4, 2)))
-    ax.axhline(0, color="0.8", linewidth=0.6, zorder=0)
-    looks = learner_looks(accounts)
-    lines = [("ceiling", float(total["ceiling"]), "0.4")]
-    for name in accounts:
-        look = {key: value for key, value in looks[name].items() if key != "label"}
-        ax.plot(number, above[name].cumsum(), **look)
-        lines.append((label(name), float(total[name]), str(look["color"])))
-    _write_ends(ax, lines, len(number))
-    ax.set_title(title)
-    ax.set_xlabel("Sequence, in order")
-    ax.set_ylabel("Bits above the walk")
 
 
 def _write_ends(ax: Axes, lines: list[tuple[str, float, str]], n: int) -> None:
@@ -199,88 +164,7 @@ def _write_ends(ax: Axes, lines: list[tuple[str, float, str]], n: int) -> None:
         )  # fmt: skip
 
 
-@styled
-def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Draw the statistics of an animal's replay beside what accounts predict for this animal.
-
-    Parameters
-    ----------
-    predictions : DataFrame
-        The rows of one animal in the table of this name that ``replay explain`` writes.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If columns or rows are missing.
-
-    Examples
-    --------
-    >>> row = {"statistic": "begins_at_animal", "label": "Local replay", "value": 0.5,
-    ...        "account": "sfma", "is_control": False, "predicted_low": 0.4, "predicted": 0.6,
-    ...        "predicted_high": 0.9}
-    >>> predictions_figure(pd.DataFrame([row])).axes[0].get_xlabel()
-    'Local replay'
-    """
-    needed = ["statistic", "label", "value", "account", "is_control"]
-    needed += ["predicted_low", "predicted", "predicted_high"]
-    rows = check_table(predictions, needed, "predictions", empty=False)
-    accounts = rows.drop_duplicates("account").sort_values("is_control", kind="stable")
-    place = {name: k for k, name in enumerate(accounts["account"])}
-    columns = ["value", "predicted_low", "predicted_high"]
-    ranges = rows.groupby("statistic")[columns].agg(["min", "max"])
-    varies = ranges.max(axis=1) > ranges.min(axis=1)
-    statistics = [name for name in dict.fromkeys(rows["statistic"]) if varies[name]]
-    statistics = statistics or list(varies.index)
-    height = 0.95 + _PREDICTED_ROW * len(place)
-    n_columns = fitting_columns(_N_PANELS, width_cm - _NAMES_CM, _PANEL_CM)
-    n_rows = max(int((_TALLEST - 0.6) / height), 1)
-    drawn = statistics[: n_columns * n_rows]
-    legend: list[Look] = [
-        {"label": "This animal", "color": _HERE, "linestyle": "-"},
-        {"label": "Account, 90 % of its animals", "color": _ACCOUNT, "marker": "o"},
-        {"label": "Control", "color": _CONTROL, "marker": "o", "markerfacecolor": "white"},
-    ]
-    left_out = len(statistics) - len(drawn)
-    figure, axes = grid(
-        [""] * len(drawn), n_columns, height, width_cm=width_cm, legend=legend,
-        labels_cm=_NAMES_CM, letters=False, sharey=True,
-        note="Simulated after the moves of this animal: as many sequences in each lap and phase, "
-        "seen as imperfectly. Accounts that replay less than half as much in these pauses "
-        "are left out."
-        + (f" {left_out} more statistics are in predictions.csv." if left_out else ""),
-    )  # fmt: skip
-    for ax, name in zip(axes, drawn, strict=True):
-        own = rows[rows["statistic"] == name]
-        y = own["account"].map(place).to_numpy()
-        colours = np.where(own["is_control"], _CONTROL, _ACCOUNT).tolist()
-        faces = np.where(own["is_control"], "white", _ACCOUNT).tolist()
-        ax.axvline(own["value"].iloc[0], color=_HERE, linewidth=1.2)
-        ax.hlines(y, own["predicted_low"], own["predicted_high"], colors=colours, linewidth=1)
-        ax.scatter(
-            own["predicted"], y, c=faces, edgecolors=colours, linewidths=0.7, s=7, zorder=3
-        )  # fmt: skip
-        text = " ".join(str(own["label"].iloc[0]).split())
-        ax.set_xlabel(fill(text, 22, break_long_words=False), fontsize=SMALL)
-        ax.tick_params(labelsize=SMALL)
-        ax.xaxis.set_major_locator(MaxNLocator(3))
-    axes[0].set_yticks(range(len(place)), [_one_line(str(name)) for name in place])
-    axes[0].set_ylim(len(place) - 0.5, -0.5)
-    return figure
-
-
-def _one_line(name: str) -> str:
-    """Shorten a long label, since rows are as tall as one line."""
-    text = label(name)
-    return text if len(text) <= _LONG_NAME else f"{text[: _LONG_NAME - 1].rstrip()}…"
-
-
-@styled
+@drawing
 def identifiability_figure(
     recovery: pd.DataFrame, confusion: pd.DataFrame, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
@@ -290,17 +174,6 @@ def identifiability_figure(
     ----------
     recovery, confusion : DataFrame
         The tables of these names that ``replay identifiability`` writes.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
 
     Examples
     --------
@@ -336,16 +209,9 @@ def identifiability_figure(
     left.set_ylabel("Share of simulated animals")
     left.legend(loc="lower right")
     shares = most.pivot_table("share", "truth", "found", sort=False).loc[truths, found]
-    right.imshow(shares.to_numpy(float), cmap="Greys", vmin=0, vmax=1, aspect="auto")
-    for (y, x), share in np.ndenumerate(shares.to_numpy(float)):
-        if share >= _LEVEL:
-            text = right.text(x, y, f"{100 * share:.0f}", ha="center", va="center", fontsize=SMALL)
-            text.set_color("white" if share > 0.6 else "black")
+    draw_shares(shares, right)
     right.set_xticks(range(len(found)), names, rotation=90, fontsize=SMALL)
     right.set_yticks(range(len(truths)), [label(name) for name in truths], fontsize=SMALL)
-    right.tick_params(length=0)
-    right.set_xlabel("Found")
-    right.set_ylabel("True")
     add_note(
         figure,
         f"Right: % of simulated animals with {most['n_sequences'].iloc[0]} sequences; accounts "
@@ -356,10 +222,9 @@ def identifiability_figure(
 
 _NOISE = ("none", "known", "unknown", "ignored")
 _RECOVERED, _MOST_TAKEN, _JUDGED = 0.95, 0.05, 100
-_MARKERS = "os^Dv<>Pp*hXd"
 
 
-@styled
+@drawing
 def goals_figure(
     recovered: pd.DataFrame, left_out: pd.DataFrame, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
@@ -369,17 +234,6 @@ def goals_figure(
     ----------
     recovered, left_out : DataFrame
         ``recovered_accounts.csv`` and ``left_out_accounts.csv`` of ``replay study explanation``.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or a table is empty.
 
     Examples
     --------
@@ -394,10 +248,7 @@ def goals_figure(
     check_table(recovered, columns, "recovered", empty=False)
     check_table(left_out, ["task", "account", "accepted"], "left_out", empty=False)
     tasks = list(dict.fromkeys(recovered["task"]))
-    looks = [
-        look | {"marker": marker, "linestyle": "-"}
-        for look, marker in zip(learner_looks(tasks).values(), _MARKERS, strict=False)
-    ]
+    looks = marked(learner_looks(tasks)).values()
     figure, axes = grid(
         ["True class first", "What is known of misread places", "True account not in the list"],
         fitting_columns(3, width_cm, 5.0), 1.7, width_cm=width_cm, legend=looks, legend_columns=3,

@@ -16,12 +16,20 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from analyses.plots.grids import add_legend, add_note, grid
-from analyses.plots.style import FULL_WIDTH, INCH, SMALL, Look, label, new_figure, styled
+from analyses.plots.layers import draw_shares
+from analyses.plots.panels import NEW, add_legend, add_note, drawing, grid, new_figure
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, label
 from analyses.tables import account_of
 from replay.checks import check_table
 
-__all__ = ["draw_evidence", "page_figure", "study_figures", "sums_figure"]
+__all__ = [
+    "draw_evidence",
+    "found_accounts_figure",
+    "page_figure",
+    "plot_found_accounts",
+    "study_figures",
+    "sums_figure",
+]
 
 _COLOURS = "PuOr"
 _LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
@@ -53,15 +61,21 @@ _OF_A_STUDY = (
     "with its error. *: the parameters of the account's authors."
 )
 _NEEDED = ["finding", "study", "source", "task", "statistic", "label", "likelihood", "account"]
-_NEEDED += [
-    "evidence",
-    "predicted_low",
-    "predicted",
-    "predicted_high",
-    "published",
-    "published_low",
-]
+_NEEDED += ["evidence", "predicted_low", "predicted", "predicted_high", "published"]
+_NEEDED += ["published_low"]
 _NEEDED += ["published_high", "weight", "diagnostic", "is_control", "as_published"]
+_HOW_TO_READ = """A row is a published result, a column an account of replay.
+Purple: the account makes the result more probable than
+a uniform prediction does; orange: less.
+Cross: the account replays nothing of this kind.
+Pale rows, grey names: not diagnostic, since a control, which
+does not depend on learning, predicts them equally well.
+Columns are ordered by their sums over all findings."""
+_FOUND_ROW, _NAMES = 0.16, 1.5  # inches
+_NOTE = (
+    "% of simulated sets of findings; numbers below 5 are omitted. Each set is drawn from the "
+    "predictions of the account of its row."
+)
 
 
 def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
@@ -86,12 +100,27 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
             if np.isnan(row["predicted"]):
                 middle = (top + bottom) / 2
                 ax.plot(x, middle, "x", color="0.25", markersize=2.5, markeredgewidth=0.5)
-        if not _is_diagnostic(rows):
+        if not rows["diagnostic"].fillna(False).astype(bool).iloc[0]:
             veil = Rectangle(
                 (-0.5, top), len(accounts), bottom - top, facecolor="white", alpha=0.55
             )
             ax.add_patch(veil).set(linewidth=0, zorder=5)
-    _name_rows(ax, findings, edges)
+    # Each row has its name, and its study and task at their first one.
+    ax.set_yticks((edges[:-1] + edges[1:]) / 2, [_name(text) for text in findings["label"]])
+    diagnostic = findings["diagnostic"].fillna(False).astype(bool)
+    for text, is_diagnostic in zip(ax.get_yticklabels(), diagnostic, strict=True):
+        text.set(color="black" if is_diagnostic else "0.5", linespacing=0.95)
+    wide = ax.get_position().width * cast(Figure, ax.figure).get_size_inches()[0]
+    before = ""
+    rows = zip(findings["source"], _places(findings), edges, edges[1:], strict=False)
+    for source, place, top, bottom in rows:
+        ax.text(
+            (0.05 - _SOURCES - _LABELS) / wide, (top + bottom) / 2, place,
+            transform=ax.get_yaxis_transform(), fontsize=SMALL, va="center", linespacing=0.95,
+        )  # fmt: skip
+        if source != before:
+            ax.axhline(top, color="black", linewidth=0.5, zorder=6)
+        before = source
     controls = set(evidence.loc[evidence["is_control"].astype(bool), "account"])
     short = _short(evidence)
     names = [short[name] + " (control)" * (name in controls) for name in accounts]
@@ -126,10 +155,6 @@ def _places(findings: pd.DataFrame) -> list[str]:
     return places
 
 
-def _is_diagnostic(rows: pd.DataFrame) -> bool:
-    return bool(rows["diagnostic"].fillna(False).astype(bool).iloc[0])
-
-
 def _short(evidence: pd.DataFrame) -> dict[str, str]:
     """Label accounts; a star marks those with the parameters of their authors."""
     each = evidence.drop_duplicates("account")
@@ -140,35 +165,7 @@ def _short(evidence: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def _name_rows(ax: Axes, findings: pd.DataFrame, edges: NDArray[np.float64]) -> None:
-    """Label each row, with its study and task at their first one."""
-    ax.set_yticks((edges[:-1] + edges[1:]) / 2, [_name(text) for text in findings["label"]])
-    diagnostic = findings["diagnostic"].fillna(False).astype(bool)
-    for text, is_diagnostic in zip(ax.get_yticklabels(), diagnostic, strict=True):
-        text.set(color="black" if is_diagnostic else "0.5", linespacing=0.95)
-    wide = ax.get_position().width * cast(Figure, ax.figure).get_size_inches()[0]
-    before = ""
-    rows = zip(findings["source"], _places(findings), edges, edges[1:], strict=False)
-    for source, place, top, bottom in rows:
-        ax.text(
-            (0.05 - _SOURCES - _LABELS) / wide, (top + bottom) / 2, place,
-            transform=ax.get_yaxis_transform(), fontsize=SMALL, va="center", linespacing=0.95,
-        )  # fmt: skip
-        if source != before:
-            ax.axhline(top, color="black", linewidth=0.5, zorder=6)
-        before = source
-
-
-_HOW_TO_READ = """A row is a published result, a column an account of replay.
-Purple: the account makes the result more probable than
-a uniform prediction does; orange: less.
-Cross: the account replays nothing of this kind.
-Pale rows, grey names: not diagnostic, since a control, which
-does not depend on learning, predicts them equally well.
-Columns are ordered by their sums over all findings."""
-
-
-@styled
+@drawing
 def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame) -> Figure:
     """Draw the evidence of each published finding for each account on one page of a journal.
 
@@ -182,16 +179,16 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame) -> Figure:
     matplotlib.figure.Figure
         Findings by accounts as drawn by `draw_evidence`, 17.5 cm wide. `study_figures` draws what
         accounts predict, also with the parameters of their authors, which have no column here.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
     """
     check_table(evidence, _NEEDED, "evidence")
     check_table(sums, ["account"], "sums")
     over_priors = evidence[~evidence["as_published"].astype(bool)]
-    table = _ordered(over_priors, list(sums["account"]))
+    # Findings by study and question; accounts by their sums, with controls last.
+    ordered = over_priors.sort_values(["study", "source", "task", "question"], kind="stable")
+    order = {name: rank for rank, name in enumerate(sums["account"])}
+    rank = ordered["account"].map(order) + len(order) * ordered["is_control"].astype(bool)
+    table = ordered.assign(rank=rank).sort_values("rank", kind="stable")
+    table = table.set_index("finding").loc[[*dict.fromkeys(ordered["finding"])]].reset_index()
     accounts = [str(name) for name in dict.fromkeys(table["account"])]
     rows = float(_edges(table.drop_duplicates("finding"))[-1])
     width, left = FULL_WIDTH / INCH, _SOURCES + _LABELS
@@ -208,7 +205,8 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame) -> Figure:
 
     main = panel(left, _TITLE + _TOP, wide, rows)
     draw_evidence(table, main)
-    first_control = accounts.index(_first_control(table))
+    controls = table.loc[table["is_control"].astype(bool), "account"]
+    first_control = accounts.index(str(controls.iloc[0])) if len(controls) else 0
     main.axvline(first_control - 0.5, color="black", linewidth=0.8, zorder=6)
     write(0.05, 0.05, "How probable each account makes published findings", fontsize=9)
     write(0.05, _TITLE + 0.04, _HOW_TO_READ, fontsize=SMALL, linespacing=1.15)
@@ -220,7 +218,7 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame) -> Figure:
     return figure
 
 
-@styled
+@drawing
 def sums_figure(sums: pd.DataFrame, fit: pd.DataFrame) -> Figure:
     """Draw whether any account fits: its sum of evidence, and what it would be if it were true.
 
@@ -234,11 +232,6 @@ def sums_figure(sums: pd.DataFrame, fit: pd.DataFrame) -> Figure:
     matplotlib.figure.Figure
         One row per account, in the order of their sums over all findings, with controls last. It
         is 17.5 cm wide.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
 
     Examples
     --------
@@ -278,20 +271,6 @@ def sums_figure(sums: pd.DataFrame, fit: pd.DataFrame) -> Figure:
     return figure
 
 
-def _ordered(evidence: pd.DataFrame, accounts: list[str]) -> pd.DataFrame:
-    """Sort findings by study and question, and accounts by their sums, with controls last."""
-    ordered = evidence.sort_values(["study", "source", "task", "question"], kind="stable")
-    order = {name: rank for rank, name in enumerate(accounts)}
-    rank = ordered["account"].map(order) + len(order) * ordered["is_control"].astype(bool)
-    table = ordered.assign(rank=rank).sort_values("rank", kind="stable")
-    return table.set_index("finding").loc[list(dict.fromkeys(ordered["finding"]))].reset_index()
-
-
-def _first_control(table: pd.DataFrame) -> str:
-    controls = table.loc[table["is_control"].astype(bool), "account"]
-    return str(controls.iloc[0] if len(controls) else table["account"].iloc[0])
-
-
 def study_figures(evidence: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     """Draw the findings of each study and the predictions of all accounts.
 
@@ -321,7 +300,7 @@ def _panel_height(rows: pd.DataFrame) -> float:
     return 0.105 * max(rows["account"].nunique(), _FEWEST_ROWS) + 0.5
 
 
-@styled
+@drawing
 def _study_figure(rows: pd.DataFrame) -> Figure:
     findings = list(dict.fromkeys(rows["finding"]))
     accounts = list(dict.fromkeys(rows["account"]))
@@ -360,4 +339,54 @@ def _study_figure(rows: pd.DataFrame) -> Figure:
         ax.set_xlabel(task, fontsize=SMALL)
         ax.tick_params(labelsize=SMALL)
         ax.xaxis.set_major_locator(MaxNLocator(3))
+    return figure
+
+
+@drawing
+def plot_found_accounts(
+    confusion: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
+    """Draw how often the comparison identifies each account if the findings are simulated by one.
+
+    Parameters
+    ----------
+    confusion : DataFrame
+        The table ``confusion.csv`` of a comparison.
+
+    Examples
+    --------
+    >>> row = {"truth": "sfma", "found": "sfma", "share": 1.0}
+    >>> [text.get_text() for text in plot_found_accounts(pd.DataFrame([row])).texts]
+    ['100']
+    """
+    check_table(confusion, ["truth", "found", "share"], "confusion")
+    names = list(dict.fromkeys(confusion["truth"]))
+    table = confusion.pivot_table("share", "truth", "found").loc[names, names]
+    draw_shares(table, ax)
+    words = [label(name) for name in names]
+    ax.set_xticks(range(len(names)), words, rotation=90)
+    ax.set_yticks(range(len(names)), words)
+    ax.tick_params(labelsize=SMALL)
+    return ax
+
+
+@drawing
+def found_accounts_figure(confusion: pd.DataFrame) -> Figure:
+    """Make the figure of which account a comparison identifies, for each account that is true.
+
+    Parameters
+    ----------
+    confusion : DataFrame
+        The table ``confusion`` of a comparison.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure, 17.5 cm wide.
+    """
+    check_table(confusion, ["truth"], "confusion")
+    height = _NAMES + _FOUND_ROW * confusion["truth"].nunique() + 0.3
+    figure = new_figure(FULL_WIDTH / INCH, height)
+    plot_found_accounts(confusion, figure.subplots())
+    add_note(figure, _NOTE)
     return figure

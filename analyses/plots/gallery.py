@@ -16,8 +16,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.transforms import ScaledTranslation
 
-from analyses.plots.grids import add_note, fitting_columns
 from analyses.plots.mdps import draw_ends, plot_mdp, state_positions
+from analyses.plots.panels import NEW, add_note, drawing, fitting_columns, new_figure
 from analyses.plots.style import (
     COLUMN_WIDTH,
     END_COLOUR,
@@ -26,9 +26,6 @@ from analyses.plots.style import (
     SMALL,
     kind_colour,
     label,
-    new_axes,
-    new_figure,
-    styled,
 )
 from analyses.tables import LEARNER_ORDER, in_order
 from replay.checks import check_table
@@ -56,9 +53,9 @@ _STAR: dict[str, Any] = {
 _COLUMNS = ["learner", "phase", "location", "order", "state", "next_state", "change", "kind"]
 
 
-@styled
+@drawing
 def plot_experience(
-    steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+    steps: pd.DataFrame, mdp: MDP, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
     """Draw the paths of all episodes side by side, with the number of times each was run.
 
@@ -68,23 +65,8 @@ def plot_experience(
         Columns `episode, state, next_state`, in order.
     mdp : MDP
         The world.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
     """
     check_table(steps, ["episode", "state", "next_state"], "steps")
-    ax = new_axes(width_cm) if ax is None else ax
     plot_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
     paths = [tuple(_path(steps, episode)) for episode in steps["episode"].unique()]
@@ -116,12 +98,12 @@ def plot_experience(
     return ax
 
 
-@styled
+@drawing
 def plot_next_replay(
     replay: pd.DataFrame,
     steps: pd.DataFrame,
     mdp: MDP,
-    ax: Axes | None = None,
+    ax: Axes = NEW,
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
@@ -137,24 +119,9 @@ def plot_next_replay(
         Columns `episode, state, next_state`, in order.
     mdp : MDP
         The world.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
     """
     check_table(replay, _COLUMNS[1:], "replay")
     check_table(steps, ["episode", "state", "next_state"], "steps")
-    ax = new_axes(width_cm) if ax is None else ax
     plot_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
     place = position[_path(steps, steps["episode"].iloc[-1])]
@@ -193,7 +160,7 @@ def plot_next_replay(
     return ax
 
 
-@styled
+@drawing
 def gallery_figure(
     replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
@@ -207,8 +174,6 @@ def gallery_figure(
         The experience: columns `episode, state, next_state`, in order.
     mdp : MDP
         The world.
-    width_cm : float, default 17.5
-        Width of the figure.
 
     Returns
     -------

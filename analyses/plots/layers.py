@@ -13,10 +13,21 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection, PathCollection
 from matplotlib.colors import to_rgba
 
-from analyses.plots.style import Look
+from analyses.plots.style import SMALL, Look
 from replay.checks import check_column
 
-__all__ = ["draw", "draw_curves", "draw_rows", "hatch", "name_rows", "nominal", "whiskers"]
+__all__ = [
+    "draw",
+    "draw_curves",
+    "draw_rows",
+    "draw_shares",
+    "hatch",
+    "name_rows",
+    "nominal",
+    "whiskers",
+]
+
+_LEAST_WRITTEN, _DARK = 0.05, 0.6
 
 
 def draw(plot: so.Plot, ax: Axes) -> Axes:
@@ -140,6 +151,20 @@ def draw_rows(
         ax.hlines(y, own["ci_low"], own["ci_high"], color=look["color"], linewidth=1)
         ax.plot(own["mean"], y, look["marker"], color=look["color"], markersize=3.5)
     name_rows(ax, names.values())
+
+
+def draw_shares(shares: pd.DataFrame, ax: Axes) -> None:
+    """Draw a matrix of shares in grey, and write those of at least 5 % in their cells, in %."""
+    ax.imshow(shares.to_numpy(float), cmap="Greys", vmin=0, vmax=1, aspect="auto")
+    for (y, x), share in np.ndenumerate(shares.to_numpy(float)):
+        if share >= _LEAST_WRITTEN:
+            colour = "white" if share > _DARK else "black"
+            ax.text(
+                x, y, f"{100 * share:.0f}", ha="center", va="center", fontsize=SMALL, color=colour
+            )
+    ax.tick_params(length=0)
+    ax.set_xlabel("Found")
+    ax.set_ylabel("True")
 
 
 def name_rows(ax: Axes, names: Iterable[str]) -> None:

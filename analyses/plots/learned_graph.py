@@ -15,17 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 from numpy.typing import NDArray
 
-from analyses.plots.grids import fitting_columns, grid
 from analyses.plots.mdps import draw_ends, maze_cell_size, plot_mdp
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    FULL_WIDTH,
-    INCH,
-    VALUE_COLOURS,
-    label,
-    new_axes,
-    styled,
-)
+from analyses.plots.panels import NEW, drawing, fitting_columns, grid
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, VALUE_COLOURS, label
 from replay.checks import check_array, check_table
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
@@ -36,10 +28,10 @@ _WIDEST = 60  # edges drawn at full width
 _BAR = 0.5  # inches, height of the colour bar and its label
 
 
-@styled
+@drawing
 def plot_learned_graph(
     graph: nx.MultiDiGraph,
-    ax: Axes | None = None,
+    ax: Axes = NEW,
     mdp: MDP | None = None,
     norm: Normalize | None = None,
     *,
@@ -51,10 +43,6 @@ def plot_learned_graph(
     ----------
     graph : networkx.MultiDiGraph
         A graph from `EventLog.graph`: nodes with `pos`, `value` and `visits`, edges with `count`.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
     mdp : MDP, optional
         The world, drawn pale behind the graph.
     norm : matplotlib.colors.Normalize, optional
@@ -93,7 +81,6 @@ def plot_learned_graph(
             raise ValueError(f"pos of node {node!r} must be its x and y, got {point.tolist()}.")
     counts = [count for *_, count in graph.edges(data="count", default=1)]
     check_array(counts, "count of the edges", kind="number", at_least=0)
-    ax = new_axes(width_cm) if ax is None else ax
     ax.set_axis_off()
     if mdp is not None:
         plot_mdp(mdp, ax, rewards=False)
@@ -134,7 +121,7 @@ def plot_learned_graph(
     return ax
 
 
-@styled
+@drawing
 def learned_graph_figure(
     graphs: Mapping[int, nx.MultiDiGraph],
     mdp: MDP | None = None,
@@ -152,8 +139,6 @@ def learned_graph_figure(
         The world, drawn pale behind the graph.
     learner : str, optional
         The learner, to be named below the figure.
-    width_cm : float, default 17.5
-        Width of the figure.
 
     Returns
     -------
@@ -173,15 +158,23 @@ def learned_graph_figure(
     is_maze = mdp is not None and maze_cell_size(mdp) is not None
     has_maze = is_maze or mdp is None
     n_columns = fitting_columns(len(graphs) if has_maze else min(2, len(graphs)), width_cm, 4.0)
-    height = width_cm / INCH / n_columns * (_ratio(mdp) if has_maze else 0.6)
+    ratio = 1.0 if mdp is None else 0.6  # of a panel's height to its width
+    if is_maze and mdp is not None:
+        n_rows, n_cells = layout(mdp).shape
+        ratio = n_rows / n_cells
+    height = width_cm / INCH / n_columns * ratio
     steps = sorted(graphs)
     known = any(_has_values(graph) for graph in graphs.values())
+    colour = "value, the largest of its action values" if known else "number of visits"
     figure, axes = grid(
         [f"Step {step:,}: {graphs[step].number_of_nodes()} states" for step in steps],
         n_columns,
         height + 0.25 + _BAR / -(-len(graphs) // n_columns),
         width_cm=width_cm,
-        note=_note(learner, known, mdp),
+        note=(f"{label(learner)}, one run. " if learner else "One run. ")
+        + f"A dot is a visited state, coloured by its {colour}; a line is a move that was made, "
+        "thicker if more often."
+        + ("" if mdp is None else " Pale: the rest of the world. Star: the end of episodes."),
     )
     for ax, step in zip(axes, steps, strict=True):
         plot_learned_graph(graphs[step], ax, mdp, norm)
@@ -199,24 +192,6 @@ def learned_graph_figure(
         bar.ax.xaxis.set_major_formatter(FuncFormatter(lambda power, _: f"{10**power:,.0f}"))
     bar.outline.set_linewidth(0.4)
     return figure
-
-
-def _ratio(mdp: MDP | None) -> float:
-    """Return the ratio of a maze's height to its width."""
-    if mdp is None:
-        return 1.0
-    n_rows, n_columns = layout(mdp).shape
-    return float(n_rows / n_columns)
-
-
-def _note(learner: str, known: bool, mdp: MDP | None) -> str:
-    what = "value, the largest of its action values" if known else "number of visits"
-    return (
-        (f"{label(learner)}, one run. " if learner else "One run. ")
-        + f"A dot is a visited state, coloured by its {what}; a line is a move that was made, "
-        "thicker if more often."
-        + ("" if mdp is None else " Pale: the rest of the world. Star: the end of episodes.")
-    )
 
 
 def growth_moments(

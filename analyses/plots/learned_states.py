@@ -1,15 +1,13 @@
-"""What learners earn, and what they replay, when states are learned from observations."""
+"""What learners earn, and what they replay, where states are learned or hidden."""
 
 from __future__ import annotations
-
-import itertools
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import fitting_columns, grid
 from analyses.plots.layers import draw_rows, name_rows
+from analyses.plots.panels import drawing, fitting_columns, grid
 from analyses.plots.style import (
     FULL_WIDTH,
     Look,
@@ -17,12 +15,12 @@ from analyses.plots.style import (
     kind_looks,
     label,
     learner_looks,
-    styled,
+    marked,
 )
 from analyses.tables import KINDS, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["kinds_in_codes_figure", "learned_states_figure"]
+__all__ = ["hidden_states_figure", "kinds_in_codes_figure", "learned_states_figure"]
 
 _ENCODERS = {
     "true_states": "True states",
@@ -30,17 +28,27 @@ _ENCODERS = {
     "k_means": "K-means",
     "slow_features": "Slow features",
     "random_projections": "Random projections",
+    "state_merging": "Merged histories",
+    "last_four": "Last four observations",
 }
 _TASKS = {
     "maze": ("Maze, {}", "Reward rate (0 random, 1 optimal)"),
     "cart_pole": ("Cart and pole, {}", "Steps until the pole falls"),
 }
 _ROW = 0.26  # inches
-_MARKERS = ("o", "s", "^", "D", "v")
 _LEAST_CM = 7.5  # of a panel
+_WORLDS = {
+    "t_maze_2": "T-maze, corridor of 2",
+    "t_maze_5": "T-maze, corridor of 5",
+    "t_maze_10": "T-maze, corridor of 10",
+    "t_maze_20": "T-maze, corridor of 20",
+    "walls": "Room, walls seen",
+    "colours": "Room, colours seen",
+}
+_HIDDEN_ROW = 0.24  # inches
 
 
-@styled
+@drawing
 def learned_states_figure(learned_states: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of what learners earn when states are learned: a panel for each task.
 
@@ -48,17 +56,6 @@ def learned_states_figure(learned_states: pd.DataFrame, *, width_cm: float = FUL
     ----------
     learned_states : DataFrame
         ``learned_states.csv`` of ``replay study learned_states``.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the table is empty.
 
     Examples
     --------
@@ -69,11 +66,7 @@ def learned_states_figure(learned_states: pd.DataFrame, *, width_cm: float = FUL
     """
     columns = ["task", "encoder", "learner", "mean", "ci_low", "ci_high"]
     table = check_table(learned_states, columns, "learned_states", empty=False)
-    learners = learner_looks(table["learner"].unique())
-    looks = {
-        name: look | {"marker": marker, "linestyle": "-"}
-        for (name, look), marker in zip(learners.items(), itertools.cycle(_MARKERS))
-    }
+    looks = marked(learner_looks(table["learner"].unique()))
     rows = table.assign(count=table.get("n", 0))
     tasks = in_order(table["task"], _TASKS)
     titles = []
@@ -94,7 +87,7 @@ def learned_states_figure(learned_states: pd.DataFrame, *, width_cm: float = FUL
     return figure
 
 
-@styled
+@drawing
 def kinds_in_codes_figure(kinds: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of kinds of replay when states are learned: a panel for each learner.
 
@@ -102,17 +95,6 @@ def kinds_in_codes_figure(kinds: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
     ----------
     kinds : DataFrame
         ``kinds_in_codes.csv`` of ``replay study learned_states``.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the table is empty.
 
     Examples
     --------
@@ -161,3 +143,59 @@ def _draw_kinds(rows: pd.DataFrame, ax: Axes, kinds: list[str], looks: dict[str,
             left += width
     name_rows(ax, encoders.values())
     ax.set(xlim=(0, 1), xlabel="Share of events")
+
+
+@drawing
+def hidden_states_figure(
+    hidden_states: pd.DataFrame, recovered: pd.DataFrame, *, width_cm: float = FULL_WIDTH
+) -> Figure:
+    """Make the figure of hidden states: what is earned, and how often the states are found.
+
+    Parameters
+    ----------
+    hidden_states : DataFrame
+        ``hidden_states.csv`` of ``replay study hidden_states``.
+    recovered : DataFrame
+        Its ``recovered_states.csv``.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"world": "walls", "encoder": ["true_states", "last_four"],
+    ...                       "learner": "prioritized_sweeping", "mean": [1.0, 0.2],
+    ...                       "ci_low": [0.9, 0.1], "ci_high": [1.1, 0.3]})
+    >>> recovered = pd.DataFrame({"world": "walls", "n_before": [2500, 5000], "mean": [0.5, 1.0]})
+    >>> len(hidden_states_figure(table, recovered).axes)
+    3
+    """
+    columns = ["world", "encoder", "learner", "mean", "ci_low", "ci_high"]
+    table = check_table(hidden_states, columns, "hidden_states", empty=False)
+    found = check_table(recovered, ["world", "n_before", "mean"], "recovered", empty=False)
+    looks = marked(learner_looks(table["learner"].unique()))
+    encoders = _encoders(table)
+    worlds = {name: _WORLDS.get(name, label(name)) for name in in_order(table["world"], _WORLDS)}
+    runs = count_range(table.get("n", []), "run")
+    titles = [name + (f", {runs}" if runs else "") for name in encoders.values()]
+    titles.append("Runs that find the true states")
+    figure, axes = grid(
+        titles, fitting_columns(2, width_cm, _LEAST_CM), 0.6 + _HIDDEN_ROW * len(worlds),
+        width_cm=width_cm,
+        legend=looks.values(), legend_columns=3,
+        note="Points: means over runs, with 95 % intervals. Numbers: share of runs, by the length "
+        "of the random walk before the run.",
+    )  # fmt: skip
+    low = min(0.0, float(table["ci_low"].min()), float(table["mean"].min()))
+    high = max(1.0, float(table["ci_high"].max()), float(table["mean"].max()))
+    for ax, encoder in zip(axes, encoders, strict=False):
+        draw_rows(table[table["encoder"] == encoder], ax, "world", worlds, looks)
+        ax.set(xlabel="Reward rate (0 random, 1 optimal)", xlim=(low - 0.05, high + 0.05))
+    shares = found.pivot_table(index="world", columns="n_before", values="mean")
+    shares = shares.reindex([*worlds])
+    ax = axes[len(encoders)]
+    ax.imshow(shares, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
+    for row, values in enumerate(shares.to_numpy()):
+        for column, share in enumerate(values):
+            ax.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=7)
+    ax.set_xticks(range(shares.shape[1]), [f"{n:,}" for n in shares.columns])
+    ax.set_xlabel("Observations before the run")
+    name_rows(ax, worlds.values())
+    return figure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import matplotlib as mpl
 import networkx as nx
@@ -16,17 +16,8 @@ from matplotlib.lines import Line2D
 from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 from numpy.typing import NDArray
 
-from analyses.plots.grids import grid
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    END_COLOUR,
-    FULL_WIDTH,
-    VALUE_COLOURS,
-    Look,
-    label,
-    new_axes,
-    styled,
-)
+from analyses.plots.panels import NEW, drawing, grid
+from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, VALUE_COLOURS, Look, label
 from analyses.tables import EXPERIMENT_ORDER, in_order
 from replay.checks import shown
 from replay.worlds.mazes import barriers, layout
@@ -72,9 +63,9 @@ def draw_ends(places: NDArray[np.float64], ax: Axes, size: float = 45, zorder: f
     return ax
 
 
-@styled
+@drawing
 def plot_mdp(
-    mdp: MDP, ax: Axes | None = None, *, rewards: bool = True, width_cm: float = COLUMN_WIDTH
+    mdp: MDP, ax: Axes = NEW, *, rewards: bool = True, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
     """Draw an MDP: the walls of a maze, or the graph of any other.
 
@@ -86,10 +77,6 @@ def plot_mdp(
     ----------
     mdp : MDP
         What to draw.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
     rewards : bool, default True
         Whether to show starts, ends, rewards and probabilities; otherwise the MDP is a pale
         background to draw on.
@@ -113,7 +100,6 @@ def plot_mdp(
     """
     if not isinstance(mdp, MDP):
         raise TypeError(f"mdp must be an MDP, got {shown(mdp)}; the world of a log is log.mdp.")
-    ax = new_axes(width_cm) if ax is None else ax
     position = state_positions(mdp)
     cell_size = maze_cell_size(mdp)
     ax.set_axis_off()
@@ -229,7 +215,7 @@ def state_positions(mdp: MDP) -> NDArray[np.float64]:
     return 100 * np.array([place[state] for state in range(mdp.n_states)])
 
 
-@styled
+@drawing
 def mdps_figure(mdps: Mapping[str, MDP], *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of example MDPs: one panel per experiment.
 
@@ -237,13 +223,6 @@ def mdps_figure(mdps: Mapping[str, MDP], *, width_cm: float = FULL_WIDTH) -> Fig
     ----------
     mdps : mapping of str to MDP
         Experiment -> example MDP.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
 
     Raises
     ------
@@ -253,13 +232,21 @@ def mdps_figure(mdps: Mapping[str, MDP], *, width_cm: float = FULL_WIDTH) -> Fig
     if not mdps:
         raise ValueError("There are no MDPs to draw.")
     experiments = in_order(mdps, EXPERIMENT_ORDER)
+    is_maze = [maze_cell_size(mdp) is not None for mdp in mdps.values()]
+    anywhere = [(mdp.start_probability > 0).sum() >= 0.5 * mdp.n_states for mdp in mdps.values()]
+    note = {
+        "Trees: a line is a transition of an action; its width is the probability, its colour the "
+        "reward (grey: none).": not all(is_maze),
+        "Mazes: walls are grey.": any(is_maze),
+        "Without a mark, episodes start anywhere.": any(anywhere),
+    }
     figure, axes = grid(
         [f"{label(name)} ({mdps[name].n_states} states)" for name in experiments],
         min(2, len(experiments)),
         2.6 if width_cm > COLUMN_WIDTH else 1.7,
         width_cm=width_cm,
         legend=_MARKS,
-        note=_note([mdps[name] for name in experiments]),
+        note=" ".join(sentence for sentence, is_true in note.items() if is_true),
     )
     for ax, experiment in zip(axes, experiments, strict=True):
         mdp = mdps[experiment]
@@ -271,19 +258,6 @@ def mdps_figure(mdps: Mapping[str, MDP], *, width_cm: float = FULL_WIDTH) -> Fig
             bar.set_label("Reward", labelpad=1)
             bar.outline.set_linewidth(0.4)
     return figure
-
-
-def _note(mdps: Sequence[MDP]) -> str:
-    mazes = [maze_cell_size(mdp) is not None for mdp in mdps]
-    anywhere = [(mdp.start_probability > 0).sum() >= 0.5 * mdp.n_states for mdp in mdps]
-    return " ".join(
-        [
-            *(["Trees: a line is a transition of an action; its width is the probability, its "
-               "colour the reward (grey: none)."] * (not all(mazes))),
-            *(["Mazes: walls are grey."] * any(mazes)),
-            *(["Without a mark, episodes start anywhere."] * any(anywhere)),
-        ]
-    )  # fmt: skip
 
 
 def _edges(mdp: MDP) -> pd.DataFrame:

@@ -19,7 +19,6 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
-from analyses.plots.grids import fitting_columns, grid
 from analyses.plots.mdps import (
     draw_ends,
     draw_scale_bar,
@@ -28,17 +27,8 @@ from analyses.plots.mdps import (
     plot_mdp,
     state_positions,
 )
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    END_COLOUR,
-    FULL_WIDTH,
-    INCH,
-    SMALL,
-    Look,
-    label,
-    new_axes,
-    styled,
-)
+from analyses.plots.panels import NEW, drawing, fitting_columns, grid
+from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, INCH, SMALL, Look, label
 from analyses.sequences.experience import Experience
 from replay.checks import check_array, check_cells, check_column, check_table
 from replay.worlds.mdp import MDP
@@ -108,12 +98,12 @@ def stretches(path: Sequence[int], steps: pd.DataFrame) -> list[Stretch]:
     return found
 
 
-@styled
+@drawing
 def plot_replay(
     sequence: pd.Series,
     steps: pd.DataFrame,
     mdp: MDP,
-    ax: Axes | None = None,
+    ax: Axes = NEW,
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
@@ -128,25 +118,10 @@ def plot_replay(
         Steps of the log: `run, episode, step, state, next_state`.
     mdp : MDP
         The world; of a maze, only the part around the sequence is shown.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
     """
     wanted = ["run", "step", "location", "states", "splice_states", "orientation", "direction"]
     check_table(sequence.to_frame().T, wanted, "sequence")
     check_table(steps, ["run", "episode", "step", "state", "next_state"], "steps")
-    ax = new_axes(width_cm) if ax is None else ax
     position = state_positions(mdp)
     states = np.asarray(sequence["states"], dtype=np.intp)
     plot_mdp(mdp, ax, rewards=False)
@@ -159,8 +134,15 @@ def plot_replay(
     _outline(splice, "o", 2 * size, _SPLICE, ax)
     animal = [sequence["location"]] if sequence["location"] >= 0 else []
     _outline(position[animal], "s", 3 * size, "black", ax)
-    if maze_cell_size(mdp) is not None:
-        _zoom(ax, position[[*states, *shown, *animal]], mdp)
+    cell_size = maze_cell_size(mdp)
+    if cell_size is not None:  # show a square around these places, within the limits of the maze
+        place = position[[*states, *shown, *animal]]
+        low, high = place.min(axis=0) - 1.5 * cell_size, place.max(axis=0) + 1.5 * cell_size
+        full = np.array([ax.get_xlim()[1], ax.get_ylim()[1]])
+        side = min(max((high - low).max(), 12 * cell_size), full.max())
+        corner = np.clip((low + high - side) / 2, 0, np.maximum(full - side, 0))
+        ax.set(xlim=(corner[0], corner[0] + side), ylim=(corner[1], corner[1] + side))
+        mark_cut_edges(mdp, ax)
     return ax
 
 
@@ -196,8 +178,15 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
         check_cells(table, name)
     sequences = sequences.assign(**whole)
     legible = sequences[sequences["length"].between(3, _LONGEST_SHOWN)]
+    # At the agent: at its place or one move from it.
+    first = np.array([states[0] for states in legible["states"]], dtype=np.int64)
+    location = legible["location"].to_numpy(dtype=np.int64)
+    pairs = pd.MultiIndex.from_arrays([legible["run"], first, location])
+    back = pd.MultiIndex.from_arrays([legible["run"], location, first])
+    made = pd.MultiIndex.from_frame(steps[["run", "state", "next_state"]].drop_duplicates())
+    at_agent = (first == location) | pairs.isin(made) | back.isin(made)
     legible = legible.assign(
-        at_agent=_begin_at_agent(legible, steps),
+        at_agent=at_agent,
         returns=legible["length"] - legible["n_distinct"],
     )
     examples = {}
@@ -208,17 +197,6 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
             best = ranks.sort_values(list(map(str, ranks)), ascending=False, kind="stable").index[0]
             examples[kind] = sequences.loc[best]
     return examples
-
-
-def _begin_at_agent(sequences: pd.DataFrame, steps: pd.DataFrame) -> NDArray[np.bool_]:
-    """Mark the sequences that begin at the agent's place or one move from it."""
-    first = np.array([states[0] for states in sequences["states"]], dtype=np.int64)
-    location = sequences["location"].to_numpy(dtype=np.int64)
-    pairs = pd.MultiIndex.from_arrays([sequences["run"], first, location])
-    back = pd.MultiIndex.from_arrays([sequences["run"], location, first])
-    made = pd.MultiIndex.from_frame(steps[["run", "state", "next_state"]].drop_duplicates())
-    at_agent: NDArray[np.bool_] = (first == location) | pairs.isin(made) | back.isin(made)
-    return at_agent
 
 
 def _experienced_ranks(sequences: pd.DataFrame) -> pd.DataFrame:
@@ -255,7 +233,7 @@ def _novel_ranks(sequences: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-@styled
+@drawing
 def replay_events_figure(
     sequences: pd.DataFrame,
     steps: pd.DataFrame,
@@ -276,8 +254,6 @@ def replay_events_figure(
         The world.
     learner : str, optional
         The learner, to be named below the figure.
-    width_cm : float, default 17.5
-        Width of the figure.
 
     Returns
     -------
@@ -298,13 +274,24 @@ def replay_events_figure(
         )
     n_columns = fitting_columns(len(examples), width_cm, 6.0)
     cell_size = maze_cell_size(mdp)
+    first, last = _order_colours(2)
+    hollow: Look = {"color": "none", "linestyle": "none"}
+    marks: list[Look] = [
+        {"label": "First state replayed", "marker": "o", "color": first, "linestyle": "none"},
+        {"label": "Last", "marker": "o", "color": last, "linestyle": "none"},
+        {"label": "Agent", "marker": "s", "markeredgecolor": "k", "markersize": 6, **hollow},
+        {"label": "End of episodes", "marker": "*", "color": END_COLOUR, "linestyle": "none",
+         "markeredgecolor": "black", "markeredgewidth": 0.4, "markersize": 7},
+        {"label": "Pieces join", "marker": "o", "markeredgecolor": _SPLICE, "markersize": 6,
+         **hollow},
+    ]  # fmt: skip
     room = min(width_cm / INCH / n_columns, _HIGHEST)
     figure, axes = grid(
         [f"{label(kind)}, step {example['step']:,}" for kind, example in examples.items()],
         n_columns,
         room * (1.0 if cell_size is not None else 0.7) + 0.2,
         width_cm=width_cm,
-        legend=_marks(),
+        legend=marks,
         legend_columns=6,
         note=_note(examples, steps, learner, cell_size is not None),
     )
@@ -346,20 +333,6 @@ def _note(
     if has_walls:
         parts.append("Grey: walls; where the edge is dashed, the maze continues.")
     return " ".join(parts)
-
-
-def _marks() -> list[Look]:
-    first, last = _order_colours(2)
-    hollow: Look = {"color": "none", "linestyle": "none"}
-    return [
-        {"label": "First state replayed", "marker": "o", "color": first, "linestyle": "none"},
-        {"label": "Last", "marker": "o", "color": last, "linestyle": "none"},
-        {"label": "Agent", "marker": "s", "markeredgecolor": "k", "markersize": 6, **hollow},
-        {"label": "End of episodes", "marker": "*", "color": END_COLOUR, "linestyle": "none",
-         "markeredgecolor": "black", "markeredgewidth": 0.4, "markersize": 7},
-        {"label": "Pieces join", "marker": "o", "markeredgecolor": _SPLICE, "markersize": 6,
-         **hollow},
-    ]  # fmt: skip
 
 
 def _as_experienced(sequence: pd.Series, states: NDArray[np.intp]) -> list[int]:
@@ -447,17 +420,3 @@ def _outline(places: NDArray[np.float64], marker: str, size: float, colour: str,
 
 def _order_colours(n: int) -> NDArray[np.float64]:
     return mpl.colormaps[_ORDER_COLOURS](np.linspace(0, _LIGHTEST, n))
-
-
-def _zoom(ax: Axes, place: NDArray[np.float64], mdp: MDP) -> None:
-    """Show a square around places, within the limits of the maze."""
-    cell_size = maze_cell_size(mdp)
-    if cell_size is None:
-        return
-    low, high = place.min(axis=0) - 1.5 * cell_size, place.max(axis=0) + 1.5 * cell_size
-    side = max((high - low).max(), 12 * cell_size)
-    full = np.array([ax.get_xlim()[1], ax.get_ylim()[1]])
-    side = min(side, full.max())
-    corner = np.clip((low + high - side) / 2, 0, np.maximum(full - side, 0))
-    ax.set(xlim=(corner[0], corner[0] + side), ylim=(corner[1], corner[1] + side))
-    mark_cut_edges(mdp, ax)

@@ -10,13 +10,15 @@ import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import (
+from analyses.plots.layers import draw, hatch, nominal, whiskers
+from analyses.plots.panels import (
+    NEW,
     add_own_legend,
+    drawing,
     fitting_columns,
     grid,
     keep_outer_labels,
 )
-from analyses.plots.layers import draw, hatch, nominal, whiskers
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
@@ -25,8 +27,6 @@ from analyses.plots.style import (
     count_range,
     kind_looks,
     label,
-    new_axes,
-    styled,
     time_axis,
     write_empty,
 )
@@ -45,10 +45,10 @@ _WHOLE = 0.9999
 _VISIBLE = 0.005
 
 
-@styled
+@drawing
 def plot_replay_kinds(
     replay_kinds: pd.DataFrame,
-    ax: Axes | None = None,
+    ax: Axes = NEW,
     sizes: Mapping[str, str] | None = None,
     *,
     width_cm: float = COLUMN_WIDTH,
@@ -64,17 +64,8 @@ def plot_replay_kinds(
     replay_kinds : pandas.DataFrame
         Columns `learner, kind, count, share` of one experiment and one kind of chains, and
         `ci_low, ci_high` if there are intervals.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
     sizes : mapping of str to str, optional
         Text to the right of each learner's bar; by default the number of its sequences.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
 
     Raises
     ------
@@ -94,8 +85,6 @@ def plot_replay_kinds(
             "A learner has several rows of one kind: choose one experiment and one kind of "
             "chains, or use replay_kinds_figure."
         )
-    is_new = ax is None
-    ax = new_axes(width_cm) if ax is None else ax
     learners = in_order(replay_kinds["learner"], LEARNER_ORDER)
     counted = replay_kinds.groupby("learner", observed=True)["count"].sum()
     looks = kind_looks(replay_kinds["kind"])
@@ -122,13 +111,13 @@ def plot_replay_kinds(
     ax.set_yticks(range(len(learners)), [label(name) for name in learners])
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(0, 1), ylim=(len(learners) - 0.4, -0.6), xlabel="Share of chains")
-    add_own_legend(ax, is_new, _occurring(replay_kinds))
+    add_own_legend(ax, _occurring(replay_kinds))
     return ax
 
 
-@styled
+@drawing
 def plot_replay_over_time(
-    replay_over_time: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+    replay_over_time: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
     """Draw the shares of kinds of replay of one learner over the course of learning.
 
@@ -137,10 +126,6 @@ def plot_replay_over_time(
     replay_over_time : pandas.DataFrame
         Columns `time_step, kind, count, share` of one learner in one experiment; `time_step` is the
         end of a window. A window without replay leaves a gap.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
 
     Returns
     -------
@@ -166,8 +151,6 @@ def plot_replay_over_time(
             "A window has several rows of one kind: choose one experiment and one learner, or use "
             "replay_over_time_figure."
         )
-    is_new = ax is None
-    ax = new_axes(width_cm) if ax is None else ax
     looks = kind_looks(replay_over_time["kind"])
     if replay_over_time["count"].sum():
         _draw_windows(replay_over_time, looks, ax)
@@ -177,7 +160,7 @@ def plot_replay_over_time(
         write_empty(ax, "no sequence")
     ax.set_ylim(0, 1)
     time_axis(ax, replay_over_time["time_step"].max())
-    add_own_legend(ax, is_new, _occurring(replay_over_time))
+    add_own_legend(ax, _occurring(replay_over_time))
     return ax
 
 
@@ -199,7 +182,7 @@ def _draw_windows(replay_over_time: pd.DataFrame, looks: dict[str, Look], ax: Ax
     hatch(ax, looks.values())
 
 
-@styled
+@drawing
 def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of kinds of replay, by learner, in each experiment, within and across events.
 
@@ -210,18 +193,11 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WI
     ----------
     replay_kinds : pandas.DataFrame
         The table ``replay_kinds.csv``. The rows of a learner without replay have count 0.
-    width_cm : float, default 17.5
-        Width of the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
         The figure. The number of chains is written to the right of each bar.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the table is empty.
     """
     columns = ["experiment", "chains", "learner", "kind", "count"]
     check_table(replay_kinds, columns, "replay_kinds", empty=False)
@@ -232,14 +208,23 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WI
         silent = []
     table = replay_kinds[~replay_kinds["learner"].isin(silent)]
     panels = _alike(table, experiments)
+    n = count_range(table.get("n_units", ()), "world")
+    visible = _occurring(table)
+    some = kind_looks(table.loc[table["count"] > 0, "kind"].unique()).values()
+    rare = [str(look["label"]).lower() for look in some if look not in visible]
     figure, axes = grid(
         [_described(pairs) for pairs in panels],
         fitting_columns(3, width_cm, 5.0),
         0.19 * table["learner"].nunique() + 0.55,
         width_cm=width_cm,
         labels_cm=3.6,
-        legend=_occurring(table),
-        note=_kinds_note(table, silent),
+        legend=visible,
+        note="At the right: number of sequences of three or more states"
+        + (f", in {n} per experiment" if n else "")
+        + "; a range if a panel stands for several experiments. "
+        "Whiskers: 95 % intervals over worlds."
+        + (f" Too few to be visible: {', '.join(rare)}." if rare else "")
+        + (f" No sequence: {', '.join(map(label, silent))}." if silent else ""),
         sharex=True,
         sharey=True,
     )
@@ -249,10 +234,10 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WI
             for experiment, chains in pairs
         ]
         counts = [own.groupby("learner", observed=True)["count"].sum() for own in rows]
-        sizes = {
-            str(name): _from_to([int(count.get(name, 0)) for count in counts])
-            for name in table["learner"].unique()
-        }
+        sizes = {}
+        for name in table["learner"].unique():
+            ends = {f(int(count.get(name, 0)) for count in counts) for f in (min, max)}
+            sizes[str(name)] = " to ".join(map(_rounded, sorted(ends)))
         plot_replay_kinds(rows[0], ax, sizes)
     keep_outer_labels(axes)
     return figure
@@ -281,33 +266,13 @@ def _described(pairs: list[tuple[str, str]]) -> str:
     return "; ".join(f"{'; '.join(own)}: {some}" for some, own in names.items())
 
 
-def _from_to(counts: list[int]) -> str:
-    low, high = min(counts), max(counts)
-    return _rounded(low) if low == high else f"{_rounded(low)} to {_rounded(high)}"
-
-
 def _rounded(count: int) -> str:
     if count >= 1_000_000:
         return f"{count / 1e6:.1f}M"
     return f"{count / 1e3:.0f}k" if count >= 10_000 else f"{count:,}"
 
 
-def _kinds_note(table: pd.DataFrame, silent: list[str]) -> str:
-    n = count_range(table.get("n_units", ()), "world")
-    some = kind_looks(table.loc[table["count"] > 0, "kind"].unique()).values()
-    rare = [str(look["label"]).lower() for look in some if look not in _occurring(table)]
-    parts = [
-        "At the right: number of sequences of three or more states",
-        f", in {n} per experiment" if n else "",
-        "; a range if a panel stands for several experiments. ",
-        "Whiskers: 95 % intervals over worlds.",
-        f" Too few to be visible: {', '.join(rare)}." if rare else "",
-        f" No sequence: {', '.join(map(label, silent))}." if silent else "",
-    ]
-    return "".join(parts)
-
-
-@styled
+@drawing
 def replay_over_time_figure(
     replay_over_time: pd.DataFrame, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
@@ -317,13 +282,6 @@ def replay_over_time_figure(
     ----------
     replay_over_time : pandas.DataFrame
         Rows of ``replay_over_time.csv`` of one experiment.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
 
     Raises
     ------

@@ -59,6 +59,7 @@ __all__ = [
     "kind_looks",
     "label",
     "learner_looks",
+    "marked",
     "new_axes",
     "new_figure",
     "own_looks",
@@ -516,6 +517,14 @@ def own_looks(looks: Mapping[str, Look]) -> dict[str, Look]:
         text = {"label": labels[name]} if name in labels else {}
         changed[name] = {**look, **colour, **text}
     return changed
+
+
+def marked(looks: Mapping[str, Look]) -> dict[str, Look]:
+    """Give each look a marker of its own, for means that stand side by side, and a solid line."""
+    markers = itertools.cycle("os^Dv<>Pp*hXd")
+    return {
+        name: {**look, "marker": next(markers), "linestyle": "-"} for name, look in looks.items()
+    }
 
 
 def count_range(numbers: Iterable[int | float], noun: str) -> str:

@@ -10,30 +10,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Circle, Patch, Polygon
 from numpy.typing import NDArray
 
-from analyses.plots.grids import letter_panels
 from analyses.plots.mdps import draw_scale_bar
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    END_COLOUR,
-    FULL_WIDTH,
-    INCH,
-    kind_colour,
-    label,
-    new_axes,
-    styled,
-)
-from analyses.plots.task_mazes import HALF_WIDTH, draw_reward, plot_task
+from analyses.plots.panels import NEW, drawing, letter_panels
+from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, INCH, kind_colour, label
 from analyses.tables import KINDS, in_order
-from replay.checks import check_table
+from replay.checks import check_table, unknown_name
 from replay.tasks import Task
 
-__all__ = ["plot_typical_replay", "task_figure"]
+__all__ = ["HALF_WIDTH", "draw_reward", "plot_task", "plot_typical_replay", "task_figure"]
 
+HALF_WIDTH = 4.5
+"""Half the width of a drawn corridor, in cm."""
+_CORRIDOR, _PLACE, _BARRIER = "0.91", "0.72", "0.15"
 _LIGHTEST, _ASIDE = 0.6, 1.5
 _N_COLUMNS = 3
 _WIDE = 2.5
@@ -55,9 +50,109 @@ _Layout = tuple[Figure, list[_Box], tuple[float, float, int]]
 _COLUMNS = ["learner", "kind", "orientation", "phase", "block", "place", "goal", "states"]
 
 
-@styled
+@drawing
+def plot_task(
+    task: Task,
+    ax: Axes = NEW,
+    *,
+    rewards: bool = True,
+    block: str | None = None,
+    width_cm: float = COLUMN_WIDTH,
+) -> Axes:
+    """Draw the maze of a task to scale.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw, in cm; by default a new figure.
+    rewards : bool, default True
+        Whether stars mark rewarded places, larger for a larger reward in any block, and other
+        landmarks that are a single place are labelled.
+    block : str, optional
+        The block of the protocol whose barriers are drawn.
+
+    Examples
+    --------
+    >>> from replay.tasks.published import find_task
+    >>> ax = plot_task(find_task("linear_track").build())
+    >>> low, high = ax.get_xlim()
+    >>> bool(high - low > 180)
+    True
+    """
+    place = {node: np.array(pos, dtype=float) for node, pos in task.graph.nodes(data="pos")}
+    edges = dict.fromkeys(tuple(sorted(edge)) for edge in task.graph.edges if edge[0] != edge[1])
+    shapes: list[Patch] = [Circle(tuple(at), HALF_WIDTH) for at in place.values()]
+    for one, other in edges:
+        begin, end = place[one], place[other]
+        aside = HALF_WIDTH * _across(begin, end)
+        shapes.append(Polygon([begin + aside, end + aside, end - aside, begin - aside]))
+    ax.add_collection(PatchCollection(shapes, color=_CORRIDOR, linewidths=0, zorder=0))
+    x, y = task.position.T
+    ax.scatter(x, y, s=2, color=_PLACE, linewidths=0, zorder=1)
+    barriers_of = {each.name: each.closed for each in reversed(task.blocks)}
+    if block is not None and block not in barriers_of:
+        raise unknown_name("block", block, barriers_of)
+    closed = barriers_of.get(block, ()) if block is not None else ()
+    barriers = []
+    for one, other in edges:
+        if {(one, other), (other, one)} <= {*closed}:
+            middle = (place[one] + place[other]) / 2
+            aside = 1.7 * HALF_WIDTH * _across(place[one], place[other])
+            barriers.append(np.array([middle - aside, middle + aside]))
+    ax.add_collection(LineCollection(barriers, colors=_BARRIER, linewidths=2, zorder=2))
+    if rewards:
+        paid: dict[str, float] = {}
+        for each in task.blocks:
+            for node, mean in each.rewards.items():
+                paid[node] = max(paid.get(node, 0.0), mean)
+        for node, mean in paid.items():
+            if mean > 0:
+                draw_reward(ax, place[node], 12 + 38 * mean / max(paid.values()))
+        middle = np.mean(list(place.values()), axis=0)
+        for name, nodes in task.landmarks.items():
+            if len(nodes) == 1 and nodes[0] not in paid:
+                x, y = place[nodes[0]]
+                above = y >= middle[1]
+                ax.annotate(
+                    name.replace("_", " "), (x, y), (0, 6 if above else -6),
+                    textcoords="offset points", ha="center", va="bottom" if above else "top",
+                    fontsize=6, color="0.35", annotation_clip=False,
+                )  # fmt: skip
+    ax.set_axis_off()
+    ax.set_aspect("equal", anchor="NW")
+    corners = np.array(list(place.values()))
+    low, high = corners.min(axis=0) - 1.6 * HALF_WIDTH, corners.max(axis=0) + 1.6 * HALF_WIDTH
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    return ax
+
+
+def draw_reward(ax: Axes, at: NDArray[np.float64], size: float) -> None:
+    """Mark a rewarded place, in cm, with a star, whose size is its area in square points."""
+    x, y = at
+    ax.scatter(
+        x,
+        y,
+        s=size,
+        marker="*",
+        color=END_COLOUR,
+        edgecolors="k",
+        linewidths=0.4,
+        zorder=5,
+        clip_on=False,
+    )
+
+
+def _across(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    along = other - one
+    across: NDArray[np.float64] = np.array([-along[1], along[0]]) / np.hypot(*along)
+    return across
+
+
+@drawing
 def plot_typical_replay(
-    replay: pd.Series, task: Task, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+    replay: pd.Series, task: Task, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
     """Draw one sequence on the maze of its task.
 
@@ -71,23 +166,8 @@ def plot_typical_replay(
         A row of the table of :func:`analyses.studies.typical_replay.typical_replays`.
     task : Task
         The task in which it was replayed.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
     """
     check_table(replay.to_frame().T, _COLUMNS[1:], "replay")
-    ax = new_axes(width_cm) if ax is None else ax
     plot_task(task, ax, rewards=False, block=str(replay["block"]))
     states = [int(state) for state in replay["states"]]
     path = task.position[states]
@@ -127,7 +207,7 @@ def plot_typical_replay(
     return ax
 
 
-@styled
+@drawing
 def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of a task: its maze, and what learners typically replay there.
 
@@ -138,8 +218,6 @@ def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WID
         :func:`analyses.studies.typical_replay.measure_typical_replay`.
     task : Task
         The task.
-    width_cm : float, default 17.5
-        Width of the figure.
 
     Returns
     -------
@@ -168,9 +246,19 @@ def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WID
         plot_typical_replay(replay, task, ax)
         _title(ax, replay, with_learner=is_wide)
     letter_panels([maze, *panels])
+    # The modelling choices of the maze, as many sentences as there is room for.
+    sentences = re.split(r"(?<=\.) (?=[A-Z0-9])", task.choices or task.remark)
+    kept = [sentence for k, sentence in enumerate(sentences)
+            if k == 0 or len(" ".join(sentences[: k + 1])) <= _REMARK]  # fmt: skip
+    chosen = f"Modelling choices: {' '.join(kept)}" if task.remark or task.choices else ""
+    text = (
+        "Shown: for the most frequent kinds of sequence "
+        f"({typical['min_length'].iloc[0]} or more states), the path that was replayed most often "
+        "from one place."
+    )
     figure.text(
         *notes[:2],
-        "\n".join(wrap(_notes(typical, task), notes[2])),
+        "\n".join(wrap(f"{chosen} {text}", notes[2])),
         fontsize=6,
         va="top",
         color="0.35",
@@ -263,15 +351,6 @@ def _title(ax: Axes, replay: pd.Series, with_learner: bool) -> None:
         )
 
 
-def _notes(typical: pd.DataFrame, task: Task) -> str:
-    """Describe which parts of the maze are modelling choices, and how sequences were chosen."""
-    n = typical["min_length"].iloc[0]
-    return (
-        f"{_chosen(task)} Shown: for the most frequent kinds of sequence ({n} or more states), "
-        "the path that was replayed most often from one place."
-    )
-
-
 def _key(figure: Figure, typical: pd.DataFrame) -> None:
     kinds = in_order(typical["kind"], KINDS)
     marks: list[dict[str, Any]] = [
@@ -285,11 +364,3 @@ def _key(figure: Figure, typical: pd.DataFrame) -> None:
     handles += [Line2D([], [], color=kind_colour(kind), label=label(kind)) for kind in kinds]
     per_row = len(handles) if figure.get_size_inches()[0] > COLUMN_WIDTH / INCH + 1 else 3
     figure.legend(handles=handles, loc="lower center", ncols=per_row, handlelength=1.4)
-
-
-def _chosen(task: Task) -> str:
-    """List the modelling choices of a task, as many sentences as there is room for."""
-    sentences = re.split(r"(?<=\.) (?=[A-Z0-9])", task.choices or task.remark)
-    kept = [sentence for k, sentence in enumerate(sentences)
-            if k == 0 or len(" ".join(sentences[: k + 1])) <= _REMARK]  # fmt: skip
-    return f"Modelling choices: {' '.join(kept)}" if task.remark or task.choices else ""

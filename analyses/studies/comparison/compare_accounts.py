@@ -307,8 +307,12 @@ def _found(truth: str, rows: pd.DataFrame) -> tuple[str, str, str]:
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.findings import page_figure, study_figures, sums_figure
-    from analyses.plots.found_accounts import found_accounts_figure
+    from analyses.plots.findings import (
+        found_accounts_figure,
+        page_figure,
+        study_figures,
+        sums_figure,
+    )
 
     found = results.read("evidence.csv")
     if not len(found):

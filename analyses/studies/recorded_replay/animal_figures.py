@@ -37,7 +37,7 @@ def of_one_animal(draw: Draw, results: Results) -> Iterator[tuple[str, Figure]]:
 
 def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     """Draw the shares of kinds."""
-    from analyses.plots.recorded_kinds import recorded_kinds_figure
+    from analyses.plots.recorded import recorded_kinds_figure
 
     chance = read("calibration.csv")
     known = "The number of such events expected by chance is unknown."
@@ -48,7 +48,8 @@ def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
 
 def draw_evidence(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     """Draw the evidence of events beside that of controls, and the events near the threshold."""
-    from analyses.plots.recorded_evidence import events_sheet_figure, recorded_evidence_figure
+    from analyses.plots.decoded_event import events_sheet_figure
+    from analyses.plots.recorded import recorded_evidence_figure
 
     calibration, events = read("calibration.csv"), read("events.csv")
     if not len(calibration):
@@ -77,7 +78,7 @@ def draw_evidence(results: Results, read: Reader) -> Iterator[tuple[str, Figure]
 
 def draw_epochs(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     """Draw rates and shares of epochs, if there are any."""
-    from analyses.plots.recorded_epochs import recorded_epochs_figure
+    from analyses.plots.recorded import recorded_epochs_figure
 
     if inside(results.folder, "epochs.csv").exists():
         yield "epochs", recorded_epochs_figure(read("epochs.csv"), read("epoch_blocks.csv"))
@@ -85,7 +86,7 @@ def draw_epochs(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
 
 def draw_accounts(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     """Draw the statistics beside published values and the predictions of accounts."""
-    from analyses.plots.recorded_statistics import recorded_statistics_figures
+    from analyses.plots.predictions import recorded_statistics_figures
 
     table = read("accounts.csv")
     for question, names in QUESTIONS.items():

@@ -1,0 +1,349 @@
+"""Replay in a recording: its kinds, its epochs, and the evidence for travel beside controls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analyses.plots.panels import NEW, add_legend, add_note, drawing, new_figure
+from analyses.plots.style import COLUMN_WIDTH, INCH, Look, label
+from analyses.tables import KINDS
+from replay.checks import check_choice, check_column, check_number, check_table, shown
+
+__all__ = [
+    "plot_epoch_blocks",
+    "plot_epochs",
+    "plot_recorded_evidence",
+    "plot_recorded_kinds",
+    "recorded_epochs_figure",
+    "recorded_evidence_figure",
+    "recorded_kinds_figure",
+]
+
+_COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
+_MARKERS = "osD^v*"
+_APART = 0.15
+_KINDS = (*KINDS, "no_sequence")
+_EVENT_LOOKS: dict[str, Look] = {
+    "candidates": {"label": "Candidate events", "color": "0.75"},
+    "replay": {"label": "Replay", "color": "#0072b2"},
+}
+_CHANCE: Look = {"label": "By chance", "color": "#d55e00", "linestyle": "none", "marker": "|"}
+_MEASURES = {
+    "candidates_per_minute": "Candidate events\nper minute",
+    "replay_per_minute": "Replay events\nper minute",
+    "replay_share": "Replay, share\nof candidates",
+}
+_REPLAY = "#d55e00"
+_TICKS = (-100, -20, -5, 0, 5, 20, 100, 500)  # nats
+
+
+@drawing
+def plot_recorded_kinds(
+    kinds: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
+    """Draw the share of each kind with its interval, side by side for each size of states.
+
+    Parameters
+    ----------
+    kinds : pandas.DataFrame
+        The table ``kinds.csv`` of :func:`analyses.recordings.decide.find_replay.find_replay`.
+
+    Examples
+    --------
+    >>> row = {"state_size": 15.0, "share": 0.2, "ci_low": 0.1, "ci_high": 0.4}
+    >>> ax = plot_recorded_kinds(pd.DataFrame([row | {"kind": kind} for kind in KINDS]))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['15 cm']
+    """
+    table = check_table(kinds, ["state_size", "kind", "share", "ci_low", "ci_high"], "kinds")
+    check_column(table, "state_size", "kinds", kind="number")
+    twice = table[table.duplicated(["state_size", "kind"])]
+    if len(twice):
+        raise ValueError(
+            f"kinds has the kind {shown(twice['kind'].iloc[0])} twice for one state_size."
+        )
+    sizes = sorted(table["state_size"].unique())
+    for number, size in enumerate(sizes):
+        own = table[table["state_size"] == size].set_index("kind").reindex(_KINDS)
+        place = np.arange(len(_KINDS)) + _APART * (number - (len(sizes) - 1) / 2)
+        colour = _COLOURS[number % len(_COLOURS)]
+        ax.hlines(place, own["ci_low"], own["ci_high"], color=colour, linewidth=1)
+        marker = _MARKERS[number % len(_MARKERS)]
+        ax.plot(
+            own["share"], place, marker, color=colour, markersize=3, label=f"{size:g} cm",
+            clip_on=False,
+        )  # fmt: skip
+    ax.set_yticks(range(len(_KINDS)), [label(kind) for kind in _KINDS])
+    ax.invert_yaxis()
+    ax.set_xlabel("Share of replay events")
+    ax.set_xlim(left=0)
+    ax.legend(
+        title="Size of states", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(sizes),
+        columnspacing=1.2, handlelength=0.8,
+    )  # fmt: skip
+    return ax
+
+
+@drawing
+def recorded_kinds_figure(
+    kinds: pd.DataFrame, *, note: str = "", width_cm: float = COLUMN_WIDTH
+) -> Figure:
+    """Make the figure of the kinds of replay in a recording.
+
+    Parameters
+    ----------
+    kinds : pandas.DataFrame
+        As for `plot_recorded_kinds`.
+    note : str, optional
+        A note below the panel, such as limits of these shares.
+
+    Examples
+    --------
+    >>> row = {"state_size": 15.0, "share": 0.2, "ci_low": 0.1, "ci_high": 0.4}
+    >>> figure = recorded_kinds_figure(pd.DataFrame([row | {"kind": kind} for kind in KINDS]))
+    >>> len(figure.axes)
+    1
+    """
+    figure = new_figure(width_cm / INCH, 0.7 * width_cm / INCH)
+    plot_recorded_kinds(kinds, figure.subplots())
+    if note:
+        add_note(figure, note)
+    return figure
+
+
+@drawing
+def plot_epoch_blocks(
+    blocks: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
+    """Draw the rates of candidate and replay events in blocks of time.
+
+    Parameters
+    ----------
+    blocks : pandas.DataFrame
+        The table ``epoch_blocks.csv`` of ``replay recording --epochs``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`; x is in min, y in events per observed minute. Epochs are named above.
+
+    Examples
+    --------
+    >>> blocks = pd.DataFrame({"epoch": ["before", "after"], "start_time": [0.0, 60.0],
+    ...                        "end_time": [60.0, 120.0], "observed": 60.0,
+    ...                        "candidates": [4, 9], "replay": [0, 5]})
+    >>> ax = plot_epoch_blocks(blocks)
+    >>> [text.get_text() for text in ax.texts]
+    ['before', 'after']
+    """
+    columns = ["epoch", "start_time", "end_time", "observed", *_EVENT_LOOKS]
+    table = check_table(blocks, columns, "blocks", empty=False)
+    table = table.sort_values("start_time", kind="stable")
+    begin, end = (table[name].to_numpy(dtype=float) / 60 for name in ("start_time", "end_time"))
+    minutes = table["observed"].to_numpy(dtype=float) / 60
+    for name, look in _EVENT_LOOKS.items():
+        rate = table[name].to_numpy(dtype=float) / minutes
+        ax.bar(
+            begin, rate, end - begin, align="edge", color=look["color"], label=look["label"],
+            linewidth=0,
+        )  # fmt: skip
+    # An epoch in parts is named over each stretch of neighbouring blocks.
+    is_new = table["epoch"].ne(table["epoch"].shift()).to_numpy()
+    first = np.flatnonzero(is_new | (begin > np.append(begin[0], end[:-1]) + 1e-9))
+    last = np.append(first[1:], len(table)) - 1
+    apart = 0.003 * (end.max() - begin.min())
+    for one, other in zip(first, last, strict=True):
+        name = str(table["epoch"].iloc[one])
+        ax.plot(
+            [begin[one] + apart, end[other] - apart], [1.04, 1.04], color="0.3", linewidth=1.5,
+            transform=ax.get_xaxis_transform(), clip_on=False, solid_capstyle="butt",
+        )  # fmt: skip
+        ax.text(
+            (begin[one] + end[other]) / 2, 1.08, name, transform=ax.get_xaxis_transform(),
+            ha="center", va="bottom",
+        )  # fmt: skip
+    ax.set(xlim=(begin.min(), end.max()), xlabel="Time (min)", ylabel="Events per minute")
+    return ax
+
+
+@drawing
+def plot_epochs(
+    epochs: pd.DataFrame,
+    ax: Axes = NEW,
+    *,
+    measure: str = "replay_per_minute",
+    width_cm: float = COLUMN_WIDTH,
+) -> Axes:
+    """Draw a rate or share in each epoch, with its interval.
+
+    Parameters
+    ----------
+    epochs : pandas.DataFrame
+        The table ``epochs.csv`` of ``replay recording --epochs``.
+    measure : str, default "replay_per_minute"
+        The measure, one of those in the table.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`; ticks show the value expected by chance.
+
+    Raises
+    ------
+    ValueError
+        If columns or the measure are missing.
+
+    Examples
+    --------
+    >>> row = {"measure": "replay_share", "label": "share", "value": 0.2, "ci_low": 0.1,
+    ...        "ci_high": 0.4, "null": 0.02}
+    >>> table = pd.DataFrame([row | {"epoch": epoch} for epoch in ("before", "after")])
+    >>> [each.get_text() for each in plot_epochs(table, measure="replay_share").get_yticklabels()]
+    ['before', 'after']
+    """
+    columns = ["epoch", "measure", "label", "value", "ci_low", "ci_high", "null"]
+    table = check_table(epochs, columns, "epochs", empty=False)
+    known = [str(each) for each in dict.fromkeys(table["measure"])]
+    own = table[table["measure"] == check_choice("measure", measure, known)]
+    place = np.arange(len(own))
+    ax.hlines(place, own["ci_low"], own["ci_high"], color="black", linewidth=1)
+    ax.plot(own["value"], place, "o", color="black", markersize=3, clip_on=False)
+    if own["null"].notna().any():
+        ax.plot(own["null"], place, markersize=6, clip_on=False, **_CHANCE)
+    ax.set_yticks(place, own["epoch"].astype(str).tolist())
+    ax.set_ylim(len(own) - 0.5, -0.5)
+    ax.set_xlim(left=0)
+    label = str(own["label"].iloc[0])
+    ax.set_xlabel(_MEASURES.get(measure, label[:1].upper() + label[1:]))
+    return ax
+
+
+@drawing
+def recorded_epochs_figure(
+    epochs: pd.DataFrame, blocks: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH
+) -> Figure:
+    """Make the figure of epochs: rates along time; and rates and shares with intervals.
+
+    Parameters
+    ----------
+    epochs, blocks : pandas.DataFrame
+        As for `plot_epochs` and `plot_epoch_blocks`.
+
+    Examples
+    --------
+    >>> row = {"epoch": "after", "label": "", "value": 0.2, "ci_low": 0.1, "ci_high": 0.4,
+    ...        "null": float("nan")}
+    >>> blocks = pd.DataFrame([{"epoch": "after", "start_time": 0.0, "end_time": 60.0,
+    ...                         "observed": 60.0, "candidates": 5, "replay": 1}])
+    >>> names = ("candidates_per_minute", "replay_per_minute", "replay_share")
+    >>> table = pd.DataFrame([row | {"measure": name} for name in names])
+    >>> len(recorded_epochs_figure(table, blocks).axes)
+    4
+    """
+    figure = new_figure(width_cm / INCH, 0.8 * width_cm / INCH)
+    panels = figure.subplot_mosaic([["blocks"] * len(_MEASURES), [*_MEASURES]])
+    plot_epoch_blocks(blocks, panels["blocks"])
+    for measure in _MEASURES:
+        plot_epochs(epochs, panels[measure], measure=measure)
+    for measure in [*_MEASURES][1:]:
+        panels[measure].tick_params(labelleft=False)
+    looks = [*_EVENT_LOOKS.values()]
+    if epochs.loc[epochs["measure"] == "replay_share", "null"].notna().any():
+        looks.append(_CHANCE)
+    add_legend(figure, looks, len(looks))
+    return figure
+
+
+@drawing
+def plot_recorded_evidence(
+    events: pd.DataFrame,
+    chance: pd.DataFrame,
+    least_evidence: float,
+    ax: Axes = NEW,
+    *,
+    width_cm: float = COLUMN_WIDTH,
+) -> Axes:
+    """Draw the evidence for travel of each event above that of each control.
+
+    Parameters
+    ----------
+    events : pandas.DataFrame
+        The table ``events.csv`` of ``replay recording``: `evidence` (nats) and `is_replay`.
+    chance : pandas.DataFrame
+        The table ``chance.csv``: `control` and `evidence`.
+    least_evidence : float
+        The least evidence of replay, drawn as a line.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`. A bar marks what at most .05 of a control reaches; at the right stands the share with
+        at least the evidence of replay.
+
+    Examples
+    --------
+    >>> events = pd.DataFrame({"evidence": [1.0, 9.0], "is_replay": [False, True]})
+    >>> chance = pd.DataFrame({"control": "sweeps", "evidence": [0.0, 2.0]})
+    >>> ax = plot_recorded_evidence(events, chance, 3.0)
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['Events', 'Sweeps']
+    """
+    own = check_table(events, ["evidence", "is_replay"], "events").dropna(subset="evidence")
+    controls = check_table(chance, ["control", "evidence"], "chance").dropna(subset="evidence")
+    least = check_number("least_evidence", least_evidence)
+    names = [str(name) for name in dict.fromkeys(controls["control"])]
+    rows = [
+        own["evidence"],
+        *(controls.loc[controls["control"] == name, "evidence"] for name in names),
+    ]
+    rng = np.random.default_rng(0)
+    for row, values in enumerate(each.to_numpy(dtype=float) for each in rows):
+        place = row + rng.uniform(-0.3, 0.3, len(values))
+        colours = np.where(own["is_replay"].astype(bool), _REPLAY, "black") if row == 0 else "0.5"
+        ax.scatter(values, place, s=4, c=colours, linewidths=0, rasterized=True)
+        if row and len(values):
+            most = np.quantile(values, 0.95, method="higher")
+            ax.plot([most, most], [row - 0.38, row + 0.38], color="black", linewidth=1.2)
+        share = np.mean(values >= least) if len(values) else np.nan
+        ax.text(1.02, row, f"{share:.1%}", transform=ax.get_yaxis_transform(), va="center")
+    ax.axvline(least, color=_REPLAY, linewidth=0.8, zorder=0)
+    ax.axhline(0.5, color="0.8", linewidth=0.6, zorder=0)
+    ax.set_yticks(range(len(rows)), ["Events", *(n.replace("_", " ").capitalize() for n in names)])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xscale("symlog", linthresh=5.0)
+    low, high = ax.get_xlim()
+    ticks = [tick for tick in _TICKS if low <= tick <= high]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set_xlabel("Evidence for travel (nats)")
+    return ax
+
+
+@drawing
+def recorded_evidence_figure(
+    events: pd.DataFrame,
+    chance: pd.DataFrame,
+    least_evidence: float,
+    *,
+    width_cm: float = COLUMN_WIDTH,
+) -> Figure:
+    """Make the figure of the evidence of events and of controls.
+
+    Parameters
+    ----------
+    events, chance, least_evidence
+        As for `plot_recorded_evidence`.
+
+    Examples
+    --------
+    >>> events = pd.DataFrame({"evidence": [1.0, 9.0], "is_replay": [False, True]})
+    >>> chance = pd.DataFrame({"control": "sweeps", "evidence": [0.0, 2.0]})
+    >>> len(recorded_evidence_figure(events, chance, 3.0).axes)
+    1
+    """
+    figure = new_figure(width_cm / INCH, 0.9 * width_cm / INCH)
+    plot_recorded_evidence(events, chance, least_evidence, figure.subplots())
+    return figure
