@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 from commands import replay
 
+from analyses.recordings.basics.files import Files
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.readers.nwb_tables import choose_events, hippocampal
 from analyses.recordings.readers.unit_choice import choose_units
-from analyses.studies.recorded_replay.files import Files
+from analyses.studies.recorded_replay.files import read_animal
 
 layouts = pytest.importorskip("nwb_layouts", reason="pynwb is not installed")
 TRACK, RUN = layouts.TRACK, layouts.RUN
@@ -301,8 +302,8 @@ def test_a_choice_that_cannot_be_made(name, options, message, written):
 def test_the_command_chooses(written, tmp_path):
     track = tmp_path / "track.json"
     track.write_text(json.dumps(TRACK), "utf-8")
-    files = Files([written["jadhav"]], track=track, units="location == 'CA1'")
-    assert [each.tolist() for each in files.read(0)[0].spikes] == [
+    files = Files((written["jadhav"],), track=track, units="location == 'CA1'")
+    assert [each.tolist() for each in read_animal(files, 0).spikes] == [
         layouts.spikes(unit).tolist() for unit in (0, 2, 4)
     ]
     options = (written["jadhav"], "--track", track, "--out", tmp_path / "out")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from analyses.cli import folders, inference, lists, logs, paper, recordings, simulations, studies
-from analyses.cli.options import as_typed
+from analyses.cli.options import as_command, as_typed
 from analyses.cli.terminal import INTERRUPTED, plain, say
 from replay.version import __version__
 
@@ -42,11 +42,6 @@ def _options(
     """Handle the options that come before a command."""
 
 
-def _unwrapped(text: str) -> str:
-    """Join the lines of each paragraph, so that they are wrapped to the terminal's width."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-
-
 for _command in (
     paper.reproduce,
     paper.discrepancies,
@@ -71,7 +66,7 @@ for _command in (
     lists.findings,
     lists.columns,
 ):
-    app.command(help=_unwrapped(_command.__doc__ or ""))(_command)
+    app.command()(as_command(_command))
 
 
 def main() -> None:

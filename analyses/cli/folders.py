@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -13,26 +12,29 @@ from analyses.cli.terminal import print_table, print_text
 __all__ = ["figures", "gallery", "status"]
 
 
-def figures(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="A folder that a command wrote with --out.")
-    ],
-) -> None:
-    """Redraw the figures of a result folder, as PDF and PNG."""
+def figures(folder: Path, /) -> None:
+    """Redraw the figures of a result folder, as PDF and PNG.
+
+    Options
+    -------
+    folder : FOLDER
+        A folder that a command wrote with --out.
+    """
     from analyses.studies.figures import draw_all
 
     for path in draw_all(folder):
         print(path)
 
 
-def gallery(
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The picture to write; a PDF is written beside it.")
-    ] = Path("gallery.png"),
-) -> None:
+def gallery(out: Path = Path("gallery.png")) -> None:
     """Draw what each learner would replay next, at one moment in one maze.
 
     The first run compiles all learners, which takes half a minute to a minute.
+
+    Options
+    -------
+    out : FILE
+        The picture to write; a PDF is written beside it.
     """
     from analyses.plots import save
     from analyses.plots.gallery import gallery_figure
@@ -45,17 +47,15 @@ def gallery(
         print(path)
 
 
-def status(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FOLDER", help="A folder that a command wrote, or is writing, with --out."
-        ),
-    ],
-) -> None:
+def status(folder: Path, /) -> None:
     """Show what a result folder holds, what is missing, and what is damaged.
 
     The exit code is 0 if nothing is missing or damaged, else 1.
+
+    Options
+    -------
+    folder : FOLDER
+        A folder that a command wrote, or is writing, with --out.
     """
     from analyses.jobs.results import Results
 

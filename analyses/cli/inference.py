@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, is_all, split
+from analyses.cli.options import Cluster, Described, Jobs, Out, Pieces, Seed, is_all, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say, screen
 from analyses.jobs.sizes import N_DRAWS_EXPLAINED, N_SEQUENCES
@@ -15,67 +14,36 @@ from analyses.jobs.sizes import N_DRAWS_EXPLAINED, N_SEQUENCES
 __all__ = ["explain", "identifiability"]
 
 Accounts = Annotated[
-    list[str],
-    typer.Option(
-        metavar="NAMES",
-        help="Accounts of replay and controls, separated by commas; an unknown name lists them.",
+    Sequence[str],
+    Described(
+        "NAMES", "",
+        "Accounts of replay and controls, separated by commas; an unknown name lists them.",
     ),
-]
-Draws = Annotated[
-    int, typer.Option(metavar="N", help="Number of draws from the priors of each account.")
-]
-
+]  # fmt: skip
+Draws = Annotated[int, Described("int", "", "Number of draws from the priors of each account.")]
 WrongPlaces = Annotated[
     float | None,
-    typer.Option(
-        metavar="SHARE",
-        help="The largest share of replayed places that may be wrong, if decoding loses nothing "
-        "else: 0 if replay is known exactly.",
-        show_default="decoding loses as much as by replay recording; 0 for the replay of logs",
+    Described(
+        "SHARE", "decoding loses as much as by replay recording; 0 for the replay of logs",
+        "The largest share of replayed places that may be wrong, if decoding loses nothing else: "
+        "0 if replay is known exactly.",
     ),
-]
+]  # fmt: skip
 
 
 def explain(
-    result: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RESULT...",
-            help="A folder of replay recording, the folder of an event log, or a table of moves "
-            "(.csv, .parquet; with --events). Several are several animals.",
-        ),
-    ],
-    events: Annotated[
-        list[Path],
-        typer.Option(
-            metavar="FILE",
-            help="The replay events of a table of moves: step or time, and states; along, too, if "
-            "headings are known. One for each such table, in the same order.",
-        ),
-    ] = [],  # noqa: B006
-    rewards: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What was paid, which recordings lack: a table (.csv, .parquet) of state and "
-            "reward, or of step and reward; with a column animal if animals differ.",
-        ),
-    ] = None,
-    accounts: Accounts = ["all"],  # noqa: B006
+    result: Sequence[Path],
+    /,
+    events: Sequence[Path] = (),
+    rewards: Path | None = None,
+    accounts: Accounts = ("all",),
     draws: Draws = N_DRAWS_EXPLAINED,
     wrong_places: WrongPlaces = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
     pieces: Pieces = None,
-    reuse: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="The result of an earlier explanation of the same replay, with fewer accounts or "
-            "draws: what was simulated there is not simulated again.",
-        ),
-    ] = None,
+    reuse: Path | None = None,
     out: Out = Path("explanation"),
 ) -> None:
     """Say which account of replay explains the replay of animals, and how sure that is.
@@ -84,6 +52,21 @@ def explain(
     their priors. A classifier of these simulated animals, calibrated on others that it has not
     seen, gives the probability of each account, or says that none of them replays like this. Run
     the same command again to resume after an interruption.
+
+    Options
+    -------
+    result : RESULT...
+        A folder of replay recording, the folder of an event log, or a table of moves (.csv,
+        .parquet; with --events). Several are several animals.
+    events : FILE
+        The replay events of a table of moves: step or time, and states; along, too, if headings are
+        known. One for each such table, in the same order.
+    rewards : FILE
+        What was paid, which recordings lack: a table (.csv, .parquet) of state and reward, or of
+        step and reward; with a column animal if animals differ.
+    reuse : FOLDER
+        The result of an earlier explanation of the same replay, with fewer accounts or draws: what
+        was simulated there is not simulated again.
     """
     from analyses.studies.explanation.explain import STUDY, plan_explanation
     from analyses.studies.explanation.inputs import read_animals
@@ -105,65 +88,16 @@ def explain(
 
 
 def identifiability(
-    task: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAMES",
-            help="Tasks whose laps are used, separated by commas; replay tasks lists them.",
-        ),
-    ] = [],  # noqa: B006
-    laps: Annotated[
-        list[Path],
-        typer.Option(
-            metavar="FILE",
-            help="Moves: a folder of replay recording, which knows the whole track, the folder of "
-            "an event log, or a table (.csv, .parquet) of state, next_state and terminated, and of "
-            "reward unless --rewards gives it, which knows only moves that were made; or, with "
-            "--track, positions of an animal: a table of time (s) and x, y (cm). May be repeated, "
-            "to compare mazes or sessions.",
-        ),
-    ] = [],  # noqa: B006
-    track: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The track on which --laps are positions: its graph, with nodes and edges in cm.",
-        ),
-    ] = None,
-    rewards: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What was paid, if --laps lacks it: a table of state and reward, with a "
-            "column animal (the file's name) if mazes differ.",
-        ),
-    ] = None,
-    events: Annotated[
-        list[int],
-        typer.Option(
-            metavar="N", help="A number of replayed sequences per animal; may be repeated."
-        ),
-    ] = list(N_SEQUENCES),  # noqa: B006
-    sessions: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Also say what so many sessions like this one, with as many replayed sequences "
-            "in each, would add.",
-        ),
-    ] = 1,
-    accounts: Accounts = ["all"],  # noqa: B006
+    task: Sequence[str] = (),
+    laps: Sequence[Path] = (),
+    track: Path | None = None,
+    rewards: Path | None = None,
+    events: Sequence[int] = N_SEQUENCES,
+    sessions: int = 1,
+    accounts: Accounts = ("all",),
     draws: Draws = N_DRAWS_EXPLAINED,
     wrong_places: WrongPlaces = None,
-    told_headings: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="The share of replayed sequences whose heading the cells will tell, on a track "
-            "that is run both ways.",
-            show_default="that of a recording, 1 for tasks, 0 for tables",
-        ),
-    ] = None,
+    told_headings: float | None = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -176,6 +110,29 @@ def identifiability(
     replayed sequences; mazes, protocols and numbers of laps are compared side by side. The result
     says how many sequences are needed, which accounts are never told apart, and for which others an
     account would be taken if it were in no list.
+
+    Options
+    -------
+    task : NAMES
+        Tasks whose laps are used, separated by commas; replay tasks lists them.
+    laps : FILE
+        Moves: a folder of replay recording, which knows the whole track, the folder of an event
+        log, or a table (.csv, .parquet) of state, next_state and terminated, and of reward unless
+        --rewards gives it, which knows only moves that were made; or, with --track, positions of an
+        animal: a table of time (s) and x, y (cm). May be repeated, to compare mazes or sessions.
+    track : FILE
+        The track on which --laps are positions: its graph, with nodes and edges in cm.
+    rewards : FILE
+        What was paid, if --laps lacks it: a table of state and reward, with a column animal (the
+        file's name) if mazes differ.
+    events : int
+        A number of replayed sequences per animal; may be repeated.
+    sessions : int
+        Also say what so many sessions like this one, with as many replayed sequences in each, would
+        add.
+    told_headings : SHARE, default that of a recording, 1 for tasks, 0 for tables
+        The share of replayed sequences whose heading the cells will tell, on a track that is run
+        both ways.
     """
     from analyses.studies.explanation.identify import (
         STUDY,

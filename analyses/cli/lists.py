@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from analyses.cli.options import described
 from analyses.cli.terminal import print_frame, print_table, print_text
 
 if TYPE_CHECKING:
@@ -18,18 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["accounts", "columns", "experiments", "findings", "learners", "tasks", "worlds"]
 
 
-def learners(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME", help="A learner, or your own Python file, whose parameters to show."
-        ),
-    ] = None,
-) -> None:
+def learners(name: str | None = None, /) -> None:
     """List the learners: when each replays, how replay is chosen, and what it stores.
 
     With NAME: what that learner stores, and its parameters, their defaults and ranges. In a pipe,
     the list has one line for each learner, without what it stores.
+
+    Options
+    -------
+    name : NAME
+        A learner, or your own Python file, whose parameters to show.
     """
     from replay.learners import LEARNERS, find_learner
 
@@ -62,14 +57,15 @@ def experiments() -> None:
     print_table(("experiment", "title", "worlds", "runs per world", "steps per run"), rows)
 
 
-def accounts(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="An account, whose priors to show.")
-    ] = None,
-) -> None:
+def accounts(name: str | None = None, /) -> None:
     """List the accounts of replay that replay compare judges, and the controls.
 
     With NAME: the parameters that this account leaves open, with priors and reasons.
+
+    Options
+    -------
+    name : NAME
+        An account, whose priors to show.
     """
     from analyses.studies.comparison.lists import list_accounts, list_priors
 
@@ -80,14 +76,15 @@ def accounts(
         print_frame(list_priors(name))
 
 
-def tasks(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A task, which to describe.")
-    ] = None,
-) -> None:
+def tasks(name: str | None = None, /) -> None:
     """List the tasks of published experiments, with the statistics computed in each.
 
     With NAME: the maze, the laps and the statistics of that task.
+
+    Options
+    -------
+    name : NAME
+        A task, which to describe.
     """
     from analyses.studies.comparison.lists import list_statistics
     from replay.tasks.published import TASKS, find_task
@@ -126,18 +123,15 @@ def worlds() -> None:
     print_table(("world", "description"), rows)
 
 
-def findings(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="A statistic, a task or a study, whose findings to list.",
-        ),
-    ] = None,
-) -> None:
+def findings(name: str | None = None, /) -> None:
     """Explain the statistics, and list the studies whose findings test them.
 
     With a statistic, a task or a study: its findings, one per row, and why one is not tested.
+
+    Options
+    -------
+    name : NAME
+        A statistic, a task or a study, whose findings to list.
     """
     from analyses.studies.comparison.lists import (
         explained,
@@ -167,13 +161,14 @@ def findings(
         print("No finding is listed for it.")
 
 
-def columns(
-    table: Annotated[
-        str | None,
-        typer.Argument(metavar="TABLE", help="The name of a table, such as reward_rate."),
-    ] = None,
-) -> None:
-    """List the tables that commands write; with TABLE, explain its columns."""
+def columns(table: str | None = None, /) -> None:
+    """List the tables that commands write; with TABLE, explain its columns.
+
+    Options
+    -------
+    table : TABLE
+        The name of a table, such as reward_rate.
+    """
     from analyses.jobs.columns import glossary
     from analyses.studies import written_tables
 
@@ -201,10 +196,12 @@ def _print_parameters(learner: str) -> None:
     from replay.learners.ranges import SHARED
 
     found = find_learner(learner)
-    meanings = SHARED | _described(found.module.Params.__doc__ or "")
+    own = described(found.module.Params, "Attributes")
+    meanings = SHARED | {key: about.text for key, about in own.items()}
     rows = []
     for key, value in found.parameters.items():
-        rows.append((key, _plain(value), f"{_range(found.ranges.get(key))}{meanings.get(key, '')}"))
+        shown = f"{value:g}" if isinstance(value, float) else str(value).lower()
+        rows.append((key, shown, f"{_range(found.ranges.get(key))}{meanings.get(key, '')}"))
     print_text((found.module.__doc__ or "").partition("\n")[0])
     print_text(
         f"It stores: {found.description.stores}."
@@ -228,19 +225,3 @@ def _range(kind: Between | Choice | None) -> str:
     if all(is_bounded):
         return f"From {low} to below {high}. " if kind.why_below else f"From {low} to {high}. "
     return f"At least {low}. " if is_bounded[0] else ""
-
-
-def _described(docstring: str) -> dict[str, str]:
-    """Read the descriptions of attributes from a numpydoc docstring."""
-    meanings: dict[str, str] = {}
-    names: list[str] = []
-    for line in inspect.cleandoc(docstring).partition("Attributes\n")[2].splitlines():
-        if match := re.fullmatch(r"([\w, ]+) : .*", line):
-            names = match[1].split(", ")
-        for name in names if line.startswith("    ") else ():
-            meanings[name] = f"{meanings.get(name, '')} {line.strip()}".lstrip()
-    return {name: re.sub(r"`+|:\w+:|\[\d\]_", "", text) for name, text in meanings.items()}
-
-
-def _plain(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value).lower()

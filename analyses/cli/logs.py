@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from analyses.cli.options import check_out, split
 from analyses.cli.terminal import print_table, print_text, say, screen
@@ -29,21 +28,19 @@ def _read_log(folder: Path) -> EventLog:
 
 
 def classify(
-    log: Annotated[
-        Path,
-        typer.Argument(
-            metavar="LOG", help="The folder of an event log, or a file of planning rollouts (.npz)."
-        ),
-    ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The table to write.")] = Path(
-        "sequences.parquet"
-    ),
-    across_events: Annotated[
-        bool,
-        typer.Option("--across-events", help="Let causal chains continue in later replay events."),
-    ] = False,
+    log: Path, /, out: Path = Path("sequences.parquet"), across_events: bool = False
 ) -> None:
-    """Join the backups of an event log into causal chains, and classify each chain."""
+    """Join the backups of an event log into causal chains, and classify each chain.
+
+    Options
+    -------
+    log : LOG
+        The folder of an event log, or a file of planning rollouts (.npz).
+    out : FILE
+        The table to write.
+    across_events
+        Let causal chains continue in later replay events.
+    """
     import pandas as pd
 
     from analyses import classify as classify_sequences
@@ -71,29 +68,28 @@ def classify(
 
 
 def animate(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="The folder of an event log.")],
-    event: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Number of the replay event to show.",
-            show_default="the one with the longest sequence",
-        ),
-    ] = None,
-    run: Annotated[int, typer.Option(metavar="N", help="Number of the run in the log.")] = 0,
-    mdp: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The world, a JSON file as in mdps/ of a result folder.",
-            show_default="the world of the log",
-        ),
-    ] = None,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The film to write, .gif or .mp4.")
-    ] = Path("pause.gif"),
+    log: Path,
+    /,
+    event: int | None = None,
+    run: int = 0,
+    mdp: Path | None = None,
+    out: Path = Path("pause.gif"),
 ) -> None:
-    """Make a film of one pause: the agent at rest, and the replay that runs over the world."""
+    """Make a film of one pause: the agent at rest, and the replay that runs over the world.
+
+    Options
+    -------
+    log : LOG
+        The folder of an event log.
+    event : int, default the one with the longest sequence
+        Number of the replay event to show.
+    run : int
+        Number of the run in the log.
+    mdp : FILE, default the world of the log
+        The world, a JSON file as in mdps/ of a result folder.
+    out : FILE
+        The film to write, .gif or .mp4.
+    """
     from analyses.jobs.mdp_files import read_mdp
     from analyses.plots.film import animate_pause, check_film
     from analyses.studies.brea_2018.reproduction import world_of_log
@@ -110,48 +106,38 @@ def animate(
 
 
 def page(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="LOG_OR_RESULTS...",
-            help="Event logs, or result folders of replay reproduce or replay recording; several "
-            "are shown side by side. A folder of replay explain adds how well accounts predict "
-            "their events.",
-        ),
-    ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")] = Path(
-        "page.html"
-    ),
-    experiment: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="The experiment to show of a reproduction.", show_default="maze"
-        ),
-    ] = None,
-    learner: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAMES",
-            help="The learners to show of a reproduction, separated by commas.",
-            show_default="all",
-        ),
-    ] = None,
-    across_events: Annotated[
-        bool,
-        typer.Option("--across-events", help="Let causal chains continue in later replay events."),
-    ] = False,
+    folders: Sequence[Path],
+    /,
+    out: Path = Path("page.html"),
+    experiment: str | None = None,
+    learner: Sequence[str] = (),
+    across_events: bool = False,
 ) -> None:
     """Write an interactive page of replay: one HTML file that opens in any browser, offline.
 
     It shows the world and the animal, the replay of each pause move by move, the episodes from
     which a novel path is composed, and how the kinds of replay change with learning.
+
+    Options
+    -------
+    folders : LOG_OR_RESULTS...
+        Event logs, or result folders of replay reproduce or replay recording; several are shown
+        side by side. A folder of replay explain adds how well accounts predict their events.
+    out : FILE
+        The page to write.
+    experiment : NAME, default maze
+        The experiment to show of a reproduction.
+    learner : NAMES, default all
+        The learners to show of a reproduction, separated by commas.
+    across_events
+        Let causal chains continue in later replay events.
     """
     from analyses.studies.pages import page_of_folders
 
     check_out(out, ".html")
     with screen.status(f"Writing {out}: this takes some seconds"):
         page_of_folders(
-            folders, out, experiment=experiment, learners=split(learner or []),
+            folders, out, experiment=experiment, learners=split(learner),
             across_events=across_events,
         )  # fmt: skip
     print(out)

@@ -1,20 +1,21 @@
-"""Options that several commands share, and the functions that read them."""
+"""Options: those that several commands share, how docs describe them, and how they are read."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from inspect import Parameter, cleandoc, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import typer
 
 if TYPE_CHECKING:
     from analyses.jobs.results import Part
 
-__all__ = ["Cluster", "Jobs", "Out", "Pieces", "Seed", "as_typed", "check_out", "is_all"]
-__all__ += ["read_learners", "read_part", "read_steps", "split"]
+__all__ = ["Cluster", "Fields", "Jobs", "Out", "Pieces", "Seed", "as_command", "as_typed"]
+__all__ += ["check_out", "described", "is_all", "read_learners", "read_part", "read_steps", "split"]
 
 Jobs = Annotated[
     int | None, typer.Option(metavar="N", help="Number of processes.", show_default="one per core")
@@ -41,11 +42,123 @@ Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all random numbers
 _PART = re.compile(r"(\d{1,9})/(\d{1,9})")
 _WHOLE = re.compile(r"-?[\d_]{1,30}")
 _OTHER_NAMES = {
-    "earlier": "--reuse", "lap_ends": "--lap-end", "largest_speed": "--speed",
-    "most_unknown": "--unknown", "n_sequences": "--events", "n_sessions": "--recovery",
-    "shuffles": "--shuffle", "split_given": "--split-events", "worlds": "--mdps",
+    "complements": "--session", "earlier": "--reuse", "lap_ends": "--lap-end",
+    "largest_speed": "--speed", "most_unknown": "--unknown", "n_sequences": "--events",
+    "n_sessions": "--recovery", "shuffles": "--shuffle", "split_given": "--split-events",
+    "worlds": "--mdps",
 }  # fmt: skip
 """Arguments of functions whose option has another name, but for a plural or `n_`."""
+
+
+class Described(NamedTuple):
+    """What docs say of an option or a field: type, default if it needs words, and text."""
+
+    kind: str
+    default: str
+    text: str
+
+
+def described(thing: object, section: str) -> dict[str, Described]:
+    """Read what a section of the docstring of a function or a class says about each name.
+
+    Examples
+    --------
+    >>> described(Fields, "Attributes")["panels"].kind
+    'mapping of str to str'
+    """
+    found: dict[str, Described] = {}
+    _, _, entries = cleandoc(thing.__doc__ or "").partition(f"{section}\n--")
+    for entry in re.split(r"\n(?=\w)", entries)[1:]:
+        head, _, body = entry.partition("\n")
+        names, _, kind = head.partition(" : ")
+        kind, _, default = kind.partition(", default ")
+        text = re.sub(r"`+|:\w+:|\[\d\]_", "", " ".join(body.split()))
+        found |= dict.fromkeys(names.split(", "), Described(kind, default, text))
+    return found
+
+
+class Fields(NamedTuple):
+    """Options of a command that are fields of records.
+
+    Attributes
+    ----------
+    records : tuple of NamedTuple
+        The records, with their usual values; their docs have the help.
+    elsewhere : mapping of str to NamedTuple
+        Records with other values, by where these hold. A field that has another value there is
+        None unless it is given.
+    panels : mapping of str to str
+        The names of options by the panel of the help that shows them.
+    """
+
+    records: tuple[Any, ...]
+    elsewhere: Mapping[str, Any]
+    panels: Mapping[str, str]
+
+    def parameters(self) -> Iterator[Parameter]:
+        """Make a parameter of each field, as if the command had it."""
+        held = {name: record for record in self.records for name in record._fields}
+        for name in " ".join(self.panels.values()).split():
+            if name not in held:  # the command has it
+                continue
+            kind, usual = type(held[name]), getattr(held[name], name)
+            hint, about = get_type_hints(kind)[name], described(kind, "Attributes")[name]
+            others = [
+                f"; {where} {getattr(record, name):g}"
+                for where, record in self.elsewhere.items()
+                if isinstance(record, kind) and getattr(record, name) != usual
+            ]
+            if others:
+                about = about._replace(default="".join([f"{usual:g}", *others]))
+                hint, usual = hint | None, None
+            annotation = Annotated[hint, about]  # type: ignore[valid-type]
+            yield Parameter(name, Parameter.KEYWORD_ONLY, default=usual, annotation=annotation)
+
+
+def as_command(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a command of a function whose docstring has the help.
+
+    In its section Options, each option has, in the place of its type, what is typed. Parameters
+    that are given by position are arguments; ``**chosen`` is annotated with `Fields`.
+    """
+    own = list(signature(function, eval_str=True).parameters.values())
+    arguments = [each.name for each in own if each.kind is Parameter.POSITIONAL_ONLY]
+    panels: dict[str, str] = {}
+    if own and own[-1].kind is Parameter.VAR_KEYWORD:
+        fields = get_args(own.pop().annotation)[1]
+        own[len(arguments) : len(arguments)] = fields.parameters()
+        panels = {name: panel for panel, names in fields.panels.items() for name in names.split()}
+    told = described(function, "Options")
+
+    def command(**given: Any) -> None:
+        function(*[given.pop(name) for name in arguments], **given)
+
+    parameters = []
+    for each in own:
+        hint, about = each.annotation, told.get(each.name, Described("", "", ""))
+        if get_origin(hint) is Annotated:
+            hint, about = get_args(hint)
+        if get_origin(hint) in (Sequence, tuple):
+            hint = list.__class_getitem__(get_args(hint)[0])  # which typer knows
+        if isinstance(about, Described):
+            is_argument, name = each.name in arguments, each.name.removeprefix("n_")
+            option = _OTHER_NAMES.get(each.name, f"--{name.replace('_', '-')}")
+            typed = "N" if about.kind == "int" else about.kind.rpartition(" ")[2].upper()
+            about = (typer.Argument if is_argument else typer.Option)(
+                *(() if is_argument else (option,)),
+                metavar=typed or None,
+                help=about.text,
+                show_default=about.default or True,
+                rich_help_panel=panels.get(each.name),
+            )
+        annotation = Annotated[hint, about]  # type: ignore[valid-type]
+        parameters.append(each.replace(kind=Parameter.KEYWORD_ONLY, annotation=annotation))
+    text = cleandoc(function.__doc__ or "").partition("\n\nOptions\n--")[0]
+    # Each paragraph is one line, so that it is wrapped to the terminal's width.
+    command.__doc__ = "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+    command.__name__ = function.__name__
+    command.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]
+    return command
 
 
 def as_typed(message: str, options: Iterable[str]) -> str:

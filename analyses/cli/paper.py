@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, read_steps, split
 from analyses.cli.studies import do_study
@@ -15,66 +13,49 @@ __all__ = ["discrepancies", "reproduce"]
 
 
 def reproduce(
-    experiment: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAMES",
-            help="An experiment, or several separated by commas.",
-            show_default="all",
-        ),
-    ] = [],  # noqa: B006
-    learner: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAMES",
-            help="A learner, or several separated by commas; or your own Python file: ./mine.py.",
-            show_default="all nine of the paper",
-        ),
-    ] = [],  # noqa: B006
-    mdps: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of worlds per experiment.")
-    ] = None,
-    seeds: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of runs of each learner in each world.")
-    ] = None,
-    steps: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N", help="Number of steps per run: 100000, or by experiment as in maze=100000."
-        ),
-    ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Use the sizes of the paper.")] = False,
+    experiment: Sequence[str] = (),
+    learner: Sequence[str] = (),
+    mdps: int | None = None,
+    seeds: int | None = None,
+    steps: str | None = None,
+    full: bool = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
     pieces: Pieces = None,
-    log: Annotated[
-        str,
-        typer.Option(
-            metavar="KIND",
-            help="What to log. replay: what is replayed; all: online updates too; none: nothing, "
-            "so that nothing is classified.",
-        ),
-    ] = "replay",
-    keep_logs: Annotated[
-        int,
-        typer.Option(metavar="N", help="Number of runs of each learner whose whole log is kept."),
-    ] = 1,
-    variant: Annotated[
-        str,
-        typer.Option(
-            metavar="VARIANT",
-            help="What to follow where the paper's text and code disagree. published: the code; "
-            "text: the text; fixed: the code with a corrected queue; D1 or D1+D2: the text in "
-            "these discrepancies only.",
-        ),
-    ] = "published",
+    log: str = "replay",
+    keep_logs: int = 1,
+    variant: str = "published",
     out: Out = Path("results"),
 ) -> None:
     """Simulate the paper's experiments, classify the replay, and draw the figures.
 
     Without options: all four experiments and all nine learners, at a size that takes about a
     minute. Run the same command again to resume after an interruption.
+
+    Options
+    -------
+    experiment : NAMES, default all
+        An experiment, or several separated by commas.
+    learner : NAMES, default all nine of the paper
+        A learner, or several separated by commas; or your own Python file: ./mine.py.
+    mdps : int
+        Number of worlds per experiment.
+    seeds : int
+        Number of runs of each learner in each world.
+    steps : N
+        Number of steps per run: 100000, or by experiment as in maze=100000.
+    full
+        Use the sizes of the paper.
+    log : KIND
+        What to log. replay: what is replayed; all: online updates too; none: nothing, so that
+        nothing is classified.
+    keep_logs : int
+        Number of runs of each learner whose whole log is kept.
+    variant : VARIANT
+        What to follow where the paper's text and code disagree. published: the code; text: the
+        text; fixed: the code with a corrected queue; D1 or D1+D2: the text in these discrepancies
+        only.
     """
     from analyses.studies.brea_2018.reproduce import STUDY
     from analyses.studies.brea_2018.reproduction import plan_reproduction
@@ -97,17 +78,9 @@ def reproduce(
 
 
 def discrepancies(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FOLDER",
-            help="A folder that replay reproduce wrote; its sizes and seed are used.",
-        ),
-    ] = Path("results"),
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Result folder.", show_default="FOLDER/discrepancies"),
-    ] = None,
+    folder: Path = Path("results"),
+    /,
+    out: Path | None = None,
     jobs: Jobs = None,
     cluster: Cluster = None,
     pieces: Pieces = None,
@@ -116,6 +89,13 @@ def discrepancies(
 
     Learners that follow the text, in one discrepancy at a time and in all together, run in the
     same worlds. Run the same command again to resume after an interruption.
+
+    Options
+    -------
+    folder : FOLDER
+        A folder that replay reproduce wrote; its sizes and seed are used.
+    out : FOLDER, default FOLDER/discrepancies
+        Result folder.
     """
     from analyses.studies.discrepancies import STUDY, plan_variants
     from replay.files import inside

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, is_all, read_learners, split
 from analyses.cli.studies import do_study
@@ -21,51 +20,12 @@ __all__ = ["change", "compare", "demands"]
 
 
 def compare(
-    task: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAMES",
-            help="A task, or several separated by commas (replay tasks lists them); or your own "
-            "Python file that defines TASK; its name in tables is that of the file.",
-        ),
-    ] = ["all"],  # noqa: B006
-    account: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAMES",
-            help="An account of replay or a control, or several separated by commas; an unknown "
-            "name lists them all.",
-        ),
-    ] = ["all"],  # noqa: B006
-    draws: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Number of draws of each account's parameters from their priors."
-        ),
-    ] = N_DRAWS_COMPARED,
-    findings: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Your own CSV file of published findings.",
-            show_default="the findings that ship with the toolkit",
-        ),
-    ] = None,
-    simulated: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="A finished comparison, whose simulated studies are scored again; its tasks, "
-            "accounts, draws, wrong places and seed are used.",
-        ),
-    ] = None,
-    wrong_places: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE",
-            help="The share of replayed places that are read wrongly, as if they were decoded.",
-        ),
-    ] = 0.0,
+    task: Sequence[str] = ("all",),
+    account: Sequence[str] = ("all",),
+    draws: int = N_DRAWS_COMPARED,
+    findings: Path | None = None,
+    simulated: Path | None = None,
+    wrong_places: float = 0.0,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -78,6 +38,24 @@ def compare(
     animals and the criteria of the real one. Controls, whose replay does not depend on learning,
     are scored in the same way. --draws 16 gives a first impression in a few minutes. Run the same
     command again to resume after an interruption.
+
+    Options
+    -------
+    task : NAMES
+        A task, or several separated by commas (replay tasks lists them); or your own Python file
+        that defines TASK; its name in tables is that of the file.
+    account : NAMES
+        An account of replay or a control, or several separated by commas; an unknown name lists
+        them all.
+    draws : int
+        Number of draws of each account's parameters from their priors.
+    findings : FILE, default the findings that ship with the toolkit
+        Your own CSV file of published findings.
+    simulated : FOLDER
+        A finished comparison, whose simulated studies are scored again; its tasks, accounts, draws,
+        wrong places and seed are used.
+    wrong_places : SHARE
+        The share of replayed places that are read wrongly, as if they were decoded.
     """
     from analyses.studies.comparison.compare_accounts import STUDY
     from analyses.studies.comparison.plan import plan_comparison
@@ -99,32 +77,12 @@ def compare(
 
 
 def change(
-    world: Annotated[
-        str, typer.Option(metavar="NAME", help="A changing world; replay worlds lists them.")
-    ],
-    learner: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAMES",
-            help="A learner, or several separated by commas; or your own Python file. Parameters "
-            "follow the name: 'prioritized_sweeping forgetting=0.5'.",
-        ),
-    ] = ["prioritized_sweeping", "dyna_q"],  # noqa: B006
-    mdps: Annotated[
-        int, typer.Option(metavar="N", help="Number of worlds drawn.")
-    ] = N_CHANGING_WORLDS,
-    seeds: Annotated[
-        int, typer.Option(metavar="N", help="Number of runs of each learner in each world.")
-    ] = N_CHANGING_RUNS,
-    steps: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Number of steps of each phase.", show_default="depends on the world"
-        ),
-    ] = None,
-    rest: Annotated[
-        int, typer.Option(metavar="N", help="Number of pauses of rest after each phase.")
-    ] = 0,
+    world: str,
+    learner: Sequence[str] = ("prioritized_sweeping", "dyna_q"),
+    mdps: int = N_CHANGING_WORLDS,
+    seeds: int = N_CHANGING_RUNS,
+    steps: int | None = None,
+    rest: int = 0,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -134,6 +92,22 @@ def change(
     """Run learners in a changing world: reward rate, time to recover, and replay.
 
     Run the same command again to resume after an interruption.
+
+    Options
+    -------
+    world : NAME
+        A changing world; replay worlds lists them.
+    learner : NAMES
+        A learner, or several separated by commas; or your own Python file. Parameters follow the
+        name: 'prioritized_sweeping forgetting=0.5'.
+    mdps : int
+        Number of worlds drawn.
+    seeds : int
+        Number of runs of each learner in each world.
+    steps : int, default depends on the world
+        Number of steps of each phase.
+    rest : int
+        Number of pauses of rest after each phase.
     """
     from analyses.studies.changes import STUDY, plan_change
 
@@ -150,22 +124,9 @@ def change(
 
 
 def demands(
-    learner: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAMES",
-            help="A learner, or several separated by commas; or your own Python file: ./mine.py.",
-        ),
-    ] = ["all"],  # noqa: B006
-    mdps: Annotated[
-        int, typer.Option(metavar="N", help="Number of worlds of each size.")
-    ] = N_DEMAND_WORLDS,
-    visits: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Number of steps per run, for each pair of state and action."
-        ),
-    ] = DEMAND_VISITS,
+    learner: Sequence[str] = ("all",),
+    mdps: int = N_DEMAND_WORLDS,
+    visits: int = DEMAND_VISITS,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -176,6 +137,15 @@ def demands(
 
     Without options: all learners, in a minute or two; most single learners need only seconds. Run
     the same command again to resume after an interruption.
+
+    Options
+    -------
+    learner : NAMES
+        A learner, or several separated by commas; or your own Python file: ./mine.py.
+    mdps : int
+        Number of worlds of each size.
+    visits : int
+        Number of steps per run, for each pair of state and action.
     """
     from analyses.studies.demands import STUDY, plan_demands
     from replay.learners import LEARNERS

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from analyses.cli.options import Cluster, Jobs, Pieces, Seed, read_part
 from analyses.cli.terminal import (
@@ -26,19 +24,10 @@ __all__ = ["do_study", "study"]
 
 
 def study(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="The study; without it, all studies are listed."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Result folder.", show_default="NAME")
-    ] = None,
-    size: Annotated[
-        float,
-        typer.Option(
-            metavar="FACTOR", help="Number of animals or worlds, as a multiple of the usual number."
-        ),
-    ] = 1.0,
+    name: str | None = None,
+    /,
+    out: Path | None = None,
+    size: float = 1.0,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -48,6 +37,15 @@ def study(
 
     Most studies take a few minutes at their usual size. Run the same command again to resume after
     an interruption.
+
+    Options
+    -------
+    name : NAME
+        The study; without it, all studies are listed.
+    out : FOLDER, default NAME
+        Result folder.
+    size : FACTOR
+        Number of animals or worlds, as a multiple of the usual number.
     """
     from analyses.studies import STUDIES, find_study
 

@@ -22,15 +22,14 @@ class Judgement(NamedTuple):
     n_shuffles : int
         Number of times that the cells of each event are exchanged.
     n_controls : int
-        Number of events of each other control for each event; see
-        :data:`analyses.recordings.decide.controls.CONTROLS`.
+        Number of events of each other control, such as places that are held, for each event.
     least_active : int
         Least number of active cells; other events are not tested.
-    state_size : float
-        Distance between neighbouring states, in cm, as nearly as edges can be divided evenly.
-        Results should depend on it little; they are also computed for `other_sizes`.
+    state_size : float in cm
+        Distance between neighbouring states, in cm.
     other_sizes : tuple of float
-        Other such distances, in cm.
+        Other such distances, for which kinds are computed, too: results should depend on it little.
+        Edges are divided evenly, as nearly as can be.
     lap_ends : tuple of str
         The names of nodes of the track at which laps end; by default its dead ends.
     tracks : tuple of tuple of str

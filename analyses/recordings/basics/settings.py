@@ -30,14 +30,16 @@ class Criteria(NamedTuple):
 
     Attributes
     ----------
-    threshold : float
-        Least peak of the signal, in standard deviations above its mean.
-    shortest, longest : float
-        Limits of the duration, in s.
-    merged_within : float
-        Events with a shorter gap between them are merged, in s.
-    largest_speed : float
-        Largest speed of the animal at the beginning and at the end of the event, in cm/s.
+    threshold : float in SD
+        Detection threshold for candidate events, in standard deviations.
+    shortest : float in s
+        Least duration of a detected event, in s.
+    longest : float in s
+        Largest duration of a detected event, in s.
+    merged_within : float in s
+        Events with a shorter gap between them are merged.
+    largest_speed : float in cm/s
+        Largest running speed during a detected event, in cm/s.
     """
 
     threshold: float = 3.0
@@ -56,10 +58,10 @@ class Settings(NamedTuple):
 
     Attributes
     ----------
-    bin_size : float
-        Largest length of a bin of the track, in cm.
-    time_bin : float
-        Length of a time bin in events, in s.
+    bin_size : float in cm
+        Length of the bins of the track or the arena, in cm.
+    time_bin : float in s
+        Length of the time bins for decoding events, in s.
     diffusion : float
         Variance of continuous movement per second, in cm^2; 3,000 as in
         replay_trajectory_classification (6 in 2 ms).
