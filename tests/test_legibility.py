@@ -12,7 +12,7 @@ from analyses import classify, plots
 from analyses.findings.table import findings
 from analyses.measures import STATISTICS
 from analyses.recordings.decide.controls import CONTROLS
-from analyses.studies.recorded_replay.predictions import beside_predictions, read_predictions
+from analyses.studies.recorded_replay.statistics import beside_predictions, read_predictions
 from analyses.tables import EXPERIMENT_ORDER, KINDS
 from replay import simulate
 from replay.data import reference_table

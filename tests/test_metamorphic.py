@@ -23,8 +23,7 @@ from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay import several_animals
-from analyses.studies.recorded_replay.plan import plan_recording
-from analyses.studies.recorded_replay.several_animals import plan_animals
+from analyses.studies.recorded_replay.plan import plan_animals, plan_recording
 
 layouts = pytest.importorskip("nwb_layouts", reason="pynwb is not installed")
 

@@ -15,7 +15,7 @@ from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.readers.nwb_tables import choose_events, hippocampal
 from analyses.recordings.readers.unit_choice import choose_units
-from analyses.studies.recorded_replay.files import read_animal
+from analyses.studies.recorded_replay.plan import read_animal
 
 layouts = pytest.importorskip("nwb_layouts", reason="pynwb is not installed")
 TRACK, RUN = layouts.TRACK, layouts.RUN

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from analyses.measures import QUESTIONS
+from analyses.reports.recorded import accounts_table, statistics_table
 from analyses.studies.recorded_replay.animal_figures import draw_accounts
-from analyses.studies.recorded_replay.predictions import beside_predictions, read_predictions
-from analyses.studies.recorded_replay.report import accounts_table, statistics_table
+from analyses.studies.recorded_replay.statistics import beside_predictions, read_predictions
 
 OWN = pd.DataFrame(
     {

@@ -26,17 +26,17 @@ from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recover.simulated_recording import simulated_recording
-from analyses.studies.recorded_replay.animal_figures import read_evidence
-from analyses.studies.recorded_replay.one_animal import STUDY
-from analyses.studies.recorded_replay.plan import plan_recording
-from analyses.studies.recorded_replay.report import (
+from analyses.reports.recorded import (
     count_replay,
     enough_sequences,
     funnel,
-    in_markdown,
     replay_by_chance,
     stretches_of_kinds,
 )
+from analyses.reports.text import in_markdown
+from analyses.studies.recorded_replay.animal_figures import read_evidence
+from analyses.studies.recorded_replay.one_animal import STUDY
+from analyses.studies.recorded_replay.plan import plan_recording
 from replay.files import write_checksums
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"

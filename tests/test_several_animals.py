@@ -13,17 +13,13 @@ from analyses.measures import STATISTICS
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.reports.animals import BESIDE_ACCOUNTS, report_of_animals
+from analyses.reports.recorded import intervals_over
 from analyses.studies.explanation.inputs import read_animals
 from analyses.studies.pages import page_of_folders, read_decoded
 from analyses.studies.recorded_replay import one_animal, several_animals
 from analyses.studies.recorded_replay.epochs import epochs_of_all
-from analyses.studies.recorded_replay.plan import plan_recording
-from analyses.studies.recorded_replay.report import BESIDE_ACCOUNTS
-from analyses.studies.recorded_replay.report_of_animals import (
-    intervals_over,
-    write_report_of_animals,
-)
-from analyses.studies.recorded_replay.several_animals import plan_animals
+from analyses.studies.recorded_replay.plan import plan_animals, plan_recording
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 
 JUDGEMENT = Judgement(n_shuffles=4, n_controls=1, level=0.2, other_sizes=())
@@ -161,7 +157,7 @@ def test_the_report_says_what_a_reader_must_know(folder):
         assert part in text
 
 
-def test_what_explains_the_replay_of_an_animal_is_told(plans, folder, tmp_path):
+def test_what_explains_the_replay_of_an_animal_is_told(plans, folder):
     found = {
         name: find_replay(each.session.recording, judgement=JUDGEMENT)._replace(
             explanations=(f"Why {name}.",) if name == "002" else ()
@@ -170,25 +166,24 @@ def test_what_explains_the_replay_of_an_animal_is_told(plans, folder, tmp_path):
     }
     names = ("choices", "kinds_of_all", "shares_of_all", "statistics_of_all", "accounts")
     tables = {name: Results(folder).read(f"{name}.csv") for name in names}
-    write_report_of_animals(tmp_path / "report.md", found, *tables.values(), JUDGEMENT)
-    assert "\n- 002: Why 002.\n" in (tmp_path / "report.md").read_text("utf-8")
+    every = {f"{name}.csv": table for name, table in tables.items()}
+    assert "\n- 002: Why 002.\n" in report_of_animals(found, every, JUDGEMENT)
     notes = pd.DataFrame({"animal": ["002"], "about": "replay", "note": "Why."})
-    every = {name: Results(folder).read(name) for name in ("events.csv", "calibration.csv")}
-    every |= {f"{name}.csv": table for name, table in tables.items()} | {"notes.csv": notes}
+    every |= {name: Results(folder).read(name) for name in ("events.csv", "calibration.csv")}
+    every["notes.csv"] = notes
     first = next(iter(several_animals.STUDY.show(plan_animals(plans), every)))
     assert first.note.endswith("\n002: Why.")
     assert first.note.startswith("001: Of 9 events ")
 
 
-def test_whose_shares_depend_on_choices_is_said_first(folder, tmp_path):
+def test_whose_shares_depend_on_choices_is_said_first(folder):
     names = ("choices", "kinds_of_all", "shares_of_all", "statistics_of_all", "accounts")
-    choices, *others = (Results(folder).read(f"{name}.csv") for name in names)
+    tables = {f"{name}.csv": Results(folder).read(f"{name}.csv") for name in names}
+    choices = tables["choices.csv"]
     choices[["share", "ci_low", "ci_high"]] = 0.5, 0.4, 0.6
     changed = (choices["animal"] == "002") & (choices["choice"] == "jumps")
     choices.loc[changed, ["share", "ci_low", "ci_high"]] = 0.1, 0.0, 0.2
-    path = tmp_path / "report.md"
-    write_report_of_animals(path, {}, choices, *others, JUDGEMENT)
-    title, first, *_ = path.read_text("utf-8").split("\n\n")
+    title, first, *_ = report_of_animals({}, tables, JUDGEMENT).split("\n\n")
     assert title.startswith("# ")
     assert first.startswith("Shares of 002 depend on choices by more than their intervals")
 

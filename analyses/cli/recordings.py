@@ -75,7 +75,8 @@ def recording(
     """
     from analyses.recordings.prepare.session import settings_for
     from analyses.recordings.readers.contents import describe_file
-    from analyses.studies.recorded_replay.files import plan_files
+    from analyses.studies import find_study
+    from analyses.studies.recorded_replay.plan import plan_files
 
     def taken(record: Any) -> dict[str, Any]:
         return {name: chosen[name] for name in record._fields if name in chosen}
@@ -95,7 +96,7 @@ def recording(
     # Which tracks are compared is known when the recording is read.
     judgement = taken(Judgement) | {"lap_ends": tuple(split(lap_end)), "tracks": None}
     with screen.status("Reading"):
-        study, plan = plan_files(
+        plan = plan_files(
             files._replace(tracks=tuple(split(files.tracks))),
             out,
             partial(settings_for, **settings),
@@ -106,4 +107,4 @@ def recording(
         )
     for sentence in plan.notes:
         say(as_typed(sentence, _OF_FILES))
-    do_study(study, plan, out, jobs)
+    do_study(find_study("recording" if len(file) == 1 else "recordings"), plan, out, jobs)

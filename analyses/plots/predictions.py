@@ -40,7 +40,7 @@ def plot_beside_accounts(
     ----------
     table : pandas.DataFrame
         The rows of one finding in the table of
-        :func:`analyses.studies.recorded_replay.predictions.beside_predictions`.
+        :func:`analyses.studies.recorded_replay.statistics.beside_predictions`.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def recorded_statistics_figures(
     Parameters
     ----------
     table : pandas.DataFrame
-        The table of :func:`analyses.studies.recorded_replay.predictions.beside_predictions`.
+        The table of :func:`analyses.studies.recorded_replay.statistics.beside_predictions`.
     width_cm : float, default 17.5
         Width of the figures; with few panels they are narrower.
 

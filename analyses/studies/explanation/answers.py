@@ -19,10 +19,10 @@ from analyses.inference.model_choice import (
     class_name,
     parameter_intervals,
 )
+from analyses.reports.explanation import VERDICTS
 from analyses.studies.explanation.columns import COLUMNS
 from analyses.studies.explanation.plan import ExplanationPlan, known_parameters, simulations_of
 from analyses.studies.explanation.predictions import beside_own_accounts
-from analyses.studies.explanation.report import VERDICTS
 
 __all__ = ["LEVEL", "SURE", "answer", "group_of"]
 

@@ -29,6 +29,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
 from analyses.jobs.sizes import N_DRAWS_EXPLAINED
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
+from analyses.reports.explanation import report_of_explanation
 from analyses.studies.explanation.answers import answer, group_of
 from analyses.studies.explanation.columns import COLUMNS
 from analyses.studies.explanation.plan import (
@@ -41,7 +42,6 @@ from analyses.studies.explanation.predictions import (
     in_same_pauses,
     statistics_of,
 )
-from analyses.studies.explanation.report import write_explanation
 from replay.checks import check_number, check_whole, known_arguments
 from replay.files import replacing
 from replay.jit import working_seconds
@@ -288,7 +288,8 @@ def _summarise(plan: ExplanationPlan, results: Results) -> dict[str, pd.DataFram
     if len(plan.animals) > 1:
         found["group.csv"] = group_of(plan, found["probabilities.csv"])
     with replacing(results.folder / "report.md") as beside:
-        write_explanation(beside, found, [note for a in plan.animals.values() for note in a.notes])
+        notes = [note for animal in plan.animals.values() for note in animal.notes]
+        beside.write_text(report_of_explanation(found, notes), "utf-8")
     return found
 
 

@@ -14,7 +14,7 @@ from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.decide.calibration import Calibration
 from analyses.recordings.prepare.evidence import EVIDENCE, Evidence
 from analyses.recordings.readers.track_graphs import read_track
-from analyses.studies.recorded_replay.report import count_replay
+from analyses.reports.recorded import count_replay
 from replay.files import inside
 
 if TYPE_CHECKING:

@@ -20,12 +20,17 @@ from analyses.recordings.prepare.running import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recover.shares import recorded_shares
-from analyses.studies.recorded_replay.epochs import describe_epochs, epoch_tables
+from analyses.reports.animals import report_of_animal
+from analyses.reports.epochs import describe_epochs
+from analyses.reports.recorded import enough_sequences
+from analyses.studies.recorded_replay.epochs import epoch_tables
 from analyses.studies.recorded_replay.plan import RecordingPlan
-from analyses.studies.recorded_replay.predictions import beside_predictions
-from analyses.studies.recorded_replay.report import enough_sequences, write_report
 from analyses.studies.recorded_replay.results_nwb import write_nwb
-from analyses.studies.recorded_replay.statistics import recorded_statistics
+from analyses.studies.recorded_replay.statistics import (
+    LEFT_OUT,
+    beside_predictions,
+    recorded_statistics,
+)
 from replay.files import replacing
 
 __all__ = ["Analysed", "analyse", "landmarks_of", "write_track"]
@@ -61,11 +66,6 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
     statistics = recorded_statistics([found], landmarks_of(plan))
     accounts = beside_predictions(enough_sequences(statistics), plan.predictions)
     epochs = epoch_tables(found, plan.epochs, landmarks_of(plan), plan.session.recording, plan.seed)
-    with replacing(results.folder / f"report{ending}.md") as beside:
-        write_report(
-            beside, plan.session, found, choices, shares, statistics, accounts,
-            describe_epochs(epochs, len(found.events)), nwb_note,
-        )  # fmt: skip
     calibration = [] if found.calibration is None else [found.calibration]
     tables = {
         "events.csv": found.events,
@@ -88,6 +88,12 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         "calibration.csv": pd.DataFrame(calibration, columns=Calibration._fields),
         **epochs,
     }
+    report = report_of_animal(
+        plan.session, found, tables, shares.note, [*LEFT_OUT.values()],
+        describe_epochs(epochs, len(found.events)), nwb_note,
+    )  # fmt: skip
+    with replacing(results.folder / f"report{ending}.md") as beside:
+        beside.write_text(report, "utf-8")
     return Analysed(found, tables)
 
 

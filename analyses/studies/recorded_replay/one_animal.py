@@ -43,18 +43,19 @@ from analyses.recordings.decide.calibration import Calibration
 from analyses.recordings.decide.choices import describe_dependence
 from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.reports.recorded import count_replay, funnel, replay_by_chance
 from analyses.studies.recorded_replay.animal_figures import DRAWINGS, of_one_animal
 from analyses.studies.recorded_replay.animal_tables import analyse, write_track
 from analyses.studies.recorded_replay.columns import ANIMAL_COLUMNS
 from analyses.studies.recorded_replay.plan import (
     EVENTS,
+    AnimalsPlan,
     RecordingPlan,
     cost_of,
     plan_recording,
 )
-from analyses.studies.recorded_replay.report import count_replay, funnel, replay_by_chance
 
-__all__ = ["STUDY"]
+__all__ = ["STUDY", "estimate", "make"]
 
 
 def _usual_plan(size: float, seed: int) -> RecordingPlan:
@@ -62,12 +63,17 @@ def _usual_plan(size: float, seed: int) -> RecordingPlan:
     return plan_recording(recording, judgement=Judgement(n_shuffles=max(round(20 * size), 19)))
 
 
-def _make(plan: RecordingPlan, piece: Piece) -> dict[str, pd.DataFrame]:
-    return score_block(plan.session, piece.number, plan.seed)._asdict()
+def make(plan: RecordingPlan | AnimalsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    """Test a block of the events of an animal."""
+    own = plan.animals[piece.group]
+    return score_block(own.session, piece.number, own.seed)._asdict()
 
 
-def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> WorkCost:
-    [cost] = call(cost_of, [([(plan, len(left))],)])
+def estimate(plan: RecordingPlan | AnimalsPlan, left: Sequence[Piece], call: Runner) -> WorkCost:
+    """Estimate the cost of what is left."""
+    groups = [piece.group for piece in left]
+    plans = [(own, groups.count(name)) for name, own in plan.animals.items()]
+    [cost] = call(cost_of, [(plans,)])
     return cost
 
 
@@ -110,13 +116,13 @@ STUDY = Study(
     "recording",
     "What is replayed in a recording, and how much of it is chance?",
     plan=_usual_plan,
-    make=_make,
+    make=make,
     summarise=_summarise,
     figures={name: partial(of_one_animal, draw) for name, draw in DRAWINGS.items()},
     columns=ANIMAL_COLUMNS,
     n_figures=lambda plan: 8,  # three of them are events
     show=_show,
-    estimate=_estimate,
+    estimate=estimate,
     command="replay recording",
 )
 """The study of one recording."""

@@ -1,9 +1,11 @@
-"""The plan of the analysis of a recording."""
+"""The plans of the analysis of one recording, or of those of several animals."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path, PurePath
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -12,18 +14,25 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
+from analyses.jobs.results import Results
+from analyses.recordings.basics.files import Files
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.basics.settings import N_SESSIONS, Settings
+from analyses.recordings.basics.settings import FIND, FIND_DECODED, N_SESSIONS, Settings
 from analyses.recordings.decide.controls import CONTROLS
 from analyses.recordings.decide.scoring import n_blocks
+from analyses.recordings.prepare.checks import check_judgement
 from analyses.recordings.prepare.session import Session, prepare
 from analyses.recordings.prepare.travel import travel_evidence, travel_model
-from analyses.studies.recorded_replay.predictions import read_predictions
-from replay.checks import check_whole
+from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.remote_files import is_address, name_of
+from analyses.recordings.readers.track_graphs import find_tracks
+from analyses.studies.recorded_replay.statistics import read_predictions
+from replay.checks import check_all, check_whole, shown
+from replay.files import safe_name
 
-__all__ = ["EVENTS", "RecordingPlan", "cost_of", "describe_choices", "describe_data"]
-__all__ += ["plan_recording"]
+__all__ = ["EVENTS", "AnimalsPlan", "RecordingPlan", "cost_of", "plan_animals", "plan_files"]
+__all__ += ["plan_recording", "read_animal"]
 
 _SECONDS_OF_SESSION = 0.3
 
@@ -64,6 +73,11 @@ class RecordingPlan(NamedTuple):
         """What was read and prepared, one sentence each."""
         return (*self.session.recording.notes, *self.session.notes)
 
+    @property
+    def animals(self) -> dict[str, RecordingPlan]:
+        """The only animal, by the name of its pieces."""
+        return {EVENTS: self}
+
     def n_pieces(self) -> dict[str, int]:
         """Return the number of blocks of events."""
         return {EVENTS: n_blocks(self.session)}
@@ -85,6 +99,139 @@ def plan_recording(
     session = prepare(recording, settings, judgement)
     known = read_predictions() if predictions is None else predictions
     return RecordingPlan(session, n_sessions, seed, known, epochs or {})
+
+
+class AnimalsPlan(NamedTuple):
+    """The animals of an experiment.
+
+    Attributes
+    ----------
+    animals : dict of str to RecordingPlan
+        Name -> the plan of its recording; all are analysed in the same way.
+    """
+
+    animals: dict[str, RecordingPlan]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the entries of the manifest."""
+        first = next(iter(self.animals.values()))
+        data = {name: describe_data(each) for name, each in self.animals.items()}
+        return {"animals": data, **describe_choices(first)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was read and prepared, one sentence each, animal by animal."""
+        return tuple(note for plan in self.animals.values() for note in plan.notes)
+
+    def n_pieces(self) -> dict[str, int]:
+        """Return the number of blocks of events of each animal."""
+        return {name: n_blocks(each.session) for name, each in self.animals.items()}
+
+
+def plan_animals(animals: Mapping[str, RecordingPlan]) -> AnimalsPlan:
+    """Plan the analysis of several animals of one experiment."""
+    if not animals:
+        raise ValueError("There is no animal: name one recording or more.")
+    for name in animals:
+        if safe_name(name) != name:
+            raise ValueError(
+                "The name of an animal is part of the names of its files, so it must be a file "
+                f"name, without slashes and the like; got {shown(name)}."
+            )
+    (name, first), *others = animals.items()
+    digests = {first.session.recording.digest(): name}
+    for other, plan in others:
+        digest = plan.session.recording.digest()
+        if digest in digests:
+            raise ValueError(
+                f"{digests[digest]} and {other} are the same recording: one animal must not count "
+                "twice. Name each recording once."
+            )
+        digests[digest] = other
+        if not _is_same_track(first, plan):
+            raise ValueError(
+                f"{name} and {other} are on different tracks, so their statistics cannot be "
+                "averaged. Give all recordings of one experiment the same track (track)."
+            )
+        if describe_choices(plan) != describe_choices(first):
+            raise ValueError(f"{name} and {other} must be analysed in the same way.")
+    return AnimalsPlan(dict(animals))
+
+
+def _is_same_track(one: RecordingPlan, other: RecordingPlan) -> bool:
+    a, b = one.session.track, other.session.track
+    return (
+        a.edges.shape == b.edges.shape
+        and bool((a.edges == b.edges).all())
+        and a.node_position.shape == b.node_position.shape
+        and bool((abs(a.node_position - b.node_position) < 1e-6).all())
+    )
+
+
+def plan_files(
+    files: Files,
+    out: Path,
+    choose: Callable[[Recording], Settings],
+    judge: Callable[..., Judgement],
+    seed: int,
+    *,
+    n_sessions: int,
+    comparison: Path | None,
+) -> RecordingPlan | AnimalsPlan:
+    """Plan the analysis of the recordings in some files, of one animal or of several.
+
+    `choose` gives the settings for a recording, as `settings_for` does, `judge` the criteria on a
+    track, as `judgement_for` does, and `comparison` is a folder of predictions.
+    """
+    # What can be refused without reading a recording is refused first.
+    n_files = len(files.recordings)
+    name = "recording" if n_files == 1 else "recordings"
+    Results(out).check_place(name, "replay recording")
+    check_judgement(judge(None))
+    if files.complements and len(files.complements) != n_files:
+        raise ValueError(
+            f"--session must be given once for each of the {n_files} recordings, in the same "
+            f"order, got {len(files.complements)}."
+        )
+    if n_files > 1 and files.events is not None and Path(files.events).suffix:
+        raise ValueError(
+            "One table of events cannot serve several recordings. Store the events in each "
+            "file or its --session file, or detect them with --events find."
+        )
+    named = [name_of(str(each)) if is_address(each) else each for each in files.recordings]
+    names = [PurePath(each).stem for each in named]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(
+            f"Two files are named {twice[0]}, and results are named after the files. Rename "
+            "one of them."
+        )
+    predictions = read_predictions(comparison)
+
+    def plan(number: int) -> RecordingPlan:
+        found = read_animal(files, number)
+        compared = find_tracks(found.graph, files.tracks)
+        return plan_recording(
+            found, choose(found), judge(found.graph, tracks=compared), seed,
+            n_sessions=n_sessions, predictions=predictions,
+            epochs=found.epochs if files.epochs is not None else None,
+        )  # fmt: skip
+
+    each = check_all(partial(plan, number) for number in range(n_files))
+    plans = dict(zip(map(safe_name, names), each, strict=True))
+    [only, *others] = plans.values()
+    return plan_animals(plans) if others else only
+
+
+def read_animal(files: Files, number: int) -> Recording:
+    """Read one of the recordings."""
+    return read_recording(
+        files.recordings[number], files.track, bins=files.bins,
+        events=FIND if files.events == FIND_DECODED else files.events,
+        session=files.complements[number] if files.complements else None,
+        position=files.position, units=files.units, channel=files.channel, epochs=files.epochs,
+        most_unknown=files.most_unknown, bin_size=files.bin_size,
+    )  # fmt: skip
 
 
 def describe_data(plan: RecordingPlan) -> dict[str, Any]:

@@ -18,21 +18,28 @@ Tables are those of one animal (:mod:`analyses.studies.recorded_replay.one_anima
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from analyses.intervals import LEAST_UNITS, mean_share_interval
 from analyses.jobs.columns import Column, Table
-from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.jobs.study import Shown, Study
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.decide.calibration import Calibration
-from analyses.recordings.decide.scoring import n_blocks, score_block
 from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.reports.animals import report_of_animals
+from analyses.reports.epochs import describe_epochs_of_all
+from analyses.reports.recorded import (
+    LEAST_SEQUENCES,
+    count_replay,
+    describe_dependence_of_animals,
+    describe_rates,
+    intervals_over,
+)
 from analyses.studies.recorded_replay.animal_figures import DRAWINGS, Draw, of_one_animal
 from analyses.studies.recorded_replay.animal_tables import (
     analyse,
@@ -45,101 +52,20 @@ from analyses.studies.recorded_replay.columns import (
     STATE_SIZE,
     STATISTIC_COLUMNS,
 )
-from analyses.studies.recorded_replay.epochs import describe_epochs_of_all, epochs_of_all
-from analyses.studies.recorded_replay.plan import (
-    RecordingPlan,
-    cost_of,
-    describe_choices,
-    describe_data,
-    plan_recording,
-)
-from analyses.studies.recorded_replay.predictions import beside_predictions
-from analyses.studies.recorded_replay.report import LEAST_SEQUENCES, count_replay
-from analyses.studies.recorded_replay.report_of_animals import (
-    describe_dependence_of_animals,
-    describe_rates,
-    intervals_over,
-    write_report_of_animals,
-)
-from analyses.studies.recorded_replay.statistics import recorded_statistics
+from analyses.studies.recorded_replay.epochs import epochs_of_all
+from analyses.studies.recorded_replay.one_animal import estimate, make
+from analyses.studies.recorded_replay.plan import AnimalsPlan, plan_animals, plan_recording
+from analyses.studies.recorded_replay.statistics import beside_predictions, recorded_statistics
 from analyses.studies.simulated_animals import animal_seed
-from replay.checks import shown
-from replay.files import replacing, safe_name
+from replay.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["STUDY", "AnimalsPlan", "plan_animals"]
+__all__ = ["STUDY"]
 
 _ANIMAL = "animal"
 _FEW = f"with fewer than {LEAST_UNITS} animals"
-
-
-class AnimalsPlan(NamedTuple):
-    """The animals of an experiment.
-
-    Attributes
-    ----------
-    animals : dict of str to RecordingPlan
-        Name -> the plan of its recording; all are analysed in the same way.
-    """
-
-    animals: dict[str, RecordingPlan]
-
-    def describe(self) -> dict[str, Any]:
-        """Return the entries of the manifest."""
-        first = next(iter(self.animals.values()))
-        data = {name: describe_data(each) for name, each in self.animals.items()}
-        return {"animals": data, **describe_choices(first)}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was read and prepared, one sentence each, animal by animal."""
-        return tuple(note for plan in self.animals.values() for note in plan.notes)
-
-    def n_pieces(self) -> dict[str, int]:
-        """Return the number of blocks of events of each animal."""
-        return {name: n_blocks(each.session) for name, each in self.animals.items()}
-
-
-def plan_animals(animals: Mapping[str, RecordingPlan]) -> AnimalsPlan:
-    """Plan the analysis of several animals of one experiment."""
-    if not animals:
-        raise ValueError("There is no animal: name one recording or more.")
-    for name in animals:
-        if safe_name(name) != name:
-            raise ValueError(
-                "The name of an animal is part of the names of its files, so it must be a file "
-                f"name, without slashes and the like; got {shown(name)}."
-            )
-    (name, first), *others = animals.items()
-    digests = {first.session.recording.digest(): name}
-    for other, plan in others:
-        digest = plan.session.recording.digest()
-        if digest in digests:
-            raise ValueError(
-                f"{digests[digest]} and {other} are the same recording: one animal must not count "
-                "twice. Name each recording once."
-            )
-        digests[digest] = other
-        if not _is_same_track(first, plan):
-            raise ValueError(
-                f"{name} and {other} are on different tracks, so their statistics cannot be "
-                "averaged. Give all recordings of one experiment the same track (track)."
-            )
-        if describe_choices(plan) != describe_choices(first):
-            raise ValueError(f"{name} and {other} must be analysed in the same way.")
-    return AnimalsPlan(dict(animals))
-
-
-def _is_same_track(one: RecordingPlan, other: RecordingPlan) -> bool:
-    a, b = one.session.track, other.session.track
-    return (
-        a.edges.shape == b.edges.shape
-        and bool((a.edges == b.edges).all())
-        and a.node_position.shape == b.node_position.shape
-        and bool((abs(a.node_position - b.node_position) < 1e-6).all())
-    )
 
 
 def _usual_plan(size: float, seed: int) -> AnimalsPlan:
@@ -152,18 +78,6 @@ def _usual_plan(size: float, seed: int) -> AnimalsPlan:
         for number in range(n_animals)
     }
     return plan_animals(plans)
-
-
-def _make(plan: AnimalsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
-    own = plan.animals[piece.group]
-    return score_block(own.session, piece.number, own.seed)._asdict()
-
-
-def _estimate(plan: AnimalsPlan, left: Sequence[Piece], call: Runner) -> WorkCost:
-    groups = [piece.group for piece in left]
-    plans = [(own, groups.count(name)) for name, own in plan.animals.items()]
-    [cost] = call(cost_of, [(plans,)])
-    return cost
 
 
 def _summarise(plan: AnimalsPlan, results: Results) -> dict[str, pd.DataFrame]:
@@ -194,18 +108,11 @@ def _summarise(plan: AnimalsPlan, results: Results) -> dict[str, pd.DataFrame]:
         "accounts.csv": beside_predictions(statistics, first.predictions),
         **epochs_of_all(tables),
     }
+    animals = {name: each.found for name, each in analysed.items()}
+    epochs = describe_epochs_of_all(tables)
     with replacing(results.folder / "report.md") as beside:
-        write_report_of_animals(
-            beside,
-            {name: each.found for name, each in analysed.items()},
-            tables["choices.csv"],
-            tables["kinds_of_all.csv"],
-            tables["shares_of_all.csv"],
-            statistics,
-            tables["accounts.csv"],
-            first.session.judgement,
-            describe_epochs_of_all(tables),
-        )
+        report = report_of_animals(animals, tables, first.session.judgement, epochs)
+        beside.write_text(report, "utf-8")
     return tables
 
 
@@ -293,7 +200,7 @@ STUDY = Study(
     "recordings",
     "What do several animals replay, and how much of it is chance?",
     plan=_usual_plan,
-    make=_make,
+    make=make,
     summarise=_summarise,
     figures={
         **{name: partial(_of_animals, draw) for name, draw in DRAWINGS.items()},
@@ -351,7 +258,7 @@ STUDY = Study(
         ),
     },
     show=_show,
-    estimate=_estimate,
+    estimate=estimate,
     command="replay recording",
 )
 """The study of several recordings."""

@@ -1,15 +1,21 @@
-"""The statistics of replay of recorded animals, beside published values.
+"""The statistics of replay of recorded animals, beside published values and predictions.
 
 A recording has the track and the laps; some statistics also need the nodes that are landmarks (see
 :mod:`analyses.measures`), and without them are NaN. Intervals are over animals, of which there must
 be at least three: those of shares lie within 0 and 1
 (:func:`analyses.intervals.mean_share_interval`), others are Student's t. Statistics of the
 questions in `LEFT_OUT` are not computed, because in a recording they would not mean what they say.
+
+The predictions of accounts are those of the comparison with findings (`replay compare`): for each
+account, the values of a statistic in simulated studies with the maze, laps and criteria of the
+study that published it. They are shown beside a recording's own values, not as a test of them: an
+animal in another maze may differ for that reason alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -18,6 +24,7 @@ import pandas as pd
 from analyses.findings.answers import as_share
 from analyses.findings.table import findings
 from analyses.intervals import LEAST_UNITS, mean_share_interval
+from analyses.jobs.columns import TEXTS
 from analyses.measures import QUESTIONS, STATISTICS, Replays
 from analyses.measures.animals import replays_of
 from analyses.measures.summary import over_animals
@@ -25,13 +32,16 @@ from analyses.recordings.decide.conclusions import Conclusions
 from analyses.sequences.detection import RECORDED
 from analyses.sequences.track import graph_of_log
 from replay.checks import check_choice, check_list, check_table, typed
+from replay.data import data_file
+from replay.files import read_table
 from replay.log.event_log import EventLog
 from replay.tasks import Task
 from replay.tasks.places import Rule, explore
 from replay.tasks.task import Lap
 from replay.worlds.mdp import MDP
 
-__all__ = ["LEFT_OUT", "recorded_statistics", "replays_of_recordings", "task_of_track"]
+__all__ = ["LEFT_OUT", "beside_predictions", "read_predictions", "recorded_statistics"]
+__all__ += ["replays_of_recordings", "task_of_track"]
 
 LEFT_OUT = {
     "order": "each replay event has a sequence by definition, which its places in random order, or "
@@ -41,6 +51,12 @@ LEFT_OUT = {
 """Question of `analyses.measures.QUESTIONS` -> why a recording does not answer it."""
 
 _REWARD = "reward"
+_FILE = "evidence.csv"
+_NUMBERS = ("count", "value")
+_RECORDED = ["statistic", "label", "value", "ci_low", "ci_high", "null"]
+_PREDICTED = ["statistic", "finding", "source", "task", "likelihood", "published"]
+_PREDICTED += ["published_low", "published_high", "account", "is_control"]
+_PREDICTED += ["predicted_low", "predicted", "predicted_high"]
 
 
 @typed
@@ -223,3 +239,42 @@ def _states(
         if {str(end) for end in ends} <= chosen:
             found.append(name)
     return tuple(found)
+
+
+def read_predictions(folder: str | Path | None = None) -> pd.DataFrame:
+    """Read the predictions of accounts.
+
+    Examples
+    --------
+    >>> published = read_predictions().query("statistic == 'forward_minus_reverse_at_rest'")
+    >>> published.query("account == 'sfma'")["source"].tolist()
+    ['Lee 2002']
+    """
+    path = data_file(f"comparison/{_FILE}") if folder is None else Path(folder) / _FILE
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path.parent} has no comparison with findings: {_FILE} is missing. Name a folder in "
+            "which replay compare has finished."
+        )
+    table = check_table(read_table(path, TEXTS), [*_PREDICTED, "as_published"], str(path))
+    # Accounts with published parameters are single points of the priors, and are left out.
+    return table.loc[~table["as_published"].astype(bool), _PREDICTED]
+
+
+def beside_predictions(statistics: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
+    """Combine the statistics of a recording with the predictions of accounts.
+
+    Examples
+    --------
+    >>> own = pd.DataFrame({"statistic": ["forward_minus_reverse_at_rest"],
+    ...                     "label": ["forward replay"], "value": [0.2], "ci_low": [0.1],
+    ...                     "ci_high": [0.3], "null": [0.0]})
+    >>> beside_predictions(own, read_predictions())["finding"].unique().tolist()
+    ['lee2002.forward']
+    """
+    check_table(statistics, _RECORDED, "statistics")
+    check_table(predictions, _PREDICTED, "predictions")
+    columns = ["published", "published_low", "published_high"]
+    is_number = predictions["likelihood"].isin(_NUMBERS)
+    known = predictions.assign(**{name: predictions[name].where(is_number) for name in columns})
+    return statistics[_RECORDED].merge(known, on="statistic", how="inner")

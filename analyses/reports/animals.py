@@ -1,0 +1,234 @@
+"""The report on a recording, and that on several animals of one experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+import pandas as pd
+
+from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.decide.choices import describe_dependence
+from analyses.recordings.decide.conclusions import Conclusions
+from analyses.recordings.decide.controls import CONTROLS
+from analyses.recordings.prepare.session import Session
+from analyses.reports.recorded import (
+    KIND_NAMES,
+    LEAST_SEQUENCES,
+    accounts_table,
+    count_replay,
+    describe_dependence_of_animals,
+    describe_rates,
+    enough_sequences,
+    funnel,
+    intervals_over,
+    replay_by_chance,
+    statistics_table,
+    stretches_of_kinds,
+)
+from analyses.reports.text import (
+    cells_in_markdown,
+    in_markdown,
+    interval,
+    listed,
+    markdown,
+    number,
+    rows_of,
+    with_interval,
+)
+
+__all__ = ["BESIDE_ACCOUNTS", "report_of_animal", "report_of_animals"]
+
+BESIDE_ACCOUNTS = (
+    "The predictions of accounts of replay for the same statistics are for the maze, the laps and "
+    "the criteria of detection of the study that is named, not for this recording: values may "
+    "differ for this reason, or because of too few cells. The table has the number of accounts, "
+    "and of controls without learning, for which the value here lies within the range of 90 % of "
+    "their simulated studies. This is neither a test nor a likelihood."
+)
+"""The caveat that must accompany predictions beside the statistics of a recording."""
+
+_KIND = "kind of the longest sequence"
+
+
+def report_of_animal(
+    session: Session,
+    found: Conclusions,
+    tables: Mapping[str, pd.DataFrame],
+    about_shares: str,
+    left_out: Sequence[str],
+    epochs: Sequence[str] = (),
+    more: str = "",
+) -> str:
+    """Write the report on a recording in Markdown.
+
+    `tables` are those of the animal by file name, `left_out` says which statistics are and why,
+    `epochs` is the section on them, and `more` is one more line about what was done.
+    """
+    recording, judgement = session.recording, session.judgement
+    settings = (session.settings, session.settings.criteria, judgement, judgement.detection)
+    choices, statistics, accounts = (
+        cells_in_markdown(tables[f"{name}.csv"]) for name in ("choices", "statistics", "accounts")
+    )
+    notes = [each for each in found.notes if each not in found.explanations]
+    explained = [replay_by_chance(found.events, found.calibration)]
+    explained += map(in_markdown, found.explanations)
+    stretches = stretches_of_kinds(found.stretches, found.sequences)
+    text = [
+        f"# Replay in {in_markdown(recording.name)}",
+        describe_dependence(choices),
+        "## What was read and done",
+        "\n".join(filter(None, [listed(notes), f"- {more}" if more else ""])),
+        "## What was found",
+        count_replay(found.events, found.calibration),
+        " ".join(filter(None, explained)),
+        "## How many events pass each control",
+        "Controls have as many spikes and time bins as the events, but no replay. An event passes "
+        f"a control alone if it has more evidence for travel than all but {judgement.level:.0%} of "
+        "that control. Replay has to pass all of them.",
+        _controls(found),
+        "## Stretches and kinds",
+        "Replay is a stretch within an event. Medians, with quartiles:",
+        markdown([*stretches], stretches.to_numpy().tolist()) if len(stretches) else
+        "There is none.",
+        _kinds(found.kinds[found.kinds["state_size"] == judgement.state_size]),
+        "Intervals are 95 % Wilson intervals over the events of this recording. Events of one "
+        "animal are similar, so the intervals do not generalise to other animals.",
+        "## Shares corrected for what this recording misses",
+        _shares(tables["shares.csv"]),
+        about_shares,
+        "## Dependence of shares on choices",
+        "One choice at a time is changed: the size of states, the nodes where laps end, the least "
+        "length of a sequence, its largest jump, and the share of each control that may pass.",
+        _choices(choices),
+        *epochs,
+        "## Statistics",
+        "Statistics are of replay at rest and at the ends of laps. Those that need more than the "
+        "track and the laps are missing, unless the track has the landmarks that they need, and so "
+        f"are those of fewer than {LEAST_SEQUENCES} sequences (statistics.csv has them)."
+        " Those of order and of rates are left out: " + "; and ".join(left_out) + ".",
+        statistics_table(enough_sequences(statistics)),
+        "## Predictions of accounts of replay",
+        BESIDE_ACCOUNTS,
+        accounts_table(accounts),
+        "## Criteria",
+        "\n".join(
+            f"- {in_markdown(name)}: {in_markdown(str(value))}"
+            for name, value in chain(*(each._asdict().items() for each in settings))
+            if not hasattr(value, "_asdict")  # which has lines of its own
+        ),
+        "## Origin of the data",
+        "\n".join(
+            f"- {in_markdown(name)}: {in_markdown(str(value))}"
+            for name, value in recording.origin.items()
+        ),
+    ]  # fmt: skip
+    return "\n\n".join(filter(None, text)) + "\n"
+
+
+def _controls(found: Conclusions) -> str:
+    if found.calibration is None:
+        return "Without spikes, there are no controls."
+    passing = funnel(found.events, found.controls)
+    rows = [
+        (
+            CONTROLS[str(own.control)],
+            f"{own.n_events} ({own.share:.0%})",
+            control.n,
+            f"{control.rate:.1%} (95 %: {control.ci_low:.1%} to {control.ci_high:.1%})",
+        )
+        for own, control in zip(rows_of(passing), rows_of(found.controls), strict=True)
+    ]
+    rows.append(("all of them", str(int(found.events["is_replay"].sum())), "", ""))
+    header = ("control", "events that pass", "number of controls", "of these as much as replay")
+    return markdown(header, rows)
+
+
+def _kinds(kinds: pd.DataFrame) -> str:
+    rows = [
+        (
+            KIND_NAMES[str(row.kind)],
+            row.n,
+            # Without an event of replay, there is neither a share nor an interval.
+            f"{row.share:.2f}" if row.n_events else "",
+            f"{row.ci_low:.2f} to {row.ci_high:.2f}" if row.n_events else "",
+        )
+        for row in rows_of(kinds)
+    ]
+    return markdown((_KIND, "events", "share", "95 % interval"), rows)
+
+
+def _shares(table: pd.DataFrame) -> str:
+    numbers = table.set_index("kind").astype(float)
+    rows = [
+        (KIND_NAMES[str(kind)], number(found), number(corrected), interval(low, high), number(seen))
+        for kind, found, corrected, low, high, seen in rows_of(numbers)
+    ]
+    return markdown((_KIND, "found", "corrected", "95 % interval", "recall"), rows)
+
+
+def _choices(choices: pd.DataFrame) -> str:
+    rows = []
+    for (choice, value), own in choices.groupby(["choice", "value"], sort=False):
+        shares = own.set_index("kind")["share"]
+        rows.append((choice, value, *(number(shares[name]) for name in KIND_NAMES)))
+    return markdown(("", "", *KIND_NAMES.values()), rows)
+
+
+def report_of_animals(
+    animals: Mapping[str, Conclusions],
+    tables: Mapping[str, pd.DataFrame],
+    judgement: Judgement,
+    epochs: Sequence[str] = (),
+) -> str:
+    """Write the report on several animals in Markdown; `epochs` is its section on them."""
+    n = len(animals)
+    choices, statistics, accounts = (
+        cells_in_markdown(tables[f"{name}.csv"])
+        for name in ("choices", "statistics_of_all", "accounts")
+    )
+    of_each = []
+    for name, found in animals.items():
+        rate = "unknown" if found.calibration is None else found.calibration.rate_in_words
+        n_laps = found.experience.steps["episode"].nunique()
+        told = count_replay(found.events, found.calibration)
+        of_each.append((in_markdown(name), n_laps, told, rate))
+    kinds = tables["kinds_of_all.csv"]
+    kinds = kinds[kinds["state_size"] == judgement.state_size].set_index("kind")
+    kinds = kinds[["share", "ci_low", "ci_high", "n_animals"]]
+    of_kinds = [
+        (KIND_NAMES[str(kind)], with_interval(share, low, high), f"{n_animals:.0f}")
+        for kind, share, low, high, n_animals in rows_of(kinds.astype(float))
+    ]
+    of_shares = [
+        (
+            KIND_NAMES[str(row.kind)],
+            with_interval(row.found, row.ci_low_found, row.ci_high_found),
+            int(row.n_found),
+            with_interval(row.corrected, row.ci_low_corrected, row.ci_high_corrected),
+            int(row.n_corrected),
+        )
+        for row in rows_of(tables["shares_of_all.csv"])
+    ]
+    text = [
+        f"# Replay in {n} animals",
+        describe_dependence_of_animals(choices),
+        f"Each animal also has its own report. {intervals_over(n)}",
+        "## Each animal",
+        markdown(("animal", "laps", "what was found", "false-positive rate"), of_each),
+        describe_rates(each.calibration for each in animals.values()),
+        listed(f"{name}: {note}" for name, each in animals.items() for note in each.explanations),
+        "## What was found",
+        markdown((_KIND, "share (95 %)", "animals"), of_kinds),
+        "## Shares corrected for what these recordings miss",
+        markdown((_KIND, "found", "animals", "corrected", "animals"), of_shares),
+        *epochs,
+        "## Statistics",
+        "Statistics are of replay at rest and at the ends of laps, and are means over the animals "
+        f"that have at least {LEAST_SEQUENCES} of the sequences; statistics.csv has all animals.",
+        statistics_table(statistics),
+        "## Predictions of accounts of replay",
+        BESIDE_ACCOUNTS,
+        accounts_table(accounts),
+    ]
+    return "\n\n".join(filter(None, text)) + "\n"

@@ -1,0 +1,142 @@
+"""The report of an explanation: what was found, how sure it is, and what stays unexplained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from analyses.reports.text import cells_in_markdown, listed, markdown, rows_of
+
+__all__ = ["VERDICTS", "report_of_explanation"]
+
+VERDICTS = {
+    "account": "{name} explains this replay: probability {probability:.2f}, and its animals look "
+    "like it.",
+    "control": "No account: replay looks like {name}, which does not learn (probability "
+    "{probability:.2f}).",
+    "none": "None of these: {name} comes first ({probability:.2f}), but hardly any of its animals "
+    "replays like this one (p = {misfit:.3f}).",
+    "undecided": "Undecided between {others}.",
+    "few": "Too few sequences to name an account: {n}. {name} comes first ({probability:.2f}).",
+}
+"""Verdict -> the sentence that tells it."""
+
+_CLASSES = """Accounts joined by *or* cannot be told apart after these moves. The p of misfit is \
+how often an animal of the class is as unusual for it as this one; at .05 or less, the class is no \
+explanation, however probable it is beside the others. The power is how often the test would \
+notice that animals of the listed account most like the class are none of it: where it is low, a \
+relative that is in no list would pass."""
+
+_TRUST = """How far to trust this: of simulated animals with these moves and {n_sequences:,} \
+sequences each, the true class came first in {recovered:.0%}; {sure:.0%} gave a probability above \
+.9, and of these {right_if_sure:.0%} were right. The expected calibration error is \
+{calibration_error:.3f}. An account that is not in the list may be taken for a relative that is."""
+
+_BITS = """The bits of a sequence are log2 of its probability: {walk_bits:.2f} under a walk along \
+the track, and {ceiling_bits:.2f} under a model without a theory that learns from the animal's own \
+replay in other laps. The share of the ceiling says how much of this way an account comes, on laps \
+that did not choose its parameters. An account is known here by its mean moves in each lap, so \
+that an account with a lower probability may have more bits: they say which sequences decide, not \
+who wins."""
+
+_PREDICTED = """Statistics of this replay beside what the account that comes first predicts for \
+it: the same moves, as many sequences in each phase and lap, seen as imperfectly. Only replay in \
+pauses counts, and what it is, not how much; a sequence is what it is in `statistics.csv` of a \
+recording. `predictions.csv` and the figure have all accounts; in the comparison of `replay \
+recording` they ran in other mazes."""
+
+
+def report_of_explanation(tables: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> str:
+    """Write the report in Markdown."""
+    shown = {name: cells_in_markdown(table) for name, table in tables.items()}
+    parts = ["# Which account explains this replay?", listed(notes)]
+    for verdict in rows_of(shown["verdicts.csv"]):
+        own = {
+            name: table[table["animal"] == verdict.animal]
+            for name, table in shown.items()
+            if "animal" in table
+        }
+        parts += _of_animal(verdict, own)
+    group = shown["group.csv"].sort_values("frequency", ascending=False)
+    if len(group):
+        rows = [
+            (
+                each.account,
+                f"{each.frequency:.2f}",
+                f"{each.low:.2f} to {each.high:.2f}",
+                f"{each.exceedance:.3f}",
+                f"{each.protected:.3f}",
+            )
+            for each in rows_of(group)
+        ]
+        header = ("accounts", "frequency", "90 %", "exceedance", "protected")
+        parts += ["## All animals", markdown(header, rows)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _of_animal(verdict: Any, own: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    """Write the sections of one animal; a section of which there is nothing to say is empty."""
+    best = own["probabilities.csv"].sort_values("probability", ascending=False).head(8)
+    header = ("accounts", "probability", "p of misfit", "power of this test", "bits per sequence")
+    rows = [
+        (
+            each.account,
+            f"{each.probability:.3f}",
+            f"{each.misfit:.3f}",
+            f"{each.power:.2f}",
+            f"{each.bits:.2f}",
+            f"{each.share_of_ceiling:.2f}",
+        )
+        for each in rows_of(best)
+    ]
+    yield f"## {verdict.animal}"
+    yield f"**{verdict.text}**"
+    yield markdown((*header, "share of the ceiling"), rows)
+    yield _CLASSES
+    yield _TRUST.format(**verdict._asdict())
+    yield _BITS.format(**verdict._asdict())
+    if verdict.silent:
+        yield f"Too little replay after these moves to be compared: {verdict.silent}."
+    yield from _items(
+        "The parameters, where they are numbers (90 % intervals; those of the prior in brackets)",
+        [
+            f"{each.account}: {each.parameter} {each.median:.3g} ({each.low:.3g} to "
+            f"{each.high:.3g}) [{each.prior_low:.3g} to {each.prior_high:.3g}]"
+            for each in rows_of(own["parameters.csv"])
+        ],
+    )
+    yield from _items(
+        f"What {verdict.account} does not explain: features outside of 90 % of its animals",
+        [
+            f"{each.feature}: {each.value:.3g}, expected {each.low:.3g} to {each.high:.3g}"
+            for each in rows_of(own["misfits.csv"])
+        ],
+    )
+    predicted = own["predictions.csv"]
+    predicted = predicted[predicted["account"].isin(verdict.account.split(" or "))]
+    if len(predicted):
+        yield _PREDICTED
+        compared = [
+            (
+                f"{row.statistic}: {' '.join(row.label.split())}",
+                row.account,
+                f"{row.value:.2f}",
+                f"{row.predicted:.2f} ({row.predicted_low:.2f} to {row.predicted_high:.2f})",
+                "" if row.predicted_low <= row.value <= row.predicted_high else "outside",
+            )
+            for row in rows_of(predicted)
+        ]
+        yield markdown(("statistic", "account", "here", "predicted (90 %)", ""), compared)
+    yield from _items(
+        "What tells accounts apart here, first",
+        own["importance.csv"]["feature"].head(8).tolist(),
+    )
+
+
+def _items(title: str, items: Iterable[str]) -> Iterator[str]:
+    lines = [f"- {item}" for item in items]
+    if lines:
+        yield f"{title}:"
+        yield "\n".join(lines)

@@ -1,0 +1,292 @@
+"""Recorded replay in sentences and in tables: what was found, and how much of it is chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analyses.intervals import LEAST_UNITS, wilson_interval
+from analyses.recordings.decide.calibration import Calibration
+from analyses.recordings.decide.choices import describe_dependence
+from analyses.recordings.prepare.travel_events import N_SEARCHES
+from analyses.reports.text import interval, markdown, number, rows_of, with_interval
+
+__all__ = ["KIND_NAMES", "LEAST_SEQUENCES", "accounts_table", "count_replay"]
+__all__ += ["describe_dependence_of_animals", "describe_rates", "enough_sequences", "funnel"]
+__all__ += ["intervals_over", "replay_by_chance", "statistics_table", "stretches_of_kinds"]
+
+LEAST_SEQUENCES = 5
+"""The least number of sequences of a statistic that is reported and compared."""
+
+KIND_NAMES = {
+    "reverse_episode": "reverse replay of an episode",
+    "forward_episode": "forward replay of an episode",
+    "novel_path": "a novel path",
+    "ambiguous": "an episode, in an unknown direction or turning",
+    "unexperienced": "a move never made",
+    "no_sequence": "no sequence",
+}
+"""The names of the kinds of events in reports."""
+
+_LEVEL, _TAIL = 0.05, 0.2
+
+
+def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -> str:
+    """Say in a sentence how many events hold replay, of which kinds, and how many would by chance.
+
+    Examples
+    --------
+    >>> events = pd.DataFrame({"is_replay": [True, False], "kind": ["novel_path", None]})
+    >>> count_replay(events)
+    'Of 2 events 1 holds replay (95 %: 9% to 91%): 0 forward, 0 reverse, 1 novel, 0 undecided.'
+    """
+    n, total = int(events["is_replay"].sum()), len(events)
+    low, high = wilson_interval(n / max(total, 1), total)
+    text = f"Of {total} event{'s' * (total != 1)} {n} hold{'s' * (n == 1)} replay"
+    text += f" (95 %: {low:.0%} to {high:.0%})" if total else ""
+    if calibration is not None:
+        n_tested = int(events["evidence"].notna().sum())
+        of = total if not np.isnan(calibration.n_exchanged) else n_tested
+        text += (
+            f", {calibration.false_positive_rate * of:.2g} expected by chance "
+            f"({calibration.worst_rate * n_tested:.2g} if all were like the worst control, "
+            f"{calibration.worst.replace('_', ' ')})"
+        )
+    counts = events.loc[events["is_replay"], "kind"].value_counts()
+    names = {"forward_episode": "forward", "reverse_episode": "reverse", "novel_path": "novel"}
+    known = [f"{counts.get(kind, 0)} {name}" for kind, name in names.items()]
+    rest = n - int(counts.reindex([*names], fill_value=0).sum())
+    return f"{text}: {', '.join(known)}, {rest} undecided."
+
+
+def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> str:
+    """Describe three levels, content, replay and kind, and what chance gives; or nothing.
+
+    Examples
+    --------
+    >>> events = pd.DataFrame({"is_replay": [False] * 9, "evidence": 1.0, "p_content": 0.5,
+    ...                        "tail_exchanged": 1.0, "tail_worst": 1.0, "kind": None})
+    >>> rate = Calibration(2.0, 0.0, 0.0, 0.06, 60, "sweeps", 0.04)
+    >>> replay_by_chance(events, rate)[-44:]
+    'with chance: there is no evidence of replay.'
+    """
+    if calibration is None:
+        return ""
+    tested = events[events["evidence"].notna()]
+    n_tested, n_replay = len(tested), int(events["is_replay"].sum())
+    n_content = int((tested["p_content"] <= _LEVEL).sum())
+    p_content = stats.binomtest(n_content, n_tested, _LEVEL, alternative="greater").pvalue
+    is_told = events["kind"].isin(["forward_episode", "reverse_episode", "novel_path"])
+    n_told = int((is_told & events["is_replay"]).sum())
+    tails = [int((tested[name] <= _TAIL).sum()) for name in ("tail_exchanged", "tail_worst")]
+    n_controls, rate = calibration.n_events, calibration.false_positive_rate
+    n_found = calibration.n_exchanged
+    if np.isnan(n_found):
+        passing = f"of the same events with exchanged cells {calibration.rate_in_words} do."
+        n_reach = round(rate * n_controls)
+        table = [[n_replay, n_tested - n_replay], [n_reach, n_controls - n_reach]]
+        p = stats.fisher_exact(table, alternative="greater").pvalue
+        test = "Fisher's exact test, one-sided"
+    else:  # both are counts, the controls those of so many times the time
+        passing = (
+            f"after an exchange of cells, the same search finds {n_found:.0f} "
+            f"event{'s' * (n_found != 1)} in the same time, and those that travel are "
+            f"{calibration.rate_in_words} of the number of events."
+        )
+        times = n_controls / n_found if n_found else N_SEARCHES
+        n_reach = round(rate * len(events) * times)
+        n_both = max(n_replay + n_reach, 1)
+        p = stats.binomtest(n_replay, n_both, 1 / (1 + times), alternative="greater").pvalue
+        test = "exact binomial test, one-sided"
+    text = (
+        f"Content: {n_content} of {n_tested} tested events represent places more than all but "
+        f"{_LEVEL:.0%} of their own exchanges of cells ({_LEVEL * n_tested:.2g} expected, "
+        f"p = {p_content:.2g}). Replay: {n_replay} travel along the track; {passing} "
+        f"{tails[0]} have a tail rate of at most {_TAIL:g} against exchanged cells, and {tails[1]} "
+        "against the worst control: so large a share of them would be false if all events were of "
+        f"that control. Kind: {n_told} of {n_replay} have a direction, or are novel. That chance "
+        f"gives as much replay has p = {p:.2g} ({test})."
+    )
+    if p <= _LEVEL:
+        return text
+    if p_content <= _LEVEL:
+        return (
+            f"{text} So many are compatible with chance, but the events represent places: what is "
+            "there is content that does not travel, or too few spikes to tell."
+        )
+    return f"{text} This is compatible with chance: there is no evidence of replay."
+
+
+def describe_rates(calibrations: Iterable[Calibration | None]) -> str:
+    """Say what the false-positive rates of animals are; empty if there are none."""
+    known = [each for each in calibrations if each is not None]
+    if not known:
+        return ""
+    if np.isnan(known[0].n_exchanged):
+        return (
+            "The false-positive rate is the share of the same events, with exchanged cells, that "
+            "have as much evidence as replay."
+        )
+    return (
+        "The false-positive rate is the number of events that the same search finds in the same "
+        "time after an exchange of cells, and that pass, divided by the number of candidate events."
+    )
+
+
+def describe_dependence_of_animals(choices: pd.DataFrame) -> str:
+    """Say in a sentence whose shares depend on choices by more than their intervals; or nothing."""
+    names = [
+        str(name) for name, own in choices.groupby("animal", sort=False) if describe_dependence(own)
+    ]
+    if not names:
+        return ""
+    return (
+        f"Shares of {', '.join(names)} depend on choices by more than their intervals; the report "
+        "of each says on which."
+    )
+
+
+def intervals_over(n: int) -> str:
+    """Say what intervals over so many animals are, or why there are none.
+
+    Examples
+    --------
+    >>> intervals_over(2)
+    'There are no intervals over animals: fewer than 3 say too little of how others may differ.'
+    """
+    if n < LEAST_UNITS:
+        return (
+            f"There are no intervals over animals: fewer than {LEAST_UNITS} say too little of how "
+            "others may differ."
+        )
+    return (
+        f"Intervals (95 %) are over {n} animals, however many events each has: of shares, Wilson's "
+        "for as many independent events as would vary like these animals; of other values, "
+        f"Student's t. What fewer than {LEAST_UNITS} animals have gets none."
+    )
+
+
+def funnel(events: pd.DataFrame, controls: pd.DataFrame) -> pd.DataFrame:
+    """Count the events that pass each control alone: `control, n_events, share, controls`.
+
+    `controls` is the share of the control that has as much evidence as replay.
+
+    Examples
+    --------
+    >>> controls = pd.DataFrame({"control": ["sweeps"], "least_evidence": [2.0], "rate": [0.04]})
+    >>> funnel(pd.DataFrame({"evidence": [1.0, 3.0]}), controls).values.tolist()
+    [['sweeps', 1, 0.5, 0.04]]
+    """
+    n = [int((events["evidence"] >= least).sum()) for least in controls["least_evidence"]]
+    return pd.DataFrame(
+        {
+            "control": controls["control"],
+            "n_events": n,
+            "share": np.array(n, dtype=float) / max(int(events["evidence"].notna().sum()), 1),
+            "controls": controls["rate"],
+        }
+    )
+
+
+def stretches_of_kinds(stretches: pd.DataFrame, sequences: pd.DataFrame) -> pd.DataFrame:
+    """Describe the stretches of replay of each kind, as papers print them.
+
+    Returns `kind, stretches` (their number), and the median with quartiles of `length (cm)`,
+    `duration (ms)`, `speed (m/s)`, `weighted correlation` and `share of the event`, as text.
+
+    Examples
+    --------
+    >>> stretch = {"event": 0, "stretch": 0, "start_time": 1.0, "end_time": 1.2, "share": 0.5,
+    ...            "length": 80.0, "speed": 400.0, "weighted_correlation": 0.75}
+    >>> sequence = {"event": 0, "stretch": 0, "distance": 80.0, "kind": "novel_path"}
+    >>> table = stretches_of_kinds(pd.DataFrame([stretch]), pd.DataFrame([sequence]))
+    >>> table[["kind", "duration (ms)"]].values.tolist()
+    [['a novel path', '200 (200 to 200)']]
+    """
+    longest = sequences.sort_values("distance", ascending=False, kind="stable")
+    longest = longest.drop_duplicates(["event", "stretch"])[["event", "stretch", "kind"]]
+    own = stretches.merge(longest, on=["event", "stretch"])
+    values = pd.DataFrame(
+        {
+            "length (cm)": own["length"],
+            "duration (ms)": 1000 * (own["end_time"] - own["start_time"]),
+            "speed (m/s)": own["speed"] / 100,
+            "weighted correlation": own["weighted_correlation"],
+            "share of the event": own["share"],
+        },
+        dtype=float,
+    )
+    rows = []
+    for kind, name in KIND_NAMES.items():
+        is_kind = own["kind"] == kind
+        if not is_kind.any():
+            continue
+        row: dict[str, object] = {"kind": name, "stretches": is_kind.sum()}
+        for measure, column in values[is_kind].items():
+            digits = 0 if measure in ("length (cm)", "duration (ms)") else 2
+            low, middle, high = column.quantile([0.25, 0.5, 0.75])
+            row[str(measure)] = (
+                "" if np.isnan(middle)
+                else f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+            )  # fmt: skip
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["kind", "stretches", *values])
+
+
+def enough_sequences(statistics: pd.DataFrame) -> pd.DataFrame:
+    """Return the statistics of enough sequences to report and compare.
+
+    Examples
+    --------
+    >>> found = pd.DataFrame({"statistic": ["reverse_share", "leads_away"], "n_chains": [4, 5]})
+    >>> enough_sequences(found)["statistic"]
+    1    leads_away
+    Name: statistic, dtype: str
+    """
+    return statistics[statistics["n_chains"] >= LEAST_SEQUENCES]
+
+
+def statistics_table(table: pd.DataFrame) -> str:
+    """Write the statistics of replay as a table in Markdown."""
+    rows = []
+    for own in rows_of(table):
+        # A single published value is no range.
+        low, high = own.published_low, own.published_high
+        values = f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
+        published = "" if np.isnan(low) else f"{values} ({own.sources})"
+        here = with_interval(own.value, own.ci_low, own.ci_high)
+        label = " ".join(str(own.label).split())
+        chance, n = number(own.null), f"{own.n_chains:.0f}"
+        rows.append((own.statistic, label, here, chance, n, published))
+    return markdown(("", "", "here", "by chance", "sequences", "published"), rows)
+
+
+def accounts_table(table: pd.DataFrame) -> str:
+    """Write the predictions of accounts as a table in Markdown."""
+    if not len(table):
+        return "There are no predictions for the statistics of this recording."
+    rows = []
+    for (name, _), own in table.groupby(["statistic", "finding"], sort=False):
+        row = own.iloc[0]
+        is_account = ~own["is_control"].astype(bool)
+        known = own["predicted"].notna()
+        holds = (own["predicted_low"] <= own["value"]) & (own["value"] <= own["predicted_high"])
+        medians = own.loc[is_account & known, "predicted"]
+        rows.append(
+            (
+                name,
+                f"{row['source']} ({str(row['task']).replace('_', ' ')})",
+                with_interval(row["value"], row["ci_low"], row["ci_high"]),
+                with_interval(row["published"], row["published_low"], row["published_high"]),
+                interval(medians.min(), medians.max()),
+                *(
+                    f"{int((holds & each).sum())} of {int((known & each).sum())}"
+                    for each in (is_account, ~is_account)
+                ),
+            )
+        )
+    header = ("", "study", "here", "published", "accounts, median", "with the value here")
+    return markdown((*header, "of controls"), rows)
