@@ -21,6 +21,7 @@ from analyses.recordings.prepare.visits import find_visits
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track, read_track
 from analyses.recordings.recover.simulated_arena import simulated_arena
+from analyses.reports import notes_of
 
 SMALL = ARENA._replace(state_size=25.0, other_sizes=(), n_shuffles=5, n_controls=3)
 
@@ -158,8 +159,10 @@ def test_replay_in_an_arena_is_found(seen):
     true = [np.interp(found.paths["time"], seen.paths["time"], seen.paths[axis]) for axis in "xy"]
     away = np.hypot(found.paths["x"] - true[0], found.paths["y"] - true[1])
     assert away.median() < 15.0  # 57 by chance
-    assert any("In an arena, fields are not estimated by heading" in note for note in found.notes)
-    assert any("cells have place fields in the arena: " in note for note in found.notes)
+    assert any(
+        "In an arena, fields are not estimated by heading" in note for note in notes_of(found)
+    )
+    assert any("cells have place fields in the arena: " in note for note in notes_of(found))
 
 
 def test_a_recording_in_an_open_field_needs_no_track(seen):

@@ -13,9 +13,9 @@ from analyses.recordings.decide.choices import (
 )
 from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
-from analyses.recordings.prepare.lap_ends import describe_pauses
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.reports.preparation import describe_pauses
 
 
 @pytest.fixture(scope="module")

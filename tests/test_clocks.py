@@ -11,12 +11,13 @@ from scipy import io
 
 from analyses.recordings.basics.clocks import check_digits, order_in_time
 from analyses.recordings.basics.recording import Posterior, Recording
-from analyses.recordings.basics.settings import Criteria
+from analyses.recordings.basics.settings import RIPPLES, Criteria
 from analyses.recordings.prepare.candidate_events import candidate_events
 from analyses.recordings.prepare.detection import find_events
 from analyses.recordings.prepare.running import running
 from analyses.recordings.prepare.session import settings_for
 from analyses.recordings.readers import read_recording
+from analyses.reports.preparation import describe_events
 from analyses.studies.recorded_replay.animal_tables import _traces
 from replay.worlds.tracks import make_linear_track
 
@@ -96,7 +97,9 @@ class TestPauses:
         assert found.field_potential.rate == pytest.approx(self.RATE)
         events, how = self.events(found)
         self.check(events)
-        assert "1 pause of more than 1 s, in which nothing can be found" in how
+        assert "1 pause of more than 1 s, in which nothing can be found" in describe_events(
+            how, RIPPLES
+        )
         more = {"field_potential": self.wave(self.SAMPLED), "field_potential_time": self.SAMPLED}
         again = read_recording(self.STILL | more, TRACK, events="find_ripples")
         assert self.events(again)[0].equals(events)

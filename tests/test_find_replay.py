@@ -18,6 +18,7 @@ from analyses.recordings.prepare.session import prepare
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recover.observe import observe
 from analyses.recordings.recover.shares import recorded_shares
+from analyses.reports import explanations_of, notes_of
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.tables import KINDS
 from replay import MDP
@@ -108,7 +109,7 @@ def test_an_event_shorter_than_a_time_bin_is_not_tested(session):
     events = recording.events.copy()
     events.loc[0, "end_time"] = events.loc[0, "start_time"] + 0.004
     found = find_replay(of_columns(recording, events), judgement=QUICK)
-    (note,) = (note for note in found.notes if "is not tested" in note)
+    (note,) = (note for note in notes_of(found) if "is not tested" in note)
     assert note.startswith("1 of 30 candidate events is shorter than two time bins of 0.005 s")
     assert found.events["p"].isna().tolist() == [True] + [False] * 29
     assert 0 not in found.paths["event"].tolist()
@@ -242,7 +243,9 @@ def test_a_decoded_posterior_gives_the_same_kinds_without_significance(session):
         found = find_replay(each, judgement=QUICK)
         assert found.calibration is None
         assert found.events["p"].isna().all()
-        assert any("No significance: without spikes" in sentence for sentence in found.notes)
+        assert any(
+            "No significance: without spikes" in sentence for sentence in explanations_of(found)
+        )
         right = [one == other for one, other in zip(found.events["kind"], kinds, strict=True)]
         assert np.mean(right) >= 0.9
     with_states = posterior._replace(movement={"RandomWalk": np.full(len(posterior.time), 0.9)})
@@ -260,7 +263,7 @@ def test_a_decoded_posterior_gives_the_same_kinds_without_significance(session):
     cut = posterior._replace(time=posterior.time[part], probability=posterior.probability[part])
     few = find_replay(replace(decoded, posterior=cut), judgement=QUICK)
     assert len(few.events) == 3
-    assert any("27 of them have no decoded positions" in sentence for sentence in few.notes)
+    assert any("27 of them have no decoded positions" in sentence for sentence in notes_of(few))
 
 
 def test_decoded_places_give_the_same_kinds(session):
@@ -271,7 +274,7 @@ def test_decoded_places_give_the_same_kinds(session):
     decoded = read_recording(table, GRAPH, session=arrays)
     found = find_replay(decoded, judgement=QUICK)
     assert found.events["kind"].tolist() == kinds
-    assert "so all events count as replay" in " ".join(found.notes)
+    assert "so all events count as replay" in " ".join(explanations_of(found))
     assert found.events["evidence"].isna().all()  # nothing is known of it, as of p
 
 
@@ -399,9 +402,11 @@ class TestRealRecordings:
         tested = found.events["p"].notna()
         assert found.events.loc[tested, "is_replay"].mean() < 0.15
         assert found.calibration.false_positive_rate <= 0.05
-        assert any("17 of 17 cells differ between the two headings" in note for note in found.notes)
+        assert any(
+            "17 of 17 cells differ between the two headings" in note for note in notes_of(found)
+        )
         assert not set(found.events["kind"]) & {"novel_path", "unexperienced"}
         error = next(
-            each for each in found.notes if each.startswith("The median error of decoding")
+            each for each in notes_of(found) if each.startswith("The median error of decoding")
         )
         assert float(error.split(" is ")[1].split(" cm")[0]) <= 10

@@ -28,6 +28,7 @@ from analyses.recordings.recover.cells import draw_cells
 from analyses.recordings.recover.known_paths import known_paths
 from analyses.recordings.recover.observe import observe
 from analyses.recordings.recover.recover import recover
+from analyses.reports import notes_of
 from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
@@ -157,7 +158,7 @@ def test_a_heading_that_is_not_there_is_not_guessed(share, headings):
     assert len(kinds) >= 10
     assert (kinds == "ambiguous").mean() >= (0.8 if share else 0.95)
     if not share:
-        assert any("too few to tell which heading" in note for note in found.notes)
+        assert any("too few to tell which heading" in note for note in notes_of(found))
 
 
 def test_notes_count_replay_that_has_a_sequence(directional):
@@ -168,7 +169,7 @@ def test_notes_count_replay_that_has_a_sequence(directional):
     enough = found.events["evidence"] >= found.calibration.least_evidence
     n_lost = int((enough & ~found.events["is_replay"]).sum())
     assert n_lost > 0
-    [told] = [note for note in found.notes if "sequence of 11 states" in note]
+    [told] = [note for note in notes_of(found) if "sequence of 11 states" in note]
     assert told.startswith(f"{n_lost} more event")
 
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.prepare.lap_ends import describe_pauses, find_lap_ends, find_pauses
-from analyses.recordings.prepare.recorded_experience import describe_experience, experience_of
+from analyses.recordings.prepare.lap_ends import find_lap_ends, find_pauses
+from analyses.recordings.prepare.recorded_experience import count_experience, experience_of
 from analyses.recordings.prepare.running import running
 from analyses.recordings.readers import read_recording
+from analyses.reports.preparation import describe_experience, describe_pauses
 from replay.worlds.tracks import make_linear_track, make_wtrack
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
@@ -63,6 +64,10 @@ def test_an_end_is_reached_where_the_animal_turns():
         find_lap_ends(whole, 5)
 
 
+def told_of(recording):
+    return describe_experience(recording, count_experience(recording, 15.0), 15.0)
+
+
 def test_turns_before_a_quarter_of_the_arm_are_told():
     """The track ends at 160 cm, but is drawn 260 cm, and then 400 cm long."""
     x = [*range(10, 160), *range(160, 10, -1)] * 6
@@ -71,13 +76,13 @@ def test_turns_before_a_quarter_of_the_arm_are_told():
     drawn = Recording("rat", make_linear_track(260.0), time, xy)
     _, end = find_lap_ends(drawn)
     assert (round(end.reach), round(end.turns)) == (65, 101)
-    told = describe_experience(drawn, 15.0)
+    told = told_of(drawn)
     assert "in 6 laps" in told
     assert "turns up to 101 cm before the node 1, and has reached it only within 65 cm" in told
     assert "this counts as reaching" not in told
-    far = describe_experience(replace(drawn, graph=make_linear_track(400.0)), 15.0)
+    far = told_of(replace(drawn, graph=make_linear_track(400.0)))
     assert "never comes near the node 1, so that laps may be missing" in far
-    fits = describe_experience(replace(drawn, graph=make_linear_track(160.0)), 15.0)
+    fits = told_of(replace(drawn, graph=make_linear_track(160.0)))
     assert "in 12 laps" in fits
     assert "missing" not in fits
 

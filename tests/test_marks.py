@@ -19,6 +19,7 @@ from analyses.recordings.prepare.session import prepare
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.reports.preparation import session_notes
 
 N_ELECTRODES = 16
 
@@ -119,7 +120,10 @@ def test_marks_are_read_from_arrays_of_numpy_and_matlab(seen, tmp_path):
     again = read_recording(tmp_path / "mine.mat", recording.graph)
     assert again.digest() == found.digest()
     prepared = prepare(replace(found, events=recording.events))
-    assert f" of {len(classes.spikes)} classes of marks have place fields" in prepared.notes[0]
+    assert (
+        f" of {len(classes.spikes)} classes of marks have place fields"
+        in session_notes(prepared)[0]
+    )
     np.testing.assert_array_equal(prepared.electrode, found.electrode[prepared.cells])
     for key in ("mark_electrode", "mark_features"):
         lacking = {name: each for name, each in arrays.items() if name != key}

@@ -33,6 +33,7 @@ from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.recover.injection import quiet_rest
 from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.reports.preparation import session_notes
 from analyses.studies.recorded_replay.animal_tables import _spikes as spikes_of
 from analyses.studies.recorded_replay.plan import plan_recording
 from replay.worlds.mdp import MDP
@@ -275,16 +276,17 @@ def test_an_event_is_decoded_without_cells_that_were_not_observed(recording, tru
     events = scored.events
     assert events["event"].tolist() == list(range(len(true)))
     assert events["n_spikes"][late].tolist() == [int(fewer.counts[row].sum()) for row in late]
-    assert any("2 of 60 cells were observed in part" in note for note in session.notes)
+    assert any("2 of 60 cells were observed in part" in note for note in session_notes(session))
     with pytest.raises(ValueError, match="no time at which all cells were observed"):
         quiet_rest(prepare(partly(given, {3: [[-1.0, half]], 11: [[half, 1e4]]})))
 
 
 def test_to_say_that_all_was_observed_changes_nothing(recording):
     said, unsaid = (prepare(each) for each in (partly(recording, {}), recording))
-    for name in ("rates", "events", "notes"):
+    for name in ("rates", "events"):
         one, other = getattr(said, name), getattr(unsaid, name)
         np.testing.assert_array_equal(one, other)
+    assert session_notes(said) == session_notes(unsaid)
     for one, other in zip(said.counts, unsaid.counts, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -295,7 +297,9 @@ def test_events_in_which_nothing_was_observed_are_left_out(recording, true):
     given = partly(replace(recording, events=true), dict.fromkeys(range(60), every))
     session = prepare(given)
     assert len(session.events) == 7
-    assert any("5 of them, in which no cell with a field was" in note for note in session.notes)
+    assert any(
+        "5 of them, in which no cell with a field was" in note for note in session_notes(session)
+    )
 
 
 def test_what_is_found_in_the_posterior_needs_the_same_cells_always(recording):

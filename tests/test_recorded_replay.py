@@ -26,6 +26,7 @@ from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.reports.preparation import explanations_of, notes_of, session_notes
 from analyses.reports.recorded import (
     count_replay,
     enough_sequences,
@@ -65,9 +66,8 @@ def test_the_tables_are_those_of_python(folder, recording):
     )
     pd.testing.assert_frame_equal(results.read("kinds.csv"), found.kinds, check_dtype=False)
     report = (folder / "report.md").read_text("utf-8")
-    for note in found.notes:
-        assert report.count(note) == 1
-        assert (f"- {note}\n" in report) == (note not in found.explanations)
+    assert [report.count(f"- {note}\n") for note in notes_of(found)] == [1] * len(notes_of(found))
+    assert explanations_of(found) == []
     read = results.read("sequences.parquet")
     assert [list(each) for each in read["states"]] == [list(s) for s in found.sequences["states"]]
     assert len(results.read("experience.parquet")) == len(found.experience.steps)
@@ -303,7 +303,7 @@ def test_a_plan_of_the_w_maze_is_quick_and_says_what_was_found():
     graph = RECORDINGS / "wmaze_track_graph.json"
     plan = plan_recording(read_recording(RECORDINGS / "wmaze.npz", graph))
     assert len(plan.session.events) > 400
-    assert any("candidate events were found" in note for note in plan.session.notes)
+    assert any("candidate events were found" in note for note in session_notes(plan.session))
 
 
 def found_events(n_replay, n, p_content=0.5):

@@ -15,6 +15,7 @@ from analyses.recordings.prepare.running import running
 from analyses.recordings.prepare.session import prepare, settings_for
 from analyses.recordings.prepare.spike_counts import count_spikes
 from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.reports.preparation import describe_events, session_notes
 from replay.worlds.tracks import make_linear_track
 
 TRACK = make_linear_track(100.0)
@@ -78,7 +79,7 @@ def test_cells_that_say_nothing_are_left_out(recording):
     session, own = prepare(more), prepare(recording)
     assert len(recording.spikes) + 1 not in session.cells
     assert session.cells.tolist() == own.cells.tolist()
-    assert "cells have place fields" in session.notes[0]
+    assert "cells have place fields" in session_notes(session)[0]
 
 
 def test_where_the_animal_never_ran_nothing_is_decoded(recording):
@@ -90,11 +91,11 @@ def test_where_the_animal_never_ran_nothing_is_decoded(recording):
     longer = prepare(replace(recording, graph=graph))
     track = longer.track
     assert whole.track.whole is None
-    assert not any("never" in note or "ran" in note for note in whole.notes)
+    assert not any("never" in note or "ran" in note for note in session_notes(whole))
     n_left_out = track.whole.n_bins - track.n_bins
     assert np.count_nonzero(track.position[:, 1] > 80) == 20 - n_left_out
     assert track.position[:, 1].max() < 80 + 12 + 5
-    (told,) = (note for note in longer.notes if "farther than 12 cm" in note)
+    (told,) = (note for note in session_notes(longer) if "farther than 12 cm" in note)
     assert told.startswith(f"{5 * n_left_out} of the 420 cm of the track")
     assert "These are left out: nothing is decoded there." in told
     assert longer.rates.shape == (len(longer.cells), track.n_bins)
@@ -108,17 +109,17 @@ def test_what_lies_between_places_that_were_run_is_kept_and_told(recording):
     position[(np.abs(position[:, 0] - 40) < 1) & (np.abs(position[:, 1] - 40) < 30)] = np.nan
     session = prepare(replace(recording, position=position))
     assert session.track.whole is None
-    (told,) = (note for note in session.notes if "farther than 12 cm" in note)
+    (told,) = (note for note in session_notes(session) if "farther than 12 cm" in note)
     assert "left out" not in told
     assert "fields are those of the nearest places" in told
 
 
 def test_a_run_that_is_a_small_part_of_the_recording_is_decoded_by_fifths_of_it(recording):
     short = prepare(replace(recording, on_track=np.array([[0.0, 45.0]])))
-    (error,) = (note for note in short.notes if "error of decoding" in note)
+    (error,) = (note for note in session_notes(short) if "error of decoding" in note)
     assert int(re.search(r"animal is (\d+) cm", error).group(1)) < 20
-    assert any(note.startswith("The animal runs for only 1") for note in short.notes)
-    assert not any("runs for only" in note for note in prepare(recording).notes)
+    assert any(note.startswith("The animal runs for only 1") for note in session_notes(short))
+    assert not any("runs for only" in note for note in session_notes(prepare(recording)))
 
 
 def test_events_are_counted_in_bins(recording):
@@ -132,12 +133,14 @@ def test_events_are_counted_in_bins(recording):
 
 def test_given_events_that_overlap_are_told(recording):
     events = recording.events[["start_time", "end_time"]].iloc[:8].reset_index(drop=True)
-    apart = prepare(replace(recording, events=events)).notes
+    apart = session_notes(prepare(replace(recording, events=events)))
     assert "8 candidate events were given." in apart
     events.loc[1, "start_time"] = events.loc[0, "end_time"] - 0.01
     events.loc[4, "start_time"] = events.loc[3, "end_time"]  # this one follows at once
     events.loc[[1, 4], "end_time"] = events.loc[[1, 4], "start_time"] + 0.2
-    (told,) = (n for n in prepare(replace(recording, events=events)).notes if "were given" in n)
+    (told,) = (
+        n for n in session_notes(prepare(replace(recording, events=events))) if "were given" in n
+    )
     assert "8 candidate events were given. 1 of them overlaps an earlier one" in told
 
 
@@ -147,10 +150,12 @@ def test_given_events_during_running_are_told(recording):
     events = recording.events[["start_time", "end_time"]].iloc[:6]
     ran = pd.DataFrame({"start_time": fast, "end_time": fast + 0.2})
     events = pd.concat([events, ran]).sort_values("start_time", ignore_index=True)
-    (told,) = (n for n in prepare(replace(recording, events=events)).notes if "were given" in n)
+    (told,) = (
+        n for n in session_notes(prepare(replace(recording, events=events))) if "were given" in n
+    )
     assert "2 of 8 begin while the animal is faster than 5 cm/s" in told
     still = prepare(replace(recording, events=recording.events[["start_time", "end_time"]]))
-    assert "12 candidate events were given." in still.notes
+    assert "12 candidate events were given." in session_notes(still)
 
 
 @pytest.mark.parametrize("size", [12.0, 100.0])
@@ -165,7 +170,7 @@ def test_a_time_bin_longer_than_all_events_is_refused(recording):
     brief = replace(recording, events=events)
     with pytest.raises(ValueError, match="Each of the 4 candidate events is shorter than two time"):
         prepare(brief, Settings(time_bin=0.05))
-    assert not any("not tested" in note for note in prepare(brief).notes)
+    assert not any("not tested" in note for note in session_notes(prepare(brief)))
 
 
 def test_events_are_found_by_the_rate_of_all_cells(recording):
@@ -193,9 +198,12 @@ def test_bursts_of_other_durations_are_told(recording):
     n_short, n_long = (lasts < shortest).sum(), (lasts > longest).sum()
     assert n_short
     assert n_long
-    _, told = found(shortest, longest)
+    told, all_told = (
+        describe_events(found(*limits)[1], Criteria(2.0, *limits))
+        for limits in ((shortest, longest), (0.0, 2.0))
+    )
     assert f"{n_short} more were shorter, and {n_long} longer, of up to 2 s. Replay that" in told
-    assert "Replay that lasts so long" not in found(0.0, 2.0)[1]
+    assert "Replay that lasts so long" not in all_told
 
 
 def test_events_are_found_in_the_ripple_band(recording):
@@ -216,7 +224,7 @@ def test_events_are_found_in_the_ripple_band(recording):
     )
     assert len(session.events) == len(middle)
     assert np.allclose(session.events[["start_time", "end_time"]].mean(axis=1), middle, atol=0.04)
-    assert any("the power in the ripple band" in note for note in session.notes)
+    assert any("the power in the ripple band" in note for note in session_notes(session))
 
 
 def test_no_event_is_a_sentence(recording):
@@ -268,4 +276,6 @@ def test_noise_of_positions_removes_hardly_any_candidate_and_refusals_are_told()
     one, other = (prepare(each) for each in (exact, noisy))
     assert len(one.events) > 20
     assert len(other.events) >= 0.9 * len(one.events)
-    assert any("were refused because the animal was faster" in note for note in other.notes)
+    assert any(
+        "were refused because the animal was faster" in note for note in session_notes(other)
+    )

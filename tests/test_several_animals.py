@@ -12,6 +12,7 @@ from analyses.jobs.run import draw_figures, run
 from analyses.measures import STATISTICS
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.decide.find_replay import find_replay
+from analyses.recordings.decide.held_out import HeldOut
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.animals import BESIDE_ACCOUNTS, report_of_animals
 from analyses.reports.recorded import intervals_over
@@ -158,16 +159,18 @@ def test_the_report_says_what_a_reader_must_know(folder):
 
 
 def test_what_explains_the_replay_of_an_animal_is_told(plans, folder):
+    lost = HeldOut(20, np.zeros(20, dtype=bool), 0.0)
     found = {
-        name: find_replay(each.session.recording, judgement=JUDGEMENT)._replace(
-            explanations=(f"Why {name}.",) if name == "002" else ()
-        )
+        name: find_replay(each.session.recording, judgement=JUDGEMENT)
         for name, each in plans.items()
     }
+    found["002"] = found["002"]._replace(held=lost)
     names = ("choices", "kinds_of_all", "shares_of_all", "statistics_of_all", "accounts")
     tables = {name: Results(folder).read(f"{name}.csv") for name in names}
     every = {f"{name}.csv": table for name, table in tables.items()}
-    assert "\n- 002: Why 002.\n" in report_of_animals(found, every, JUDGEMENT)
+    assert "\n- 002: The fields of running hardly predict" in report_of_animals(
+        found, every, JUDGEMENT
+    )
     notes = pd.DataFrame({"animal": ["002"], "about": "replay", "note": "Why."})
     every |= {name: Results(folder).read(name) for name in ("events.csv", "calibration.csv")}
     every["notes.csv"] = notes

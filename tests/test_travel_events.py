@@ -17,6 +17,7 @@ from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.travel import travel_evidence, travel_model
 from analyses.recordings.prepare.travel_events import N_SEARCHES, exchanged_spikes, travel_events
 from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.reports.preparation import session_notes
 from replay.worlds.tracks import make_linear_track
 
 SETTINGS = Settings(detected_in="posterior")
@@ -43,7 +44,7 @@ def test_replay_is_found_wherever_the_population_moves(seen, session):
     assert len(session.chance_counts) < len(session.events)
     assert not session.is_detected_in_spikes
     assert any("candidate events were found in the" in each
-               for each in session.notes)  # fmt: skip
+               for each in session_notes(session))  # fmt: skip
 
 
 def test_long_rests_are_decoded_in_pieces_without_a_seam(session, monkeypatch):

@@ -35,6 +35,7 @@ from analyses.recordings.readers.track_graphs import draw_track, read_track
 from analyses.recordings.recover.cells import draw_cells
 from analyses.recordings.recover.recover import recover
 from analyses.recordings.recover.simulated_recording import simulated_two_tracks
+from analyses.reports import notes_of
 from analyses.studies.recorded_replay.one_animal import STUDY
 from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.statistics import recorded_statistics
@@ -80,7 +81,7 @@ def test_log_odds_tell_the_track(found, true_track):
     right = np.where(true_track == 1, 1, -1)
     assert (np.sign(found.events["log_odds"]) == right).mean() > 0.95
     assert (found.events["log_odds_z"] * right > 1.5).mean() > 0.9
-    (told,) = (text for text in found.notes if text.startswith("Track log odds compare"))
+    (told,) = (text for text in notes_of(found) if text.startswith("Track log odds compare"))
     assert "nodes 0 1 (above 0) with 2 3" in told
 
 

@@ -11,7 +11,7 @@ from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.decide.choices import describe_dependence
 from analyses.recordings.decide.conclusions import Conclusions
 from analyses.recordings.decide.controls import CONTROLS
-from analyses.recordings.prepare.session import Session
+from analyses.reports.preparation import explanations_of, notes_of
 from analyses.reports.recorded import (
     KIND_NAMES,
     LEAST_SEQUENCES,
@@ -52,7 +52,6 @@ _KIND = "kind of the longest sequence"
 
 
 def report_of_animal(
-    session: Session,
     found: Conclusions,
     tables: Mapping[str, pd.DataFrame],
     about_shares: str,
@@ -65,20 +64,19 @@ def report_of_animal(
     `tables` are those of the animal by file name, `left_out` says which statistics are and why,
     `epochs` is the section on them, and `more` is one more line about what was done.
     """
-    recording, judgement = session.recording, session.judgement
+    session, judgement = found.session, found.session.judgement
     settings = (session.settings, session.settings.criteria, judgement, judgement.detection)
     choices, statistics, accounts = (
         cells_in_markdown(tables[f"{name}.csv"]) for name in ("choices", "statistics", "accounts")
     )
-    notes = [each for each in found.notes if each not in found.explanations]
     explained = [replay_by_chance(found.events, found.calibration)]
-    explained += map(in_markdown, found.explanations)
+    explained += map(in_markdown, explanations_of(found))
     stretches = stretches_of_kinds(found.stretches, found.sequences)
     text = [
-        f"# Replay in {in_markdown(recording.name)}",
+        f"# Replay in {in_markdown(session.recording.name)}",
         describe_dependence(choices),
         "## What was read and done",
-        "\n".join(filter(None, [listed(notes), f"- {more}" if more else ""])),
+        "\n".join(filter(None, [listed(notes_of(found)), f"- {more}" if more else ""])),
         "## What was found",
         count_replay(found.events, found.calibration),
         " ".join(filter(None, explained)),
@@ -120,7 +118,7 @@ def report_of_animal(
         "## Origin of the data",
         "\n".join(
             f"- {in_markdown(name)}: {in_markdown(str(value))}"
-            for name, value in recording.origin.items()
+            for name, value in session.recording.origin.items()
         ),
     ]  # fmt: skip
     return "\n\n".join(filter(None, text)) + "\n"
@@ -217,7 +215,9 @@ def report_of_animals(
         "## Each animal",
         markdown(("animal", "laps", "what was found", "false-positive rate"), of_each),
         describe_rates(each.calibration for each in animals.values()),
-        listed(f"{name}: {note}" for name, each in animals.items() for note in each.explanations),
+        listed(
+            f"{name}: {note}" for name, each in animals.items() for note in explanations_of(each)
+        ),
         "## What was found",
         markdown((_KIND, "share (95 %)", "animals"), of_kinds),
         "## Shares corrected for what these recordings miss",

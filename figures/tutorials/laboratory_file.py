@@ -29,6 +29,7 @@ from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.state_space_decoder import state_posterior
 from analyses.recordings.readers.contents import describe_file
+from analyses.reports import notes_of
 
 given = [] if "ipykernel" in sys.modules else sys.argv[1:]
 folder = Path(given[0] if given else ".")  # of the file and the picture
@@ -83,7 +84,7 @@ track = {"node_positions": nodes, "edges": list(rat.graph.edges)}  # as JSON for
 recording = read_recording(path, track, units="location == 'CA1'")
 judgement = Judgement(n_shuffles=19, n_controls=2)
 found = find_replay(recording, judgement=judgement)
-print(recording, *found.notes, sep="\n")
+print(recording, *notes_of(found), sep="\n")
 print(found.events[["start_time", "evidence", "is_replay", "kind"]].round(3).to_string(index=False))
 
 # %% [markdown]

@@ -39,6 +39,7 @@ from scipy.io import loadmat, savemat
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.decide.find_replay import find_replay
+from analyses.reports import notes_of
 from replay.worlds.tracks import make_linear_track
 
 EXPERIMENT = "Experiment_2"
@@ -145,7 +146,7 @@ def count(folder, judgement=None):
     by = ["session", "drug", "epoch", "end", "reward", "published"]
     columns = {name: (rows["direction"] == name).astype(int) for name in (*KINDS.values(), "other")}
     table = rows[by].assign(**columns).groupby(by).sum()
-    return table.reset_index(), found.notes
+    return table.reset_index(), notes_of(found)
 
 
 def test_a_session_of_this_format_is_read(tmp_path):

@@ -11,14 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.decide.calibration import Calibration, calibrate, tail_rates
 from analyses.recordings.decide.controls import EXCHANGED
 from analyses.recordings.decide.event_kinds import count_kinds, event_kinds, kinds_on_lines
 from analyses.recordings.decide.heading import heading_of_ways
+from analyses.recordings.decide.held_out import HeldOut
 from analyses.recordings.decide.scoring import Scored
-from analyses.recordings.decide.track_log_odds import common_cells, tracks_to_compare
 from analyses.recordings.prepare.lap_ends import find_lap_ends, steady_positions
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import Session
@@ -72,11 +71,12 @@ class Conclusions(NamedTuple):
     controls : DataFrame
         For each control: `control, n, least_evidence`, which at most .05 of them reach; `rate`, the
         share that reaches that of replay, with its 95 % interval `ci_low, ci_high`.
-    notes : tuple of str
-        What was read, found and done, one sentence each.
-    explanations : tuple of str
-        Those of them without which a result can be mistaken: why so little is replay, or what it
-        may be instead.
+    n_without_sequence : int
+        Number of events with as much evidence for travel whose course has no place sequence.
+    session : Session
+        The prepared recording.
+    held : HeldOut or None
+        Whether the fields of running hold in events; None unless `find_replay` has asked.
     """
 
     events: pd.DataFrame
@@ -89,8 +89,9 @@ class Conclusions(NamedTuple):
     paths: pd.DataFrame
     calibration: Calibration | None
     controls: pd.DataFrame
-    notes: tuple[str, ...]
-    explanations: tuple[str, ...] = ()
+    n_without_sequence: int
+    session: Session
+    held: HeldOut | None = None
 
     def __repr__(self) -> str:
         """Summarise the numbers of events and sequences."""
@@ -139,8 +140,7 @@ class Conclusions(NamedTuple):
 def conclude(session: Session, scored: Scored) -> Conclusions:
     """Choose the threshold, and classify what was replayed."""
     recording, judgement = session.recording, session.judgement
-    events, notes = scored.events.copy(), [*recording.notes, *session.notes]
-    explanations: list[str] = []
+    events, n_lost = scored.events.copy(), 0
     calibration, controls = None, pd.DataFrame(columns=_CONTROLS)
     travels = events["event"].isin(scored.stretches["event"])
     if session.counts:
@@ -156,21 +156,10 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         known = events["evidence"].notna() & (len(exchanged) > 0)
         events["p"] = np.where(known, as_much / (1 + len(exchanged)), np.nan)
         events["is_replay"] = travels & (events["evidence"] >= calibration.least_evidence)
-        notes.append(_calibrated(calibration, judgement, events))
     elif recording.posterior is not None:
         events["p"], events["is_replay"] = np.nan, travels & ~(events["continuous"] < _HALF)
-        explanations.append(
-            "No significance: without spikes, cells cannot be exchanged. All events count as "
-            "replay in which travel is more probable than places that are held, and continuous "
-            "movement has a mean probability of at least .5 if the decoder knows of it. The number "
-            "of false positives is unknown."
-        )
     else:
         events["p"], events["is_replay"] = np.nan, True
-        explanations.append(
-            "No significance: there are decoded places only, so all events count as replay. The "
-            "number of false positives is unknown."
-        )
     stretches, paths = scored.stretches, scored.paths
     kinds, kept = [], None
     for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
@@ -181,88 +170,20 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
             n_lost = int((events["is_replay"] & ~has_sequence).sum())
             events["is_replay"] &= has_sequence
             visits = visits[visits["event"].isin(sequences["event"])].reset_index(drop=True)
-            if n_lost:
-                notes.append(
-                    f"{n_lost} more event{'s' * (n_lost != 1)} had as much evidence for travel, "
-                    f"but visit{'s' * (n_lost == 1)} no sequence of "
-                    f"{judgement.detection.min_length} states."
-                )
         named = event_kinds(events, sequences)
         kinds.append(count_kinds(named[events["is_replay"]], size))
         if kept is None:
             kept = sequences, named, world, log, visits
     sequences, named, world, log, visited = kept  # type: ignore[misc]
     events["kind"] = named
-    too_early = (sequences["kind"] == "ambiguous") & (sequences["novelty"] == "unexperienced")
-    if n_early := sequences.loc[too_early, "event"].nunique():
-        notes.append(
-            f"{n_early} replay event{'s' * (n_early != 1)} "
-            f"{'travel' if n_early > 1 else 'travels'} along a line as the animal had not yet run "
-            "in this recording. Whether it had before is not told, so that the kind is ambiguous; "
-            "the novelty of these sequences is unexperienced."
-        )
-    if session.counts:
-        notes += _compared(session, events)
-    if session.track.n_components > 1:
-        notes.append(_by_track(session.track, events))
     position = np.asarray(world.position)
     states = pd.DataFrame(
         {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
     )
     return Conclusions(
         events, stretches, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
-        paths, calibration, controls, (*notes, *explanations), tuple(explanations),
+        paths, calibration, controls, n_lost, session,
     )  # fmt: skip
-
-
-def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataFrame) -> str:
-    n_tested = int(events["evidence"].notna().sum())
-    return (
-        f"{n_tested} of {len(events)} event{'s' * (len(events) != 1)} "
-        f"{'has' if n_tested == 1 else 'have'} at least {judgement.least_active} active cells and "
-        f"{'was' if n_tested == 1 else 'were'} compared with controls: {judgement.n_shuffles} "
-        f"exchanges of cells each, and {judgement.n_controls} events of each other kind. Replay "
-        f"has evidence for travel of at least {calibration.least_evidence:.3g} nats, which at most "
-        f"{judgement.level:.0%} of each control have."
-    )
-
-
-def _by_track(track: BinnedTrack, events: pd.DataFrame) -> str:
-    counts = events.loc[events["is_replay"], "track"].value_counts()
-    parts = [
-        f"{counts.get(number, 0)} on track {number} (nodes {_nodes_of(track, number)})"
-        for number in range(1, track.n_components + 1)
-    ]
-    return (
-        f"The track graph has {track.n_components} components on which the animal ran, which are "
-        "treated as separate tracks. By their decoded paths, the replay events are: "
-        f"{'; '.join(parts)}."
-    )
-
-
-def _nodes_of(track: BinnedTrack, number: int) -> str:
-    edges = np.unique(track.edge[track.component == number - 1])
-    return " ".join(str(track.nodes[node]) for node in np.unique(track.edges[edges]))
-
-
-def _compared(session: Session, events: pd.DataFrame) -> list[str]:
-    judgement = session.judgement
-    tracks = tracks_to_compare(session.track, session.rates, judgement.tracks)
-    if tracks is None:
-        if session.track.n_components != 2:
-            return []
-        return ["Track log odds are missing: fewer than two cells have fields on both tracks."]
-    n_cells = np.count_nonzero(common_cells(session.rates, *tracks))
-    replayed = events.loc[events["is_replay"], "log_odds_z"].dropna()
-    names = [" ".join(nodes) for nodes in judgement.tracks]
-    names = names or [_nodes_of(session.track, number) for number in (1, 2)]
-    return [
-        f"Track log odds compare the nodes {names[0]} (above 0) with {names[1]}, by the {n_cells} "
-        f"cells with fields on both. Of {len(replayed)} replay events, {(replayed > 2).sum()} "
-        f"favour the first and {(replayed < -2).sum()} the second by more than 2 standard "
-        "deviations of shuffles that swap the fields of each cell"
-        + (f"; the mean absolute z is {replayed.abs().mean():.1f}." if len(replayed) else ".")
-    ]
 
 
 def path_radius(world: MDP, track: BinnedTrack) -> float:

@@ -14,7 +14,7 @@ from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.decide.conclusions import Conclusions, conclude
-from analyses.recordings.decide.held_out import describe_held_out, held_out
+from analyses.recordings.decide.held_out import held_out
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.session import Session, prepare
 from replay.checks import known_arguments
@@ -76,10 +76,5 @@ def find_replay(
 
 
 def conclude_session(session: Session, scored: Scored) -> Conclusions:
-    """Conclude what was replayed, and say whether fields hold in events."""
-    found, held = conclude(session, scored), held_out(session)
-    told = describe_held_out(session, held)
-    return found._replace(
-        notes=(*found.notes, *told),
-        explanations=(*found.explanations, *([] if held.hold else told)),
-    )
+    """Conclude what was replayed, and ask whether fields hold in events."""
+    return conclude(session, scored)._replace(held=held_out(session))

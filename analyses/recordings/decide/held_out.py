@@ -19,7 +19,7 @@ from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.state_space_decoder import state_posterior
 
-__all__ = ["HeldOut", "describe_held_out", "held_out"]
+__all__ = ["HeldOut", "held_out"]
 
 _FOLDS = 5
 _MOST_EVENTS, _LEAST_SPIKES, _LEAST_CELLS = 200, 10, 8
@@ -48,17 +48,21 @@ class HeldOut(NamedTuple):
     observed: float
 
     @property
+    def is_tested(self) -> bool:
+        """Whether enough cells fire often enough to say."""
+        return self.n_often >= _LEAST_CELLS
+
+    @property
     def are_unrelated(self) -> bool:
         """Whether fields hardly predict which cells fire."""
         n = len(self.holds)
-        return self.n_often >= _LEAST_CELLS and (n < self.n_often / 2 or self.observed < _HARDLY)
+        return self.is_tested and (n < self.n_often / 2 or self.observed < _HARDLY)
 
     @property
     def hold(self) -> bool:
         """Whether fields hold, as far as can be said."""
         few_lost = (~self.holds).sum() < _MOST_LOST * len(self.holds)
-        is_untested = self.n_often < _LEAST_CELLS
-        return is_untested or (
+        return not self.is_tested or (
             not self.are_unrelated and bool(few_lost or self.observed > _LEAST_OBSERVED)
         )
 
@@ -119,26 +123,3 @@ def _gains(
     at_own = (weighted * height).sum(axis=0) / np.maximum(weighted.sum(axis=0), 1e-10)
     number = counts.sum(axis=0)
     return (counts * height).sum(axis=0) - number * mean, number * (at_own - mean)
-
-
-def describe_held_out(session: Session, found: HeldOut | None = None) -> list[str]:
-    """Say in how many cells the fields of running hold in events, if it can be said."""
-    if not (session.counts and session.is_decoded_here):
-        return []
-    found = held_out(session) if found is None else found
-    n, lost = len(found.holds), int((~found.holds).sum())
-    if found.n_often < _LEAST_CELLS:
-        return []
-    if found.are_unrelated:
-        return [
-            "The fields of running hardly predict which cells fire together in candidate events: "
-            "hardly any of these is replay, or their cells have other fields (remapping)."
-        ]
-    text = f"The fields of running predict when cells fire in events for {n - lost} of {n} cells"
-    if found.hold:
-        return [f"{text}."]
-    return [
-        f"{text}, and not for the others: these may have remapped, their units may not be the same "
-        "in rest, or most candidate events are no replay. If they have remapped, much replay is "
-        "missed."
-    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,19 +19,55 @@ from analyses.recordings.prepare.detection import (
 )
 from analyses.recordings.prepare.running import Running
 
-__all__ = ["candidate_events", "count_candidates", "is_covered"]
+__all__ = ["Detected", "candidate_events", "is_covered"]
 
 _LONGEST = 10.0  # s
 _LONG = 2.0  # s: of bursts that may be replay; those of running along the track last longer
-_PAUSE = 1.0  # s
-_LOW = 2.0  # standard deviations
-_MANY_LONG = 0.2  # of the number of candidate events
+PAUSE = 1.0
+"""The length of a gap in the field potential that is a pause, in s."""
+LOW_THRESHOLD = 2.0
+"""A lower threshold, in standard deviations, with which detection is compared."""
+
+
+class Detected(NamedTuple):
+    """Where candidate events come from, and how many others there are.
+
+    Attributes
+    ----------
+    how : str
+        ``given``; ``activity`` or ``ripples``, in which they were detected; ``decoded``, stretches
+        of a posterior without gaps; or ``posterior``, travel in all quiet time.
+    n : int
+        Number of candidate events.
+    n_overlap, n_fast : int
+        Given events that overlap an earlier one, or begin while the animal is fast.
+    n_bursts, n_short, n_long, n_low, n_pauses : int
+        Bursts at any speed; slow ones that are too short, or too long, or reach only a lower
+        threshold; and pauses of the field potential.
+    longest : float in s
+        The longest burst that is counted.
+    minutes, by_chance : float
+        Quiet time in which travel was searched, and what is found there after an exchange of cells.
+    """
+
+    how: str
+    n: int
+    n_overlap: int = 0
+    n_fast: int = 0
+    n_bursts: int = 0
+    n_short: int = 0
+    n_long: int = 0
+    n_low: int = 0
+    n_pauses: int = 0
+    longest: float = 0.0
+    minutes: float = 0.0
+    by_chance: float = 0.0
 
 
 def candidate_events(
     recording: Recording, moved: Running, settings: Settings
-) -> tuple[pd.DataFrame, str]:
-    """Return the events of the file, or detect them."""
+) -> tuple[pd.DataFrame, Detected]:
+    """Return the events of the file, or detect them; and say how in numbers."""
     if recording.events is not None:
         if not len(recording.events):
             raise ValueError(f"The table of events of {recording.name} is empty: give events.")
@@ -46,24 +83,18 @@ def candidate_events(
             )
         begin, end = events.to_numpy(dtype=float).T
         n_overlap = int((begin[1:] < np.maximum.accumulate(end)[:-1]).sum())
-        how = f"{count_candidates(len(events))} given."
-        if n_overlap:
-            how += (
-                f" {n_overlap} of them overlap{'s' * (n_overlap == 1)} an earlier one, so that "
-                "what they share is counted twice: intervals are too narrow. Join such events, or "
-                "leave one out."
-            )
-        return events, how + _begin_running(events, moved, settings.criteria.largest_speed)
+        n_fast = int((moved.speed_at(begin) > settings.criteria.largest_speed).sum())
+        return events, Detected("given", len(events), n_overlap=n_overlap, n_fast=n_fast)
     n_pauses = 0
     criteria = settings.criteria
     is_rest = partial(moved.is_rest, largest=criteria.largest_speed)
     if recording.field_potential is not None:
-        what = "the power in the ripple band"
+        how, what = "ripples", "the power in the ripple band"
         time, height = ripple_power_of(recording.field_potential)
-        n_pauses = int((np.diff(time) > _PAUSE).sum())
+        n_pauses = int((np.diff(time) > PAUSE).sum())
         signals = signals_within(time, height, recording.observed.spikes, is_rest)
     elif recording.spikes:
-        what = "the rate of all cells"
+        how, what = "activity", "the rate of all cells"
         of_sets = signals_of_rate(recording.spikes, recording.observed, is_rest)
         signals = [signal for _, own in of_sets for signal in own]
     elif recording.posterior is not None:
@@ -79,76 +110,24 @@ def candidate_events(
     most = max(_LONG, criteria.longest)
     others = find_in(signals, moved.speed_at, criteria._replace(shortest=0.0, longest=most))
     lasts = (others["end_time"] - others["start_time"]).to_numpy()
-    n_short, n_long = (lasts < criteria.shortest).sum(), (lasts > criteria.longest).sum()
-    others_told = (
-        f" While it was slow, {n_short} more {'was' if n_short == 1 else 'were'} shorter, and "
-        f"{n_long} longer, of up to {most:g} s."
-        if n_short or n_long
-        else ""
-    )
+    n_short, n_long = int((lasts < criteria.shortest).sum()), int((lasts > criteria.longest).sum())
     if not len(events):
         raise ValueError(
             f"{recording.name} has no candidate event: {what} never exceeds "
             f"{criteria.threshold:g} standard deviations for {criteria.shortest:g} to "
             f"{criteria.longest:g} s while the animal is slow; {n_refused} of {n_bursts} bursts "
-            f"were refused for its speed.{others_told} Lower the threshold, allow more speed or "
+            f"were refused for its speed. While it was slow, there were {n_short} shorter and "
+            f"{n_long} longer ones, of up to {most:g} s. Lower the threshold, allow more speed or "
             "other durations (--threshold, --speed, --shortest, --longest), or give events."
         )
-    how = (
-        f"{count_candidates(len(events))} found in which {what} reaches "
-        f"{criteria.threshold:g} standard deviations above its mean in rest; they last "
-        f"{criteria.shortest:g} to {criteria.longest:g} s, and the animal is slower than "
-        f"{criteria.largest_speed:g} cm/s."
-    )
-    if n_refused:
-        how += (
-            f" Of {n_bursts} such bursts, {n_refused} ({n_refused / n_bursts:.0%}) "
-            f"{'was' if n_refused == 1 else 'were'} refused because the animal was faster as they "
-            "began or ended."
-        )
-    how += others_told
-    if criteria.threshold > _LOW:
-        n_low = len(find_in(signals, moved.speed_at, criteria._replace(threshold=_LOW)))
-        how += (
-            f" {max(n_low - len(events), 0)} more reach only {_LOW:g} to {criteria.threshold:g} "
-            "standard deviations (--threshold)."
-        )
-    if n_pauses:
-        how += (
-            f" The field potential has {n_pauses} pause{'s' * (n_pauses != 1)} of more than "
-            f"{_PAUSE:g} s, in which nothing can be found."
-        )
-    if n_long > _MANY_LONG * len(events):
-        how += (
-            f" Replay that lasts so long is missed: allow it (--longest {most:g}; in Python, "
-            f"settings_for(recording, longest={most:g}))."
-        )
-    return events, how
-
-
-def _begin_running(events: pd.DataFrame, moved: Running, largest_speed: float) -> str:
-    """Say how many given events begin while the animal runs."""
-    speed = moved.speed_at(events["start_time"].to_numpy(dtype=float))
-    n_fast = int((speed > largest_speed).sum())
-    if not n_fast:
-        return ""
-    return (
-        f" {n_fast} of {len(events)} begin{'s' * (n_fast == 1)} while the animal is faster than "
-        f"{largest_speed:g} cm/s: then cells represent where it runs, in theta sequences, which "
-        "look like replay. Leave such events out, or check that events and positions have one "
-        "clock."
-    )
-
-
-def count_candidates(n: int) -> str:
-    """Begin a sentence with their number.
-
-    Examples
-    --------
-    >>> count_candidates(1), count_candidates(12)
-    ('1 candidate event was', '12 candidate events were')
-    """
-    return f"{n} candidate event{'s were' if n != 1 else ' was'}"
+    n_low = 0
+    if criteria.threshold > LOW_THRESHOLD:
+        lower = criteria._replace(threshold=LOW_THRESHOLD)
+        n_low = max(len(find_in(signals, moved.speed_at, lower)) - len(events), 0)
+    return events, Detected(
+        how, len(events), n_bursts=n_bursts, n_short=n_short, n_long=n_long, n_low=n_low,
+        n_pauses=n_pauses, longest=most,
+    )  # fmt: skip
 
 
 def is_covered(recording: Recording, events: pd.DataFrame) -> NDArray[np.bool_]:
@@ -169,7 +148,7 @@ def is_covered(recording: Recording, events: pd.DataFrame) -> NDArray[np.bool_]:
     return np.asarray(last > first)
 
 
-def _stretches(posterior: Posterior, name: str) -> tuple[pd.DataFrame, str]:
+def _stretches(posterior: Posterior, name: str) -> tuple[pd.DataFrame, Detected]:
     """Treat stretches of a posterior without gaps as events, if it was decoded event by event."""
     known = posterior.time[~np.isnan(posterior.probability).any(axis=1)]
     width = float(np.median(np.diff(known))) if len(known) > 1 else 0.0
@@ -182,4 +161,4 @@ def _stretches(posterior: Posterior, name: str) -> tuple[pd.DataFrame, str]:
             f"The posterior of {name} has stretches of up to {longest:.0f} s without a gap, so "
             "events cannot be read from it: give a table of candidate events."
         )
-    return events, f"{len(events)} candidate events: stretches that were decoded without a gap."
+    return events, Detected("decoded", len(events))

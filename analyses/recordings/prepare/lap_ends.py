@@ -22,14 +22,16 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN
 from replay.checks import check_choice, check_list
 
-__all__ = ["LapEnd", "describe_pauses", "find_lap_ends", "find_pauses", "steady_positions"]
+__all__ = ["PAUSE", "LapEnd", "find_lap_ends", "find_pauses", "steady_positions"]
 __all__ += ["suggested_ends"]
 
 _NEAR, _HALF = 0.4, 0.5  # of an arm: a visit to its end begins nearer than the former
 _LEAST_VISITS, _MOST_VISITS, _LARGEST_REACH = 3, 0.95, 0.25
-_PAUSE, _AT_NODE = 1.0, 20.0  # s and cm
+_AT_NODE = 20.0  # cm
 _LEAST_SHARE = 0.1  # of all pauses
 _ONCE_A_LAP = 0.75  # of the pauses at the node that has most
+PAUSE = 1.0
+"""The least duration of a pause at a node, in s."""
 
 
 class LapEnd(NamedTuple):
@@ -140,7 +142,7 @@ def find_pauses(
     begins, stops = np.flatnonzero(change == 1), np.flatnonzero(change == -1)
     pauses: Counter[str] = Counter()
     for one, other in zip(begins, stops, strict=True):
-        if time[other - 1] - time[one] >= _PAUSE:
+        if time[other - 1] - time[one] >= PAUSE:
             away = np.hypot(*(track.node_position - np.median(position[one:other], axis=0)).T)
             if away.min() <= _AT_NODE:
                 pauses[str(track.nodes[int(away.argmin())])] += 1
@@ -158,25 +160,3 @@ def suggested_ends(pauses: Mapping[str, int]) -> list[str]:
     """
     most = max(pauses.values(), default=0)
     return [name for name, n in pauses.items() if n >= _ONCE_A_LAP * most]
-
-
-def describe_pauses(
-    graph: nx.Graph, pauses: Mapping[str, int], names: Sequence[str] = ()
-) -> str | None:
-    """Suggest where laps end if the graph does not tell, and question ends without a pause."""
-    has_ends = any(degree == 1 for _, degree in graph.degree)
-    passed = [name for name in names if name not in pauses]
-    where = ", ".join(f"{n} times at {name}" for name, n in pauses.items()) or "nowhere"
-    if passed:
-        return (
-            f"Laps were said to end at {', '.join(passed)}, where the animal hardly pauses (for "
-            f"{_PAUSE:g} s or more {where}). Replay of runs through such a node counts as a novel "
-            "path."
-        )
-    if names or has_ends or not pauses:
-        return None
-    most = suggested_ends(pauses)
-    return (
-        f"The animal pauses for {_PAUSE:g} s or more {where}: laps may end at "
-        f"{' and '.join(most)} (--lap-end {','.join(most)}; in Python, lap_ends of Judgement)."
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -17,7 +17,7 @@ from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["describe_experience", "experience_of"]
+__all__ = ["Experienced", "count_experience", "experience_of"]
 
 
 def experience_of(
@@ -99,54 +99,30 @@ def _join_excursions(steps: dict[str, NDArray[Any]], world: MDP, ends: Sequence[
             first = row + 1
 
 
-def describe_experience(
+class Experienced(NamedTuple):
+    """The animal's experience in numbers, with the longest move, and the ends of laps."""
+
+    n_moves: int
+    n_laps: int
+    n_states: int
+    farthest: float  # cm
+    ends: list[LapEnd]
+
+
+def count_experience(
     recording: Recording, state_size: float, lap_ends: Sequence[str] = ()
-) -> str:
-    """Describe the animal's experience in a sentence.
+) -> Experienced:
+    """Count the moves and laps of `experience_of`.
 
     Examples
     --------
     >>> from analyses.recordings.recover.simulated_recording import simulated_recording
-    >>> describe_experience(simulated_recording(4), 15.0)
-    "The animal's experience is 52 moves in 4 laps between 22 states, at most 16 cm apart."
+    >>> count_experience(simulated_recording(4), 15.0)[:3]
+    (52, 4, 22)
     """
     world, log = experience_of(recording, state_size, lap_ends)
-    n_laps = log.steps["episode"].nunique()
     lengths = graph_of_log(EventLog({}, mdp=world)).edges(data="distance")
     farthest = max(length for _, _, length in lengths)
-    text = (
-        f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
-        f"between {world.n_states} states, at most {farthest:.3g} cm apart."
-    )
-    if recording.graph is not None and "arena" in recording.graph.graph:
-        return f"{text} Laps do not end in an arena: each stretch on it counts as one lap."
+    n_laps = log.steps["episode"].nunique()
     ends = find_lap_ends(recording, lap_ends)
-    if not ends:
-        return (
-            f"{text} The track has no dead ends, so this counts as one lap: name the nodes where "
-            "laps end (lap_ends; on the command line, --lap-end)."
-        )
-    before = max((end.reach for end in ends if end.turns <= end.reach), default=0.0)
-    if before > state_size:
-        text += (
-            f" The animal turns up to {before:.0f} cm before the ends of the track; this counts "
-            "as reaching them."
-        )
-    nodes = [str(node) for node in recording.graph or ()]
-    return text + "".join(_unreached(end, nodes[end.state]) for end in ends)
-
-
-def _unreached(end: LapEnd, name: str) -> str:
-    """Say where an animal turns too far from an end of the track for having reached it."""
-    if end.turns <= end.reach:
-        return ""
-    told = (
-        f"turns up to {end.turns:.0f} cm before the node {name}, and has reached it only within "
-        f"{end.reach:.0f} cm, a quarter of the arm"
-        if np.isfinite(end.turns)
-        else f"never comes near the node {name}"
-    )
-    return (
-        f" The animal {told}, so that laps may be missing: draw the end of the track where it "
-        "turns, and leave out arms that it never runs."
-    )
+    return Experienced(len(log.steps), n_laps, world.n_states, farthest, ends)

@@ -18,11 +18,7 @@ from analyses.recordings.basics.judgement import Judgement, judgement_for
 from analyses.recordings.basics.observed import common
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import RIPPLES, Criteria, Settings
-from analyses.recordings.prepare.candidate_events import (
-    candidate_events,
-    count_candidates,
-    is_covered,
-)
+from analyses.recordings.prepare.candidate_events import Detected, candidate_events, is_covered
 from analyses.recordings.prepare.checks import (
     check_bins_in_states,
     check_data,
@@ -39,8 +35,8 @@ from analyses.recordings.prepare.headings import (
     headed_fields,
     is_run_both_ways,
 )
-from analyses.recordings.prepare.lap_ends import describe_pauses, find_pauses
-from analyses.recordings.prepare.recorded_experience import describe_experience
+from analyses.recordings.prepare.lap_ends import find_pauses
+from analyses.recordings.prepare.recorded_experience import Experienced, count_experience
 from analyses.recordings.prepare.recorded_fields import recorded_fields
 from analyses.recordings.prepare.running import (
     Running,
@@ -64,9 +60,40 @@ from analyses.recordings.prepare.travel_events import (
 )
 from replay.checks import known_arguments
 
-__all__ = ["Session", "prepare", "settings_for"]
+__all__ = ["Prepared", "Session", "prepare", "settings_for"]
 
-_LEAST_RUNNING = 60.0  # s
+
+class Prepared(NamedTuple):
+    """What was found, and left out, as a recording was prepared.
+
+    Attributes
+    ----------
+    error : DecodingError or None
+        The error of decoding the running animal; None without spikes.
+    seconds_run : float
+        How long the animal runs on the track, in s.
+    never_run, left_out : float
+        How much of the track it never ran near, and how much of that is not decoded, in cm.
+    n_headed : int or None
+        Number of cells whose fields differ between headings; None if the track is not run both
+        ways.
+    events : Detected
+        Where candidate events come from.
+    n_unobserved, n_without_positions : int
+        Events that were left out, as no cell was observed, or nothing decoded.
+    experience : Experienced
+        The animal's moves and laps.
+    """
+
+    error: DecodingError | None
+    seconds_run: float
+    never_run: float
+    left_out: float
+    n_headed: int | None
+    events: Detected
+    n_unobserved: int
+    n_without_positions: int
+    experience: Experienced
 
 
 class Session(NamedTuple):
@@ -101,8 +128,8 @@ class Session(NamedTuple):
         if events are not detected in the posterior.
     pauses : dict of str to int
         The nodes of the track at which the animal often pauses, with the number of pauses.
-    notes : tuple of str
-        The findings so far, one sentence each.
+    prepared : Prepared
+        What was found, and left out, before.
     """
 
     recording: Recording
@@ -118,7 +145,7 @@ class Session(NamedTuple):
     counts: list[NDArray[np.int64]]
     chance_counts: list[NDArray[np.int64]] | None
     pauses: dict[str, int]
-    notes: tuple[str, ...]
+    prepared: Prepared
 
     @property
     def is_decoded_here(self) -> bool:
@@ -257,13 +284,14 @@ def prepare(
     is_decoded_here = recording.posterior is None and recording.decoded is None
     if is_decoded_here:
         check_bins_in_states(track, judgement.state_size)
-    notes = []
     rates, cells = np.empty((0, track.n_bins)), np.empty(0, dtype=np.int64)
-    moved, headings = running(recording), None
+    moved, headings, n_headed, error = running(recording), None, None, None
     place = running_bins(moved, track, settings.least_speed)
+    seconds, never_run, left_out = 0.0, 0.0, 0.0
     if recording.spikes and not track.is_arena and (place >= 0).any():
-        part, n_cm = run_track(place, track, 2 * settings.smoothing)
-        notes += _never_run(track, part, n_cm, settings, is_left_out=is_decoded_here)
+        part, never_run = run_track(place, track, 2 * settings.smoothing)
+        if is_decoded_here and never_run:
+            left_out = float(track.width.sum() - part.width.sum())
         track = part if is_decoded_here else track
     for nodes in judgement.tracks:
         bins_between(track, nodes)  # may refuse
@@ -272,27 +300,8 @@ def prepare(
         if settings.detected_in == "posterior":
             rates, cells = _always_seen(recording, rates, cells)
         error = decoding_error(recording, moved, track, settings)
-        notes.append(
-            f"{len(cells)} of {len(recording.spikes)} "
-            f"{'cells' if recording.electrode is None else 'classes of marks'} have place fields "
-            f"{'in the arena' if track.is_arena else 'on the track'}: a rate of at least "
-            f"{settings.least_peak:g} Hz somewhere, and at most {settings.largest_mean:g} Hz on "
-            "average while the animal runs."
-        )
-        notes.append(_describe_error(error, track))
         seconds = float((place >= 0).sum() * (moved.time[1] - moved.time[0]))
-        if seconds < _LEAST_RUNNING:
-            notes.append(
-                f"The animal runs for only {seconds:.0f} s: fields are uncertain, and little had "
-                "been run before the events. Is the epoch of the run right?"
-            )
-        headings, sentences = _headings(recording, moved, track, cells, settings)
-        notes += sentences
-        if track.n_components > 1:
-            notes.append(
-                f"The decoded position is on the wrong track {error.wrong_track:.0%} of the time "
-                f"({error.wrong_by_chance:.0%} by chance); the error is that of the rest."
-            )
+        headings, n_headed = _headings(recording, moved, track, cells, settings)
     spikes = [recording.spikes[cell] for cell in cells]
     by_chance = None
     if settings.detected_in == "posterior":
@@ -300,38 +309,36 @@ def prepare(
         events, by_chance, how = _in_posterior(recording, moved, cells, headed, track, settings)
     else:
         events, how = candidate_events(recording, moved, settings)
-    notes += [*recording.unobserved(), how]
     is_seen = _seen(recording, cells, events).any(axis=1)
-    if is_decoded_here and not is_seen.all():
-        n_left = int((~is_seen).sum())
-        if n_left == len(events):
+    n_unobserved = int((~is_seen).sum()) if is_decoded_here else 0
+    if n_unobserved:
+        if n_unobserved == len(events):
             raise ValueError(
-                f"No cell of {recording.name} was observed throughout one of its {n_left} events. "
-                "Are the intervals in which cells were observed in s, on the same clock?"
+                f"No cell of {recording.name} was observed throughout one of its {n_unobserved} "
+                "events. Are the intervals in which cells were observed in s, on the same clock?"
             )
-        notes.append(
-            f"{n_left} of them, in which no cell with a field was observed throughout, "
-            f"{'is' if n_left == 1 else 'are'} left out."
-        )
         events = events.iloc[np.flatnonzero(is_seen)].reset_index(drop=True)
     covered = is_covered(recording, events)
-    if not covered.all():
-        n_left = int((~covered).sum())
-        verbs = ("has", "is") if n_left == 1 else ("have", "are")
-        notes.append(f"{n_left} of them {verbs[0]} no decoded positions and {verbs[1]} left out.")
-        events = events[covered].reset_index(drop=True)
+    events = events[covered].reset_index(drop=True)
     counts: list[NDArray[np.int64]] = []
     if len(cells):
         counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
-        notes += _too_short(counts, time_bin)
-    notes.append(describe_experience(recording, judgement.state_size, judgement.lap_ends))
+        if counts and all(len(each) < 2 for each in counts):
+            raise ValueError(
+                f"Each of the {len(counts)} candidate events is shorter than two time bins of "
+                f"{time_bin:g} s, so none can be decoded: choose a shorter time bin (time_bin; on "
+                "the command line, --time-bin), and give the times of events in s."
+            )
+    experience = count_experience(recording, judgement.state_size, judgement.lap_ends)
     is_still = moved.is_on_track & (moved.speed < settings.least_speed)
     pauses = find_pauses(recording.graph, moved.time, moved.position, is_still)
-    suggested = describe_pauses(recording.graph, pauses, judgement.lap_ends)
-    notes += [suggested] if suggested else []
+    prepared = Prepared(
+        error, seconds, never_run, left_out, n_headed, how, n_unobserved, int((~covered).sum()),
+        experience,
+    )  # fmt: skip
     return Session(
         recording, settings, judgement, track, rates, headings, cells, time_bin,
-        diffusion * time_bin, events, counts, by_chance, pauses, tuple(notes),
+        diffusion * time_bin, events, counts, by_chance, pauses, prepared,
     )  # fmt: skip
 
 
@@ -341,47 +348,6 @@ def _seen(
     """Find the cells that were observed throughout each event, shape (n_events, n_cells)."""
     n_cells, ends = len(recording.spikes), events[["start_time", "end_time"]].to_numpy(dtype=float)
     return recording.observed.throughout(n_cells, *ends.T)[:, cells]
-
-
-def _describe_error(error: DecodingError, track: BinnedTrack) -> str:
-    if np.isnan(error.distance):
-        return (
-            "The error of decoding the running animal cannot be measured: it runs too little, or "
-            "no cell fires then."
-        )
-    told = (
-        f"The median error of decoding the running animal is {error.distance:.0f} cm "
-        f"{'in the arena' if track.is_arena else 'along the track'} "
-        f"({error.by_chance:.0f} by chance); each fifth of its running is decoded with the fields "
-        "of the rest."
-    )
-    if error.distance > error.by_chance / 2:
-        told += " This is hardly better than chance: little can be decoded."
-    return told
-
-
-def _never_run(
-    track: BinnedTrack, part: BinnedTrack, n_cm: float, settings: Settings, *, is_left_out: bool
-) -> list[str]:
-    """Say how much of the track the animal never ran near, and what follows."""
-    if not n_cm:
-        return []
-    left_out = float(track.width.sum() - part.width.sum()) if is_left_out else 0.0
-    told = (
-        f"{n_cm:.0f} of the {track.width.sum():.0f} cm of the track are farther than "
-        f"{2 * settings.smoothing:g} cm from everywhere that the animal ran, so that fields there "
-        "are unknown."
-    )
-    is_whole = n_cm <= left_out + 1e-6
-    if left_out:
-        told += (
-            f" {'These' if is_whole else f'{left_out:.0f} cm of these'} are left out: nothing is "
-            "decoded there. If the animal did run there, are the nodes of the track graph where "
-            "they are in the recording?"
-        )
-    if not is_whole:
-        told += f" In {n_cm - left_out:.0f} cm of them, fields are those of the nearest places."
-    return [told]
 
 
 def _always_seen(
@@ -406,7 +372,7 @@ def _in_posterior(
     rates: NDArray[np.float64],
     track: BinnedTrack,
     settings: Settings,
-) -> tuple[pd.DataFrame, list[NDArray[np.int64]], str]:
+) -> tuple[pd.DataFrame, list[NDArray[np.int64]], Detected]:
     """Find travel in all quiet time; also return what is found after exchanges of cells."""
     if recording.events is not None or not len(cells):
         raise ValueError(
@@ -434,29 +400,9 @@ def _in_posterior(
         chance += count_spikes(other, found["start_time"], found["end_time"], settings.time_bin)[
             : len(found)
         ]
-    how = (
-        f"{count_candidates(len(events))} found in the {np.diff(quiet).sum() / 60:.1f} min in "
-        "which the animal was slow, wherever travel is more probable than places that are held; "
-        f"{len(chance) / N_SEARCHES:.3g} are found after an exchange of cells."
-    )
+    minutes = float(np.diff(quiet).sum() / 60)
+    how = Detected("posterior", len(events), minutes=minutes, by_chance=len(chance) / N_SEARCHES)
     return events, chance, how
-
-
-def _too_short(counts: list[NDArray[np.int64]], time_bin: float) -> list[str]:
-    """Say how many events have too few time bins to be tested; refuses a time bin for all."""
-    n_short = sum(len(each) < 2 for each in counts)
-    if n_short and n_short == len(counts):
-        raise ValueError(
-            f"Each of the {len(counts)} candidate events is shorter than two time bins of "
-            f"{time_bin:g} s, so none can be decoded: choose a shorter time bin (time_bin; on the "
-            "command line, --time-bin), and give the times of events in s."
-        )
-    if not n_short:
-        return []
-    return [
-        f"{n_short} of {len(counts)} candidate events {'are' if n_short != 1 else 'is'} shorter "
-        f"than two time bins of {time_bin:g} s and {'are' if n_short != 1 else 'is'} not tested."
-    ]
 
 
 def _headings(
@@ -465,31 +411,18 @@ def _headings(
     track: BinnedTrack,
     cells: NDArray[np.int64],
     settings: Settings,
-) -> tuple[HeadedFields | None, list[str]]:
-    """Estimate fields by heading, if the track is run both ways; None if too few cells differ."""
+) -> tuple[HeadedFields | None, int | None]:
+    """Estimate fields by heading, if the track is run both ways; None if too few cells differ.
+
+    Also returns how many differ.
+    """
     if track.is_arena:
-        return None, [
-            "In an arena, fields are not estimated by heading: forward and reverse replay are told "
-            "by the moves of the animal, and paths that it ran both ways count as ambiguous."
-        ]
+        return None, None
     place, ahead = running_bins(moved, track, settings.least_speed), running_headings(moved, track)
     if not is_run_both_ways(place, ahead, track.n_bins):
-        return None, []
+        return None, None
     seconds = float(moved.time[1] - moved.time[0])
     seen = seen_in(recording, moved.time, seconds).only(cells)
     found = headed_fields(track, place, ahead, moved.counts[:, cells], seconds, settings, seen)
-    n = int(found.differs.sum())
-    text = (
-        f"The animal runs the track both ways. The fields of {n} of {len(cells)} cells differ "
-        "between the two headings, in that two fields predict its spikes in held-out runs better "
-        "than one"
-    )
-    if n < LEAST_DIFFERENT:
-        return None, [
-            f"{text}: too few to tell which heading an event represents (at least "
-            f"{LEAST_DIFFERENT}). Forward and reverse replay of paths that were run both ways "
-            "cannot be told, and count as ambiguous."
-        ]
-    return found, [
-        f"{text}. Events are decoded with a place and a heading; the others share one field."
-    ]
+    n_differ = int(found.differs.sum())
+    return (found if n_differ >= LEAST_DIFFERENT else None), n_differ

@@ -22,6 +22,7 @@ from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recover.shares import recorded_shares
 from analyses.reports.animals import report_of_animal
 from analyses.reports.epochs import describe_epochs
+from analyses.reports.preparation import explanations_of, notes_of
 from analyses.reports.recorded import enough_sequences
 from analyses.studies.recorded_replay.epochs import epoch_tables
 from analyses.studies.recorded_replay.plan import RecordingPlan
@@ -89,7 +90,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         **epochs,
     }
     report = report_of_animal(
-        plan.session, found, tables, shares.note, [*LEFT_OUT.values()],
+        found, tables, shares.note, [*LEFT_OUT.values()],
         describe_epochs(epochs, len(found.events)), nwb_note,
     )  # fmt: skip
     with replacing(results.folder / f"report{ending}.md") as beside:
@@ -98,8 +99,8 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
 
 
 def _notes(found: Conclusions, about_shares: str) -> pd.DataFrame:
-    rows = [("data", note) for note in found.notes if note not in found.explanations]
-    rows += [("replay", note) for note in found.explanations]
+    rows = [("data", note) for note in notes_of(found)]
+    rows += [("replay", note) for note in explanations_of(found)]
     return pd.DataFrame([*rows, ("shares", about_shares)], columns=["about", "note"])
 
 

@@ -27,6 +27,7 @@ from analyses.recordings.prepare.travel import travel_evidence, travel_model
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.remote_files import is_address, name_of
 from analyses.recordings.readers.track_graphs import find_tracks
+from analyses.reports.preparation import session_notes
 from analyses.studies.recorded_replay.statistics import read_predictions
 from replay.checks import check_all, check_whole, shown
 from replay.files import safe_name
@@ -71,7 +72,7 @@ class RecordingPlan(NamedTuple):
     @property
     def notes(self) -> tuple[str, ...]:
         """What was read and prepared, one sentence each."""
-        return (*self.session.recording.notes, *self.session.notes)
+        return (*self.session.recording.notes, *session_notes(self.session))
 
     @property
     def animals(self) -> dict[str, RecordingPlan]:

@@ -30,6 +30,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pandas as pd
 
 from analyses.recordings.decide.conclusions import Conclusions
+from analyses.reports.preparation import explanations_of, notes_of
 from analyses.studies.recorded_replay.columns import ANIMAL_COLUMNS
 from replay.files import replacing, safe_name
 
@@ -56,7 +57,7 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
         identifier=f"{origin.get('identifier', 'recording')}/replay/{digest[:12]}",
         session_start_time=start,
         file_create_date=start,  # today's date would change the bytes
-        notes="\n".join(found.notes),
+        notes="\n".join([*notes_of(found), *explanations_of(found)]),
         keywords=["replay", "place cells", "decoding"],
         experiment_description="Replay decoded from a recording; see the notes for the criteria.",
     )
