@@ -184,7 +184,7 @@ def test_nothing_is_novel_on_a_line():
     found = find_replay(recording, judgement=QUICK)
     assert found.events["kind"].tolist() == ["ambiguous", "forward_episode"]
     assert found.sequences["novelty"].tolist() == ["unexperienced", "composed"]
-    assert any(each.startswith("1 replay event travels along a line") for each in found.notes)
+    assert any(each.startswith("1 replay event travels along a line") for each in notes_of(found))
 
 
 def test_cells_at_random_are_no_replay(session):
