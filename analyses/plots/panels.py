@@ -122,6 +122,7 @@ as the toolkit writes them; replay columns explains each column.
             bound = names.bind(*args, **kwargs)
         except TypeError:  # the call below raises it again, with the function's name
             return function(*args, **kwargs)
+        bound.apply_defaults()
         given = bound.arguments
         for name, value in given.items():
             if isinstance(value, pd.DataFrame):
@@ -129,7 +130,6 @@ as the toolkit writes them; replay columns explains each column.
                 given[name] = _with_plain_cells(value)
             if isinstance(value, str):  # fonts refuse some letters when a figure is saved
                 given[name] = plain(check_text(name, value))
-        bound.apply_defaults()
         if "width_cm" in given:
             check_number("width_cm", given["width_cm"], at_least=1, at_most=_WIDEST)
         ax = given.get("ax")
