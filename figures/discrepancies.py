@@ -4,9 +4,13 @@ Usage: ``python figures/discrepancies.py [results]``
 """
 
 import sys
+from pathlib import Path
 
 from analyses.jobs.results import Results
-from analyses.plots import discrepancies_figure, discrepancy_curves_figure, save
+from analyses.plots import save
+
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "verification"))
+from discrepancies_figures import discrepancies_figure, discrepancy_curves_figure
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 differences = results.read("discrepancies.csv")

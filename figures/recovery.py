@@ -4,10 +4,14 @@ Usage: ``python figures/recovery.py [results]``
 """
 
 import sys
+from pathlib import Path
 
 from analyses.jobs.results import Results
-from analyses.plots import recovery_figure, save
+from analyses.plots import save
 from analyses.plots.style import FULL_WIDTH
+
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "verification"))
+from recovery_figures import recovery_figure
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 shares, matrix = results.read("recovery_shares.csv"), results.read("recovery_matrix.csv")

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import hypothesis
 import numpy as np
@@ -16,6 +17,8 @@ from replay.learners import find_learner
 from replay.simulation import driver
 
 os.environ["MPLBACKEND"] = "Agg"
+# Studies about the toolkit itself, which run from a checkout.
+sys.path.append(str(Path(__file__).parent / "verification"))
 
 # No deadline: the first example of a property compiles its kernels.
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=8, derandomize=True)

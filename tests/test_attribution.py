@@ -3,20 +3,11 @@
 from functools import partial
 from itertools import pairwise
 
+import attribution
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from strategies import columns, event_log, examples, experienced_episodes, holding_episodes, logs
-
-from analyses.jobs.run import run
-from analyses.plots.attribution import attribution_figure, attribution_length_figure
-from analyses.sequences.classification import classify
-from analyses.sequences.experience import Experience
-from analyses.sequences.suffix_automaton import GrowingAutomaton, appended, second_ends
-from analyses.studies import attribution
-from analyses.studies.attribution import (
+from attribution import (
     ATTRIBUTIONS,
     attribute,
     attribution_overview,
@@ -24,6 +15,15 @@ from analyses.studies.attribution import (
     measure_attribution,
     summarise_attribution,
 )
+from attribution_figures import attribution_figure, attribution_length_figure
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import columns, event_log, examples, experienced_episodes, holding_episodes, logs
+
+from analyses.jobs.run import run
+from analyses.sequences.classification import classify
+from analyses.sequences.experience import Experience
+from analyses.sequences.suffix_automaton import GrowingAutomaton, appended, second_ends
 from replay import simulate
 from replay.log.event_log import EventLog
 from replay.worlds.mazes import from_ascii

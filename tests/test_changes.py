@@ -9,6 +9,7 @@ from analyses.cli.options import read_learners
 from analyses.jobs.run import run
 from analyses.plots.learning_curves import changes_figure, plot_change_replay
 from analyses.sequences.classification import classify
+from analyses.studies import draw_all
 from analyses.studies.changes import (
     PHASE_WINDOWS,
     STUDY,
@@ -17,7 +18,6 @@ from analyses.studies.changes import (
     summarise_recovery,
     summarise_replay,
 )
-from analyses.studies.figures import draw_all
 from replay import simulate
 from replay.worlds.changing_worlds import moving_reward
 

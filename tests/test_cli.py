@@ -20,8 +20,8 @@ from rich.console import Console
 from analyses.cli import inference, main, paper, simulations, terminal
 from analyses.cli.terminal import PIPE_WIDTH, broken, print_frame, print_table
 from analyses.findings.accounts import ACCOUNTS
+from analyses.jobs.columns import TABLES
 from analyses.measures import STATISTICS
-from analyses.studies import written_tables
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 from analyses.studies.changes import plan_change
 from analyses.studies.comparison.plan import plan_comparison
@@ -92,7 +92,7 @@ def shown(*words, monkeypatch, capsys):
         ("tasks gupta_2t", ["left_loop", "share: shortcuts", "pauses of rest"]),
         ("accounts", [*ACCOUNTS, "spectral_diffusion"]),
         ("accounts sfma", ["0.1 to 10,", "default or reverse", "or dynamic", "Diekmann"]),
-        ("columns", [*written_tables()]),
+        ("columns", [*TABLES]),
         ("columns sums", ["evidence_of_all", "bits"]),
     ],
 )
@@ -218,9 +218,6 @@ WRONG = [
     ("reproduce --pieces 4/3", 1, "--pieces must be a part and the number of parts"),
     ("reproduce --nonsense", 2, "No such option"),
     ("reproduce extra", 2, "unexpected extra argument"),
-    ("discrepancies nowhere", 1, "nowhere is not a result folder"),
-    ("discrepancies damaged", 1, "manifest.json is damaged"),
-    ("discrepancies old", 1, "Name a folder that replay reproduce wrote"),
     ("compare --task nowhere", 1, "Unknown task 'nowhere'. Choose from: linear_track"),
     (f"compare --task {LONG}.py", 1, "at most 80 letters"),
     ("compare --task nowhere.py", 1, "'nowhere.py' is not a file"),
@@ -286,11 +283,11 @@ WRONG = [
     (f"demands --mdps {BIG}", 1, "The number of worlds"),
     ("demands --learner nobody", 1, "Unknown learner 'nobody'"),
     ("study nowhere", 1, "Unknown study 'nowhere'. Choose from: reproduction"),
-    ("study gain_floor --size 0", 1, "The size of a study must be above 0"),
-    ("study gain_floor --size nan", 1, "The size of a study must be a number"),
-    (f"study gain_floor --size {BIG}", 1, "between 0 and 10000"),
-    ("study gain_floor --size much", 2, "Invalid value for '--size'"),
-    ("study discrepancies", 1, "use replay discrepancies FOLDER"),
+    ("study bounded_memory --size 0", 1, "The size of a study must be above 0"),
+    ("study bounded_memory --size nan", 1, "The size of a study must be a number"),
+    (f"study bounded_memory --size {BIG}", 1, "between 0 and 10000"),
+    ("study bounded_memory --size much", 2, "Invalid value for '--size'"),
+    ("study mine.py", 1, "mine.py does not exist"),
     ("status nowhere", 1, "not a result folder"),
     ("status damaged", 1, "manifest.json is damaged"),
     ("status old", 1, "made by an older version"),

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from commands import replay
 from pyarrow import parquet
 
 from analyses import plots
-from analyses.jobs.columns import COLUMNS, TEXTS, glossary
+from analyses.jobs.columns import COLUMNS, TABLES, TEXTS
 from analyses.jobs.run import run
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.recover.simulated_recording import simulated_recording
-from analyses.studies import STUDIES, find_study, written_tables
+from analyses.studies import STUDIES, find_study
 from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 from analyses.studies.changes import STUDY as CHANGES
@@ -31,7 +32,8 @@ from analyses.studies.recorded_replay.plan import plan_recording
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "data" / "README.md"
 BEGIN, END = "<!-- columns -->\n", "\n<!-- end of columns -->"
-TABLES = written_tables()
+VERIFICATION = sorted((ROOT / "tests" / "verification").glob("*.py"))
+VERIFICATION = [str(path) for path in VERIFICATION if "STUDY = Study(" in path.read_text("utf-8")]
 ELSEWHERE_NUMBERS = {"states", "found", "n", "p", "evidence", "experiment", "order", "value"}
 
 
@@ -135,9 +137,10 @@ def test_the_guide_prints_the_glossary():
 
 
 def test_tables_are_found_with_and_without_their_ending():
-    assert glossary("reward_rate", TABLES) == glossary("reward_rate.csv", TABLES)
-    with pytest.raises(ValueError, match="Unknown table 'rewards'"):
-        glossary("rewards", TABLES)
+    printed = [replay("columns", name).stdout for name in ("reward_rate", "reward_rate.csv")]
+    assert printed[0] == printed[1]
+    assert "normalised reward rate" in printed[0]
+    assert "Unknown table 'rewards'" in replay("columns", "rewards").stderr
 
 
 def test_tables_that_plots_name_are_explained():
@@ -147,15 +150,14 @@ def test_tables_that_plots_name_are_explained():
     assert named <= set(TABLES)
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_each_study_describes_its_tables_and_draws_them(name):
+@pytest.mark.parametrize("name", [*STUDIES, *VERIFICATION])
+def test_each_study_draws_tables_that_are_explained(name):
     study = find_study(name)
-    assert study.columns
     for key, drawing in study.figures.items():
         if isinstance(drawing, partial) and drawing.func.__name__ == "_drawn":
             function, tables = drawing.args
             assert function == f"{key}_figure" in plots.__all__
-            assert set(tables) <= {*study.columns, "single_runs.parquet"}
+            assert set(tables) <= {*TABLES}
 
 
 if __name__ == "__main__":

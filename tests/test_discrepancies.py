@@ -3,23 +3,23 @@
 import hashlib
 import json
 
+import discrepancies
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
-from typer.testing import CliRunner
-
-from analyses.cli import app
-from analyses.jobs.results import Results
-from analyses.jobs.run import manifest, run
-from analyses.plots.discrepancies import (
+from discrepancies import COMPARED, STUDY, plan_variants
+from discrepancies_figures import (
     differing,
     discrepancies_figure,
     discrepancy_curves_figure,
 )
+from scipy import stats
+from typer.testing import CliRunner
+
+from analyses.jobs.results import Results
+from analyses.jobs.run import manifest, run
 from analyses.studies.brea_2018 import reproduce
 from analyses.studies.brea_2018.reproduction import plan_reproduction
-from analyses.studies.discrepancies import COMPARED, STUDY, plan_variants
 from replay.experiments import EXPERIMENTS
 from replay.simulation import simulate
 from replay.worlds.mdp import uniform_policy
@@ -143,7 +143,7 @@ def test_the_same_command_again_makes_the_same_bytes(folder):
         return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
     first = digests()
-    result = CliRunner().invoke(app, ["discrepancies", str(folder), "--jobs", "1"])
+    result = CliRunner().invoke(discrepancies.app, [str(folder), "--jobs", "1"])
     assert result.exit_code == 0, result.output
     assert "D13" in result.output
     assert digests() == first
@@ -170,7 +170,7 @@ def test_folders_that_cannot_be_compared(folder, tmp_path, monkeypatch):
         plan_variants(tmp_path / "plain")
     with pytest.raises(FileNotFoundError, match="not a result folder"):
         plan_variants(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match=r"was written by replay discrepancies\. Name"):
+    with pytest.raises(ValueError, match=r"discrepancies\.py\. Name"):
         plan_variants(folder / "discrepancies")
     monkeypatch.setattr("analyses.jobs.run.sources_digest", lambda *modules: "edited")
     with pytest.raises(ValueError, match="was written with other source files"):

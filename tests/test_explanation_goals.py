@@ -3,17 +3,17 @@
 from dataclasses import replace
 from pathlib import Path
 
+import explanation
 import numpy as np
 import pandas as pd
 import pytest
+from explanation import STUDY
 
 from analyses.findings.accounts import ACCOUNTS
 from analyses.inference import model_choice
 from analyses.inference.model_choice import ModelChoice, Simulations, parameter_intervals
 from analyses.inference.simulation import simulate_misread
 from analyses.jobs.run import run
-from analyses.studies.explanation import goals
-from analyses.studies.explanation.goals import STUDY
 from analyses.studies.explanation.identify import laps_of_task, plan_identifiability
 from replay.data import reference_table
 
@@ -75,7 +75,7 @@ def test_what_was_reached_is_judged():
          "accepted": [0.0, 0.08, 0.5]}
     )  # fmt: skip
     covered = pd.DataFrame({"task": "maze", "n": [10, 30], "covered": [0.9, 1.0]})
-    table = goals._judged(recovered, without, covered).set_index("goal")
+    table = explanation._judged(recovered, without, covered).set_index("goal")
     assert table["reached"].to_dict() == pytest.approx(
         {"recovered": 0.96, "calibration_error": 0.04, "left_out": 0.04,
          "walks_and_shuffles": 0.5, "parameters": 0.975}
@@ -97,7 +97,7 @@ def test_accounts_that_differ_are_recovered_though_a_fifth_of_places_is_wrong():
     covered = tables["covered_parameters.csv"]
     assert covered["covered"].between(0, 1).all()
     assert set(covered["account"]) == {"episodic_control"}
-    assert set(tables["goals.csv"]["goal"]) == set(goals.GOALS)
+    assert set(tables["goals.csv"]["goal"]) == set(explanation.GOALS)
 
 
 def test_the_guide_has_the_shipped_table():
@@ -107,7 +107,7 @@ def test_the_guide_has_the_shipped_table():
         reference_table(f"explanation/{name}")
         for name in ("recovered_accounts", "goals", "left_out_accounts")
     )
-    at_best = without[without["account"] != goals._CONTROLS].groupby("task")["at_best"].mean()
+    at_best = without[without["account"] != explanation._CONTROLS].groupby("task")["at_best"].mean()
     reached = goal.pivot_table("reached", "task", "goal")
     known = recovered[recovered["noise"] == "known"]
     at_hundred = recovered[recovered["n_sequences"] == 100].set_index(["task", "noise"])

@@ -3,13 +3,13 @@
 from contextlib import redirect_stdout
 
 import pytest
+from gain_floor import STUDY, simulate_laps
+from gain_floor_figures import gain_floor_figure, plot_gain_floor
 from test_cli import Terminal
 
 from analyses.cli.terminal import print_frame
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece, SizedPlan
-from analyses.plots.gain_floor import gain_floor_figure, plot_gain_floor
-from analyses.studies.gain_floor import STUDY, simulate_laps
 from replay.worlds.mazes import two_way_track
 
 

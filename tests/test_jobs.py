@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 
+import gain_floor
 import pandas as pd
 import pytest
 from commands import replay
@@ -15,7 +16,7 @@ from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Part, Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece, SizedPlan, Study
-from analyses.studies import changes, gain_floor
+from analyses.studies import changes
 
 LEARNERS = read_learners(["dyna_q n_replays=2", "q_learning"])
 CHANGES = changes.plan_change("drifting_tree", LEARNERS, n_mdps=3, n_seeds=1, n_steps=100, n_rest=1)
@@ -212,12 +213,14 @@ def test_studies_go_on_too(tmp_path):
 
 def test_any_study_is_a_command(tmp_path):
     out = tmp_path / "out"
-    command = ("study", "gain_floor", "--size", 0.06, "--jobs", 1, "--out", out)
+    command = ("study", gain_floor.__file__, "--size", 0.06, "--jobs", 1, "--out", out)
     done = replay(*command)
     assert done.returncode == 0, done.stderr
     assert "no_floor" in done.stdout
     assert "1 piece is left: about" in done.stderr
     done = replay("compare", "--task", "linear_track", "--account", "sfma", "--out", out)
     assert done.returncode == 1
-    message = "holds results of replay study gain_floor, and this is replay compare."
+    message = (
+        "holds results of python tests/verification/gain_floor.py, and this is replay compare."
+    )
     assert message in " ".join(done.stderr.split())

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
+import gain_floor
 import hypothesis
 import networkx as nx
 import numpy as np
@@ -604,7 +605,7 @@ COMMAND_ENTRIES = {
         },
         "demands": {"learner": "q_learning,sfma", "mdps": "2", "visits": "2", "out": "demands"},
         "study": {
-            "name": "gain_floor",
+            "name": gain_floor.__file__,
             "size": "0.1",
             "seed": "1",
             "pieces": "2/3",

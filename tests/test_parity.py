@@ -5,15 +5,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-
-from analyses.plots.parity import parity_experiments_figure, parity_figure
-from analyses.studies.laps import LapProtocol, run_laps
-from analyses.studies.parity.agreement import compare_claims, compare_panels, published_panels
-from analyses.studies.parity.belief_states import BELIEF_PROTOCOLS
-from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
-from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS, Choices, goal_shares
-from analyses.studies.parity.generators import GENERATOR_PROTOCOLS
-from analyses.studies.parity.memory_access import (
+from laps import LapProtocol, run_laps
+from parity_figures import parity_experiments_figure, parity_figure
+from parity_protocols.agreement import compare_claims, compare_panels, published_panels
+from parity_protocols.belief_states import BELIEF_PROTOCOLS
+from parity_protocols.forgetful_choices import FORGETTING_PROTOCOLS
+from parity_protocols.future_goals import GEODESIC_PROTOCOLS, Choices, goal_shares
+from parity_protocols.generators import GENERATOR_PROTOCOLS
+from parity_protocols.memory_access import (
     MEMORY_ACCESS_PROTOCOLS,
     LapRecord,
     contents,
@@ -21,12 +20,13 @@ from analyses.studies.parity.memory_access import (
     paying_arm,
     reward_shift,
 )
-from analyses.studies.parity.preplay import match_arms
-from analyses.studies.parity.replayed_pairs import mean_directionality
-from analyses.studies.parity.sfma import SFMA_PROTOCOLS
-from analyses.studies.parity.shortcuts import count_shortcuts
-from analyses.studies.parity.successor import SUCCESSOR_PROTOCOLS
-from analyses.studies.parity.textbook import TEXTBOOK_PROTOCOLS
+from parity_protocols.preplay import match_arms
+from parity_protocols.replayed_pairs import mean_directionality
+from parity_protocols.sfma import SFMA_PROTOCOLS
+from parity_protocols.shortcuts import count_shortcuts
+from parity_protocols.successor import SUCCESSOR_PROTOCOLS
+from parity_protocols.textbook import TEXTBOOK_PROTOCOLS
+
 from replay import MDP
 from replay.data import reference_table
 from replay.learners import find_learner

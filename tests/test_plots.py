@@ -12,19 +12,21 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from attribution_figures import plot_attribution
+from discrepancies_figures import plot_discrepancy_curves
+from gain_floor_figures import _LOOKS as _GAIN_FLOOR_LOOKS
+from gain_floor_figures import plot_gain_floor
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
+from parity_figures import parity_experiments_figure
+from recovery_figures import _BY_TRUE_LOOKS, _SETTING_LOOKS
 
 from analyses import classify, plots
 from analyses.jobs.mdp_files import read_mdps, write_mdps
 from analyses.plots import save
-from analyses.plots.attribution import plot_attribution
 from analyses.plots.decoded_event import _MOVEMENT_LOOKS
-from analyses.plots.discrepancies import plot_discrepancy_curves
-from analyses.plots.gain_floor import _LOOKS as _GAIN_FLOOR_LOOKS
-from analyses.plots.gain_floor import plot_gain_floor
 from analyses.plots.layers import draw_curves
 from analyses.plots.learned_graph import growth_moments, learned_graph_figure, plot_learned_graph
 from analyses.plots.learners import learners_figure, plot_demands, plot_learners
@@ -35,7 +37,6 @@ from analyses.plots.learning_curves import (
 )
 from analyses.plots.mdps import mark_cut_edges, maze_cell_size, mdps_figure, plot_mdp
 from analyses.plots.panels import grid, keep_outer_labels
-from analyses.plots.recovery import _BY_TRUE_LOOKS, _SETTING_LOOKS
 from analyses.plots.replay_events import (
     pick_examples,
     plot_replay,
@@ -845,7 +846,7 @@ def test_same_figure_same_bytes(tmp_path):
 
 def test_a_long_label_is_not_cut_in_a_file(tmp_path):
     """At the resolution of files letters are wider than on a screen."""
-    figure = plots.parity_experiments_figure(reference_table("parity/parity"))
+    figure = parity_experiments_figure(reference_table("parity/parity"))
     _, written = save(figure, tmp_path / "long")
     picture = mpl.image.imread(written)[..., :3]
     assert (picture[:, :3] == 1).all()

@@ -9,6 +9,12 @@ import pytest
 from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from recovery_figures import (
+    plot_confusion,
+    plot_corrected,
+    plot_shares,
+    recovery_figure,
+)
 
 from analyses import place_sequences
 from analyses.plots.decoded_event import (
@@ -20,12 +26,6 @@ from analyses.plots.decoded_event import (
 )
 from analyses.plots.decoded_path import decoded_path_figure, plot_decoded_path
 from analyses.plots.recorded import plot_recorded_evidence
-from analyses.plots.recovery import (
-    plot_confusion,
-    plot_corrected,
-    plot_shares,
-    recovery_figure,
-)
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.linearised_track import linearise

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recovery import OBSERVERS, STUDY, recover_sessions
 
 from analyses import place_sequences
 from analyses.jobs.run import run
@@ -20,7 +21,6 @@ from analyses.recordings.recover.known_replay import draw_session
 from analyses.recordings.recover.observe import observe
 from analyses.recordings.recover.recover import candidates_of, recover, recovery
 from analyses.recordings.recover.unfolding import correct_shares, estimate_shares, unfold
-from analyses.studies.recovery import OBSERVERS, STUDY, recover_sessions
 from replay import MDP
 from replay.data import reference_table
 from replay.log.event_log import EventLog

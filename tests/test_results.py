@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 from malformed import limited
 from matplotlib.figure import Figure
 
+from analyses import studies
 from analyses.cli import folders
 from analyses.cli.terminal import print_table, print_text, say
 from analyses.jobs.results import Part, Results
 from analyses.jobs.run import manifest, run
-from analyses.studies import figures
+from analyses.studies import draw_all
 from analyses.studies.brea_2018.reproduce import STUDY
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 from replay import sources
@@ -155,7 +156,7 @@ def test_a_run_that_is_resumed_after_an_edit_is_refused(folder, monkeypatch):
     ("edited", "same"),
     [
         ("analyses/plots/mdps.py", True),
-        ("analyses/studies/gain_floor.py", True),
+        ("analyses/studies/bounded_memory.py", True),
         ("replay/learners/q_learning.py", False),
         ("analyses/sequences/kinds.py", False),
         ("analyses/cli/paper.py", True),
@@ -519,7 +520,7 @@ def drawn_by(monkeypatch, folder, experiment="maze"):
         for name in results.read("replay_kinds.csv")["experiment"]:
             yield f"kinds_{name}", Figure((1, 1))
 
-    monkeypatch.setattr(figures, "_study_of", lambda folder: replace(STUDY, figures={"one": draw}))
+    monkeypatch.setattr(studies, "find_study", lambda name: replace(STUDY, figures={"one": draw}))
     with Results(folder).writing(MANIFEST):
         Results(folder).write("replay_kinds.csv", pd.DataFrame({"experiment": [experiment]}))
         Results(folder).finish("tables")
@@ -528,26 +529,26 @@ def drawn_by(monkeypatch, folder, experiment="maze"):
 def test_figures_are_written_inside_the_folder_however_they_are_named(tmp_path, monkeypatch):
     folder = tmp_path / "a" / "b" / "results"
     drawn_by(monkeypatch, folder, "maze/../../../../x")
-    drawn = figures.draw_all(folder)
+    drawn = draw_all(folder)
     assert [path.parent for path in drawn] == 2 * [folder / "figures"]
     assert drawn[0].name.startswith("kinds_maze_.._.._.._.._x-")
     assert {path.name for path in tmp_path.rglob("*.p*")} == {path.name for path in drawn}
     shutil.rmtree(folder / "figures")
     (folder / "figures").symlink_to(tmp_path)
     with pytest.raises(ValueError, match="must lie inside it"):
-        figures.draw_all(folder)
+        draw_all(folder)
     assert not list(tmp_path.glob("*.p*"))
 
 
 def test_changed_or_unfinished_tables_are_not_drawn(tmp_path, monkeypatch):
     drawn_by(monkeypatch, tmp_path)
-    figures.draw_all(tmp_path)
+    draw_all(tmp_path)
     flip(tmp_path / "replay_kinds.csv")
     with pytest.raises(ValueError, match=r"replay_kinds\.csv is damaged or missing"):
-        figures.draw_all(tmp_path)
+        draw_all(tmp_path)
     (tmp_path / "tables.sha256").unlink()
     with pytest.raises(ValueError, match="is not finished"):
-        figures.draw_all(tmp_path)
+        draw_all(tmp_path)
 
 
 def test_tables_that_cannot_be_drawn_are_named(tmp_path, monkeypatch):
@@ -556,7 +557,7 @@ def test_tables_that_cannot_be_drawn_are_named(tmp_path, monkeypatch):
         Results(tmp_path).write("replay_kinds.csv", pd.DataFrame({"other": [1]}))
         Results(tmp_path).finish("tables")
     with pytest.raises(ValueError, match="holds tables that this version cannot draw"):
-        figures.draw_all(tmp_path)
+        draw_all(tmp_path)
 
 
 def test_status_command(folder, tmp_path):

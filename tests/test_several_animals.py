@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet as pq
 
 from analyses.jobs.results import Results
-from analyses.jobs.run import draw_figures, run
+from analyses.jobs.run import draw, run
 from analyses.measures import STATISTICS
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.decide.find_replay import find_replay
@@ -192,7 +192,7 @@ def test_whose_shares_depend_on_choices_is_said_first(folder):
 
 
 def test_figures_are_drawn_of_each(folder):
-    names = {path.name for path in draw_figures(several_animals.STUDY, ["kinds"], folder)}
+    names = {path.name for path in draw(several_animals.STUDY.figures["kinds"], folder)}
     assert {"001_kinds.png", "002_kinds.png"} <= names
     assert (folder / "figures" / "statistics_direction.png").exists()
 

@@ -3,29 +3,32 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
+from gain_floor import STUDY
+from test_columns import VERIFICATION
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
 from analyses.studies import STUDIES, find_study
-from analyses.studies.gain_floor import STUDY
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", [*STUDIES, *VERIFICATION])
 def test_a_study_is_a_record_under_its_name(name):
     study = find_study(name)
-    assert study.name == name
+    assert study.name == Path(name).stem
     assert study.question[-1] in ".?"
     assert study.figures
-    if study.needs:
-        with pytest.raises(ValueError, match=re.escape(f"The study {name} needs {study.needs}")):
+    if study.plan is None:
+        message = f"The study {study.name} needs more than a size: see {study.command}."
+        with pytest.raises(ValueError, match=re.escape(message)):
             study.usual_plan()
     else:
         plan = study.usual_plan(0.01)
         described = manifest(study, plan)
-        assert described["study"] == name
+        assert described["study"] == study.name
         assert sum(described["pieces"].values()) == len(study.all_pieces(plan)) > 0
         assert described["sources"] != "None"
 
@@ -59,5 +62,5 @@ def test_a_study_is_a_table_and_a_figure_and_goes_into_a_folder_of_its_own(tmp_p
 
 
 def test_unknown_studies_are_refused():
-    with pytest.raises(ValueError, match="Did you mean 'gain_floor'"):
-        find_study("gainfloor")
+    with pytest.raises(ValueError, match="Did you mean 'bounded_memory'"):
+        find_study("boundedmemory")

@@ -44,7 +44,6 @@ def _options(
 
 for _command in (
     paper.reproduce,
-    paper.discrepancies,
     simulations.compare,
     simulations.change,
     simulations.demands,

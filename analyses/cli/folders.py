@@ -20,7 +20,7 @@ def figures(folder: Path, /) -> None:
     folder : FOLDER
         A folder that a command wrote with --out.
     """
-    from analyses.studies.figures import draw_all
+    from analyses.studies import draw_all
 
     for path in draw_all(folder):
         print(path)

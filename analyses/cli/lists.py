@@ -169,14 +169,20 @@ def columns(table: str | None = None, /) -> None:
     table : TABLE
         The name of a table, such as reward_rate.
     """
-    from analyses.jobs.columns import glossary
-    from analyses.studies import written_tables
+    from analyses.jobs.columns import TABLES
+    from replay.checks import check_choice
 
-    tables = written_tables()
     if table is None:
-        print_table(("table", "one row per"), [(key, each.row) for key, each in tables.items()])
+        print_table(("table", "one row per"), [(key, each.row) for key, each in TABLES.items()])
         return
-    print_table(("column", "meaning", "unit", "empty"), glossary(table, tables))
+    # The ending of a file's name may be left out.
+    endings = {name.rpartition(".")[0]: name for name in TABLES}
+    described = TABLES[check_choice("table", endings.get(table, table), TABLES)]
+    rows = [
+        (f"{name}{' (in some)' * (name in described.optional)}", *column)
+        for name, column in described.columns.items()
+    ]
+    print_table(("column", "meaning", "unit", "empty"), rows)
 
 
 def _first_line(builder: Callable[..., object]) -> str:

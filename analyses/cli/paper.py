@@ -1,4 +1,4 @@
-"""The commands ``replay reproduce`` and ``replay discrepancies``."""
+"""The command ``replay reproduce``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, read_steps, s
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say
 
-__all__ = ["discrepancies", "reproduce"]
+__all__ = ["reproduce"]
 
 
 def reproduce(
@@ -75,30 +75,3 @@ def reproduce(
     do_study(STUDY, plan, out, jobs, cluster, pieces)
     if not (full or pieces):
         say("For the paper at its full size: replay reproduce --full --out full")
-
-
-def discrepancies(
-    folder: Path = Path("results"),
-    /,
-    out: Path | None = None,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    pieces: Pieces = None,
-) -> None:
-    """Show how each disagreement between the paper's text and code changes the learning curves.
-
-    Learners that follow the text, in one discrepancy at a time and in all together, run in the
-    same worlds. Run the same command again to resume after an interruption.
-
-    Options
-    -------
-    folder : FOLDER
-        A folder that replay reproduce wrote; its sizes and seed are used.
-    out : FOLDER, default FOLDER/discrepancies
-        Result folder.
-    """
-    from analyses.studies.discrepancies import STUDY, plan_variants
-    from replay.files import inside
-
-    plan = plan_variants(folder)
-    do_study(STUDY, plan, out or inside(folder, "discrepancies"), jobs, cluster, pieces)

@@ -8,7 +8,7 @@ from typing import Any
 
 from analyses.cli.options import Cluster, Jobs, Out, Pieces, Seed, is_all, read_learners, split
 from analyses.cli.studies import do_study
-from analyses.jobs.sizes import (
+from analyses.jobs.cost import (
     DEMAND_VISITS,
     N_CHANGING_RUNS,
     N_CHANGING_WORLDS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from analyses.jobs.cost import WorkCost
     from analyses.jobs.study import Piece, PlanT, Study
 
-__all__ = ["do_study", "study"]
+__all__ = ["do_study", "run_file", "study"]
 
 
 def study(
@@ -41,7 +42,7 @@ def study(
     Options
     -------
     name : NAME
-        The study; without it, all studies are listed.
+        The study, or your own Python file: ./mine.py. Without it, all studies are listed.
     out : FOLDER, default NAME
         Result folder.
     size : FACTOR
@@ -50,13 +51,23 @@ def study(
     from analyses.studies import STUDIES, find_study
 
     if name is None:
-        studies = {key: find_study(key) for key in STUDIES}
-        needs = {key: f" Needs {each.needs}." for key, each in studies.items() if each.needs}
-        rows = [(key, f"{each.question}{needs.get(key, '')}") for key, each in studies.items()]
+        studies = [find_study(key) for key in STUDIES]
+        rows = [
+            (each.name, each.question if each.plan else f"{each.question} See {each.command}.")
+            for each in studies
+        ]
         print_table(("study", "question"), rows)
         return
     found = find_study(name)
-    do_study(found, found.usual_plan(size, seed), out or Path(name), jobs, cluster, pieces)
+    do_study(found, found.usual_plan(size, seed), out or Path(found.name), jobs, cluster, pieces)
+
+
+def run_file(file: str) -> None:
+    """Run the study of a Python file as a command: ``python FILE [options]``."""
+    from analyses.cli import main
+
+    sys.argv[1:1] = ["study", file]
+    main()
 
 
 def do_study(

@@ -66,19 +66,34 @@ _PRODUCTS = {"tables": (*_TABLES, "mdps/[!.]*"), "figures": ("figures/[!.]*",)}
 _WRITTEN = ("pieces", "logs", "mdps", "figures")
 _DEEPEST = 8
 _MOST_PIECES = 10_000_000
-_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
-_NO_PLACE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL)
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+_NOT_WRITABLE = "{folder} is not writable ({error}). Choose another folder with --out."
+_NO_PLACE = "{folder} cannot be created ({error}). Choose another folder with --out."
+_NO_FILE = "{error.filename} is a folder, where a file belongs. Move it elsewhere."
+_NO_LOCKS = (
+    "The file system of {folder} does not support locks ({error}), so two commands that write at "
+    "once could damage the results. Choose a folder on another disk with --out, and move it here "
+    "afterwards."
+)
+_REASONS = {
+    errno.EISDIR: _NO_FILE,
+    errno.ENOTEMPTY: _NO_FILE,
+    errno.EACCES: _NOT_WRITABLE,
+    errno.EPERM: _NOT_WRITABLE,
+    errno.EROFS: _NOT_WRITABLE,
+    errno.ENOENT: _NO_PLACE,
+    errno.ENOTDIR: _NO_PLACE,
+    errno.EINVAL: _NO_PLACE,
+    errno.ENAMETOOLONG: "The name {name} is too long for the file system. Choose a shorter one "
+    "with --out.",
+    errno.ENOLCK: _NO_LOCKS,
+    errno.ENOSYS: _NO_LOCKS,
+    errno.EOPNOTSUPP: _NO_LOCKS,
+}
+"""Error of the system -> what it means for a result folder, and what to do."""
 
 
 class Part(NamedTuple):
-    """One of several parts of a study's pieces, which separate commands make.
-
-    Attributes
-    ----------
-    number, n_parts : int
-        Which part, from 1, of how many.
-    """
+    """One of several parts of a study's pieces, from 1, which separate commands make."""
 
     number: int
     n_parts: int
@@ -90,38 +105,15 @@ class Part(NamedTuple):
 
 
 class Status(NamedTuple):
-    """The state of a result folder.
+    """The state of a result folder."""
 
-    Attributes
-    ----------
-    groups : pandas.DataFrame
-        Columns `group, n_pieces, n_done, n_damaged`: all pieces, those finished and undamaged, and
-        the number of damaged files of the others.
-    missing : list of str
-        Pieces, and kinds of products (``tables``, ``figures``), that are not made yet.
-    damaged : list of str
-        Files that were damaged or removed after they were made.
-    """
-
-    groups: pd.DataFrame
-    missing: list[str]
-    damaged: list[str]
+    groups: pd.DataFrame  # group, n_pieces, n_done (and undamaged), n_damaged (files of the others)
+    missing: list[str]  # pieces, and kinds of products (tables, figures), that are not made yet
+    damaged: list[str]  # files that were damaged or removed after they were made
 
 
 class Results:
-    """A result folder.
-
-    Parameters
-    ----------
-    folder : path
-        The folder, which need not exist yet.
-
-    Raises
-    ------
-    TypeError
-        If it is not a path.
-    ValueError
-        If the path is not valid text, or no folder can have that name.
+    """A result folder, which need not exist yet.
 
     Examples
     --------
@@ -153,12 +145,28 @@ class Results:
         again; pieces are not checked yet.
         """
         with ExitStack() as stack:
-            try:
+            with self._explained():
                 self._refuse_other_things()
                 self.folder.mkdir(parents=True, exist_ok=True)
                 beginning = stack.enter_context(ExitStack())
-                self._lock_folder(beginning, _BEGIN_SECONDS if part else 0.0)
-                is_alone = not self._parts_at_work()
+                # Others that make parts hold this lock only while they begin.
+                end = monotonic() + (_BEGIN_SECONDS if part else 0.0)
+                while True:
+                    try:
+                        beginning.enter_context(exclusive(self.folder / ".lock"))
+                        break
+                    except BlockingIOError:
+                        if monotonic() >= end:
+                            raise
+                        sleep(_LOOK_SECONDS)
+                is_alone = True
+                for path in self.folder.glob(".lock-*-of-*"):
+                    try:
+                        with exclusive(path):
+                            pass
+                        path.unlink()  # its process has ended
+                    except BlockingIOError:
+                        is_alone = False
                 if part:
                     stack.enter_context(exclusive(self.folder / part.lock))
                 elif not is_alone:
@@ -170,43 +178,36 @@ class Results:
                     beginning.close()
                 else:
                     self._forget_products(on_damage)
-            except OSError as error:
-                if message := self._explain(error):
-                    raise type(error)(message) from error
-                raise
             yield
 
-    def _lock_folder(self, stack: ExitStack, seconds: float) -> None:
-        """Lock the folder, or wait some seconds for those who only begin their part."""
-        end = monotonic() + seconds
-        while True:
-            try:
-                stack.enter_context(exclusive(self.folder / ".lock"))
-                return
-            except BlockingIOError:
-                if monotonic() >= end:
-                    raise
-                sleep(_LOOK_SECONDS)
-
-    def _parts_at_work(self) -> bool:
-        """Whether processes are making parts; the locks of those that have ended are removed."""
-        is_at_work = False
-        for path in self.folder.glob(".lock-*-of-*"):
-            try:
-                with exclusive(path):
-                    pass
-                path.unlink()
-            except BlockingIOError:
-                is_at_work = True
-        return is_at_work
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say what an error of the system means for the folder."""
+        try:
+            yield
+        except BlockingIOError as error:
+            raise BlockingIOError(
+                f"Another command is writing to {self.folder}. Wait until it has finished, or "
+                "choose another folder with --out."
+            ) from error
+        except OSError as error:
+            if error.errno not in _REASONS:
+                raise
+            message = _REASONS[error.errno].format(
+                folder=self.folder, error=error, name=shown(self.folder.name)
+            )
+            raise type(error)(message) from error
 
     def _put_in_order(self, on_damage: Callable[[str], None]) -> None:
-        """Remove what killed processes left, and symbolic links."""
-        for link in self._links():
-            if link.is_dir():  # links to files are found by their checksums
-                on_damage(link.relative_to(self.folder).as_posix())
-            link.unlink()
-        remove_leftovers(self._entries())
+        """Remove what killed processes left, and symbolic links in place of what was written."""
+        entries = self._entries()
+        for path in entries:
+            is_inside = path.parent != self.folder
+            if path.is_symlink() and (is_inside or any(map(path.match, (*_WRITTEN, *_TABLES)))):
+                if path.is_dir():  # links to files are found by their checksums
+                    on_damage(path.relative_to(self.folder).as_posix())
+                path.unlink()
+        remove_leftovers(entries)
 
     def check_place(self, study: str, command: str) -> None:
         """Refuse a folder that cannot hold the results of a study, before any work is done.
@@ -214,17 +215,13 @@ class Results:
         Nothing is written. Whether the folder holds this very run is checked by `writing`.
         """
         folder = self.folder.absolute()
-        try:
+        with self._explained():
             self._refuse_other_things()
             nearest = next(path for path in (folder, *folder.parents) if path.exists())
             if not nearest.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, f"{nearest} is a file")
             if not os.access(nearest, os.W_OK | os.X_OK):
                 raise PermissionError(errno.EACCES, f"no permission to write to {nearest}")
-        except OSError as error:
-            if message := self._explain(error):
-                raise type(error)(message) from error
-            raise
         with suppress(FileNotFoundError, ValueError):  # damaged manifests are restored later
             held = self.manifest()
             if held.get("study") != study and self._is_anything_done():
@@ -243,15 +240,6 @@ class Results:
             found += level
         return sorted(found)
 
-    def _links(self) -> list[Path]:
-        """Find symbolic links in place of files and folders that were written here."""
-        return [
-            path
-            for path in self._entries()
-            if path.is_symlink()
-            and (path.parent != self.folder or any(map(path.match, (*_WRITTEN, *_TABLES))))
-        ]
-
     def _refuse_other_things(self) -> None:
         if not self.folder.exists():
             return
@@ -259,46 +247,17 @@ class Results:
             raise FileExistsError(f"{self.folder} is a file. Choose a folder with --out.")
         paths = [path for path in self.folder.iterdir() if not is_leftover(path)]
         names = {path.name for path in paths if not path.name.startswith(".lock")}
-        if names and not self._is_ours(names):
+        if not names or "manifest.sha256" in names:
+            return
+        try:  # other programs have manifests, too
+            found = json.loads(self._content(self.folder / "manifest.json"))
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict) or "study" not in found:
             raise FileExistsError(
                 f"{self.folder} already exists but holds no results. Choose another folder with "
                 "--out."
             )
-
-    def _is_ours(self, names: set[str]) -> bool:
-        """Whether a folder with these files holds results: other programs have manifests, too."""
-        if "manifest.sha256" in names:
-            return True
-        try:
-            found = json.loads(self._content(self.folder / "manifest.json"))
-        except (ValueError, RecursionError):
-            return False
-        return isinstance(found, dict) and "study" in found
-
-    def _explain(self, error: OSError) -> str | None:
-        if isinstance(error, BlockingIOError):
-            return (
-                f"Another command is writing to {self.folder}. Wait until it has finished, or "
-                "choose another folder with --out."
-            )
-        if error.errno in (errno.EISDIR, errno.ENOTEMPTY):
-            return f"{error.filename} is a folder, where a file belongs. Move it elsewhere."
-        if error.errno in _READ_ONLY:
-            return f"{self.folder} is not writable ({error}). Choose another folder with --out."
-        if error.errno in _NO_PLACE:
-            return f"{self.folder} cannot be created ({error}). Choose another folder with --out."
-        if error.errno == errno.ENAMETOOLONG:
-            return (
-                f"The name {shown(self.folder.name)} is too long for the file system. Choose a "
-                "shorter one with --out."
-            )
-        if error.errno in _NO_LOCKS:
-            return (
-                f"The file system of {self.folder} does not support locks ({error}), so two "
-                "commands that write at once could damage the results. Choose a folder on another "
-                "disk with --out, and move it here afterwards."
-            )
-        return None
 
     def _keep_manifest(
         self, manifest: Mapping[str, Any], on_damage: Callable[[str], None], is_alone: bool
@@ -357,7 +316,10 @@ class Results:
             listing = self.folder / f"{name}.sha256"
             for damaged in self._damaged(listing):
                 on_damage(damaged)
-            _remove(listing)
+            if listing.is_dir() and not listing.is_symlink():
+                listing.rmdir()
+            else:
+                listing.unlink(missing_ok=True)
             self._before |= {path: _stamp(path) for path in self._products(name)}
 
     def _products(self, products: str) -> list[Path]:
@@ -512,14 +474,6 @@ def _stamp(path: Path) -> tuple[int, int]:
     """Return what changes when a file is replaced, even by the same bytes."""
     found = path.lstat()
     return found.st_ino, found.st_mtime_ns
-
-
-def _remove(path: Path) -> None:
-    """Remove a file, or an empty folder in its place."""
-    if path.is_dir() and not path.is_symlink():
-        path.rmdir()
-    else:
-        path.unlink(missing_ok=True)
 
 
 def write_table(table: pd.DataFrame, path: Path | BinaryIO, csv: bool = False) -> None:

@@ -20,14 +20,14 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from analyses.jobs import workers
-from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost, seconds_of_figures
+from analyses.jobs.cost import BYTES_OF_FIGURES, SECONDS_OF_FIGURE, SECONDS_TO_DRAW, WorkCost
 from analyses.jobs.results import Part, Results, write_table
 from analyses.jobs.study import Figures, Piece, PlanT, Study
 from replay.files import inside, safe_name
 from replay.jit import working_seconds
 from replay.sources import sources_digest
 
-__all__ = ["draw_figures", "manifest", "pieces_of", "run"]
+__all__ = ["draw", "manifest", "pieces_of", "run"]
 
 Result = TypeVar("Result")
 
@@ -115,9 +115,14 @@ def run(
                 timed = _Timed(call)
 
                 def tell_cost(cost: WorkCost) -> None:
-                    if on_cost is not None:
-                        whole = _with_figures(study, plan, cost, jobs, timed.slowdown)
-                        on_cost(whole if part is None else whole._replace(seconds_after=0.0))
+                    if on_cost is None:
+                        return
+                    after = cost.seconds_after
+                    if n := len(study.figures):
+                        after += SECONDS_TO_DRAW + SECONDS_OF_FIGURE * n / min(jobs, n)
+                    # Parts make no tables and figures.
+                    after *= part is None
+                    on_cost(cost._replace(seconds_after=after, slowdown=timed.slowdown))
 
                 if left and on_cost is not None and study.estimate is not None:
                     tell_cost(study.estimate(plan, left, timed))
@@ -137,7 +142,7 @@ def run(
                 # In new processes, since those above still hold the memory that pieces needed.
                 with workers.pool(min(jobs, len(study.figures)), None, tell) as call:
                     work = [(drawing, results.folder) for drawing in study.figures.values()]
-                    deque(call(_draw, work), maxlen=0)
+                    deque(call(draw, work), maxlen=0)
                 results.finish("figures")
     return tables
 
@@ -216,15 +221,6 @@ def _make_pieces(
                 tell_cost = None
 
 
-def _with_figures(
-    study: Study[PlanT], plan: PlanT, cost: WorkCost, jobs: int, slowdown: float
-) -> WorkCost:
-    """Add the time for figures, and how busy the machine is."""
-    n = len(study.figures) if study.n_figures is None else study.n_figures(plan)
-    after = cost.seconds_after + seconds_of_figures(n, max(min(jobs, len(study.figures)), 1))
-    return cost._replace(seconds_after=after, slowdown=slowdown)
-
-
 class _Timed:
     """Calls functions in processes, and sums the time that they take there."""
 
@@ -285,18 +281,8 @@ def _make(
     return piece, files, working_seconds() - start
 
 
-def draw_figures(study: Study[Any], names: Iterable[str], folder: str | Path) -> list[Path]:
-    """Draw figures of a study, PDF and PNG, from the tables of its result folder."""
-    try:
-        return [path for name in names for path in _draw(study.figures[name], Path(folder))]
-    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
-        raise ValueError(
-            f"{folder} holds tables that this version cannot draw ({error!r}). Run the study again "
-            "in another folder."
-        ) from error
-
-
-def _draw(drawing: Figures, folder: Path) -> list[Path]:
+def draw(drawing: Figures, folder: Path) -> list[Path]:
+    """Draw figures from the tables of a result folder, as PDF and PNG."""
     from analyses.figure_files import save
 
     return [

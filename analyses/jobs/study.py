@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pandas as pd
 
-from analyses.jobs.columns import Table
 from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from replay.checks import check_number, check_whole
@@ -51,18 +50,10 @@ Result = TypeVar("Result")
 
 
 class Piece(NamedTuple):
-    """A part of the work that depends on no other part.
+    """A part of the work that depends on no other part."""
 
-    Attributes
-    ----------
-    group : str
-        The group that it belongs to, such as an experiment or a task; also the name of its folder.
-    number : int
-        Its number within the group, from 0.
-    """
-
-    group: str
-    number: int
+    group: str  # such as an experiment or a task; also the name of its folder
+    number: int  # within the group, from 0
 
 
 class Plan(Protocol):
@@ -81,18 +72,10 @@ PlanT = TypeVar("PlanT", bound=Plan)
 
 
 class SizedPlan(NamedTuple):
-    """The plan of a study whose only options are its size and its seed.
+    """The plan of a study whose only options are its size and its seed."""
 
-    Attributes
-    ----------
-    pieces : dict of str to int
-        Group -> number of pieces.
-    seed : int
-        Seed of all random numbers.
-    """
-
-    pieces: dict[str, int]
-    seed: int
+    pieces: dict[str, int]  # of each group
+    seed: int  # of all random numbers
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest must hold besides the numbers of pieces."""
@@ -104,21 +87,11 @@ class SizedPlan(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A table to print when a study is finished.
+    """A table to print when a study is finished; without columns, it is not printed."""
 
-    Attributes
-    ----------
-    title : str
-        A line above the table; empty: no line.
-    table : pandas.DataFrame
-        The table as printed; without columns, it is not printed.
-    note : str
-        Lines below the table.
-    """
-
-    title: str = ""
+    title: str = ""  # a line above it, unless it is empty
     table: pd.DataFrame = pd.DataFrame()
-    note: str = ""
+    note: str = ""  # below it
 
 
 class Runner(Protocol):
@@ -162,14 +135,6 @@ def _drawn(function: str, tables: Sequence[str], results: Results) -> Iterator[t
     yield function.removesuffix("_figure"), figure
 
 
-def _one(plan: object, piece: Piece) -> float:
-    return 1.0
-
-
-def _nothing(plan: object, tables: Mapping[str, pd.DataFrame]) -> Iterable[Shown]:
-    return ()
-
-
 @dataclass(frozen=True)
 class Study(Generic[PlanT]):
     """A question, and the functions that answer it.
@@ -186,7 +151,7 @@ class Study(Generic[PlanT]):
     plan : callable or None
         ``plan(size, seed)`` returns the usual plan with `size` times the usual number of animals or
         worlds. Commands with more options make their own plans. None if the study cannot be planned
-        without these options; `needs` then says what it needs.
+        without these options.
     make : callable
         ``make(plan, piece)`` returns the tables of a piece by name, and other files, which it wrote
         to temporary folders, by their place in the result folder. The same plan and piece give the
@@ -196,14 +161,8 @@ class Study(Generic[PlanT]):
         write other files to the folder.
     figures : mapping
         Name -> function that draws.
-    columns : mapping of str to Table, optional
-        Name of the file of a final table -> what its rows and columns mean, for ``replay columns``.
-    needs : str
-        What the study needs besides size and seed; nothing, if this is empty.
     command : str
         The command that runs it, for messages; empty: ``replay study NAME``.
-    n_figures : callable, optional
-        ``n_figures(plan)`` returns the number of figures that these draw; by default one each.
     show : callable, optional
         ``show(plan, tables)`` returns the parts of the final tables that are worth printing.
     size : callable, optional
@@ -235,18 +194,15 @@ class Study(Generic[PlanT]):
     make: Callable[[PlanT, Piece], Mapping[str, pd.DataFrame | Path]]
     summarise: Callable[[PlanT, Results], Mapping[str, pd.DataFrame]]
     figures: Mapping[str, Figures] = field(default_factory=dict)
-    columns: Mapping[str, Table] = field(default_factory=dict)
-    needs: str = ""
     command: str = ""
-    n_figures: Callable[[PlanT], int] | None = None
-    show: Callable[[PlanT, Mapping[str, pd.DataFrame]], Iterable[Shown]] = _nothing
-    size: Callable[[PlanT, Piece], float] = _one
+    show: Callable[[PlanT, Mapping[str, pd.DataFrame]], Iterable[Shown]] = lambda plan, tables: ()
+    size: Callable[[PlanT, Piece], float] = lambda plan, piece: 1.0
     estimate: Callable[[PlanT, Sequence[Piece], Runner], WorkCost] | None = None
 
     def usual_plan(self, size: float = 1.0, seed: int = 0) -> PlanT:
         """Plan the study at its usual size, or at a multiple of it, at most 10,000."""
         if self.plan is None:
-            raise ValueError(f"The study {self.name} needs {self.needs}.")
+            raise ValueError(f"The study {self.name} needs more than a size: see {self.command}.")
         check_number("The size of a study", size, at_least=0, at_most=_LARGEST_SIZE)
         if size == 0:
             raise ValueError("The size of a study must be above 0, got 0.")

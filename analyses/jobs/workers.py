@@ -17,13 +17,13 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from importlib import metadata
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from joblib import cpu_count
 from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
@@ -100,22 +100,11 @@ def scratch_folder() -> str | None:
 
 
 class Call(NamedTuple):
-    """Calls functions in the processes of a `pool`.
+    """Calls functions in the processes of a `pool`."""
 
-    Attributes
-    ----------
-    n_processes : int
-        Number of simultaneous calls; 1 if it is unknown.
-    run : callable
-        ``run(function, pieces)`` calls the function with each piece, and yields results as they are
-        finished.
-    is_far : bool
-        Whether workers may lack a file system shared with this process.
-    """
-
-    n_processes: int
+    n_processes: int  # simultaneous calls; 1 if it is unknown
     run: Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Generator[Any, None, None]]
-    is_far: bool = False
+    is_far: bool = False  # whether workers may lack a file system shared with this process
 
     def __call__(
         self, function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]]
@@ -151,8 +140,11 @@ def pool(
         _removed_if_killed(scratch),
     ):
         if jobs <= 1:
-            with _temporary_files_in(scratch):
-                yield Call(1, _here)
+            before, tempfile.tempdir = tempfile.tempdir, scratch
+            try:
+                yield Call(1, lambda function, pieces: (function(*piece) for piece in pieces))
+            finally:
+                tempfile.tempdir = before
             return
         executor = ProcessPoolExecutor(
             jobs,
@@ -161,7 +153,9 @@ def pool(
             env={name: os.environ.get(name, "1") for name in _THREADS},
         )
         try:
-            with _quiet():
+            with warnings.catch_warnings():
+                # Processes that use too much memory are replaced, which is no reason to warn.
+                warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
                 yield Call(jobs, partial(_in_processes, executor, jobs))
         finally:
             executor.shutdown(wait=True, kill_workers=True)
@@ -187,29 +181,6 @@ def _removed_if_killed(folder: str) -> Iterator[None]:
             yield
         finally:
             remover.communicate("not killed")  # waits for it, also after Ctrl-C
-
-
-@contextmanager
-def _temporary_files_in(folder: str) -> Iterator[None]:
-    before, tempfile.tempdir = tempfile.tempdir, folder
-    try:
-        yield
-    finally:
-        tempfile.tempdir = before
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence the warning about processes that are replaced because they use too much memory."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
-        yield
-
-
-def _here(
-    function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]]
-) -> Generator[Result, None, None]:
-    return (function(*piece) for piece in pieces)
 
 
 def _in_processes(
@@ -276,7 +247,14 @@ def _on_cluster(
     try:
         with _reaching(address):
             _await_workers(client, address, tell)
-            _check_software(client)
+            # The software of all workers is compared with ours before anything runs.
+            for worker, theirs in client.run(software, on_error="return").items():
+                if isinstance(theirs, Exception):
+                    raise ImportError(
+                        f"The worker {worker} cannot import hippocampal-replay ({theirs}). Install "
+                        f"version {__version__} in the environment of every worker."
+                    ) from theirs
+                _compare(software(), theirs, worker)
         left = iter(pieces)
         while True:
             with _reaching(address):
@@ -324,25 +302,7 @@ def _reaching(address: str) -> Iterator[None]:
         ) from error
 
 
-class _Client(Protocol):
-    """What is used of a client of Dask, whose own methods have no types."""
-
-    status: str
-
-    def nthreads(self) -> Mapping[str, int]: ...
-
-    def wait_for_workers(self, n_workers: int) -> None: ...
-
-    def run(self, function: Callable[..., Result], *, on_error: str) -> Mapping[str, Any]: ...
-
-    def submit(self, function: Callable[..., Any], *args: object, pure: bool) -> Any: ...
-
-    def cancel(self, futures: list[Any]) -> None: ...
-
-    def close(self) -> None: ...
-
-
-def _connect(address: str) -> _Client:
+def _connect(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError as error:
@@ -351,30 +311,18 @@ def _connect(address: str) -> _Client:
         ) from error
     try:
         connect: Callable[..., Any] = Client
-        client: _Client = connect(address, timeout=_ANSWER_SECONDS)
+        return connect(address, timeout=_ANSWER_SECONDS)
     except Exception as error:  # each protocol of Dask has errors of its own
         raise ConnectionError(
             f"No Dask scheduler answers at {address} ({error}). Check that it is running and that "
             "this is the address that it prints, such as tcp://host:8786."
         ) from error
-    return client
 
 
-def _await_workers(client: _Client, address: str, tell: Callable[[str], None]) -> None:
+def _await_workers(client: Any, address: str, tell: Callable[[str], None]) -> None:
     if not client.nthreads():
         tell(f"The scheduler at {address} has no workers yet; waiting for the first one.")
         client.wait_for_workers(1)
-
-
-def _check_software(client: _Client) -> None:
-    """Compare the software of all workers with ours before anything runs."""
-    for worker, theirs in client.run(software, on_error="return").items():
-        if isinstance(theirs, Exception):
-            raise ImportError(
-                f"The worker {worker} cannot import hippocampal-replay ({theirs}). Install version "
-                f"{__version__} in the environment of every worker."
-            ) from theirs
-        _compare(software(), theirs, worker)
 
 
 def _checked(

@@ -24,9 +24,6 @@ from replay.lazy import offered
 
 if TYPE_CHECKING:
     from analyses.figure_files import save as save
-    from analyses.plots.attribution import attribution_figure as attribution_figure
-    from analyses.plots.attribution import attribution_length_figure as attribution_length_figure
-    from analyses.plots.attribution import plot_attribution as plot_attribution
     from analyses.plots.decoded_event import events_sheet_figure as events_sheet_figure
     from analyses.plots.decoded_event import plot_movements as plot_movements
     from analyses.plots.decoded_event import plot_posterior as plot_posterior
@@ -35,16 +32,11 @@ if TYPE_CHECKING:
     from analyses.plots.decoded_path import decoded_path_figure as decoded_path_figure
     from analyses.plots.decoded_path import plot_decoded_path as plot_decoded_path
     from analyses.plots.decoded_path import plot_event_path as plot_event_path
-    from analyses.plots.discrepancies import discrepancies_figure as discrepancies_figure
-    from analyses.plots.discrepancies import discrepancy_curves_figure as discrepancy_curves_figure
-    from analyses.plots.discrepancies import plot_differences as plot_differences
-    from analyses.plots.discrepancies import plot_discrepancy_curves as plot_discrepancy_curves
     from analyses.plots.events import plot_event as plot_event
     from analyses.plots.explained_maze import explained_maze_figure as explained_maze_figure
     from analyses.plots.explained_maze import group_figure as group_figure
     from analyses.plots.explanation import explained_sequences_figure as explained_sequences_figure
     from analyses.plots.explanation import explanation_figure as explanation_figure
-    from analyses.plots.explanation import goals_figure as goals_figure
     from analyses.plots.explanation import identifiability_figure as identifiability_figure
     from analyses.plots.film import animate_pause as animate_pause
     from analyses.plots.findings import found_accounts_figure as found_accounts_figure
@@ -52,12 +44,9 @@ if TYPE_CHECKING:
     from analyses.plots.findings import plot_found_accounts as plot_found_accounts
     from analyses.plots.findings import study_figures as study_figures
     from analyses.plots.findings import sums_figure as sums_figure
-    from analyses.plots.gain_floor import gain_floor_figure as gain_floor_figure
-    from analyses.plots.gain_floor import plot_gain_floor as plot_gain_floor
     from analyses.plots.gallery import gallery_figure as gallery_figure
     from analyses.plots.gallery import plot_experience as plot_experience
     from analyses.plots.gallery import plot_next_replay as plot_next_replay
-    from analyses.plots.headings import headings_figure as headings_figure
     from analyses.plots.learned_graph import learned_graph_figure as learned_graph_figure
     from analyses.plots.learned_graph import plot_learned_graph as plot_learned_graph
     from analyses.plots.learned_states import hidden_states_figure as hidden_states_figure
@@ -74,10 +63,6 @@ if TYPE_CHECKING:
     from analyses.plots.learning_curves import plot_learning_curves as plot_learning_curves
     from analyses.plots.mdps import mdps_figure as mdps_figure
     from analyses.plots.mdps import plot_mdp as plot_mdp
-    from analyses.plots.parity import parity_experiments_figure as parity_experiments_figure
-    from analyses.plots.parity import parity_figure as parity_figure
-    from analyses.plots.parity import plot_contrast as plot_contrast
-    from analyses.plots.parity import plot_parity as plot_parity
     from analyses.plots.predictions import plot_beside_accounts as plot_beside_accounts
     from analyses.plots.predictions import predictions_figure as predictions_figure
     from analyses.plots.predictions import (
@@ -92,9 +77,6 @@ if TYPE_CHECKING:
         recorded_evidence_figure as recorded_evidence_figure,
     )
     from analyses.plots.recorded import recorded_kinds_figure as recorded_kinds_figure
-    from analyses.plots.recovery import plot_confusion as plot_confusion
-    from analyses.plots.recovery import plot_shares as plot_shares
-    from analyses.plots.recovery import recovery_figure as recovery_figure
     from analyses.plots.replay_events import plot_replay as plot_replay
     from analyses.plots.replay_events import replay_events_figure as replay_events_figure
     from analyses.plots.replay_kinds import plot_replay_kinds as plot_replay_kinds

@@ -4,36 +4,31 @@ To add a study, write a file with a ``STUDY`` (:class:`analyses.jobs.study.Study
 ``STUDIES``. No study is imported before it is looked up.
 """
 
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replay.checks import typed, unknown_name
+from replay.files import check_path
 
 if TYPE_CHECKING:
-    from analyses.jobs.columns import Table
     from analyses.jobs.study import Study
 
-__all__ = ["STUDIES", "find_study", "written_tables"]
+__all__ = ["STUDIES", "draw_all", "find_study"]
 
 STUDIES = {
     "reproduction": "analyses.studies.brea_2018.reproduce",
-    "discrepancies": "analyses.studies.discrepancies",
     "comparison": "analyses.studies.comparison.compare_accounts",
     "changes": "analyses.studies.changes",
     "demands": "analyses.studies.demands",
-    "gain_floor": "analyses.studies.gain_floor",
-    "parity": "analyses.studies.parity.published_figures",
     "bounded_memory": "analyses.studies.bounded_memory",
-    "attribution": "analyses.studies.attribution",
     "tasks": "analyses.studies.typical_replay",
-    "recovery": "analyses.studies.recovery",
-    "headings": "analyses.studies.headings",
     "learned_states": "analyses.studies.learned_states",
     "hidden_states": "analyses.studies.hidden_states",
     "recording": "analyses.studies.recorded_replay.one_animal",
     "recordings": "analyses.studies.recorded_replay.several_animals",
     "explain": "analyses.studies.explanation.explain",
-    "explanation": "analyses.studies.explanation.goals",
     "identifiability": "analyses.studies.explanation.identify",
 }
 """Name -> the module that defines the study as its ``STUDY``."""
@@ -46,7 +41,7 @@ def find_study(name: str) -> "Study[Any]":
     Parameters
     ----------
     name : str
-        A name in ``STUDIES``.
+        A name in ``STUDIES``, or a Python file whose ``STUDY`` it is, such as ``./mine.py``.
 
     Returns
     -------
@@ -57,35 +52,54 @@ def find_study(name: str) -> "Study[Any]":
     ------
     ValueError
         If there is none of that name; the message lists the choices.
+    FileNotFoundError, ImportError
+        If there is no such file, or no ``STUDY`` in it.
 
     Examples
     --------
-    >>> find_study("gain_floor").question
-    'Is there forward replay without the floor under the gain?'
+    >>> find_study("tasks").question
+    'What is typically replayed in the tasks of experiments?'
     """
-    if name not in STUDIES:
+    if name.endswith(".py"):
+        file = check_path("The file of a study", name).resolve()
+        if not file.is_file():
+            raise FileNotFoundError(f"{name} does not exist.")
+        # Processes that make its pieces import the module by its name.
+        sys.path.insert(0, str(file.parent))
+        module = import_module(file.stem)
+        if not hasattr(module, "STUDY"):
+            raise ImportError(f"{name} defines no STUDY.")
+    elif name in STUDIES:
+        module = import_module(STUDIES[name])
+    else:
         raise unknown_name("study", name, STUDIES)
-    study: Study[Any] = import_module(STUDIES[name]).STUDY
+    study: Study[Any] = module.STUDY
     return study
 
 
-def written_tables() -> "dict[str, Table]":
-    """Describe the tables that commands write, by file name: those of logs, and of all studies.
+def draw_all(folder: str | Path = "results") -> list[Path]:
+    """Draw all figures of a result folder from its tables, as PDF and PNG."""
+    from analyses.jobs.results import Results
+    from analyses.jobs.run import draw
 
-    Where two tables have the same file name, the second is listed as ``STUDY/FILE``.
-
-    Examples
-    --------
-    >>> written_tables()["recording/sequences.parquet"].row
-    'place sequence of replay in a recording'
-    """
-    from analyses.jobs.columns import LOG_TABLES
-
-    tables = dict(LOG_TABLES)
-    for name in STUDIES:
-        for file, table in find_study(name).columns.items():
-            if file not in tables:
-                tables[file] = table
-            elif table not in tables.values():
-                tables[f"{name}/{file}"] = table
-    return tables
+    results = Results(folder)
+    name = results.manifest().get("study")
+    if not isinstance(name, str) or name not in STUDIES:
+        raise ValueError(
+            f"{folder} was written by another version of this toolkit, or by a study that is none "
+            "of its own, and cannot be drawn by it. Run the study again in another folder."
+        )
+    results.check_tables()
+    try:
+        drawn = [
+            path
+            for drawing in find_study(name).figures.values()
+            for path in draw(drawing, results.folder)
+        ]
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        raise ValueError(
+            f"{folder} holds tables that this version cannot draw ({error!r}). Run the study again "
+            "in another folder."
+        ) from error
+    results.finish("figures")
+    return drawn

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from analyses.intervals import mean_interval
-from analyses.jobs.columns import MEAN_RATE, Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
 from analyses.studies.baselines import baselines
@@ -133,17 +132,5 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"bounded_memory": drawn("bounded_memory_figure", "bounded_memory.csv")},
-    columns={
-        "bounded_memory.csv": Table.of(
-            "bound of the memory in an experiment",
-            "experiment retention capacity n_transitions mean sem ci_low ci_high n_mdps",
-            {
-                "retention": Column("what is forgotten when the memory is full"),
-                "capacity": Column("the bound, in episodes or transitions; inf: none"),
-                "n_transitions": Column("the most transitions held at once, a mean over worlds"),
-                "mean": MEAN_RATE,
-            },
-        )
-    },
     show=_show,
 )

@@ -19,9 +19,8 @@ import numpy as np
 import pandas as pd
 
 from analyses.intervals import shares
-from analyses.jobs.columns import MEAN_RATE, Column, Table
+from analyses.jobs.cost import N_CHANGING_RUNS, N_CHANGING_WORLDS
 from analyses.jobs.results import Results
-from analyses.jobs.sizes import N_CHANGING_RUNS, N_CHANGING_WORLDS
 from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study, digests, drawn
 from analyses.reward_rate import over_mdps
 from analyses.sequences.growing import chain_kinds
@@ -352,8 +351,6 @@ def _in_order(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
     return ordered.assign(learner=ordered["learner"].astype(str))
 
 
-_AFTER_CHANGE = Column("the number of the phase that begins with the change")
-
 STUDY = Study(
     "changes",
     "How do learners recover when the world changes?",
@@ -361,43 +358,6 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"changes": drawn("changes_figure", "change_rates.csv", "change_replay.csv")},
-    columns={
-        "change_rates.csv": Table.of(
-            "time window of a learner in a phase",
-            "world learner phase time_step mean sem ci_low ci_high n_mdps n_seeds",
-            {
-                "phase": Column("the number of the phase, from 0"),
-                "time_step": Column("the end of the window, from the start of the phase", "steps"),
-                "mean": MEAN_RATE,
-            },
-        ),
-        "change_recovery.csv": Table.of(
-            "learner and change",
-            "world learner phase before first late median share_recovered n_mdps",
-            {
-                "phase": _AFTER_CHANGE,
-                "before": Column("normalised reward rate in the last fifth of the phase before"),
-                "first": Column("that in the first fifth of this phase"),
-                "late": Column("that in the last fifth of this phase"),
-                "median": Column(
-                    "the median number of steps until 90 % of the rate before is reached again",
-                    "steps",
-                    "if half of the runs or more never do",
-                ),
-                "share_recovered": Column("the share of runs that do"),
-            },
-        ),
-        "change_replay.csv": Table.of(
-            "kind of replay before or after a change",
-            "world learner phase period kind count share per_step",
-            {
-                "phase": _AFTER_CHANGE,
-                "period": Column("`before` or `after` the change: a tenth of a phase"),
-                "count": Column("causal chains of three states or more"),
-                "per_step": Column("how many per step", "1/step"),
-            },
-        ),
-    },
     show=_show,
     command="replay change",
 )

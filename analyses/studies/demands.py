@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analyses.jobs.columns import Column, Table
-from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
+from analyses.jobs.cost import DEMAND_VISITS, N_DEMAND_WORLDS
 from analyses.jobs.results import Results
-from analyses.jobs.sizes import DEMAND_VISITS, N_DEMAND_WORLDS
-from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, digests
+from analyses.jobs.study import MOST, Piece, Shown, Study, digests
 from analyses.tables import in_paper_order
 from replay.checks import check_whole
 from replay.demands import count_demands
-from replay.jit import working_seconds
 from replay.learners import LEARNERS, find_learner
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
@@ -32,9 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["GROWING_WORLDS", "STUDY", "DemandsPlan", "measure_demands", "plan_demands"]
-
-_BYTES_OF_PIECE = 10_000
-_VISITS_TIMED = 2
 
 Builder = Callable[[int, np.random.Generator], MDP]
 
@@ -182,20 +176,6 @@ def _make(plan: DemandsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     return {"demands": table.astype({"learner": str})}
 
 
-def _estimate(plan: DemandsPlan, left: Sequence[Piece], call: Runner) -> WorkCost:
-    """Time a run of each kind, with few visits to each pair of state and action."""
-    short = plan._replace(n_mdps=1, visits=min(plan.visits, _VISITS_TIMED))
-    more = plan.n_mdps * plan.visits / short.visits
-    seconds = more * sum(call(_time, [(short, piece) for piece in left]))
-    return WorkCost({"pieces": len(left)}, seconds, _BYTES_OF_PIECE * len(left) + BYTES_OF_FIGURES)
-
-
-def _time(plan: DemandsPlan, piece: Piece) -> float:
-    start = working_seconds()
-    _make(plan, piece)
-    return working_seconds() - start
-
-
 def _summarise(plan: DemandsPlan, results: Results) -> dict[str, pd.DataFrame]:
     pieces = [
         results.read_piece("demands", world, index)
@@ -236,24 +216,6 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"demands": _draw},
-    n_figures=lambda plan: len(GROWING_WORLDS),
-    columns={
-        "demands.csv": Table.of(
-            "learner in a world of some size",
-            "learner world size mdp n_states n_actions n_steps words backups queue_operations "
-            "comparisons",
-            {
-                "size": Column("what grows: depth, actions, or cells along a side"),
-                "words": Column("the most numbers stored at once", "words", "if it is unknown"),
-                "backups": Column("backups, averaged over the run", "1/step"),
-                "queue_operations": Column(
-                    "operations on a queue, averaged over the run", "1/step"
-                ),
-                "comparisons": Column("comparisons, averaged over the run", "1/step"),
-            },
-        )
-    },
     show=_show,
-    estimate=_estimate,
     command="replay demands",
 )

@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from analyses.intervals import mean_interval
-from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
 from analyses.sequences.kinds_in_places import kinds_in_places
@@ -180,13 +179,6 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     return [Shown(table=table[columns])]
 
 
-_WORLD = Column(
-    "`t_maze_` and the length of the corridor; `walls` or `colours`: an open room by what is seen"
-)
-_ENCODER = Column(
-    "`true_states`: known; `state_merging`: found; `last_four`: windows of four observations"
-)
-
 STUDY = Study(
     "hidden_states",
     "How does sweeping go on where states are hidden?",
@@ -195,64 +187,6 @@ STUDY = Study(
     summarise=_summarise,
     figures={
         "hidden_states": drawn("hidden_states_figure", "hidden_states.csv", "recovered_states.csv")
-    },
-    columns={
-        "hidden_states.csv": Table.of(
-            "learner with an encoder in a world",
-            "world encoder learner mean sem ci_low ci_high n rewarded recovered agreement n_events",
-            {
-                "world": _WORLD,
-                "encoder": _ENCODER,
-                "mean": Column(
-                    "the mean over runs of the reward rate in the last quarter, from 0 (random) to "
-                    "1 (optimal)"
-                ),
-                "n": Column("number of runs"),
-                "rewarded": Column(
-                    "the share of the last quarter's episodes that end with food", "", "for rooms"
-                ),
-                "recovered": Column("share of runs whose codes are the true states but for names"),
-                "agreement": Column(
-                    "the share of events whose longest sequence is of one kind in codes and places",
-                    "", "without sequences",
-                ),
-                "n_events": Column("mean number of replay events"),
-            },
-        ),
-        "sweeping_ahead.csv": Table.of(
-            "other learner or encoder in a world",
-            "world encoder learner mean sem ci_low ci_high n",
-            {
-                "world": _WORLD,
-                "encoder": _ENCODER,
-                "mean": Column(
-                    "how much more prioritized sweeping earns on the states found, as above"
-                ),
-                "n": Column("number of pairs of runs"),
-            },
-        ),
-        "recovered_states.csv": Table.of(
-            "length of the random walk in a world",
-            "world n_before mean ci_low ci_high n",
-            {
-                "world": _WORLD,
-                "n_before": Column("number of observations before the run"),
-                "mean": Column("share of runs whose codes are the true states but for names"),
-                "n": Column("number of runs"),
-            },
-        ),
-        "kinds_of_hidden_states.csv": Table.of(
-            "kind of replay in codes, or in the places that they stand for",
-            "world encoder learner states kind share",
-            {
-                "world": _WORLD,
-                "encoder": _ENCODER,
-                "states": Column("`codes` or `places`"),
-                "kind": Column("that of an event's longest sequence; `no_sequence` if only the "
-                               "other states have one"),
-                "share": Column("of events with a sequence in codes or places, over runs"),
-            },
-        ),
     },
     show=_show,
 )  # fmt: skip

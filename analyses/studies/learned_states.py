@@ -20,7 +20,6 @@ import numpy as np
 import pandas as pd
 
 from analyses.intervals import mean_interval
-from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
 from analyses.sequences.kinds_in_places import kinds_in_places
@@ -226,65 +225,6 @@ STUDY = Study(
     figures={
         "learned_states": drawn("learned_states_figure", "learned_states.csv"),
         "kinds_in_codes": drawn("kinds_in_codes_figure", "kinds_in_codes.csv"),
-    },
-    columns={
-        "learned_states.csv": Table.of(
-            "learner with an encoder in a task",
-            "task encoder learner mean sem ci_low ci_high n purity agreement n_events",
-            {
-                "task": Column("`maze`, or `cart_pole`"),
-                "encoder": Column("how states were made; `true_states`: known"),
-                "mean": Column(
-                    "the mean over mazes of the reward rate in the last quarter, from 0 (random) "
-                    "to 1 (optimal); for the cart, of the number of steps until the pole falls"
-                ),
-                "n": Column("number of mazes or carts"),
-                "purity": Column(
-                    "the share of observations made where their code is met most often",
-                    "",
-                    "for the cart",
-                ),
-                "agreement": Column(
-                    "the share of events whose longest sequence is of one kind in codes and places",
-                    "", "for the cart, and without sequences",
-                ),
-                "n_events": Column("mean number of replay events"),
-            },
-        ),
-        "settings.csv": Table.of(
-            "setting of the maze or the encoder, one changed at a time, for prioritized sweeping "
-            "with predictive states",
-            "setting set_to mean sem ci_low ci_high n purity agreement n_events",
-            {
-                "setting": Column(
-                    "`noise` (0.1 is usual) and `n_distractors` (30) of `place_code`; `width` of "
-                    "place fields, in distances between places (1); `codes_per_state`: codes at "
-                    "most (2)"
-                ),
-                "set_to": Column("its value"),
-                "mean": Column("the mean over mazes of the reward rate, as above"),
-                "n": Column("number of mazes"),
-                "purity": Column(
-                    "the share of observations made where their code is met most often"
-                ),
-                "agreement": Column(
-                    "the share of events whose longest sequence is of one kind in codes and places",
-                    "", "without sequences",
-                ),
-                "n_events": Column("mean number of replay events"),
-            },
-        ),
-        "kinds_in_codes.csv": Table.of(
-            "kind of replay in codes, or in the places that they stand for",
-            "encoder learner states kind share",
-            {
-                "encoder": Column("how states were made"),
-                "states": Column("`codes` or `places`"),
-                "kind": Column("that of an event's longest sequence; `no_sequence` if only the "
-                               "other states have one"),
-                "share": Column("of events with a sequence in codes or places, over mazes"),
-            },
-        ),
     },
     show=_show,
 )  # fmt: skip

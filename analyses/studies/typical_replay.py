@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, Study
 from analyses.studies.simulated_animals import simulated_replays
@@ -164,22 +163,5 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"tasks": _draw},
-    columns={
-        "tasks.parquet": Table.of(
-            "kind of replay of a learner in a task",
-            "task learner min_length kind orientation phase block place goal states length n_path "
-            "n_kind n_all",
-            {
-                "min_length": Column("sequences of fewer states are not counted"),
-                "block": Column("the block of the protocol"),
-                "place": Column("the state of the animal"),
-                "goal": Column("the state in which the lap paid most; -1: none"),
-                "n_path": Column("how often this path was replayed"),
-                "n_kind": Column("sequences of this kind"),
-                "n_all": Column("all sequences"),
-            },
-        )
-    },
-    n_figures=lambda plan: -(-len(plan.tasks) // 2),  # each takes half as long as most
     show=_show,
 )

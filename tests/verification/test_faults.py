@@ -18,19 +18,20 @@ from contextlib import chdir, suppress
 from functools import partial
 from pathlib import Path
 
+import gain_floor
 import numpy as np
 import pytest
 from commands import replay
+from discrepancies import plan_variants
 from malformed import damage, is_ours, lie, limited
 
 from analyses.cli import main
 from analyses.jobs.results import Results
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recover.simulated_recording import simulated_recording
+from analyses.studies import draw_all
 from analyses.studies.comparison.rescoring import plan_rescoring
-from analyses.studies.discrepancies import plan_variants
 from analyses.studies.explanation.inputs import read_animals
-from analyses.studies.figures import draw_all
 
 pytestmark = [
     pytest.mark.slow,
@@ -45,7 +46,7 @@ COMMANDS = {
     "compare": "compare --task mine.py --account dyna_q,graph_walks --draws 2",
     "recording": "recording mine.npz --track track.json --events events.csv --shuffles 19 "
     "--recovery 0",
-    "study": "study gain_floor --size 0.02",
+    "study": f"study {gain_floor.__file__} --size 0.02",
 }
 N_KILLS = int(os.environ.get("KILLS", "20")) // len(COMMANDS)
 EVERY = 8

@@ -18,12 +18,12 @@ end of the last episode, and whether ties are equalities or within 1e-12.
 import numpy as np
 import pandas as pd
 import pytest
+from gain_floor import STUDY
 from plain_memory_access import simulate_plainly
 
 from analyses.jobs.run import run
 from analyses.jobs.study import SizedPlan
 from analyses.sequences.segments import find_segments, segments_per_episode
-from analyses.studies.gain_floor import STUDY
 from replay.worlds.mazes import two_way_track
 
 pytestmark = pytest.mark.slow

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from parity import STUDY
 
 from analyses.jobs.run import run
-from analyses.studies.parity.published_figures import STUDY
 
 pytestmark = pytest.mark.slow
 

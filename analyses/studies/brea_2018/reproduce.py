@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from analyses.jobs.columns import LOG_TABLES, MEAN_RATE, Column, Table
 from analyses.jobs.mdp_files import read_mdps
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, Study, drawn
@@ -163,67 +162,6 @@ STUDY = Study(
         "replay_over_time": _draw_replay_over_time,
         "learned_graph": _draw_learned_graph,
     },
-    columns={
-        "reward_rate.csv": Table.of(
-            "time window of a learner in an experiment",
-            "experiment learner time_step mean sem ci_low ci_high n_mdps n_seeds",
-            {"mean": MEAN_RATE},
-        ),
-        "area_under_curve.csv": Table.of(
-            "learner in an experiment",
-            "experiment learner mean sem ci_low ci_high n_mdps n_seeds",
-            {"mean": Column("the mean over worlds of the normalised reward rate of whole runs")},
-        ),
-        "paired_differences.csv": Table.of(
-            "pair of learners in an experiment",
-            "experiment learner reference mean sem ci_low ci_high n_mdps p n_better p_sign",
-            {
-                "reference": Column("the other learner"),
-                "mean": Column(
-                    "the mean over worlds of the reward rate of `learner` minus that of `reference`"
-                ),
-                "p": Column("that of a paired t test", "", "with one world"),
-                "n_better": Column("number of worlds in which `learner` earned more"),
-                "p_sign": Column("the p value of a sign test", "", "if no world differs"),
-            },
-        ),
-        "time_to_criterion.csv": Table.of(
-            "learner in an experiment",
-            "experiment learner median share_reached n",
-            {
-                "median": Column(
-                    "the median over runs of the step at which 90 % of the optimum is reached",
-                    "steps",
-                    "if fewer than half of the runs reach it",
-                ),
-                "share_reached": Column("the share of runs that reach it"),
-                "n": Column("number of runs"),
-            },
-        ),
-        "single_runs.parquet": Table.of(
-            "time window of one of the first runs",
-            "experiment learner mdp seed time_step reward_rate",
-        ),
-        "replay_kinds.csv": Table.of(
-            "kind of replay of a learner in an experiment",
-            "experiment learner chains kind count share ci_low ci_high n_units",
-            {
-                "count": Column("causal chains of three states or more"),
-                "share": Column("the share of this kind", "", "if the learner replays nothing"),
-                "n_units": Column("number of worlds in which anything was replayed"),
-            },
-        ),
-        "replay_over_time.csv": Table.of(
-            "kind of replay in a time window",
-            "experiment learner time_step kind count share",
-            {
-                "count": Column("causal chains of three states or more that began in the window"),
-                "share": Column("the share of this kind", "", "if nothing was replayed"),
-            },
-        ),
-        "sequences.parquet": LOG_TABLES["sequences.parquet"],
-    },
-    n_figures=lambda plan: 3 + 3 * len(plan.n_pieces()),
     show=_show,
     size=_size,
     estimate=estimate_cost,

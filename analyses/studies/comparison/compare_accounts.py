@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 
 from analyses.findings.table import findings as published_findings
-from analyses.jobs.cost import WorkCost
+from analyses.jobs.cost import N_DRAWS_COMPARED, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
-from analyses.jobs.sizes import N_DRAWS_COMPARED
 from analyses.jobs.study import Piece, Shown, Study
-from analyses.studies.comparison.comparison_tables import COMPARISON_COLUMNS, compare_tables
+from analyses.studies.comparison.comparison_tables import compare_tables
 from analyses.studies.comparison.plan import Accounts, Comparison, plan_comparison
 from analyses.studies.comparison.rescoring import plan_rescoring
 from analyses.studies.comparison.simulated_studies import estimate_studies, simulate_studies
@@ -332,8 +331,6 @@ STUDY = Study(
     make=simulate_studies,
     summarise=compare_tables,
     figures={"findings": _draw},
-    columns=COMPARISON_COLUMNS,
-    n_figures=lambda plan: 3 + len({s for task in plan.tasks for s in plan.tested(task)["study"]}),
     show=_show,
     estimate=estimate_studies,
     size=lambda plan, piece: float(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from analyses.findings.accounts import ACCOUNTS, Account, find_account
 from analyses.findings.rows import FINDING_COLUMNS
 from analyses.findings.table import findings as read_findings
-from analyses.jobs.sizes import N_DRAWS_COMPARED
+from analyses.jobs.cost import N_DRAWS_COMPARED
 from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
 from analyses.tables import published_label

@@ -19,8 +19,8 @@ from analyses.inference.model_choice import (
     class_name,
     parameter_intervals,
 )
+from analyses.jobs.columns import TABLES
 from analyses.reports.explanation import VERDICTS
-from analyses.studies.explanation.columns import COLUMNS
 from analyses.studies.explanation.plan import ExplanationPlan, known_parameters, simulations_of
 from analyses.studies.explanation.predictions import beside_own_accounts
 
@@ -66,7 +66,7 @@ def answer(
         for name in choice.classes[top]
         if not plan.accounts[name].is_control
     ]
-    no_parameters = pd.DataFrame(columns=list(COLUMNS["parameters.csv"].columns))
+    no_parameters = pd.DataFrame(columns=list(TABLES["parameters.csv"].columns))
     summary = choice.summary()
     return {
         "verdicts.csv": pd.DataFrame(

@@ -24,14 +24,13 @@ from analyses.inference.features import replay_features
 from analyses.inference.likelihood import path_bits
 from analyses.inference.model_choice import forests
 from analyses.inference.simulation import as_many
-from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
+from analyses.jobs.columns import TABLES
+from analyses.jobs.cost import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
-from analyses.jobs.sizes import N_DRAWS_EXPLAINED
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.reports.explanation import report_of_explanation
 from analyses.studies.explanation.answers import answer, group_of
-from analyses.studies.explanation.columns import COLUMNS
 from analyses.studies.explanation.plan import (
     LEAST_DRAWS,
     ExplanationPlan,
@@ -54,6 +53,14 @@ __all__ = ["STUDY", "Explanation", "explain", "plan_explanation"]
 _SAMPLES = 3  # of the sequences of each simulated animal
 _LEAST_SHARE = 0.5  # of the animal's number of sequences
 _SECONDS_OF_TREES, _SECONDS_OF_DRAW = 8.0, 0.06
+_COLUMNS = {
+    file: list(TABLES[f"explain/{file}" if file == "confusion.csv" else file].columns)
+    for file in (
+        "verdicts.csv", "probabilities.csv", "parameters.csv", "misfits.csv", "importance.csv",
+        "explained.parquet", "confusion.csv", "places.csv", "predictions.csv", "group.csv",
+    )
+}  # fmt: skip
+"""File -> its columns; in the order of `Explanation`."""
 
 
 class Explanation(NamedTuple):
@@ -167,7 +174,7 @@ def explain(
         wrong_places=wrong_places, seed=seed,
     )  # fmt: skip
     tables = run(STUDY, plan, jobs=jobs, tell=lambda text: None)
-    return Explanation(*(tables[file] for file in STUDY.columns))
+    return Explanation(*(tables[file] for file in _COLUMNS))
 
 
 def plan_explanation(
@@ -274,15 +281,15 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
 
 
 def _summarise(plan: ExplanationPlan, results: Results) -> dict[str, pd.DataFrame]:
-    parts: dict[str, list[pd.DataFrame]] = {name: [] for name in STUDY.columns}
+    parts: dict[str, list[pd.DataFrame]] = {name: [] for name in _COLUMNS}
     for name, animal in plan.animals.items():
         tables = {table: results.read_pieces(table, name) for table in _PIECES}
         for file, table in answer(plan, animal, tables).items():
-            parts[file].append(table.assign(animal=name)[list(STUDY.columns[file].columns)])
+            parts[file].append(table.assign(animal=name)[_COLUMNS[file]])
     found = {
         file: pd.concat(tables, ignore_index=True)
         if tables
-        else pd.DataFrame(columns=list(STUDY.columns[file].columns))
+        else pd.DataFrame(columns=_COLUMNS[file])
         for file, tables in parts.items()
     }
     if len(plan.animals) > 1:
@@ -369,12 +376,9 @@ STUDY = Study(
     "Which account explains the replay of these animals?",
     command="replay explain",
     plan=None,
-    needs="the moves and the replay of animals: see replay explain",
     make=_make,
     summarise=_summarise,
     figures={"explanation": _draw},
-    n_figures=lambda plan: 2 + 2 * len(plan.animals) + (len(plan.animals) > 1),
     show=_show,
     estimate=_estimate,
-    columns=COLUMNS,
 )

@@ -21,14 +21,11 @@ from analyses.inference.animals import Places, Replayed, ReplayingAnimal, experi
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name, forests
 from analyses.inference.simulation import as_many
-from analyses.jobs.columns import Column, Table
-from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
+from analyses.jobs.cost import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, N_SEQUENCES, WorkCost
 from analyses.jobs.results import Results
-from analyses.jobs.sizes import N_DRAWS_EXPLAINED, N_SEQUENCES
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.answers import LEVEL, SURE
-from analyses.studies.explanation.columns import CONFUSION, LEFT_OUT, RECOVERY
 from analyses.studies.explanation.plan import (
     DRAWS_OF_PIECE,
     LEAST_DRAWS,
@@ -411,30 +408,5 @@ STUDY = Study(
     figures={"identifiability": _draw},
     show=_show,
     estimate=estimate_identifiability,
-    columns={
-        "recovery.csv": Table.of(
-            "number of sequences",
-            "n_sequences n_accounts n_classes recovered sure right_if_sure calibration_error "
-            "of_3_animals of_10_animals",
-            {
-                **RECOVERY,
-                "of_3_animals": Column(
-                    "the share of groups of three animals of one account, with parameters of their "
-                    "own, whose class comes first when their evidence is added up"
-                ),
-                "of_10_animals": Column("the same of ten animals"),
-            },
-        ),
-        "confusion.csv": Table.of(
-            "number of sequences, true account and class found",
-            "n_sequences truth found share",
-            {**CONFUSION, "n_sequences": RECOVERY["n_sequences"]},
-        ),
-        "left_out.csv": Table.of(
-            "class that is left out of the list",
-            "account sure accepted at_best taken_for",
-            LEFT_OUT,
-        ),
-    },
     command="replay identifiability",
 )  # fmt: skip

@@ -46,7 +46,6 @@ from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.recorded import count_replay, funnel, replay_by_chance
 from analyses.studies.recorded_replay.animal_figures import DRAWINGS, of_one_animal
 from analyses.studies.recorded_replay.animal_tables import analyse, write_track
-from analyses.studies.recorded_replay.columns import ANIMAL_COLUMNS
 from analyses.studies.recorded_replay.plan import (
     EVENTS,
     AnimalsPlan,
@@ -119,8 +118,6 @@ STUDY = Study(
     make=make,
     summarise=_summarise,
     figures={name: partial(of_one_animal, draw) for name, draw in DRAWINGS.items()},
-    columns=ANIMAL_COLUMNS,
-    n_figures=lambda plan: 8,  # three of them are events
     show=_show,
     estimate=estimate,
     command="replay recording",

@@ -29,9 +29,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pandas as pd
 
+from analyses.jobs.columns import TABLES
 from analyses.recordings.decide.conclusions import Conclusions
 from analyses.reports.preparation import explanations_of, notes_of
-from analyses.studies.recorded_replay.columns import ANIMAL_COLUMNS
 from replay.files import replacing, safe_name
 
 __all__ = ["write_nwb"]
@@ -130,7 +130,7 @@ def _tables(found: Conclusions) -> dict[str, tuple[str, str, pd.DataFrame]]:
         "replay_events": ("events.csv", "candidate events, and which of them are replay", events),
         "replay_stretches": ("stretches.csv", "stretches of travel in events", stretches[columns]),
         "replay_sequences": (
-            "sequences.parquet",
+            "recording/sequences.parquet",
             "place sequences of replay, classified by experience",
             sequences,
         ),
@@ -155,7 +155,7 @@ def _meaning(table: str, name: str) -> str:
     """Describe a column as the glossary does, in one line."""
     if name in _OWN:
         return _OWN[name]
-    meaning, unit, empty = ANIMAL_COLUMNS[table].columns[name]
+    meaning, unit, empty = TABLES[table].columns[name]
     return meaning + f", in {unit}" * bool(unit) + f"; empty {empty}" * bool(empty)
 
 

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from analyses.intervals import LEAST_UNITS, mean_share_interval
-from analyses.jobs.columns import Column, Table
+from analyses.intervals import mean_share_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Shown, Study
 from analyses.recordings.basics.judgement import Judgement
@@ -46,12 +45,6 @@ from analyses.studies.recorded_replay.animal_tables import (
     landmarks_of,
     write_track,
 )
-from analyses.studies.recorded_replay.columns import (
-    ANIMAL_COLUMNS,
-    EPOCH_COLUMNS,
-    STATE_SIZE,
-    STATISTIC_COLUMNS,
-)
 from analyses.studies.recorded_replay.epochs import epochs_of_all
 from analyses.studies.recorded_replay.one_animal import estimate, make
 from analyses.studies.recorded_replay.plan import AnimalsPlan, plan_animals, plan_recording
@@ -65,7 +58,6 @@ if TYPE_CHECKING:
 __all__ = ["STUDY"]
 
 _ANIMAL = "animal"
-_FEW = f"with fewer than {LEAST_UNITS} animals"
 
 
 def _usual_plan(size: float, seed: int) -> AnimalsPlan:
@@ -205,57 +197,6 @@ STUDY = Study(
     figures={
         **{name: partial(_of_animals, draw) for name, draw in DRAWINGS.items()},
         "statistics": partial(of_one_animal, DRAWINGS["statistics"]),
-    },
-    columns={
-        **ANIMAL_COLUMNS,
-        "statistics_of_all.csv": Table.of(
-            "statistic, over animals",
-            "statistic label value ci_low ci_high null p n_animals n_above n_below chance_above "
-            "n_chains published_low published_high sources",
-            STATISTIC_COLUMNS,
-        ),
-        "kinds_of_all.csv": Table.of(
-            "kind of replay at a size of states, over animals",
-            "state_size kind share sem ci_low ci_high n_animals",
-            {
-                "state_size": STATE_SIZE,
-                "share": Column("the mean share over animals"),
-                "sem": Column("its standard error", "", "with one animal"),
-            },
-        ),
-        "epochs_of_all.csv": Table.of(
-            "epoch and measure, over animals",
-            "epoch measure label value ci_low ci_high n_animals",
-            {
-                **EPOCH_COLUMNS,
-                "value": Column("the mean over animals", "", "without events"),
-            },
-        ),
-        "epoch_differences_of_all.csv": Table.of(
-            "pair of epochs other than the run, and measure, over animals",
-            "epoch other measure label difference ci_low ci_high n_animals p",
-            {
-                **EPOCH_COLUMNS,
-                "difference": Column("the mean over animals: other less epoch", "", "no events"),
-                "p": Column(
-                    "that of Student's t test over animals", "", f"{_FEW}, or without spread"
-                ),
-            },
-        ),
-        "shares_of_all.csv": Table.of(
-            "kind of replay, over animals",
-            "kind found ci_low_found ci_high_found n_found corrected ci_low_corrected "
-            "ci_high_corrected n_corrected",
-            {
-                "found": Column("the mean share as found"),
-                "ci_low_found": Column("lower end of its 95 % interval", "", _FEW),
-                "ci_high_found": Column("its upper end", "", _FEW),
-                "n_found": Column("number of animals"),
-                "ci_low_corrected": Column("lower end of its 95 % interval", "", _FEW),
-                "ci_high_corrected": Column("its upper end", "", _FEW),
-                "n_corrected": Column("number of animals whose share could be corrected"),
-            },
-        ),
     },
     show=_show,
     estimate=estimate,

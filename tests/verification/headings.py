@@ -9,19 +9,23 @@ and what is told is a guess.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from analyses.cli.studies import run_file
 from analyses.intervals import mean_interval
-from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.recover.cells import draw_cells
 from analyses.recordings.recover.known_replay import draw_two_way_session
 from analyses.recordings.recover.recover import recovery
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["CODES", "OUTCOMES", "STUDY", "tell_headings"]
 
@@ -95,26 +99,22 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     ]
 
 
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from headings_figures import headings_figure
+
+    yield "headings", headings_figure(results.read("headings.csv"))
+
+
 STUDY = Study(
     "headings",
     "How often is the direction of replay told on a track that is run both ways?",
     plan=_plan,
     make=_make,
     summarise=_summarise,
-    figures={"headings": drawn("headings_figure", "headings.csv")},
-    columns={
-        "headings.csv": Table.of(
-            "outcome, by cells and how much they differ between headings",
-            "n_cells other_rate outcome mean sem ci_low ci_high n",
-            {
-                "other_rate": Column(
-                    "rate of directional cells in their weaker heading, relative to the other"
-                ),
-                "outcome": Column("`right`, `wrong`, `ambiguous` or `missed`"),
-                "mean": Column("the mean over sessions of the share of events"),
-                "n": Column("number of sessions"),
-            },
-        )
-    },
+    figures={"headings": _draw},
     show=_show,
+    command="python tests/verification/headings.py",
 )
+
+if __name__ == "__main__":
+    run_file(__file__)

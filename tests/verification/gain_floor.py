@@ -12,22 +12,25 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from laps import LapProtocol, run_laps, steady_reward
 
+from analyses.cli.studies import run_file
 from analyses.intervals import mean_interval
-from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.sequences.segments import find_segments, segments_per_episode
-from analyses.studies.laps import LapProtocol, run_laps, steady_reward
 from replay.checks import check_choice
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 from replay.worlds.mazes import open_maze, two_way_track
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["GAIN_FLOOR_SETTINGS", "GAIN_FLOOR_TASKS", "STUDY", "lap_protocol", "simulate_laps"]
 
@@ -113,25 +116,22 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     return [Shown(table=tables["gain_floor.csv"].drop(columns="sem"))]
 
 
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from gain_floor_figures import gain_floor_figure
+
+    yield "gain_floor", gain_floor_figure(results.read("gain_floor.csv"))
+
+
 STUDY = Study(
     "gain_floor",
     "Is there forward replay without the floor under the gain?",
     plan=_plan,
     make=_make,
     summarise=_summarise,
-    figures={"gain_floor": drawn("gain_floor_figure", "gain_floor.csv")},
-    columns={
-        "gain_floor.csv": Table.of(
-            "direction of replay at a place of a task",
-            "task setting place direction mean sem ci_low ci_high n",
-            {
-                "setting": Column("`floor`, as published; `no_floor`; or `no_need`, with a floor"),
-                "place": Column("at the `start` or the `goal`"),
-                "direction": Column("`forward` or `reverse`"),
-                "mean": Column("the mean over animals of sequences per episode"),
-                "n": Column("number of animals"),
-            },
-        )
-    },
+    figures={"gain_floor": _draw},
     show=_show,
+    command="python tests/verification/gain_floor.py",
 )
+
+if __name__ == "__main__":
+    run_file(__file__)

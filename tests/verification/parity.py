@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-
-from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study
-from analyses.measures import STATISTICS
-from analyses.sequences.place_sequences import Detection
-from analyses.studies.parity.agreement import (
-    PARITY_COLUMNS,
+from parity_protocols.agreement import (
     compare_claims,
     compare_panels,
     published_panels,
 )
-from analyses.studies.parity.belief_states import BELIEF_PROTOCOLS
-from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
-from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS
-from analyses.studies.parity.generators import GENERATOR_PROTOCOLS
-from analyses.studies.parity.memory_access import MEMORY_ACCESS_PROTOCOLS
-from analyses.studies.parity.sfma import SFMA_PROTOCOLS
-from analyses.studies.parity.successor import SUCCESSOR_PROTOCOLS
-from analyses.studies.parity.textbook import TEXTBOOK_PROTOCOLS
+from parity_protocols.belief_states import BELIEF_PROTOCOLS
+from parity_protocols.forgetful_choices import FORGETTING_PROTOCOLS
+from parity_protocols.future_goals import GEODESIC_PROTOCOLS
+from parity_protocols.generators import GENERATOR_PROTOCOLS
+from parity_protocols.memory_access import MEMORY_ACCESS_PROTOCOLS
+from parity_protocols.sfma import SFMA_PROTOCOLS
+from parity_protocols.successor import SUCCESSOR_PROTOCOLS
+from parity_protocols.textbook import TEXTBOOK_PROTOCOLS
+
+from analyses.cli.studies import run_file
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.measures import STATISTICS
+from analyses.sequences.place_sequences import Detection
 from analyses.studies.simulated_animals import simulated_replays
 from replay.data import reference_table
 from replay.learners import find_learner
@@ -162,7 +162,7 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.parity import parity_experiments_figure, parity_figure
+    from parity_figures import parity_experiments_figure, parity_figure
 
     table = results.read("parity.csv")
     yield "parity", parity_figure(table)
@@ -176,6 +176,9 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"parity": _draw},
-    columns=PARITY_COLUMNS,
     show=_show,
+    command="python tests/verification/parity.py",
 )
+
+if __name__ == "__main__":
+    run_file(__file__)

@@ -39,7 +39,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.jobs.columns import Column, Table
+from analyses.cli.studies import run_file
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.recordings.basics.judgement import Judgement
@@ -307,15 +307,14 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.recovery import recovery_figure
+    from recovery_figures import recovery_figure
+
     from analyses.plots.style import FULL_WIDTH
 
     matrix, shares = results.read("recovery_matrix.csv"), results.read("recovery_shares.csv")
     kinds = matrix[matrix["what"] == "kind"]
     yield "recovery", recovery_figure(kinds, shares, width_cm=FULL_WIDTH)
 
-
-_GAIN = Column("how many times faster cells fire in ripples than in running")
 
 STUDY = Study(
     "recovery",
@@ -324,39 +323,9 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"recovery": _draw},
-    columns={
-        "recovery.csv": Table.of(
-            "quantity, by cells, gain and speed",
-            "n_cells gain speed measure value sem ci_low ci_high n_sessions",
-            {
-                "gain": _GAIN,
-                "measure": Column("the quantity, such as the recall of a kind"),
-                "n_sessions": Column("number of simulated sessions"),
-            },
-        ),
-        "recovery_matrix.csv": Table.of(
-            "true kind and kind that is found",
-            "n_cells gain speed truth found probability what",
-            {
-                "gain": _GAIN,
-                "truth": Column("what was replayed"),
-                "found": Column("what was found"),
-                "probability": Column("how often"),
-                "what": Column("whether of the `kind` or the `direction` of replay"),
-            },
-        ),
-        "recovery_shares.csv": Table.of(
-            "kind of replay among shares that are known",
-            "n_cells gain speed kind true found least_recall corrected ci_low ci_high coverage",
-            {
-                "gain": _GAIN,
-                "true": Column("its true share"),
-                "least_recall": Column("the smallest recall of a kind"),
-                "coverage": Column(
-                    "how often an interval contains the true share", "", "if it is not corrected"
-                ),
-            },
-        ),
-    },
     show=_show,
+    command="python tests/verification/recovery.py",
 )
+
+if __name__ == "__main__":
+    run_file(__file__)

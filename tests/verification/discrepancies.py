@@ -22,13 +22,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
+import typer
 
+from analyses.cli.options import Cluster, Jobs, Pieces, as_command
+from analyses.cli.studies import do_study
 from analyses.intervals import mean_interval
-from analyses.jobs.columns import MEAN_RATE, Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest
-from analyses.jobs.study import Piece, Runner, Shown, Study, drawn
+from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.studies.brea_2018 import reproduce
 from analyses.studies.brea_2018.reproduced_runs import make_runs
 from analyses.studies.brea_2018.reproduced_tables import (
@@ -40,6 +42,7 @@ from analyses.studies.brea_2018.reproduction import Reproduction, plan_of
 from analyses.studies.brea_2018.sampling import estimate_cost
 from analyses.tables import in_order, in_paper_order
 from replay.experiments import DISCREPANCIES, EXPERIMENTS
+from replay.files import inside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -272,17 +275,16 @@ def _show(plan: Variants, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown]
     )
 
 
-def _draw_curves(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.discrepancies import differing, discrepancy_curves_figure
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from discrepancies_figures import differing, discrepancies_figure, discrepancy_curves_figure
 
     differences = results.read("discrepancies.csv")
+    yield "discrepancies", discrepancies_figure(differences)
     if len(differing(differences)):
         published = results.read("reward_rate.csv")
         changed = results.read("discrepancy_curves.csv")
         yield "discrepancy_curves", discrepancy_curves_figure(published, changed, differences)
 
-
-_DISCREPANCY = Column("where the text is followed: D1, D2 and so on, or several")
 
 STUDY = Study(
     "discrepancies",
@@ -290,33 +292,43 @@ STUDY = Study(
     plan=None,
     make=_make,
     summarise=_summarise,
-    figures={
-        "discrepancies": drawn("discrepancies_figure", "discrepancies.csv"),
-        "discrepancy_curves": _draw_curves,
-    },
-    columns={
-        "discrepancies.csv": Table.of(
-            "period of a learner's runs under a discrepancy",
-            "discrepancy experiment learner period published changed difference ci_low ci_high "
-            "n_mdps",
-            {
-                "discrepancy": _DISCREPANCY,
-                "period": Column("which part of the run"),
-                "published": Column("the normalised reward rate of the published code"),
-                "changed": Column("that of the text's learner in the same worlds"),
-                "difference": Column("`changed` minus `published`"),
-            },
-        ),
-        "discrepancy_curves.csv": Table.of(
-            "time window of a learner under a discrepancy",
-            "discrepancy experiment learner time_step mean sem ci_low ci_high n_mdps n_seeds",
-            {"discrepancy": _DISCREPANCY, "mean": MEAN_RATE},
-        ),
-        "reward_rate.csv": reproduce.STUDY.columns["reward_rate.csv"],
-    },
-    needs="a folder that replay reproduce wrote; use replay discrepancies FOLDER",
+    figures={"discrepancies": _draw},
     show=_show,
     size=_size,
     estimate=_estimate,
-    command="replay discrepancies",
+    command="python tests/verification/discrepancies.py",
 )
+
+
+def main(
+    folder: Path = Path("results"),
+    /,
+    out: Path | None = None,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    pieces: Pieces = None,
+) -> None:
+    """Show how each disagreement between the paper's text and code changes the learning curves.
+
+    Learners that follow the text, in one discrepancy at a time and in all together, run in the
+    same worlds. Run the same command again to resume after an interruption.
+
+    Options
+    -------
+    folder : FOLDER
+        A folder that replay reproduce wrote; its sizes and seed are used.
+    out : FOLDER, default FOLDER/discrepancies
+        Result folder.
+    """
+    # Workers find functions by the name of this module, which is __main__ where it is run.
+    from discrepancies import STUDY, plan_variants
+
+    plan = plan_variants(folder)
+    do_study(STUDY, plan, out or inside(folder, "discrepancies"), jobs, cluster, pieces)
+
+
+app = typer.Typer()
+app.command()(as_command(main))
+
+if __name__ == "__main__":
+    app()

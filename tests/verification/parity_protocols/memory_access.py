@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from gain_floor import lap_protocol
+from laps import LapProtocol, run_laps, steady_reward
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 
 from analyses.sequences.segments import find_segments
-from analyses.studies.gain_floor import lap_protocol
-from analyses.studies.laps import LapProtocol, run_laps, steady_reward
 from replay.learners import find_learner
 from replay.learners.contract import Pause, Sizes
 from replay.log.backups import EPISODE_END, backup_buffer, renew

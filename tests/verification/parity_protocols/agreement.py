@@ -7,11 +7,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.intervals import mean_interval
-from analyses.jobs.columns import Column, Table
 from replay.checks import check_table
 from replay.data import reference_table
 
-__all__ = ["PARITY_COLUMNS", "compare_claims", "compare_panels", "published_panels"]
+__all__ = ["compare_claims", "compare_panels", "published_panels"]
 
 _FURTHEST = 3.0
 """In standard errors. By chance, about a quarter of tables of 100 differences have a larger one."""
@@ -23,63 +22,6 @@ _TEXT = ["account", "panel", "quantity", "protocol", "measure", "source", "read_
 _PUBLISHED = ["value", "sem", "n", "low", "high", "sign"]
 _EXPERIMENT = ["task", "statistic", "experiment_sign"]
 _COLUMNS = [*_TEXT, *_PUBLISHED, *_EXPERIMENT, "why"]
-_OF_FIGURE = {
-    "panel": Column("the figure of the source", "", "if the paper shows none"),
-    "quantity": Column("what it shows, as text", "", "if the paper shows none"),
-    "protocol": Column("what is simulated", "", "if it is not computed"),
-    "measure": Column("the quantity that is computed", "", "if it is not computed"),
-    "source": Column("the DOI"),
-    "read_from": Column("where it was read: `text`, or `code` that was run"),
-    "value": Column("the published value", "as in `quantity`", "of ranges and directions"),
-    "sem": Column("its standard error", "as in `quantity`", "if unknown"),
-    "n": Column("the size of the sample", "", "if unknown"),
-    "low": Column("the lower end of a published range", "as in `quantity`", "of other rows"),
-    "high": Column("its upper end", "as in `quantity`", "of other rows"),
-    "sign": Column("1 above, -1 below", "", "of other rows"),
-    "task": Column("the task of the experiment that the figure explains", "", "if there is none"),
-    "statistic": Column("the statistic there", "", "if there is none"),
-    "experiment_sign": Column("the sign of the effect there", "", "if there is none"),
-    "why": Column("why it differs, or is not computed", "", "if there is nothing to explain"),
-}
-PARITY_COLUMNS = {
-    "published.csv": Table.of("quantity of a figure of an account", " ".join(_COLUMNS), _OF_FIGURE),
-    "parity.csv": Table.of(
-        "quantity of a figure of an account, with the simulated value",
-        " ".join(_COLUMNS) + " ours ours_sem ours_n ci_low ci_high experiment experiment_n "
-        "experiment_low experiment_high z agrees experiment_agrees",
-        _OF_FIGURE
-        | {
-            "ours": Column("the simulated value", "as in `quantity`", "if it is not computed"),
-            "ours_sem": Column("its standard error", "as in `quantity`", "if it is not computed"),
-            "ours_n": Column("number of animals", "", "if it is not computed"),
-            "experiment": Column("the value in the experiment's task", "", "if there is none"),
-            "experiment_n": Column("number of animals there", "", "if there is none"),
-            "experiment_low": Column("lower end of its 95 % interval", "", "if there is none"),
-            "experiment_high": Column("its upper end", "", "if there is none"),
-            "z": Column("the difference in standard errors", "", "of ranges and directions"),
-            "agrees": Column("`yes`, `no`, `undecided` or `not computed`"),
-            "experiment_agrees": Column("the same for the experiment", "", "if there is none"),
-        },
-    ),
-    "claims.csv": Table.of(
-        "figure of an account: what it claims, by all of its quantities",
-        "account panel verdict n n_agree n_differ n_imprecise",
-        {
-            "panel": _OF_FIGURE["panel"],
-            "verdict": Column(
-                "`agrees` if all quantities do, `differs` if one does, otherwise `too imprecise`"
-            ),
-            "n": Column("number of quantities that are computed"),
-            "n_agree": Column("number that agree, within less than half of the published value"),
-            "n_differ": Column("number that differ"),
-            "n_imprecise": Column(
-                "number for which a difference of half of the published value would agree, too, or "
-                "whose direction is undecided"
-            ),
-        },
-    ),
-}
-"""File -> description of its rows and columns."""
 
 
 def published_panels() -> pd.DataFrame:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from analyses.studies.parity.walled_grid import DOWN, LEFT, RIGHT, UP, WalledGrid
+from parity_protocols.walled_grid import DOWN, LEFT, RIGHT, UP, WalledGrid
 from replay.learners import find_learner
 from replay.learners.bayes_adaptive import (
     Memory,

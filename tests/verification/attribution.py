@@ -15,7 +15,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.cli.studies import run_file
 from analyses.intervals import share_intervals
-from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.sequences.classification import classify
 from analyses.sequences.experience import Experience
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended
@@ -38,6 +38,8 @@ from replay.log.event_log import EventLog
 from replay.simulation import simulate
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     pass
 from replay.checks import check_table
 
@@ -274,27 +276,23 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     return [Shown(table=attribution_overview(tables["attribution.csv"]))]
 
 
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from attribution_figures import attribution_figure, attribution_length_figure
+
+    yield "attribution", attribution_figure(results.read("attribution.csv"))
+    yield "attribution_length", attribution_length_figure(results.read("attribution.csv"))
+
+
 STUDY = Study(
     "attribution",
     "Which episode does a replayed sequence come from, and can it still be determined?",
     plan=_plan,
     make=_make,
     summarise=_summarise,
-    figures={
-        "attribution": drawn("attribution_figure", "attribution.csv"),
-        "attribution_length": drawn("attribution_length_figure", "attribution.csv"),
-    },
-    columns={
-        "attribution.csv": Table.of(
-            "bound and attribution of a learner's replay",
-            "experiment learner of over up_to attribution count share ci_low ci_high n_mdps",
-            {
-                "of": Column("single `moves`, or `sequences` of three states or more"),
-                "over": Column("what the rows run over: `episode`, `length`, or `all` replay"),
-                "up_to": Column("up to which episode, from 1, or length", "", "if `over` is `all`"),
-                "attribution": Column("whether `one` episode contains it, `several` or `none`"),
-            },
-        )
-    },
+    figures={"attribution": _draw},
     show=_show,
+    command="python tests/verification/attribution.py",
 )
+
+if __name__ == "__main__":
+    run_file(__file__)

@@ -167,7 +167,7 @@ def attribution_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> 
     Parameters
     ----------
     table : pandas.DataFrame
-        The table `attribution.csv`; see :func:`analyses.studies.attribution.summarise_attribution`.
+        The table `attribution.csv`; see `attribution.summarise_attribution`.
     width_cm : float, default 17.5
         Width of the figure.
 
@@ -191,7 +191,7 @@ def attribution_length_figure(table: pd.DataFrame, *, width_cm: float = FULL_WID
     Parameters
     ----------
     table : pandas.DataFrame
-        The table `attribution.csv`; see :func:`analyses.studies.attribution.summarise_attribution`.
+        The table `attribution.csv`; see `attribution.summarise_attribution`.
     width_cm : float, default 17.5
         Width of the figure.
 

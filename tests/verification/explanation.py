@@ -1,4 +1,4 @@
-"""How far can `replay explain` be trusted? ``replay study explanation``.
+"""How far can `replay explain` be trusted?
 
 Animals of all accounts run the laps of a task, with parameters from the priors; a fifth of their
 replayed places are misread. Which account made them is known, so what the classifier says of
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from analyses.cli.studies import run_file
 from analyses.inference.model_choice import ModelChoice, Simulations, parameter_intervals
 from analyses.inference.simulation import simulate_misread
-from analyses.jobs.columns import Column, Table
+from analyses.jobs.columns import TABLES
 from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
-from analyses.studies.explanation.columns import LEFT_OUT, RECOVERY
 from analyses.studies.explanation.identify import (
     IdentifiabilityPlan,
     estimate_identifiability,
@@ -124,7 +124,7 @@ def _summarise(plan: IdentifiabilityPlan, results: Results) -> dict[str, pd.Data
         "covered_parameters.csv": pd.concat(covered, ignore_index=True),
     }
     tables["goals.csv"] = _judged(*tables.values())
-    return {name: table[list(STUDY.columns[name].columns)] for name, table in tables.items()}
+    return {name: table[list(TABLES[name].columns)] for name, table in tables.items()}
 
 
 _CONTROLS = "walks and shuffles"
@@ -205,7 +205,7 @@ def _estimate(plan: IdentifiabilityPlan, left: Sequence[Piece], call: Runner) ->
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots import goals_figure
+    from explanation_figures import goals_figure
 
     tables = (results.read(f"{name}_accounts.csv") for name in ("recovered", "left_out"))
     yield "explanation_goals", goals_figure(*tables)
@@ -219,61 +219,9 @@ STUDY = Study(
     summarise=_summarise,
     figures={"explanation_goals": _draw},
     show=_show,
+    command="python tests/verification/explanation.py",
     estimate=_estimate,
-    columns={
-        "goals.csv": Table.of(
-            "task and goal",
-            "task goal least most reached is_reached",
-            {
-                "goal": Column(
-                    "with 100 sequences and a fifth of places wrong: `recovered`, the share of "
-                    "animals whose class comes first; `calibration_error`; `left_out`, the mean "
-                    "share of animals that are taken for another class, with a probability above "
-                    ".9 and without misfit, when their own is in no list; `walks_and_shuffles`, "
-                    "the same of controls when none is in a list; `parameters`, the share of 90 % "
-                    "intervals that hold the true value"
-                ),
-                "least": Column("the goal: at least this", "", "if any is"),
-                "most": Column("the goal: at most this", "", "if any is"),
-                "reached": Column("what was reached"),
-                "is_reached": Column("whether that is the goal"),
-            },
-        ),
-        "recovered_accounts.csv": Table.of(
-            "number of sequences of an animal, and what is known of wrong places",
-            "task n_sequences noise n_accounts n_classes together recovered sure right_if_sure "
-            "calibration_error",
-            {
-                **RECOVERY,
-                "noise": Column(
-                    "`none`: no place is wrong; `known`: a fifth is, and so it is in training; "
-                    "`unknown`: a fifth is, and in training up to 30 %, as in replay explain; "
-                    "`ignored`: a fifth is, and none in training"
-                ),
-                "together": Column("classes of several accounts", "", "if there is none"),
-            },
-        ),
-        "left_out_accounts.csv": Table.of(
-            "task and class that is left out of the list, with 100 sequences",
-            "task account sure accepted at_best taken_for",
-            {
-                **LEFT_OUT,
-                "account": Column(
-                    "the account, or the accounts that cannot be told apart, joined by `or`; "
-                    f"`{_CONTROLS}`: all controls together"
-                ),
-            },
-        ),
-        "covered_parameters.csv": Table.of(
-            "task, account and parameter, with 100 sequences",
-            "task account parameter n covered width",
-            {
-                "account": Column("the account"),
-                "parameter": Column("its parameter"),
-                "n": Column("number of intervals, of animals that were not seen before"),
-                "covered": Column("the share of 90 % intervals that hold the true value"),
-                "width": Column("mean width of intervals, 1 as wide as the prior's"),
-            },
-        ),
-    },
 )  # fmt: skip
+
+if __name__ == "__main__":
+    run_file(__file__)

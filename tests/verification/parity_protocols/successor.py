@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from analyses.findings.accounts import find_account
-from analyses.studies.parity.textbook import greedy_path_length
-from analyses.studies.parity.walled_grid import DISPLACEMENTS, RIGHT
+from parity_protocols.textbook import greedy_path_length
+from parity_protocols.walled_grid import DISPLACEMENTS, RIGHT
 from replay.simulation import Run, simulate
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol

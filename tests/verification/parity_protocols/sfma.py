@@ -16,12 +16,12 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from laps import LapProtocol, run_laps
 
-from analyses.studies.laps import LapProtocol, run_laps
-from analyses.studies.parity.preplay import measure_preplay
-from analyses.studies.parity.replayed_pairs import mean_directionality, replayed_steps
-from analyses.studies.parity.shortcuts import CONDITIONS, measure_shortcuts
-from analyses.studies.parity.walled_grid import WalledGrid, walls_between
+from parity_protocols.preplay import measure_preplay
+from parity_protocols.replayed_pairs import mean_directionality, replayed_steps
+from parity_protocols.shortcuts import CONDITIONS, measure_shortcuts
+from parity_protocols.walled_grid import WalledGrid, walls_between
 from replay.learners import find_learner
 from replay.worlds.mdp import MDP
 

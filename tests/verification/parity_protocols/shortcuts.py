@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.studies.parity.replayed_pairs import replayed_steps
-from analyses.studies.parity.walled_grid import WalledGrid, walls_between
+from parity_protocols.replayed_pairs import replayed_steps
+from parity_protocols.walled_grid import WalledGrid, walls_between
 from replay.simulation import feed
 
 __all__ = ["CONDITIONS", "count_shortcuts", "measure_shortcuts"]
