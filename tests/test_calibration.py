@@ -9,7 +9,12 @@ import pytest
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Posterior
 from analyses.recordings.decide import scoring
-from analyses.recordings.decide.calibration import calibrate, least_reached, tail_rates
+from analyses.recordings.decide.calibration import (
+    calibrate,
+    least_reached,
+    tail_rates,
+    without_replay,
+)
 from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.controls import CONTROLS, EXCHANGED
 from analyses.recordings.decide.routes import find_routes
@@ -88,6 +93,21 @@ def test_what_is_found_by_chance_is_of_equal_time():
     assert calibration.n_exchanged == 5.0
     # By halves: two of the five odd ones may pass, so that 6 and 8 lie above 5; then 5, 7 and 9.
     assert controls["rate"].iloc[0] == pytest.approx(5 / 10 * 5 / 20)
+
+
+def test_blocks_of_replay_are_no_control():
+    """They still travel within 40 ms; those of the other events decide as before."""
+    chance = table(blocks=[4.0] * 20 + [0.5] * 20, sweeps=np.linspace(-1.0, 1.0, 40))
+    evidence = pd.Series([6.0] * 20 + [0.0] * 20)
+    kept = without_replay(chance, evidence)
+    assert kept["event"][kept["control"] == "blocks"].tolist() == [*range(20, 40)]
+    of_sweeps, _ = calibrate(table(sweeps=np.linspace(-1.0, 1.0, 40)))
+    assert calibrate(kept)[0].least_evidence == of_sweeps.least_evidence
+    assert calibrate(chance)[0].least_evidence > 4.0
+    high = chance.assign(evidence=chance["evidence"].replace(0.5, 3.0))
+    assert calibrate(without_replay(high, evidence))[0].least_evidence > 3.0
+    alone = chance[chance["control"] == "blocks"]
+    assert len(without_replay(alone, evidence)) == 40
 
 
 def test_tail_rates_by_hand():

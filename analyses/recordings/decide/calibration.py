@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from analyses.intervals import wilson_interval
 from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.decide.controls import CONTROLS, EXCHANGED
+from analyses.recordings.decide.controls import BLOCKS, CONTROLS, EXCHANGED
 from replay.checks import check_number
 
-__all__ = ["Calibration", "calibrate", "least_reached", "tail_rates"]
+__all__ = ["Calibration", "calibrate", "least_reached", "tail_rates", "without_replay"]
 
 
 class Calibration(NamedTuple):
@@ -124,6 +124,33 @@ def calibrate(
         ),
         controls,
     )  # fmt: skip
+
+
+def without_replay(
+    chance: pd.DataFrame,
+    evidence: pd.Series,
+    level: float = Judgement().level,
+    n_found: float | None = None,
+) -> pd.DataFrame:
+    """Leave out the blocks of events that are replay by all other controls.
+
+    Within 40 ms replay travels on, so that blocks of it are no control; where all events were
+    replay, these would decide what is. `evidence` is that of the events, by their number; the
+    others are as for `calibrate`.
+
+    Examples
+    --------
+    >>> chance = pd.DataFrame({"event": [0, 1, 0, 1], "control": ["blocks"] * 2 + ["sweeps"] * 2,
+    ...                        "evidence": [3.0, 0.5, 0.2, 0.1]})
+    >>> without_replay(chance, pd.Series([6.0, 0.0]))["evidence"].tolist()
+    [0.5, 0.2, 0.1]
+    """
+    is_block = chance["control"] == BLOCKS
+    others = chance[~is_block]
+    if not others["evidence"].notna().any():
+        return chance
+    least = calibrate(others, level, n_found)[0].least_evidence
+    return chance[~is_block | ~(chance["event"].map(evidence) >= least)]
 
 
 def least_reached(evidence: ArrayLike, level: float) -> float:

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.decide.calibration import Calibration, calibrate, tail_rates
+from analyses.recordings.decide.calibration import (
+    Calibration,
+    calibrate,
+    tail_rates,
+    without_replay,
+)
 from analyses.recordings.decide.controls import EXCHANGED
 from analyses.recordings.decide.event_kinds import count_kinds, event_kinds, kinds_on_lines
 from analyses.recordings.decide.heading import heading_of_ways
@@ -147,11 +152,13 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         n_found = None
         if session.chance_counts is not None:
             n_found = len(session.chance_counts) / N_SEARCHES
-        calibration, controls = calibrate(scored.chance, judgement.level, n_found)
+        own = events.set_index("event")["evidence"]
+        chance = without_replay(scored.chance, own, judgement.level, n_found)
+        calibration, controls = calibrate(chance, judgement.level, n_found)
         events["tail_exchanged"], events["tail_worst"] = tail_rates(
-            events["evidence"], scored.chance, n_found
+            events["evidence"], chance, n_found
         )
-        exchanged = scored.chance.loc[scored.chance["control"] == EXCHANGED, "evidence"]
+        exchanged = chance.loc[chance["control"] == EXCHANGED, "evidence"]
         as_much = 1 + len(exchanged) - np.searchsorted(np.sort(exchanged), events["evidence"])
         known = events["evidence"].notna() & (len(exchanged) > 0)
         events["p"] = np.where(known, as_much / (1 + len(exchanged)), np.nan)

@@ -18,12 +18,12 @@ from analyses.recordings.basics.binned_track import BinnedTrack, bins_on_way
 from analyses.recordings.basics.marks import exchanged
 from analyses.recordings.prepare.state_space_decoder import walk_transitions
 
-__all__ = ["CONTROLS", "EXCHANGED", "control_counts", "with_exchanged_cells"]
+__all__ = ["BLOCKS", "CONTROLS", "EXCHANGED", "control_counts", "with_exchanged_cells"]
 
-EXCHANGED = "exchanged_cells"
+EXCHANGED, BLOCKS = "exchanged_cells", "blocks"
 CONTROLS = {
     EXCHANGED: "the event's own spikes, with the fields of other cells",
-    "blocks": "the event's own blocks of 40 ms in random order, none after the one before it",
+    BLOCKS: "the event's own blocks of 40 ms in random order, none after the one before it",
     "held_20_ms": "random places, each held for 20 ms",
     "held_40_ms": "random places, each held for 40 ms",
     "held_80_ms": "random places, each held for 80 ms",
@@ -55,7 +55,7 @@ def control_counts(
     n_time = len(counts)
     if control == EXCHANGED:
         return with_exchanged_cells(counts, electrode, rng)
-    if control == "blocks":
+    if control == BLOCKS:
         length = max(round(_BLOCK / time_bin), 1)
         blocks = np.split(counts, range(length, n_time, length))
         order = rng.permutation(len(blocks))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.settings import Settings
-from analyses.recordings.decide.calibration import calibrate
+from analyses.recordings.decide.calibration import calibrate, without_replay
 from analyses.recordings.decide.conclusions import path_radius, replayed_sequences
 from analyses.recordings.decide.heading import heading_of_ways
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
@@ -141,7 +141,10 @@ def recover(
     )  # fmt: skip
     blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
     scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
-    calibration, _ = calibrate(scored.chance, judgement.level)
+    evidence = scored.events.set_index("event")["evidence"]
+    calibration, _ = calibrate(
+        without_replay(scored.chance, evidence, judgement.level), judgement.level
+    )
     passes = scored.events["evidence"] >= calibration.least_evidence
     sequences, _ = replayed_sequences(
         session, world, ran, scored.events.assign(is_replay=passes), scored.paths
