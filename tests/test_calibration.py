@@ -17,7 +17,7 @@ from analyses.recordings.decide.calibration import (
 )
 from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.controls import CONTROLS, EXCHANGED
-from analyses.recordings.decide.routes import find_routes
+from analyses.recordings.decide.scores import find_routes
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.session import prepare

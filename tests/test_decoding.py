@@ -9,8 +9,7 @@ import pytest
 
 from analyses.plots.decoded_event import _MOVEMENT_LOOKS
 from analyses.recordings.basics.binned_track import cut_track
-from analyses.recordings.prepare.bayesian_decoder import bayesian_posterior
-from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.prepare.likelihood import bayesian_posterior, log_likelihood
 from analyses.recordings.prepare.place_fields import place_fields
 from analyses.recordings.prepare.state_space_decoder import (
     CONTINUOUS,

@@ -222,8 +222,7 @@ def test_the_same_seed_gives_the_same_tables_and_blocks_do_not_matter(session):
 
 def posterior_of(recording, settings):
     """Decode events as others would: each time bin on its own, no state."""
-    from analyses.recordings.prepare.bayesian_decoder import bayesian_posterior
-    from analyses.recordings.prepare.likelihood import log_likelihood
+    from analyses.recordings.prepare.likelihood import bayesian_posterior, log_likelihood
 
     prepared = prepare(recording, settings)
     time, rows = [], []

@@ -14,9 +14,9 @@ from analyses.recordings.basics.observed import Seen
 from analyses.recordings.basics.recording import Posterior
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.decide.find_replay import find_replay
-from analyses.recordings.decide.heading import heading_of_ways
 from analyses.recordings.prepare.headings import (
     headed_fields,
+    heading_of_ways,
     is_run_both_ways,
     travel,
     with_headings,

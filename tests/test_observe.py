@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.recordings.basics.binned_track import cut_track, project
-from analyses.recordings.prepare.spike_counts import count_spikes
+from analyses.recordings.prepare.likelihood import count_spikes
 from analyses.recordings.prepare.visits import experience, find_visits
 from analyses.recordings.recover.cells import Cells, draw_cells
 from analyses.recordings.recover.observe import observe

@@ -23,8 +23,8 @@ from analyses.recordings.prepare.detection import (
 )
 from analyses.recordings.prepare.evidence import EVIDENCE, Evidence
 from analyses.recordings.prepare.lap_ends import find_lap_ends
+from analyses.recordings.prepare.place_fields import recorded_fields
 from analyses.recordings.prepare.recorded_experience import experience_of
-from analyses.recordings.prepare.recorded_fields import recorded_fields
 from analyses.recordings.prepare.running import running, slow_stretches
 from analyses.recordings.prepare.session import _always_seen as always_seen
 from analyses.recordings.prepare.session import prepare

@@ -17,7 +17,7 @@ from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.decide import scoring
 from analyses.recordings.decide.find_replay import find_replay
-from analyses.recordings.decide.routes import find_routes
+from analyses.recordings.decide.scores import find_routes
 from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.decide.track_log_odds import (
     common_cells,

@@ -5,9 +5,10 @@ import pytest
 
 from analyses.recordings.basics.arena import arena_graph
 from analyses.recordings.basics.binned_track import cut_track
-from analyses.recordings.decide.routes import Route, find_routes
 from analyses.recordings.decide.scores import (
     USUAL_SCORES,
+    Route,
+    find_routes,
     line_fit,
     usual_routes,
     usual_scores,

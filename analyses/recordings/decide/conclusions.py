@@ -20,9 +20,9 @@ from analyses.recordings.decide.calibration import (
 )
 from analyses.recordings.decide.controls import EXCHANGED
 from analyses.recordings.decide.event_kinds import count_kinds, event_kinds, kinds_on_lines
-from analyses.recordings.decide.heading import heading_of_ways
 from analyses.recordings.decide.held_out import HeldOut
 from analyses.recordings.decide.scoring import Scored
+from analyses.recordings.prepare.headings import heading_of_ways
 from analyses.recordings.prepare.lap_ends import find_lap_ends, steady_positions
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import Session

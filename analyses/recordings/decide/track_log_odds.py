@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, bins_between
 from analyses.recordings.basics.settings import Settings
-from analyses.recordings.prepare.bayesian_decoder import bayesian_posterior
-from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.prepare.likelihood import bayesian_posterior, log_likelihood
 from replay.checks import check_number, check_whole, typed
 
 __all__ = ["common_cells", "log_odds", "track_log_odds", "tracks_to_compare"]

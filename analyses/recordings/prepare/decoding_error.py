@@ -11,8 +11,7 @@ from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.likelihood import log_likelihood
-from analyses.recordings.prepare.place_fields import place_fields, sums_by
-from analyses.recordings.prepare.recorded_fields import recorded_fields
+from analyses.recordings.prepare.place_fields import place_fields, recorded_fields, sums_by
 from analyses.recordings.prepare.running import Running, running_bins, seen_in
 
 __all__ = ["DecodingError", "decoding_error"]

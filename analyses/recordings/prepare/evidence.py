@@ -10,8 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, project
-from analyses.recordings.prepare.likelihood import log_likelihood
-from analyses.recordings.prepare.spike_counts import count_spikes
+from analyses.recordings.prepare.likelihood import count_spikes, log_likelihood
 from analyses.recordings.prepare.state_space_decoder import (
     state_posterior,
     walk_of_states,

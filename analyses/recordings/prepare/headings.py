@@ -27,8 +27,17 @@ from analyses.recordings.basics.observed import Seen
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.place_fields import place_fields, sums_by
 
-__all__ = ["LEAST_DIFFERENT", "HeadedFields", "headed_fields", "heading_between"]
-__all__ += ["is_run_both_ways", "travel", "with_headings"]
+__all__ = [
+    "LEAST_DIFFERENT",
+    "HeadedFields",
+    "headed_fields",
+    "heading_between",
+    "heading_of_ways",
+    "is_run_both_ways",
+    "outward_along",
+    "travel",
+    "with_headings",
+]
 
 LEAST_DIFFERENT = 6
 """The least number of cells that differ between headings, with which one can be told: with fewer,
@@ -39,6 +48,7 @@ _PART = 5.0  # s; successive parts of the recording are held out in turn
 _LEAST_GAIN = 2.0  # of the held-out log-likelihood with two fields instead of one
 _PRIOR = 0.5  # s of running at the shared rate, so that rarely run headings share the field
 _LEAST_BOTH = 0.2  # share of running in bins that are run both ways
+_LEAST_CERTAIN = 0.95  # of a heading that another program decoded
 
 
 class HeadedFields(NamedTuple):
@@ -212,3 +222,30 @@ def _ahead(
     away = [np.min(track.node_distance[ends, nodes[:, [end]]] + left, axis=1) for end in range(2)]
     found: NDArray[np.float64] = away[0] - away[1]
     return found
+
+
+def heading_of_ways(along: NDArray[np.int8], visits: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return the heading of the way to each visit of a path: that of most time bins on it.
+
+    `along`, shape (n_time,), is that of each time bin; `visits` are the time bins of the visits.
+    """
+    total = np.append(0, np.cumsum(along.astype(np.int64)))
+    end = visits + 1
+    begin = np.append(0, end[:-1])[: len(end)]
+    found: NDArray[np.int64] = np.sign(total[end] - total[begin])
+    return found
+
+
+def outward_along(
+    track: BinnedTrack, bins: NDArray[np.integer], outward: NDArray[np.float64]
+) -> NDArray[np.int8]:
+    """Compare the headings that another program decoded with the direction of travel.
+
+    `outward`, shape (n_time,), is the probability of running along the track as its `edge_order`
+    lays it out; a heading that is not certain is 0.
+    """
+    laid_out = {tuple(edge) for edge in track.edge_order.tolist()}
+    sign = np.array([1 if tuple(edge) in laid_out else -1 for edge in track.edges.tolist()])
+    certain = (outward >= _LEAST_CERTAIN).astype(int) - (outward <= 1 - _LEAST_CERTAIN)
+    found: NDArray[np.int8] = travel(track, bins) * sign[track.edge[bins]] * certain
+    return found.astype(np.int8)

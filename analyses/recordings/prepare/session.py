@@ -36,8 +36,9 @@ from analyses.recordings.prepare.headings import (
     is_run_both_ways,
 )
 from analyses.recordings.prepare.lap_ends import find_pauses
+from analyses.recordings.prepare.likelihood import count_spikes
+from analyses.recordings.prepare.place_fields import recorded_fields
 from analyses.recordings.prepare.recorded_experience import Experienced, count_experience
-from analyses.recordings.prepare.recorded_fields import recorded_fields
 from analyses.recordings.prepare.running import (
     Running,
     run_track,
@@ -47,7 +48,6 @@ from analyses.recordings.prepare.running import (
     seen_in,
     slow_stretches,
 )
-from analyses.recordings.prepare.spike_counts import count_spikes
 from analyses.recordings.prepare.state_space_decoder import (
     Walk,
     walk_of_states,

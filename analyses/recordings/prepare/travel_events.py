@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.marks import exchanged
 from analyses.recordings.basics.settings import Settings
-from analyses.recordings.prepare.likelihood import log_likelihood
-from analyses.recordings.prepare.spike_counts import count_spikes
+from analyses.recordings.prepare.likelihood import count_spikes, log_likelihood
 from analyses.recordings.prepare.travel import Travel, stretches_of, travel_posterior
 
 __all__ = ["N_SEARCHES", "exchanged_spikes", "travel_events"]

@@ -1,4 +1,4 @@
-"""Place cells and their firing rates along a track."""
+"""Place cells, their firing rates along a track, and their spikes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from analyses.recordings.basics.binned_track import BinnedTrack
 from replay.checks import check_array, check_number, check_seed, check_whole
 
-__all__ = ["Cells", "check_cells", "draw_cells"]
+__all__ = ["Cells", "Spikes", "check_cells", "draw_cells", "poisson_spikes"]
 
 _LOWER = 0.1  # the rate in the other heading
 
@@ -119,3 +119,39 @@ def check_cells(cells: Cells) -> None:
             f"as many columns, one for each heading; got {rates.shape}."
         )
     check_number("The background of cells", cells.background, at_least=0.0)
+
+
+class Spikes(NamedTuple):
+    """Spikes of several cells, in any order.
+
+    Attributes
+    ----------
+    time : ndarray of float64, shape (n_spikes,)
+        Times in s.
+    cell : ndarray of int64, shape (n_spikes,)
+        The cell of each spike.
+    """
+
+    time: NDArray[np.float64]
+    cell: NDArray[np.int64]
+
+
+def poisson_spikes(
+    rates: NDArray[np.float64],
+    bins: NDArray[np.integer],
+    start: NDArray[np.float64],
+    lasts: NDArray[np.float64] | float,
+    rng: np.random.Generator,
+) -> Spikes:
+    """Draw the spikes of all cells in stretches of time with a constant place bin."""
+    total = rates.sum(axis=0)
+    each = np.broadcast_to(lasts, start.shape)
+    stretch = np.repeat(np.arange(len(start)), rng.poisson(total[bins] * each))
+    time = start[stretch] + rng.random(len(stretch)) * each[stretch]
+    # One search in the cumulative rates of all bins: those of bin b lie between b and b + 1.
+    cumulative = np.cumsum(rates, axis=0) / np.where(total > 0, total, 1.0)
+    cumulative[-1] = 1.0
+    n_cells, n_bins = rates.shape
+    table = (cumulative + np.arange(n_bins)).T.ravel()
+    found = np.searchsorted(table, bins[stretch] + rng.random(len(stretch)), side="right")
+    return Spikes(time, np.minimum(found - bins[stretch] * n_cells, n_cells - 1))

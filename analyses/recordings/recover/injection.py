@@ -29,13 +29,13 @@ from analyses.recordings.prepare.detection import (
     signals_of_rate,
 )
 from analyses.recordings.prepare.headings import travel
+from analyses.recordings.prepare.likelihood import count_spikes
 from analyses.recordings.prepare.running import running
 from analyses.recordings.prepare.session import Session
-from analyses.recordings.prepare.spike_counts import count_spikes
 from analyses.recordings.prepare.travel import travel_model
 from analyses.recordings.prepare.travel_events import travel_events
+from analyses.recordings.recover.cells import poisson_spikes
 from analyses.recordings.recover.confusion import MISSED
-from analyses.recordings.recover.poisson_spikes import poisson_spikes
 from analyses.recordings.recover.recover import candidates_of
 from analyses.recordings.recover.sweeps import Sweep, TrackPaths, bins_of_states
 from analyses.sequences.track import graph_of_log

@@ -1,4 +1,4 @@
-"""Paths that are forward, reverse or novel with respect to an animal's laps, for recovery tests."""
+"""Paths that are forward, reverse or novel with respect to an animal's laps, and their kinds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from analyses.recordings.recover.confusion import NOVEL, REPLAYED
-from analyses.recordings.recover.longest_sequences import longest_sequences
-from analyses.sequences.place_sequences import Detection
+from analyses.recordings.decide.event_kinds import kinds_on_lines
+from analyses.recordings.recover.confusion import MISSED, NOVEL, REPLAYED
+from analyses.sequences.place_sequences import Detection, place_sequences
 from analyses.sequences.runs import Columns
 from analyses.sequences.track import graph_of_log
 from replay.checks import (
@@ -22,7 +22,7 @@ from replay.checks import (
 )
 from replay.log.event_log import EventLog
 
-__all__ = ["known_paths"]
+__all__ = ["known_paths", "longest_sequences"]
 
 _N_DRAWN, _N_TRIES = 200, 20
 _LEAST_TRIED = 800  # paths: a kind of which none is among them is too rare
@@ -185,3 +185,25 @@ def _walk(ran: nx.Graph, start: int, least: float, rng: np.random.Generator) -> 
         way += ran.edges[path[-1], there]["distance"]
         path.append(there)
     return path
+
+
+def longest_sequences(
+    ran: EventLog,
+    moments: ArrayLike,
+    places: list[list[int]],
+    along: list[list[int]],
+    detection: Detection,
+    when: str = "time",
+) -> pd.DataFrame:
+    """Find and classify the longest sequence of each event; `along` are the headings."""
+    paths = pd.DataFrame({when: moments, "states": places, "along": along})
+    found = place_sequences(ran, paths, detection=detection)
+    longest = found.sort_values(["event", "distance"], ascending=[True, False], kind="stable")
+    longest = longest.drop_duplicates("event")
+    longest = longest.assign(kind=kinds_on_lines(longest, ran.mdp))
+    nothing = (MISSED, MISSED, (), np.nan)
+    rows: list[tuple[object, ...]] = [nothing] * len(places)
+    columns = [longest[name] for name in ("event", "kind", "direction", "states", "distance")]
+    for event, kind, direction, states, distance in zip(*columns, strict=True):
+        rows[event] = (kind, direction, tuple(states.tolist()), distance)
+    return pd.DataFrame(rows, columns=["kind", "direction", "states", "distance"], dtype=object)

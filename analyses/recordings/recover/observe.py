@@ -35,10 +35,8 @@ from numpy.typing import NDArray
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.prepare.headings import travel
-from analyses.recordings.recover.cells import Cells, check_cells, draw_cells
-from analyses.recordings.recover.course import SAMPLE, run_course
-from analyses.recordings.recover.poisson_spikes import poisson_spikes
-from analyses.recordings.recover.sweeps import Sweep, TrackPaths, bins_of_states
+from analyses.recordings.recover.cells import Cells, check_cells, draw_cells, poisson_spikes
+from analyses.recordings.recover.sweeps import SAMPLE, Sweep, TrackPaths, bins_of_states, run_course
 from analyses.sequences.reactivations import reactivations
 from analyses.sequences.runs import runs_of
 from analyses.sequences.track import graph_of_log

@@ -23,13 +23,13 @@ from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.decide.calibration import calibrate, without_replay
 from analyses.recordings.decide.conclusions import path_radius, replayed_sequences
-from analyses.recordings.decide.heading import heading_of_ways
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
+from analyses.recordings.prepare.headings import heading_of_ways
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.cells import Cells, check_cells
 from analyses.recordings.recover.confusion import MISSED, NOISE
-from analyses.recordings.recover.longest_sequences import longest_sequences
+from analyses.recordings.recover.known_paths import longest_sequences
 from analyses.recordings.recover.observe import Observation, observe
 from replay.checks import (
     check_array,

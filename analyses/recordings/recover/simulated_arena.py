@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analyses.recordings.basics.arena import find_arena
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Settings
-from analyses.recordings.recover.poisson_spikes import poisson_spikes
+from analyses.recordings.recover.cells import poisson_spikes
 from replay.checks import check_number, check_whole
 
 __all__ = ["SimulatedArena", "simulated_arena"]
