@@ -14,7 +14,7 @@ from strategies import N_STATES, event_log, logs
 from analyses import classify, place_sequences
 from analyses.measures import STATISTICS
 from analyses.measures.animals import replays_by_jump, replays_of
-from analyses.measures.paused_replay import PAUSES
+from analyses.measures.replays import PAUSES
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.reactivations import reactivations
 from analyses.sequences.track import graph_of_task

@@ -85,7 +85,6 @@ def shown(*words, monkeypatch, capsys):
         ("worlds", [*WORLDS, "noise=0.2"]),
         ("findings", [*STATISTICS, "share: reverse among directional sequences", "wimmer2023"]),
         ("findings shortcut_share", ["gupta2010.shortcut_rate.never", "0.0064", "no: tested by"]),
-        ("findings S6_shortcut", ["S6_shortcut is called shortcut_share now", "gupta2010"]),
         ("findings y_maze", ["y_maze"]),
         ("findings both_ways_share", ["share: sequences along moves", "No finding is listed"]),
         ("findings gillespie2024", ["Neurofeedback", "gillespie2024.after", "no: per ripple"]),

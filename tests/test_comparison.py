@@ -31,7 +31,7 @@ from analyses.studies.comparison.mixtures import mixed
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.comparison.predictions import Predictions, predictions, weights
 from analyses.studies.comparison.rescoring import plan_rescoring
-from analyses.studies.comparison.scores import AT_REST, SETTINGS, agreed
+from analyses.studies.comparison.scores import SETTINGS, agreed
 from analyses.studies.comparison.simulated_studies import settings, simulate_studies
 from replay.data import reference_table
 from replay.files import write_checksums
@@ -284,7 +284,8 @@ def test_draws_are_chosen_by_the_outer_shell():
 def test_findings_at_rest_can_be_left_out():
     """Four studies are about rest alone, in which some accounts have nothing left to replay."""
     rows = findings().query("likelihood != 'none' and why_not == ''")
-    assert set(rows.loc[rows["statistic"].isin(AT_REST), "study"]) == {
+    at_rest = [name for name, each in STATISTICS.items() if "rest" in each.phases]
+    assert set(rows.loc[rows["statistic"].isin(at_rest), "study"]) == {
         "huelin2023", "lee2002", "liu2019", "olafsdottir2015",
     }  # fmt: skip
 

@@ -16,7 +16,7 @@ from replay_tables import (
     track,
 )
 
-from analyses.measures.sides import main_arm
+from analyses.measures.places import main_arm
 from analyses.sequences.sequences import Lists
 
 

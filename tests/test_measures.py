@@ -1,7 +1,6 @@
 """Properties that all statistics share."""
 
 import re
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +8,10 @@ import pandas as pd
 import pytest
 from replay_tables import eight, replays, sequence, track, w_track, with_sequences
 
+from analyses import measures
 from analyses.measures import STATISTICS
 from analyses.measures.chance import CHANCE_STATISTICS
+from analyses.measures.replays import PAUSES
 from analyses.measures.summary import over_animals
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.sequences import Lists
@@ -35,15 +36,22 @@ def test_every_statistic_of_every_task_gives_one_row_an_animal(name, task):
     assert statistic.label
 
 
-def test_every_statistic_is_described_where_it_is_defined():
-    """The list at the top of its file says what it is, and its null."""
+def test_every_statistic_is_defined_by_its_function():
+    """Its docstring says what the statistic is, and its null; so does the page of all."""
     for name, statistic in STATISTICS.items():
-        compute = getattr(statistic.compute, "func", statistic.compute)
-        entries = re.findall(
-            r"^``(.+)``.*\n((?:    .*\n)+)", sys.modules[compute.__module__].__doc__, re.MULTILINE
-        )
-        (text,) = (text for names, text in entries if name in names.split(", "))
-        assert re.search(r"\bnull\b", text, re.IGNORECASE), name
+        assert re.search(r"\bnull\b", statistic.definition, re.IGNORECASE), name
+        assert statistic.definition in measures.__doc__
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_a_statistic_counts_the_sequences_of_its_phases_alone(name):
+    """Others make no difference; of places at rest and awake, neither is left out."""
+    tables = replays(eight(), [sequence(*range(6), phase=phase) for phase in PAUSES])
+    statistic = STATISTICS[name]
+    is_counted = tables.sequences["phase"].isin(statistic.phases).to_numpy()
+    kept = with_sequences(tables, tables.sequences[is_counted].reset_index(drop=True))
+    if name not in ("rate_before_first_lap", "rate_after_one_lap"):  # rest before all laps, too
+        pd.testing.assert_frame_equal(statistic.compute(tables), statistic.compute(kept))
 
 
 @pytest.mark.parametrize("name", STATISTICS)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from replay_tables import make_task, null_test, permutation_test, random_pairs, replays, sequence
 
 from analyses.measures import STATISTICS
-from analyses.measures.nulls import (
+from analyses.measures.chance import (
     distinct,
     padded,
     random_edges,

@@ -138,7 +138,6 @@ def findings(name: str | None = None, /) -> None:
         list_findings,
         list_statistics,
         list_studies,
-        present_name,
     )
 
     if name is None:
@@ -150,9 +149,6 @@ def findings(name: str | None = None, /) -> None:
         print_frame(list_studies())
         print_text("\nPublished findings of a statistic, a task or a study: replay findings NAME")
         return
-    asked, name = name, present_name(name)
-    if name != asked:
-        print_text(f"{asked} is called {name} now.")
     found = list_findings(name)
     print_text(explained(name))
     if len(found):

@@ -9,19 +9,19 @@ one question, with their units, their nulls and the studies that defined them:
 =============  =====================================================================================
 file           question
 =============  =====================================================================================
-`chance`       Does replay have any order?
-`directions`   Is it forward or reverse?
-`wells`        Does it follow paths just run, or about to be run?
+`chance`       Does replay have any order, and how far does it get?
+`directions`   Is it forward or reverse, and along which paths at wells?
 `locality`     Is it near the animal?
 `rewards`      Does it follow rewards?
 `recency`      Does it favour what was run recently, or what is run next?
+`familiarity`  How does it change with experience, and where was the animal never?
 `novelty`      Does it follow paths that were never run?
 `walls`        Does it respect walls?
-`goals`        Does it lead to the goal, and does the animal follow?
-`walks`        How far does it get?
-`familiarity`  How does it change with experience, and where was the animal never?
-`utility`      Does it occur where need and gain are high?
+`goals`        Does it lead to the goal, and occur where need and gain are high?
 =============  =====================================================================================
+
+To add one, write a function with a docstring that says what the statistic and its null are, and an
+entry in the table at the end of its file; a new file is listed here.
 
 They count *place sequences*, which an electrode would see in a model or in a rat, or else causal
 chains, the mechanism of a model: ``replays.counts`` says which. A place sequence may turn round and
@@ -33,12 +33,12 @@ value is NaN:
 landmarks                                   statistics that need them
 ==========================================  =====================================================
 ``left_loop, right_loop`` (or ``..._arm``)  those of sides, and ``paired_shortcut_share``
-``centre_well, left_well, right_well``      those of `wells`
+``centre_well, left_well, right_well``      those of paths at wells
 ``shortcut...``                             ``shortcut_share, paired_shortcut_share``
 ``arm1, arm2 ...`` (or ``arm_a ...``)       ``in_another_arm``, rates of arms
-``wells``, ``goal``                         those of `walls` and `goals`
+``wells``, ``goal``                         those of walls and goals
 ``cued_arm, uncued_arm``                    those of unvisited arms
-``starts, ends``                            those of `utility`
+``starts, ends``                            those of need and gain
 ``first_chain, second_chain``               those of paid sequences
 ==========================================  =====================================================
 
@@ -48,20 +48,16 @@ looked along an arm (``look...``); `goals` reads the columns `goal` and `second`
 first) of the laps, and ``past_arm_rate`` also reads `goal`.
 """
 
-from analyses.measures.chance import CHANCE_STATISTICS
-from analyses.measures.directions import DIRECTION_STATISTICS
+from analyses.measures.chance import CHANCE_STATISTICS, WALK_STATISTICS
+from analyses.measures.directions import DIRECTION_STATISTICS, WELL_STATISTICS
 from analyses.measures.familiarity import RATE_STATISTICS, UNVISITED_STATISTICS
-from analyses.measures.former_codes import FORMER_CODES
-from analyses.measures.goals import GOAL_STATISTICS
+from analyses.measures.goals import GOAL_STATISTICS, UTILITY_STATISTICS
 from analyses.measures.locality import LOCALITY_STATISTICS
 from analyses.measures.novelty import NOVELTY_STATISTICS
 from analyses.measures.recency import RECENCY_STATISTICS
 from analyses.measures.replays import Replays, Statistic
 from analyses.measures.rewards import REWARD_STATISTICS
-from analyses.measures.utility import UTILITY_STATISTICS
-from analyses.measures.walks import WALK_STATISTICS
 from analyses.measures.walls import WALL_STATISTICS
-from analyses.measures.wells import WELL_STATISTICS
 from replay.checks import Named
 
 __all__ = ["QUESTIONS", "STATISTICS", "Replays", "Statistic"]
@@ -84,8 +80,10 @@ QUESTIONS: dict[str, dict[str, Statistic]] = {
 """Question -> name -> statistic."""
 
 STATISTICS: Named[Statistic] = Named(
-    "statistic",
-    (entry for question in QUESTIONS.values() for entry in question.items()),
-    renamed=FORMER_CODES,
+    "statistic", (entry for question in QUESTIONS.values() for entry in question.items())
 )
 """Name -> statistic."""
+
+__doc__ += "\n\n" + "\n".join(
+    f"``{name}``: {each.label}\n    {each.definition}" for name, each in STATISTICS.items()
+)

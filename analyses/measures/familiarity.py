@@ -1,20 +1,5 @@
 """Replay before and after the first run, and of places that were seen but not run.
 
-``late_to_early_laps`` [1]_
-    Sequences per stop in the last third of an animal's laps, relative to the first third (log
-    ratio). Null: 0.
-``last_to_first_session`` [2]_
-    The same for its last block relative to its first. Null: 0.
-``rate_before_first_lap, rate_after_one_lap`` [1]_
-    Sequences per pause before the first lap, and after one lap (number). Null: 0.
-``cued_arm_share, uncued_arm_share`` [3]_
-    Sequences at rest that lie mostly on the cued (or uncued) arm, which was seen but not yet run
-    (share). They have no null.
-``cued_arm_share_unseen`` [3]_
-    The same for the cued arm, before all laps. It has no null.
-``cued_minus_uncued_arm`` [3]_
-    The share on the cued arm minus that on the uncued arm (difference). Null: 0.
-
 References
 ----------
 .. [1] Berners-Lee et al. (2022), Hippocampal replays appear after a single experience and
@@ -28,24 +13,28 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.animal_values import own_code, rows, share
-from analyses.measures.landmarks import covered, landmark
-from analyses.measures.laps import laps_done, laps_in_order
-from analyses.measures.rates import count_in_cells, log_rates
+from analyses.measures.animal_values import count_in_cells, log_ratio, rows, share
+from analyses.measures.places import covered, landmark
 from analyses.measures.replays import (
     AT_REST,
     AWAKE,
+    PAUSES,
     Replays,
     Statistic,
     chosen,
+    chosen_pauses,
     is_one_of,
+    laps_done,
+    laps_in_order,
     name_codes,
+    own_code,
     paths,
 )
 
@@ -60,13 +49,17 @@ def sequences_by_lap(replays: Replays) -> pd.DataFrame:
     One row per animal and number of laps: `animal, laps, n_sequences, n_pauses, per_pause`, of
     awake pauses and of those at rest before all laps.
     """
-    every = (*AWAKE, *AT_REST)
-    sequences = chosen(replays, ["episode", "phase"], every)
     animals = replays.animals
-    most = 1 + max(laps_done(table).max(initial=0) for table in (sequences, replays.pauses))
-    n, n_pauses = (_by_lap(animals, table, most).ravel() for table in (sequences, replays.pauses))
-    own, laps = np.divmod(np.flatnonzero(n_pauses), most)
-    n, n_pauses = n[n_pauses > 0], n_pauses[n_pauses > 0]
+    tables = chosen(replace(replays, phases=PAUSES), ["episode", "phase"]), replays.pauses
+    most = 1 + max(laps_done(table).max(initial=0) for table in tables)
+    counts = []
+    for table in tables:
+        done = laps_done(table)
+        kept = is_one_of(table["phase"], AWAKE) | (done == 0)
+        cell = (own_code(animals, table) * most + done)[kept]
+        counts.append(np.bincount(cell, minlength=len(animals) * most))
+    own, laps = np.divmod(np.flatnonzero(counts[1]), most)
+    n, n_pauses = (count[counts[1] > 0] for count in counts)
     return pd.DataFrame(
         {
             "animal": animals[own],
@@ -78,42 +71,30 @@ def sequences_by_lap(replays: Replays) -> pd.DataFrame:
     )
 
 
-def _by_lap(animals: pd.Index[int], table: pd.DataFrame, n_laps: int) -> NDArray[np.int64]:
-    """Count rows in awake pauses, and at rest before all laps, shape (n_animals, n_laps)."""
-    done = laps_done(table)
-    kept = is_one_of(table["phase"], AWAKE) | (done == 0)
-    cell = (own_code(animals, table) * n_laps + done)[kept]
-    return np.bincount(cell, minlength=len(animals) * n_laps).reshape(-1, n_laps)
-
-
 def _after(replays: Replays, *, laps: int) -> pd.DataFrame:
-    """Sequences per pause after a number of laps."""
+    """Sequences per pause after a number of laps (number; Berners-Lee et al. 2022). Null: 0.
+
+    Before the first lap, those at rest count, too.
+    """
     table = sequences_by_lap(replays)
     table = table[table["laps"] == laps].set_index("animal").reindex(replays.animals)
     return rows(table.index, table["per_pause"], 0.0, table["n_sequences"].fillna(0))
 
 
-def _late_to_early(replays: Replays) -> pd.DataFrame:
-    """Log ratio of the rate in the last third of an animal's laps to that in the first third."""
-    return _rate_ratio(replays, _thirds)
-
-
-def _last_to_first_session(replays: Replays) -> pd.DataFrame:
-    """Log ratio of the rate in an animal's last block to that in its first block."""
-    return _rate_ratio(replays, _ends)
-
-
 def _rate_ratio(
-    replays: Replays,
-    cells: Callable[[Replays, pd.DataFrame], NDArray[np.int64]],
+    replays: Replays, *, cells: Callable[[Replays, pd.DataFrame], NDArray[np.int64]]
 ) -> pd.DataFrame:
+    """Sequences per stop in the last third of an animal's laps, relative to the first. Null: 0.
+
+    Or in its last block relative to its first (log ratio; Berners-Lee et al. 2022, Foster & Wilson
+    2006).
+    """
     sequences = chosen(replays, ["episode", "phase", "block"])
-    pauses = replays.pauses[is_one_of(replays.pauses["phase"], AWAKE)]
     n, n_pauses = (
-        count_in_cells(replays, table, cells(replays, table), 2) for table in (sequences, pauses)
+        count_in_cells(replays, table, cells(replays, table), 2)
+        for table in (sequences, chosen_pauses(replays))
     )
-    rate = log_rates(n, n_pauses)
-    return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
+    return log_ratio(replays, n, n_pauses)
 
 
 def _thirds(replays: Replays, table: pd.DataFrame) -> NDArray[np.int64]:
@@ -135,11 +116,12 @@ def _ends(replays: Replays, table: pd.DataFrame) -> NDArray[np.int64]:
 
 
 def _arm_share(replays: Replays, *, arm: str, seen: bool = True) -> pd.DataFrame:
-    """Share of sequences at rest on an arm that was not yet run: before all laps, or after some.
+    """Sequences that lie mostly on an arm that was not yet run (share; Olafsdottir et al. 2015).
 
-    A lap in which the animal only looks along an arm (its name begins with ``look``) is no run.
+    After some laps or, unless `seen`, before all. A lap in which the animal only looks along an arm
+    (its name begins with ``look``) is no run. There is no null.
     """
-    sequences = chosen(replays, ["episode", "phase"], AT_REST)
+    sequences = chosen(replays, ["episode", "phase"])
     laps, arms = replays.laps, landmark(replays.task, "cued_arm", "uncued_arm")
     if not arms.any():
         return share(replays, sequences[:0], [])
@@ -157,39 +139,55 @@ def _arm_share(replays: Replays, *, arm: str, seen: bool = True) -> pd.DataFrame
 
 
 def _cued_to_uncued(replays: Replays) -> pd.DataFrame:
-    """Share of sequences at rest on the cued minus the uncued arm, neither of them run yet."""
+    """Share of sequences on the cued minus the uncued arm, neither of them run yet. Null: 0.
+
+    As Olafsdottir et al. (2015) measured it.
+    """
     cued, uncued = (_arm_share(replays, arm=arm) for arm in ("cued_arm", "uncued_arm"))
     return rows(replays.animals, cued["value"] - uncued["value"], 0.0, cued["n"])
 
 
-def _unvisited(label: str, arm: str, *, seen: bool = True) -> Statistic:
-    return Statistic(label, partial(_arm_share, arm=arm, seen=seen), is_share=True)
-
-
-_SPAN = (-2.0, 2.0)  # of logarithms of ratios
+_LOG_RATIOS = (-2.0, 2.0)
 
 RATE_STATISTICS: dict[str, Statistic] = {
     "late_to_early_laps": Statistic(
-        "sequences per pause, late to early laps", _late_to_early, span=_SPAN
+        "sequences per pause, late to early laps",
+        partial(_rate_ratio, cells=_thirds),
+        span=_LOG_RATIOS,
     ),
     "rate_before_first_lap": Statistic(
         "sequences per pause before the first lap", partial(_after, laps=0), span=(0.0, 1.0)
     ),
     "rate_after_one_lap": Statistic(
-        "sequences per pause after one lap", partial(_after, laps=1), span=_SPAN
+        "sequences per pause after one lap", partial(_after, laps=1), span=_LOG_RATIOS
     ),
     "last_to_first_session": Statistic(
-        "sequences per pause, last to first session", _last_to_first_session, span=_SPAN
+        "sequences per pause, last to first session",
+        partial(_rate_ratio, cells=_ends),
+        span=_LOG_RATIOS,
     ),
 }
 
 UNVISITED_STATISTICS: dict[str, Statistic] = {
     "cued_minus_uncued_arm": Statistic(
-        "sequences on the cued minus the uncued arm, neither run", _cued_to_uncued
+        "sequences on the cued minus the uncued arm, neither run", _cued_to_uncued, phases=AT_REST
     ),
-    "cued_arm_share": _unvisited("sequences on the cued arm, not run yet", "cued_arm"),
-    "uncued_arm_share": _unvisited("sequences on the uncued arm, not run yet", "uncued_arm"),
-    "cued_arm_share_unseen": _unvisited(
-        "sequences on the cued arm, before all laps", "cued_arm", seen=False
+    "cued_arm_share": Statistic(
+        "sequences on the cued arm, not run yet",
+        partial(_arm_share, arm="cued_arm"),
+        is_share=True,
+        phases=AT_REST,
+    ),
+    "uncued_arm_share": Statistic(
+        "sequences on the uncued arm, not run yet",
+        partial(_arm_share, arm="uncued_arm"),
+        is_share=True,
+        phases=AT_REST,
+    ),
+    "cued_arm_share_unseen": Statistic(
+        "sequences on the cued arm, before all laps",
+        partial(_arm_share, arm="cued_arm", seen=False),
+        is_share=True,
+        phases=AT_REST,
     ),
 }

@@ -1,12 +1,9 @@
-"""Replay through the goal, and whether the animal then takes the replayed path.
+"""Replay through the goal, whether the animal then follows it, and replay by need and gain.
 
-``through_goal_share`` [1]_
-    Sequences through the goal while the animal is elsewhere (share). Null: the mean over the other
-    wells or, in a task without wells, over random walks that start where the sequences start and
-    are as long.
-``followed_if_to_goal`` [2]_
-    The share of sequences whose first move is that of the next lap, among sequences that reach the
-    goal, minus that among the others (difference). Null: 0.
+In a tree with shared ends, after a lap from one start to one end, other paths to the same end are
+worth replaying: paths from starts that are frequent (need), and paths on which the reward changes
+the choice (gain). Need and gain are those of an animal that knows, for each start, the last reward
+at each end that it reached from there [3]_.
 
 References
 ----------
@@ -15,22 +12,39 @@ References
    https://doi.org/10.1016/j.neuron.2022.02.002
 .. [2] Jensen, Hennequin & Mattar (2024), A recurrent network model of planning explains hippocampal
    replay and human behavior. https://doi.org/10.1038/s41593-024-01675-7
+.. [3] Liu, Mattar, Behrens, Daw & Dolan (2021), Experience replay is associated with efficient
+   nonlocal learning. https://doi.org/10.1126/science.abf1357
 """
 
 from __future__ import annotations
 
+from functools import partial
+from typing import NamedTuple
+
+import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import softmax
 
-from analyses.measures.animal_values import own_code, rows, share
-from analyses.measures.landmarks import landmark
-from analyses.measures.laps import laps_around
-from analyses.measures.replays import Replays, Statistic, chosen, is_one_of, name_codes, paths
-from analyses.measures.walks import nodes_of, walks_like
-from analyses.sequences.sequences import Lists
+from analyses.measures.animal_values import difference, share
+from analyses.measures.chance import nodes_of, walks_like
+from analyses.measures.places import landmark
+from analyses.measures.replays import (
+    Replays,
+    Statistic,
+    chosen,
+    is_one_of,
+    laps_around,
+    laps_in_order,
+    name_codes,
+    own_code,
+    paths,
+)
 
-__all__ = ["GOAL_STATISTICS"]
+__all__ = ["GOAL_STATISTICS", "UTILITY_STATISTICS"]
+
+_INVERSE_TEMPERATURE = 5.0
 
 
 def _goals(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.int64]:
@@ -53,42 +67,31 @@ def _goals(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.int64]:
 
 
 def _through_goal(replays: Replays) -> pd.DataFrame:
-    """Share of sequences through the goal while the animal is elsewhere; the null is other wells.
+    """Sequences through the goal while the animal is elsewhere (share; Widloski & Foster 2022).
 
-    In a task without wells, the null is random walks that start where the sequences start.
+    Null: the mean over the other wells or, in a task without wells, over random walks that start
+    where the sequences start and are as long.
     """
     sequences = chosen(replays, ["block", "place"])
     number, goal = nodes_of(replays.task).number, _goals(replays, sequences)
     kept = (goal >= 0) & (number[goal] != number[sequences["place"].to_numpy()])
-    sequences, goal = sequences[kept], goal[kept]
-    wells = landmark(replays.task, "wells")
+    sequences, goal = sequences[kept], number[goal[kept]]
     walked = paths(replays, sequences)
     at, here = number[walked.flat], number[sequences["place"].to_numpy()]
-    hits = _visits(at, walked.owner, number[goal])
+    hits = _visits(at, walked.owner, goal)
+    wells = landmark(replays.task, "wells")
     if wells.any():
-        null = _mean_of_others(at, walked, number[goal], here, np.unique(number[wells]))
+        n_visited, n_others = np.zeros((2, len(sequences)))
+        for well in np.unique(number[wells]):
+            counts = (goal != well) & (here != well)
+            n_visited += counts & _visits(at, walked.owner, np.full(len(sequences), well))
+            n_others += counts
+        null = n_visited / np.where(n_others > 0, n_others, np.nan)
         return share(replays, sequences, hits, null)
     found = share(replays, sequences, hits)
     row, walks = walks_like(replays, sequences)
-    walk_hits = (walks == number[goal][row, None]).any(axis=1)
+    walk_hits = (walks == goal[row, None]).any(axis=1)
     return found.assign(null=share(replays, sequences.iloc[row], walk_hits)["value"])
-
-
-def _mean_of_others(
-    at: NDArray[np.int64],
-    walked: Lists,
-    goal: NDArray[np.int64],
-    here: NDArray[np.int64],
-    wells: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Share of wells that each sequence visits, except the goal and the animal's own well."""
-    n = len(walked.begin) - 1
-    n_visited, n_others = np.zeros(n), np.zeros(n)
-    for well in wells:
-        counts = (goal != well) & (here != well)
-        n_visited += counts & _visits(at, walked.owner, np.full(n, well))
-        n_others += counts
-    return n_visited / np.where(n_others > 0, n_others, np.nan)
 
 
 def _visits(
@@ -100,13 +103,13 @@ def _visits(
 
 
 def _followed(replays: Replays) -> pd.DataFrame:
-    """Share of sequences whose first move is the next lap's: to the goal, minus the others.
+    """Share of sequences to the goal whose first move is the next lap's, minus that of others.
 
     Only sequences that begin where the animal is, before a lap that ends at the goal, count. One
-    that crosses a wall does not reach the goal. The column `second` of laps is their second state.
+    that crosses a wall does not reach the goal. The column `second` of laps is their second state
+    (Jensen et al. 2024). Null: 0.
     """
-    columns = ["place", "block", "episode", "phase"]
-    sequences = chosen(replays, columns, ["start"])
+    sequences = chosen(replays, ["place", "block", "episode", "phase"])
     laps, number = replays.laps, nodes_of(replays.task).number
     if "second" not in laps:
         return share(replays, sequences[:0], [])
@@ -120,29 +123,146 @@ def _followed(replays: Replays) -> pd.DataFrame:
     walked = paths(replays, sequences)
     at = number[walked.flat]
     follows = at[walked.begin[:-1] + 1] == number[second]
-    reaches = _visits(at, walked.owner, number[goal]) & ~_through_walls(replays, sequences, walked)
-    yes, no = (share(replays, sequences[which], follows[which]) for which in (reaches, ~reaches))
-    return rows(replays.animals, yes["value"] - no["value"], 0.0, yes["n"] + no["n"])
-
-
-def _through_walls(replays: Replays, sequences: pd.DataFrame, walked: Lists) -> NDArray[np.bool_]:
-    """Return whether each sequence crosses a wall of its block."""
-    node = np.array(replays.task.node, dtype=object)
-    names = list(dict.fromkeys(block.name for block in replays.task.blocks))
-    block = name_codes(sequences["block"], names)
-    crosses = np.zeros(len(walked.begin) - 1, dtype=bool)
-    for closed in replays.task.blocks:
-        walls = set(closed.closed)
+    reaches = _visits(at, walked.owner, number[goal])
+    node, together = replays.task.node, walked.owner[1:] == walked.owner[:-1]
+    for block in replays.task.blocks:
+        walls = set(block.closed)
         shut = np.array([[(a, b) in walls for b in node] for a in node], dtype=bool)
-        moves = shut[walked.flat[:-1], walked.flat[1:]] & (walked.owner[:-1] == walked.owner[1:])
-        sequence = walked.owner[1:][moves]
-        crosses[sequence[block[sequence] == names.index(closed.name)]] = True
-    return crosses
+        sequence = walked.owner[1:][shut[walked.flat[:-1], walked.flat[1:]] & together]
+        in_block = is_one_of(sequences["block"], [block.name])
+        reaches[sequence[in_block[sequence]]] = False
+    yes, no = (share(replays, sequences[which], follows[which]) for which in (reaches, ~reaches))
+    return difference(replays, yes, no)
 
 
 GOAL_STATISTICS: dict[str, Statistic] = {
     "through_goal_share": Statistic("sequences through the goal", _through_goal, is_share=True),
     "followed_if_to_goal": Statistic(
-        "first move as replayed: sequences that reach the goal minus others", _followed
+        "first move as replayed: sequences that reach the goal minus others",
+        _followed,
+        phases=("start",),
+    ),
+}
+
+
+class _Tree(NamedTuple):
+    """Starts, ends, and which start and end each place between them belongs to; -1 for none."""
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    path: NDArray[np.int64]  # start * n_ends + end
+    n_starts: int
+    n_ends: int
+
+
+def _tree(replays: Replays) -> _Tree:
+    task = replays.task
+    starts, ends = (list(task.landmarks.get(name, ())) for name in ("starts", "ends"))
+    start, end = (
+        pd.Index(nodes, dtype=object).get_indexer(pd.Index(task.node)) for nodes in (starts, ends)
+    )
+    path = np.full(len(task.node), -1)
+    for i, first in enumerate(starts):
+        for j, last in enumerate(ends):
+            nodes = nx.shortest_path(task.graph, first, last)[1:-1]
+            path[np.isin(np.array(task.node, dtype=object), nodes)] = i * len(ends) + j
+    return _Tree(start, end, path, len(starts), len(ends))
+
+
+def _need_and_gain(
+    tree: _Tree, replays: Replays
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute need and gain of each start after each lap, each of shape (n_laps, n_starts)."""
+    laps = replays.laps
+    need, gain = (np.zeros((len(laps), tree.n_starts)) for _ in range(2))
+    table = zip(laps["animal"], tree.start[laps["start"]], tree.end[laps["end"]], laps["reward"],
+                strict=True)  # fmt: skip
+    known: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    for row, (animal, start, end, reward) in enumerate(table):
+        if animal not in known:
+            known[animal] = np.zeros(tree.n_starts), np.zeros((tree.n_starts, tree.n_ends))
+        n_runs, value = known[animal]
+        if start < 0 or end < 0:
+            continue
+        n_runs[start] += 1
+        need[row] = n_runs / n_runs.sum()
+        after = value.copy()
+        after[:, end] = reward
+        change = softmax(_INVERSE_TEMPERATURE * after, axis=1)
+        change -= softmax(_INVERSE_TEMPERATURE * value, axis=1)
+        gain[row] = (change * after).sum(axis=1)
+        value[start, end] = reward
+    return need, gain
+
+
+def _backward(replays: Replays) -> tuple[_Tree, pd.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
+    """Find the backward sequences that lead from the end of the last lap, their start and lap."""
+    tree = _tree(replays)
+    sequences = chosen(replays, ["direction", "episode", "phase"])
+    sequences = sequences[is_one_of(sequences["direction"], ["reverse"])]
+    walked, n_paths = paths(replays, sequences), tree.n_starts * tree.n_ends
+    path = np.full(len(sequences), -1)
+    if n_paths:
+        # A sequence is on the path on which most of its places lie.
+        on = tree.path[walked.flat]
+        cell = walked.owner[on >= 0] * n_paths + on[on >= 0]
+        visits = np.bincount(cell, minlength=len(sequences) * n_paths).reshape(-1, n_paths)
+        path = np.where(visits.any(axis=1), visits.argmax(axis=1), -1)
+    lap, _ = laps_around(replays, sequences)
+    end = np.append(tree.end[replays.laps["end"].to_numpy(int)], -1)[lap]
+    kept = (path >= 0) & (lap >= 0) & (path % max(tree.n_ends, 1) == end)
+    return tree, sequences[kept], path[kept] // max(tree.n_ends, 1), lap[kept]
+
+
+def _by_utility(replays: Replays, *, by: str) -> pd.DataFrame:
+    """Non-local backward sequences on the path of higher need x gain (share). Null: 0.5.
+
+    Or of higher need, or gain, alone: among those after a lap that lead from its end, where two
+    paths differ in it (Liu et al. 2021).
+    """
+    replays = laps_in_order(replays)
+    laps = replays.laps
+    tree, sequences, start, lap = _backward(replays)
+    if not len(sequences):
+        return share(replays, sequences, [], 0.5)
+    need, gain = _need_and_gain(tree, replays)
+    utility = {"need": need, "gain": gain, "both": need * gain}[by][lap]
+    local = tree.start[laps["start"].to_numpy(int)][lap]
+    row = np.arange(len(sequences))
+    own = utility[row, start]
+    utility[row, local] = np.nan
+    middle = np.nanmean(utility, axis=1)
+    kept = (start != local) & (own != middle)
+    return share(replays, sequences[kept], (own > middle)[kept], 0.5)
+
+
+def _non_local(replays: Replays) -> pd.DataFrame:
+    """Backward sequences from the end of a lap along other paths than the one just run (share).
+
+    Null: the share of the other paths to the end (Liu et al. 2021).
+    """
+    tree, sequences, start, lap = _backward(replays)
+    local = np.append(tree.start[replays.laps["start"].to_numpy(int)], -1)[lap]
+    return share(replays, sequences, start != local, 1 - 1 / max(tree.n_starts, 1))
+
+
+def _utility(label: str, by: str) -> Statistic:
+    return Statistic(
+        f"non-local backward sequences where {label} is higher",
+        partial(_by_utility, by=by),
+        is_share=True,
+        phases=("episode_end",),
+    )
+
+
+UTILITY_STATISTICS: dict[str, Statistic] = {
+    "higher_utility_share": _utility("need x gain", "both"),
+    "higher_need_share": _utility("need", "need"),
+    "higher_gain_share": _utility("gain", "gain"),
+    "other_paths_to_end_share": Statistic(
+        "backward sequences along other paths to the same end",
+        _non_local,
+        is_share=True,
+        phases=("episode_end",),
     ),
 }

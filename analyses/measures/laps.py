@@ -1,47 +1,174 @@
-"""Laps in order, the number of completed laps at a pause, and the laps before and after it."""
+"""The laps of animals as arrays, with checks; their table, and that of the pauses around them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.animal_values import own_code
-from analyses.measures.replays import AWAKE, Replays, is_one_of
+from analyses.measures.replays import PAUSES
+from analyses.sequences.runs import Columns
+from replay.checks import check_column, check_table
 
-__all__ = ["laps_around", "laps_done", "laps_in_order"]
+if TYPE_CHECKING:
+    from replay.tasks import Task
 
+__all__ = ["Laps", "category", "checked_laps", "second_places"]
 
-def laps_in_order(replays: Replays) -> Replays:
-    """Sort laps by animal and episode."""
-    laps = replays.laps
-    animal, episode = laps["animal"].to_numpy(), laps["episode"].to_numpy()
-    if (np.lexsort((episode, animal)) == np.arange(len(laps))).all():
-        return replays
-    return replace(replays, laps=laps.sort_values(["animal", "episode"], ignore_index=True))
-
-
-def laps_done(pauses: pd.DataFrame) -> NDArray[np.int64]:
-    """Count the laps completed by the time of each pause (or sequence); 0 before all laps."""
-    return pauses["episode"].to_numpy() + ~is_one_of(pauses["phase"], AWAKE[:1])
+_MOST_PAUSES = 1_000_000
+_WHOLE = ("episode", "start", "end", "n_rest")
+_NAMES = ("block", "lap")
+_START, _REST = PAUSES.index("start"), PAUSES.index("rest")
 
 
-def laps_around(
-    replays: Replays, pauses: pd.DataFrame
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the lap before each pause (or sequence), and the lap after it.
+def checked_laps(laps: pd.DataFrame, n_places: int) -> dict[str, NDArray[Any]]:
+    """Check the laps of one animal: whole numbers first, then names, then other columns."""
+    check_table(laps, ["episode", "block", "lap", "start", "end", "n_rest"], "laps")
+    most = {"start": n_places - 1, "end": n_places - 1, "n_rest": _MOST_PAUSES, "episode": np.inf}
+    whole = {
+        name: check_column(laps, name, "laps", kind="whole", at_least=0, at_most=at_most)
+        for name, at_most in most.items()
+    }
+    episode = whole["episode"]
+    descends = np.flatnonzero(np.diff(episode) <= 0)
+    if len(descends):
+        row = int(descends[0]) + 1
+        raise ValueError(
+            f"The column 'episode' of laps must ascend, with one row per lap; row {row} has "
+            f"{episode[row]} after {episode[row - 1]}."
+        )
+    return {
+        **{name: whole[name].astype(np.int64) for name in _WHOLE},
+        **{name: laps[name].astype(str).to_numpy(object) for name in _NAMES},
+        **{str(name): laps[name].to_numpy() for name in laps if name not in (*_WHOLE, *_NAMES)},
+    }
 
-    Returns positions of rows in ``replays.laps``; -1 if there is no such lap.
+
+class Laps(NamedTuple):
+    """The laps of all animals, one animal after the other.
+
+    Attributes
+    ----------
+    animals : ndarray of int64, shape (n_animals,)
+        Their numbers.
+    begin : ndarray of int64, shape (n_animals + 1,)
+        The row at which the laps of each animal begin, and their total number.
+    columns : dict of ndarray, each of shape (n_laps,)
+        Columns as of `checked_laps`, the names as positions in `labels`; and `second`, the place
+        entered first.
+    labels : dict of list of str
+        The names of blocks and of laps. The first is that before all laps.
+    n_before : int
+        The number of pauses at rest before all laps.
     """
-    animals, laps = replays.animals, replays.laps
-    n_laps = int(laps["episode"].max()) + 2 if len(laps) else 2
-    row = np.full((len(animals), n_laps), -1)
-    row[own_code(animals, laps), laps["episode"].to_numpy(int)] = np.arange(len(laps))
-    own, done = own_code(animals, pauses), laps_done(pauses)
-    before, after = (
-        np.where((lap >= 0) & (lap < n_laps), row[own, np.clip(lap, 0, n_laps - 1)], -1)
-        for lap in (done - 1, done)
-    )
-    return before, after
+
+    animals: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    columns: dict[str, NDArray[Any]]
+    labels: dict[str, list[str]]
+    n_before: int
+
+    @classmethod
+    def of(
+        cls, task: Task, animals: list[int], laps: list[Columns], second: list[NDArray[np.int64]]
+    ) -> Laps:
+        """Concatenate the checked laps of animals; `second` has the place entered first in each."""
+        for each in laps[1:]:
+            if each.keys() != laps[0].keys():
+                known = (*_WHOLE, *_NAMES)
+                one, two = ([name for name in of if name not in known] for of in (laps[0], each))
+                raise ValueError(
+                    f"The laps of all animals must have the same columns; got {one} and {two}."
+                )
+        columns = {name: np.concatenate([each[name] for each in laps]) for name in laps[0]}
+        # A first block without laps is rest before all of them.
+        rests = bool(task.blocks) and not task.blocks[0].n_laps
+        before = [task.blocks[0].name if rests else "", *(block.name for block in task.blocks)]
+        labels = {}
+        for name, first in (("block", before), ("lap", [""])):
+            labels[name] = list(dict.fromkeys([*first, *columns[name].tolist()]))
+            number = {label: i for i, label in enumerate(labels[name])}
+            of_lap = [number[label] for label in columns[name].tolist()]
+            columns[name] = np.array(of_lap, dtype=np.int64)
+        return cls(
+            np.array(animals),
+            np.append(0, np.cumsum([len(each["episode"]) for each in laps])),
+            {**columns, "second": np.concatenate(second)},
+            labels,
+            task.blocks[0].n_rest if before[0] else 0,
+        )
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per lap."""
+        named = {name: category(self.columns[name], self.labels[name]) for name in _NAMES}
+        animal = np.repeat(self.animals, np.diff(self.begin))
+        return pd.DataFrame({"animal": animal, **self.columns, **named})
+
+    def codes_at(
+        self, owner: NDArray[np.int64], episode: NDArray[np.int64]
+    ) -> dict[str, NDArray[np.int64]]:
+        """Return the positions in `labels` of blocks and laps for episodes of animals.
+
+        `owner` numbers the animals from 0. Before the first lap, both have the first label.
+        """
+        of_lap, known = (
+            self.columns["episode"],
+            np.repeat(np.arange(len(self.animals)), np.diff(self.begin)),
+        )
+        last = int(max(of_lap.max(initial=0), episode.max(initial=0))) + 2
+        key, wanted = known * last + of_lap, owner * last + episode
+        lap = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+        is_known = key[lap] == wanted if len(key) else np.zeros(len(wanted), dtype=bool)
+        return {
+            name: np.where(is_known, self.columns[name][lap], np.where(episode < 0, 0, -1))
+            for name in _NAMES
+        }
+
+    def pauses(self) -> pd.DataFrame:
+        """List all pauses: before each lap except the first, after each lap, and at rest."""
+        first, has_laps = self.begin[:-1], np.diff(self.begin) > 0
+        episode, start, end, n_rest = (self.columns[name] for name in _WHOLE)
+        is_first = np.zeros(len(episode), dtype=np.int64)
+        is_first[first[has_laps]] = 1
+        # What comes before the laps of an animal is one more lap, which has nothing but rest.
+        n_pauses = np.insert(2 - is_first + n_rest, first, np.where(has_laps, self.n_before, 0))
+
+        def spread(of_lap: NDArray[np.int64], before: int | NDArray[np.int64]) -> Any:
+            return np.repeat(np.insert(of_lap, first, before), n_pauses)
+
+        rank = np.arange(n_pauses.sum()) - np.repeat(np.cumsum(n_pauses) - n_pauses, n_pauses)
+        phase = np.minimum(rank + spread(is_first, _REST), _REST)
+        place_before = np.zeros(len(first), dtype=np.int64)
+        place_before[has_laps] = start[first[has_laps]]
+        n_of_animal = np.diff(self.begin) + 1
+        return pd.DataFrame(
+            {
+                "animal": np.repeat(np.repeat(self.animals, n_of_animal), n_pauses),
+                "episode": spread(episode, -1),
+                **{
+                    name: category(spread(self.columns[name], 0), self.labels[name])
+                    for name in _NAMES
+                },
+                "phase": category(phase, PAUSES),
+                "place": np.where(phase == _START, spread(start, 0), spread(end, place_before)),
+            }
+        )
+
+
+def category(codes: NDArray[np.int64], labels: Sequence[str]) -> pd.Categorical:
+    """Make a column of names from their positions in a list."""
+    return pd.Categorical.from_codes(codes, categories=pd.Index(labels, dtype=object))
+
+
+def second_places(steps: Columns, episode: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place entered first in each lap; -1 for a lap without steps in the log."""
+    begins = np.flatnonzero(np.diff(steps["episode"], prepend=-1))
+    if not len(begins):
+        return np.full(len(episode), -1)
+    known = steps["episode"][begins]
+    found = np.minimum(np.searchsorted(known, episode), len(known) - 1)
+    return np.where(known[found] == episode, steps["next_state"][begins[found]], -1)

@@ -1,26 +1,5 @@
 """Where sequences begin and end, on which side of the maze they run, and in which arm.
 
-All are shares of sequences.
-
-``begins_at_animal`` [1]_
-    Sequences that begin within the task's `local_radius` of the animal. Null: the share of places
-    within this radius.
-``begins_elsewhere`` [1]_
-    Sequences that begin farther away. Null: the share of places outside this radius.
-``ends_at_animal`` [1]_
-    Sequences that end within this radius. Null: the share of places within it.
-``on_other_side`` [2]_
-    Sequences on the other side of the maze, among those that run on one side. Null: 0.5.
-``leads_away`` [3]_
-    Sequences that end farther from the animal than they begin, among directional ones whose two
-    distances differ. Null: 0.5.
-``in_another_arm`` [4]_
-    Sequences in another arm than the animal, among those in an arm. Null: the share of the other
-    arms.
-``in_another_arm_or_box`` [4]_
-    Sequences in another segment than the animal. Each arm is a segment, and all places in no arm
-    form another. Null: the share of the other segments.
-
 References
 ----------
 .. [1] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
@@ -41,20 +20,17 @@ import numpy as np
 import pandas as pd
 
 from analyses.measures.animal_values import share
-from analyses.measures.landmarks import between_nodes
+from analyses.measures.places import arms, between_nodes, main_arm, sides
 from analyses.measures.replays import Replays, Statistic, chosen, directional, paths
-from analyses.measures.sides import arms, main_arm, sides
 
 __all__ = ["LOCALITY_STATISTICS"]
 
 
-def _local(
-    replays: Replays,
-    *,
-    end: str = "first",
-    remote: bool = False,
-) -> pd.DataFrame:
-    """Share of sequences whose first (or last) state is near the animal, or far from it."""
+def _local(replays: Replays, *, end: str = "first", remote: bool = False) -> pd.DataFrame:
+    """Sequences that begin (or end) within the task's `local_radius` of the animal (share).
+
+    Or, if `remote`, farther away. Null: the share of places there (Davidson et al. 2009).
+    """
     sequences = chosen(replays, [end, "place"])
     near = between_nodes(replays.task) <= replays.task.local_radius
     place = sequences["place"].to_numpy()
@@ -63,20 +39,19 @@ def _local(
 
 
 def _opposite(replays: Replays) -> pd.DataFrame:
-    """Share of sequences on the other side of the maze, among those on one side; see `sides`."""
-    columns = ["place", "episode", "phase"]
-    sequences = chosen(replays, columns)
+    """Sequences on the other side, of those on one side (share; Gupta et al. 2010). Null: 0.5."""
+    sequences = chosen(replays, ["place", "episode", "phase"])
     side = sides(replays, sequences)
     return share(replays, sequences[side != ""], side[side != ""] == "opposite", 0.5)
 
 
 def _away(replays: Replays) -> pd.DataFrame:
-    """Share of sequences that end farther away than they begin, among those with a difference.
+    """Directional sequences that end farther from the animal than they begin (share). Null: 0.5.
 
-    Sequences on a track that is not connected with the animal's track are left out.
+    Among those whose two distances differ (Mallory et al. 2025). Sequences on a track that is not
+    connected with the animal's track are left out.
     """
-    columns = ["first", "last", "place", "direction"]
-    sequences = directional(chosen(replays, columns))
+    sequences = directional(chosen(replays, ["first", "last", "place", "direction"]))
     steps, place = between_nodes(replays.task), sequences["place"].to_numpy()
     begin, end = steps[place, sequences["first"]], steps[place, sequences["last"]]
     joined = np.isfinite(begin) & np.isfinite(end)
@@ -85,7 +60,11 @@ def _away(replays: Replays) -> pd.DataFrame:
 
 
 def _segment(replays: Replays, *, with_box: bool = False) -> pd.DataFrame:
-    """Share of sequences in another arm (or, `with_box`, outside all arms) than the animal."""
+    """Sequences in another arm than the animal, among those in an arm (share).
+
+    If `with_box`, all places in no arm form another arm. Null: the share of the other arms
+    (Gillespie et al. 2021).
+    """
     sequences = chosen(replays, ["place"])
     arm = arms(replays)
     if with_box and (arm >= 0).any():

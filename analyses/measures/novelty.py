@@ -5,19 +5,6 @@ which it is replayed or in the opposite one. A shortcut runs over the whole of a
 task designates, and was never run as a whole; in a maze that is run in one direction, one half of
 it is replayed backward and the other forward, or its moves were never made.
 
-``shortcut_share`` [1]_
-    Shortcuts (share of sequences). Null: 0. NaN if the task designates no connection.
-``composed_share, composed_share_at_rest`` [2]_
-    Composed sequences, awake and at rest, whether their pieces have one direction or both (share of
-    sequences). Null: 0.
-``composed_mixed_share`` [1]_
-    Composed sequences, awake, whose pieces have different directions (share of sequences). Causal
-    chains have one direction, so none of them is mixed. Null: 0.
-``paired_shortcut_share`` [1]_
-    Pairs of a forward and a reverse replay of one corner each, one right after the other, that form
-    a shortcut (share of pairs). With four corners, 4 of the 32 pairs in either order do. Null: the
-    mean share if each of the animal's reverse replays were paired with any of its forward ones.
-
 References
 ----------
 .. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
@@ -30,17 +17,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.animal_values import own_code, rows, share
-from analyses.measures.landmarks import between_nodes, covered
-from analyses.measures.replays import AT_REST, AWAKE, Replays, Statistic, chosen, is_one_of, paths
-from analyses.measures.sides import own_sides, runs_on
+from analyses.measures.animal_values import rows, share
+from analyses.measures.places import between_nodes, covered, own_sides, runs_on
+from analyses.measures.replays import (
+    AT_REST,
+    Replays,
+    Statistic,
+    chosen,
+    is_one_of,
+    own_code,
+    paths,
+)
 from analyses.sequences.sequences import Lists
 from replay.jit import kernel
 
@@ -51,59 +44,67 @@ _FORWARD, _BACKWARD, _NO_WAY = range(3)
 _EVERY_OTHER_BIT = 0x5555_5555_5555_5555
 
 
-def _connections(replays: Replays) -> list[list[int]]:
-    """List the connections that the task designates, each as a list of places in order."""
-    task = replays.task
-    first = {node: place for place, node in reversed(list(enumerate(task.node)))}
-    return [
-        [first[node] for node in nodes]
-        for name, nodes in task.landmarks.items()
-        if name.startswith("shortcut")
-    ]
-
-
 def _shortcuts(replays: Replays) -> pd.DataFrame:
-    """Share of sequences along a path over a designated connection that was never run."""
+    """Sequences along a path over a designated connection that was never run (share). Null: 0.
+
+    NaN if the task designates no connection (Gupta et al. 2010).
+    """
     sequences = chosen(replays, ["shortcut"])
     known = sequences["shortcut"].notna().to_numpy()
     sequences = sequences[known]
     return share(replays, sequences, sequences["shortcut"].to_numpy(bool), 0.0)
 
 
-def _composed(
-    replays: Replays,
-    *,
-    novelties: Sequence[str] = _COMPOSED,
-    phases: Sequence[str] = AWAKE,
-) -> pd.DataFrame:
-    """Share of sequences whose moves were all made, but never as a whole."""
-    sequences = chosen(replays, ["novelty"], phases)
+def _composed(replays: Replays, *, novelties: Sequence[str] = _COMPOSED) -> pd.DataFrame:
+    """Sequences whose moves were all made, but never as a whole (share). Null: 0.
+
+    Whether their pieces have one direction or both (Igata et al. 2021), or only those with both
+    (Gupta et al. 2010). Causal chains have one direction, so none of them is mixed.
+    """
+    sequences = chosen(replays, ["novelty"])
     return share(replays, sequences, is_one_of(sequences["novelty"], novelties), 0.0)
 
 
-class _Stretches(NamedTuple):
-    """The longest stretches of sequences whose moves are all forward, or all backward.
+def opposite_pairs(replays: Replays) -> pd.DataFrame:
+    """Find pairs of a forward and a reverse replay of one corner each, one right after the other.
 
-    Attributes
-    ----------
-    owner : ndarray of int, shape (n_stretches,)
-        The sequence of each stretch.
-    forward : ndarray of bool, shape (n_stretches,)
-        Whether its moves are forward.
-    walked : Lists
-        Its places. The place where the direction changes belongs to both stretches.
+    A corner is the half of one side of the maze that is nearer to one of the connections. A replay
+    of a corner is a stretch of a sequence with one direction, or a whole sequence, that visits only
+    one corner, apart from places on no side.
+
+    One row per pair within a pause: `animal`, `forward_first`, and how the `forward` and the
+    `reverse` replay run to or from the connections, as codes that `shortcuts` reads.
     """
+    sequences = chosen(replays, ["direction", "event"])
+    owner, forward, walked = _stretches(replays, sequences)
+    way = _codes_of_corners(replays, walked)
+    animal, event = (sequences[name].to_numpy()[owner] for name in ("animal", "event"))
+    first = np.flatnonzero(
+        (animal[1:] == animal[:-1])
+        & (event[1:] == event[:-1])
+        & (forward[1:] != forward[:-1])
+        & (way[1:] >= 0)
+        & (way[:-1] >= 0)
+    )
+    forward_first = forward[first]
+    return pd.DataFrame(
+        {
+            "animal": animal[first],
+            "forward_first": forward_first,
+            "forward": way[np.where(forward_first, first, first + 1)],
+            "reverse": way[np.where(forward_first, first + 1, first)],
+        }
+    )
 
-    owner: NDArray[np.int64]
-    forward: NDArray[np.bool_]
-    walked: Lists
 
+def _stretches(
+    replays: Replays, sequences: pd.DataFrame
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], Lists]:
+    """Cut sequences into the longest stretches whose moves are all forward, or all backward.
 
-def _stretches(replays: Replays, sequences: pd.DataFrame) -> _Stretches:
-    """Cut sequences where their direction changes; sequences without a direction are left out.
-
-    Moves that were made in both directions belong to the stretch around them. A causal chain is one
-    stretch.
+    Returns the sequence of each stretch, whether it is forward, and its places; the place where the
+    direction changes belongs to both. Sequences without a direction are left out. Moves that were
+    made in both directions belong to the stretch around them. A causal chain is one stretch.
     """
     walked = paths(replays, sequences)
     whole = np.select(
@@ -124,7 +125,7 @@ def _stretches(replays: Replays, sequences: pd.DataFrame) -> _Stretches:
     owner, length = owner[:n], stop[:n] - first[:n] + 1
     begin = np.append(0, np.cumsum(length))
     at = np.arange(begin[-1]) + np.repeat(first[:n] + owner - begin[:-1], length)
-    return _Stretches(owner, ways[:n] == _FORWARD, Lists(walked.flat[at], begin))
+    return owner, ways[:n] == _FORWARD, Lists(walked.flat[at], begin)
 
 
 @kernel
@@ -151,39 +152,7 @@ def _cut(
     return n
 
 
-def opposite_pairs(replays: Replays) -> pd.DataFrame:
-    """Find pairs of a forward and a reverse replay of one corner each, one right after the other.
-
-    A corner is the half of one side of the maze that is nearer to one of the connections. A replay
-    of a corner is a stretch of a sequence with one direction, or a whole sequence, that visits only
-    one corner, apart from places on no side.
-
-    One row per pair within a pause: `animal`, `forward_first`, and how the `forward` and the
-    `reverse` replay run to or from the connections, as codes that `shortcuts` reads.
-    """
-    sequences = chosen(replays, ["direction", "event"])
-    owner, forward, walked = _stretches(replays, sequences)
-    way = _runs(replays, walked)
-    animal, event = (sequences[name].to_numpy()[owner] for name in ("animal", "event"))
-    first = np.flatnonzero(
-        (animal[1:] == animal[:-1])
-        & (event[1:] == event[:-1])
-        & (forward[1:] != forward[:-1])
-        & (way[1:] >= 0)
-        & (way[:-1] >= 0)
-    )
-    forward_first = forward[first]
-    return pd.DataFrame(
-        {
-            "animal": animal[first],
-            "forward_first": forward_first,
-            "forward": way[np.where(forward_first, first, first + 1)],
-            "reverse": way[np.where(forward_first, first + 1, first)],
-        }
-    )
-
-
-def _runs(replays: Replays, walked: Lists) -> NDArray[np.int64]:
+def _codes_of_corners(replays: Replays, walked: Lists) -> NDArray[np.int64]:
     """Encode each replay of a corner in bits: its side, and the connections it runs to or from.
 
     A replay runs to the connection of its corner if it leads towards the middle of that, and from
@@ -191,11 +160,16 @@ def _runs(replays: Replays, walked: Lists) -> NDArray[np.int64]:
     """
     left, right = own_sides(replays)
     side = runs_on(left, right, walked)
-    steps, connections = between_nodes(replays.task), _connections(replays)
-    way = np.where(side > 0, 1, 0)
-    if not connections:
+    task, steps = replays.task, between_nodes(replays.task)
+    place = {node: number for number, node in reversed(list(enumerate(task.node)))}
+    middles = [
+        place[nodes[len(nodes) // 2]]
+        for name, nodes in task.landmarks.items()
+        if name.startswith("shortcut")
+    ]
+    if not middles:
         return np.full(len(side), -1)
-    middles = [connection[len(connection) // 2] for connection in connections]
+    way = np.where(side > 0, 1, 0)
     nearest = steps[middles].argmin(axis=0)
     first, last = walked.flat[walked.begin[:-1]], walked.flat[walked.begin[1:] - 1]
     is_one = np.zeros(len(side), dtype=bool)
@@ -234,7 +208,12 @@ def shortcuts(pairs: Mapping[str, npt.ArrayLike] | pd.DataFrame) -> NDArray[np.b
 
 
 def _paired_shortcuts(replays: Replays) -> pd.DataFrame:
-    """Share of pairs that form a shortcut; the null is its mean over all possible pairings."""
+    """Pairs of a forward and a reverse replay of one corner each that form a shortcut (share).
+
+    One is right after the other. With four corners, 4 of the 32 pairs in either order do. Null: the
+    mean share if each of the animal's reverse replays were paired with any of its forward ones
+    (Gupta et al. 2010).
+    """
     pairs = opposite_pairs(replays)
     found = share(replays, pairs, shortcuts(pairs))
     ways, number = np.unique(pairs[["forward", "reverse"]], return_inverse=True)
@@ -260,7 +239,7 @@ NOVELTY_STATISTICS: dict[str, Statistic] = {
         is_share=True,
     ),
     "composed_share_at_rest": Statistic(
-        "composed sequences at rest", partial(_composed, phases=AT_REST), is_share=True
+        "composed sequences at rest", _composed, is_share=True, phases=AT_REST
     ),
     "paired_shortcut_share": Statistic(
         "forward and reverse corners that form a shortcut", _paired_shortcuts, is_share=True

@@ -1,26 +1,5 @@
 """Replay of what was not run recently, of what was replayed before, and of what is run next.
 
-``other_side_one_minus_both_run`` [1]_
-    The share of sequences on the other side of the maze, in blocks run mostly on one side minus
-    that in blocks run on both sides (difference). Null: 0.
-``laps_since_other_side`` [1]_
-    Laps since the other side was run, median over the sequences there; 1 is the previous lap. It
-    has no null.
-``laps_run_on_its_side`` [1]_
-    The share of the laps so far that were run on the side of a sequence, median over sequences. It
-    has no null.
-``past_arm_rate, previous_goal_rate, future_arm_rate`` [2]_
-    Sequences per stop and arm, in the arm that was run last, in the arm that was the goal before
-    the present one, or in the arm that is run next, relative to arms that are none of these and not
-    the goal (log ratio). Null: 0.
-``rest_as_awake`` [3]_
-    Rank correlation, over all places, between the numbers of sequences through a place at rest and
-    awake, once the animal has run. Null: 0. As both may follow what was run, a correlation is no
-    proof that awake replay tags what is replayed at rest.
-``more_run_side_at_rest`` [4]_
-    Sequences at rest on the side of the maze that has been run more, relative to the other side
-    (log ratio). Null: 0.
-
 References
 ----------
 .. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
@@ -42,11 +21,29 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from analyses.measures.animal_values import own_code, rows, share
-from analyses.measures.laps import laps_around, laps_done, laps_in_order
-from analyses.measures.rates import count_in_cells, log_rates
-from analyses.measures.replays import AT_REST, AWAKE, Replays, Statistic, chosen, is_one_of, paths
-from analyses.measures.sides import arms, lap_side, main_arm, own_sides, runs_on, side_run, sides
+from analyses.measures.animal_values import (
+    count_in_cells,
+    difference,
+    log_rates,
+    log_ratio,
+    rows,
+    share,
+)
+from analyses.measures.places import arms, lap_side, main_arm, own_sides, runs_on, side_run, sides
+from analyses.measures.replays import (
+    AT_REST,
+    PAUSES,
+    Replays,
+    Statistic,
+    chosen,
+    chosen_pauses,
+    is_one_of,
+    laps_around,
+    laps_done,
+    laps_in_order,
+    own_code,
+    paths,
+)
 
 __all__ = ["RECENCY_STATISTICS"]
 
@@ -59,31 +56,31 @@ _BASELINE, _PAST, _FUTURE, _GOAL, _PREVIOUS_GOAL, _SEVERAL = range(6)
 
 
 def _opposite_by_block(replays: Replays) -> pd.DataFrame:
-    """Share of sequences on the other side: blocks run on one side minus blocks run on both."""
-    columns = ["place", "episode", "phase"]
-    sequences = chosen(replays, columns)
+    """Share of sequences on the other side: blocks run mostly on one side minus others. Null: 0.
+
+    As Gupta et al. (2010) measured it.
+    """
+    sequences = chosen(replays, ["place", "episode", "phase"])
     side = sides(replays, sequences)
+    laps = replays.laps.assign(side=lap_side(replays))
+    mean = laps.groupby(["animal", "block"], observed=True, sort=False)["side"].transform("mean")
+    runs_one_side = (mean.abs() > 2 * _MOSTLY - 1).to_numpy()
     lap, _ = laps_around(replays, sequences)
-    on_one = np.append(_runs_one_side(replays), False)[lap]
+    on_one = np.append(runs_one_side, False)[lap]
     counts = (side != "") & (lap >= 0)
     one, both = (
         share(replays, sequences[kept], side[kept] == "opposite")
         for kept in (counts & on_one, counts & ~on_one)
     )
-    return rows(replays.animals, one["value"] - both["value"], 0.0, one["n"] + both["n"])
-
-
-def _runs_one_side(replays: Replays) -> NDArray[np.bool_]:
-    """Return, for each lap, whether its block is mostly run on one side."""
-    laps = replays.laps.assign(side=lap_side(replays))
-    mean = laps.groupby(["animal", "block"], observed=True, sort=False)["side"].transform("mean")
-    return (mean.abs() > 2 * _MOSTLY - 1).to_numpy()
+    return difference(replays, one, both)
 
 
 def _lag(replays: Replays) -> pd.DataFrame:
-    """Median number of laps since the other side was run, over sequences there; 1: the last lap."""
-    columns = ["place", "episode", "phase"]
-    sequences = chosen(replays, columns)
+    """Median number of laps since the other side was run, over the sequences there. No null.
+
+    1 is the previous lap (Gupta et al. 2010).
+    """
+    sequences = chosen(replays, ["place", "episode", "phase"])
     sequences = sequences[sides(replays, sequences) == "opposite"]
     ordered = laps_in_order(replays)
     laps = ordered.laps
@@ -100,7 +97,7 @@ def _lag(replays: Replays) -> pd.DataFrame:
 
 
 def _median(replays: Replays, table: pd.DataFrame, values: pd.Series[float]) -> pd.DataFrame:
-    """Median over the sequences of each animal."""
+    """Take the median over the sequences of each animal."""
     animals = replays.animals
     by_animal = values.groupby(own_code(animals, table))
     everyone = np.arange(len(animals))
@@ -109,9 +106,11 @@ def _median(replays: Replays, table: pd.DataFrame, values: pd.Series[float]) -> 
 
 
 def _run_before(replays: Replays) -> pd.DataFrame:
-    """Median share of the laps so far that were run on the side of a sequence."""
-    columns = ["place", "episode", "phase"]
-    sequences = chosen(replays, columns)
+    """Median share of the laps so far that were run on the side of a sequence. No null.
+
+    As Gupta et al. (2010) measured it.
+    """
+    sequences = chosen(replays, ["place", "episode", "phase"])
     runs = runs_on(*own_sides(replays), paths(replays, sequences))
     ordered = laps_in_order(replays)
     side, animal = lap_side(ordered), ordered.laps["animal"]
@@ -158,15 +157,16 @@ def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
 
 
 def _arm_rate(replays: Replays, *, role: int) -> pd.DataFrame:
-    """Log rate ratio of the arm with one role to arms without any, while the animal is in no arm.
+    """Log rate of sequences in the arm with one role, relative to arms without any. Null: 0.
 
-    Counts of rare sequences lie below their mean more often than above. An animal's value is
-    therefore NaN unless at least five sequences are expected in the arm by chance.
+    Per stop and arm, while the animal is in no arm: the arm that was run last, that was the goal
+    before the present one, or that is run next (Gillespie et al. 2021). Counts of rare sequences
+    lie below their mean more often than above. An animal's value is therefore NaN unless at least
+    five sequences are expected in the arm by chance.
     """
     animals, arm = replays.animals, arms(replays)
-    sequences = chosen(replays, ["episode", "phase", "place"])
+    sequences, pauses = chosen(replays, ["episode", "phase", "place"]), chosen_pauses(replays)
     sequences = sequences[arm[sequences["place"].to_numpy()] < 0]
-    pauses = replays.pauses[is_one_of(replays.pauses["phase"], AWAKE)]
     pauses = pauses[arm[pauses["place"].to_numpy(int)] < 0]
     if not (arm >= 0).any() or "goal" not in replays.laps:
         return rows(animals, np.full(len(animals), np.nan), 0.0, 0)
@@ -188,38 +188,40 @@ def _arm_rate(replays: Replays, *, role: int) -> pd.DataFrame:
 
 
 def _rest_as_awake(replays: Replays) -> pd.DataFrame:
-    """Rank correlation over places between the numbers of sequences at rest and awake."""
+    """Rank correlation over places between the numbers of sequences at rest and awake. Null: 0.
+
+    Once the animal has run. As both may follow what was run, a correlation is no proof that awake
+    replay tags what is replayed at rest (Yang et al. 2024).
+    """
     animals, n_places = replays.animals, len(replays.task.node)
-    sequences = chosen(replays, ["episode", "phase"], (*AWAKE, *AT_REST))
+    sequences = chosen(replays, ["episode", "phase"])
     sequences = sequences[laps_done(sequences) > 0]
-    through = own_code(animals, sequences), is_one_of(sequences["phase"], AT_REST).astype(int)
+    own, is_rest = own_code(animals, sequences), is_one_of(sequences["phase"], AT_REST).astype(int)
     walked = paths(replays, sequences)
     # A sequence counts once at each of its places, however often it visits them.
     owner, place = np.unique(np.stack((walked.owner, walked.flat)), axis=1)
     counts = np.zeros((len(animals), 2, n_places))
-    np.add.at(counts, (through[0][owner], through[1][owner], place), 1.0)
+    np.add.at(counts, (own[owner], is_rest[owner], place), 1.0)
     ranks = rankdata(counts, axis=-1)
     ranks -= ranks.mean(axis=-1, keepdims=True)
     size = np.sqrt((ranks**2).sum(axis=-1)).prod(axis=1)
     value = ranks.prod(axis=1).sum(axis=-1) / np.where(size > 0, size, np.nan)
-    return rows(animals, value, 0.0, np.bincount(through[0], minlength=len(animals)))
+    return rows(animals, value, 0.0, np.bincount(own, minlength=len(animals)))
 
 
 def _more_run(replays: Replays) -> pd.DataFrame:
-    """Log ratio of sequences at rest on the side with more laps so far to those on the other."""
-    sequences = chosen(replays, ["episode", "phase"], AT_REST)
+    """Log ratio of sequences on the side with more laps so far to those on the other. Null: 0.
+
+    As Huelin Gorriz et al. (2023) measured it.
+    """
+    sequences = chosen(replays, ["episode", "phase"])
     runs = runs_on(*own_sides(replays), paths(replays, sequences))
     ordered = laps_in_order(replays)
     side = pd.Series(side_run(ordered)).groupby(own_code(replays.animals, ordered.laps)).cumsum()
     before, _ = laps_around(ordered, sequences)
     more = runs * np.append(side, 0)[before]
     n = count_in_cells(replays, sequences, np.select([more > 0, more < 0], [1, 0], -1), 2)
-    rate = log_rates(n, np.ones_like(n))
-    return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
-
-
-def _arm(label: str, role: int) -> Statistic:
-    return Statistic(f"{label} arm, relative to arms without a role", partial(_arm_rate, role=role))
+    return log_ratio(replays, n, np.ones_like(n))
 
 
 RECENCY_STATISTICS: dict[str, Statistic] = {
@@ -232,11 +234,23 @@ RECENCY_STATISTICS: dict[str, Statistic] = {
     "laps_run_on_its_side": Statistic(
         "share of laps so far on the side of a sequence", _run_before, is_share=True
     ),
-    "past_arm_rate": _arm("past", _PAST),
-    "previous_goal_rate": _arm("previous goal", _PREVIOUS_GOAL),
-    "rest_as_awake": Statistic("places replayed at rest, as when awake", _rest_as_awake),
-    "future_arm_rate": _arm("future", _FUTURE),
+    "past_arm_rate": Statistic(
+        "past arm, relative to arms without a role", partial(_arm_rate, role=_PAST)
+    ),
+    "previous_goal_rate": Statistic(
+        "previous goal arm, relative to arms without a role",
+        partial(_arm_rate, role=_PREVIOUS_GOAL),
+    ),
+    "rest_as_awake": Statistic(
+        "places replayed at rest, as when awake", _rest_as_awake, phases=PAUSES
+    ),
+    "future_arm_rate": Statistic(
+        "future arm, relative to arms without a role", partial(_arm_rate, role=_FUTURE)
+    ),
     "more_run_side_at_rest": Statistic(
-        "sequences at rest, the side run more to the other", _more_run, span=(-2.0, 2.0)
+        "sequences at rest, the side run more to the other",
+        _more_run,
+        span=(-2.0, 2.0),
+        phases=AT_REST,
     ),
 }

@@ -1,16 +1,16 @@
-"""The tables that statistics read, the sequences that they count, and what a statistic returns.
+"""The tables that statistics read, and what a statistic is.
 
 A statistic is a function of all replays in one task, by one learner or from one recording. It
 returns one row per animal: replays of one animal resemble one another, so the animal is the unit of
-every interval and test. The value is NaN if the data of an animal do not determine
-it, for instance without sequences that count.
+every interval and test. The value is NaN where the data of an animal do not determine it.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,14 +24,18 @@ from replay.checks import check_table
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["AT_REST", "AWAKE", "COUNTS", "Replays", "Statistic", "chosen", "directional"]
-__all__ += ["is_one_of", "name_codes", "paths"]
+__all__ = ["AT_REST", "AWAKE", "COUNTS", "PAUSES", "Replays", "Statistic", "chosen"]
+__all__ += ["chosen_pauses", "directional", "is_one_of", "laps_around", "laps_done"]
+__all__ += ["laps_in_order", "name_codes", "own_code", "paths"]
 
 AWAKE = ("start", "episode_end")
-"""Pauses during a session; in all other pauses the animal rests."""
+"""Pauses before and after a lap."""
 
 AT_REST = ("rest",)
 """Pauses at rest: between sessions, before the first lap or after the last."""
+
+PAUSES = (*AWAKE, *AT_REST)
+"""The phases in which an animal pauses; replay during a lap is not counted."""
 
 COUNTS = ("place sequences", "causal chains")
 """What statistics count: sequences as an electrode would see them, or the mechanism of a model."""
@@ -67,6 +71,8 @@ class Replays:
         The kind of sequence.
     detection : Detection
         The criteria that all sequences meet.
+    phases : tuple of str, default ("start", "episode_end")
+        The pauses whose sequences a statistic counts, which sets them.
     """
 
     sequences: pd.DataFrame
@@ -77,6 +83,7 @@ class Replays:
     task: Task
     counts: str = COUNTS[0]
     detection: Detection = Detection()  # noqa: RUF009 (immutable)
+    phases: tuple[str, ...] = AWAKE
 
     def __post_init__(self) -> None:
         """Refuse places of other sequences."""
@@ -156,20 +163,37 @@ class Statistic(NamedTuple):
     ----------
     label : str
         The label of an axis.
-    compute : callable
-        ``compute(replays)`` returns one row per animal: `animal`, `value`, `null` (the value
-        expected for this animal by chance) and `n` (sequences, or pauses where these are counted).
+    function : callable
+        Computes it from `Replays`; its docstring says what the statistic and its null are.
     is_share : bool, default False
         Whether it is a share of sequences: between 0 and 1, and tested as a binomial count. Other
         statistics are numbers, or differences and log ratios of either sign.
     span : tuple of float, default (-1, 1)
         The range within which the value of any other statistic is expected before it is measured.
+    phases : tuple of str, default ("start", "episode_end")
+        The pauses whose sequences it counts.
     """
 
     label: str
-    compute: Callable[[Replays], pd.DataFrame]
+    function: Callable[[Replays], pd.DataFrame]
     is_share: bool = False
     span: tuple[float, float] = (-1.0, 1.0)
+    phases: tuple[str, ...] = AWAKE
+
+    def compute(self, replays: Replays) -> pd.DataFrame:
+        """Compute it for all animals.
+
+        One row per animal: `animal`, `value`, `null` (the value expected for this animal by chance)
+        and `n` (sequences, or pauses where these are counted).
+        """
+        is_set = self.phases == replays.phases
+        return self.function(replays if is_set else replace(replays, phases=self.phases))
+
+    @property
+    def definition(self) -> str:
+        """What its function computes, for all statistics of that function, and the null."""
+        is_variant = isinstance(self.function, partial)
+        return inspect.getdoc(self.function.func if is_variant else self.function) or ""
 
 
 def is_one_of(column: pd.Series, names: Iterable[object]) -> NDArray[np.bool_]:
@@ -202,10 +226,8 @@ def name_codes(column: pd.Series, names: Sequence[str]) -> NDArray[np.int64]:
     return np.array([number.get(name, -1) for name in values], dtype=np.int64)
 
 
-def chosen(
-    replays: Replays, columns: Sequence[str] = (), phases: Sequence[str] = AWAKE
-) -> pd.DataFrame:
-    """Choose the sequences that a statistic counts: those of some phases.
+def chosen(replays: Replays, columns: Sequence[str] = ()) -> pd.DataFrame:
+    """Choose the sequences that a statistic counts: those of its phases.
 
     Where it asks for the `place` of the animal, those for which it is unknown are left out.
 
@@ -213,11 +235,16 @@ def chosen(
     """
     asked = list(dict.fromkeys(["animal", *columns]))
     table = check_table(replays.sequences, ["phase", *asked], "sequences")
-    counts = is_one_of(table["phase"], phases)
+    counts = is_one_of(table["phase"], replays.phases)
     if "place" in asked:
         counts &= table["place"].to_numpy() >= 0
     kept = np.flatnonzero(counts)
     return pd.DataFrame({name: table[name].array[kept] for name in asked}, index=kept)
+
+
+def chosen_pauses(replays: Replays) -> pd.DataFrame:
+    """Choose the pauses of the phases that a statistic counts."""
+    return replays.pauses[is_one_of(replays.pauses["phase"], replays.phases)]
 
 
 def directional(sequences: pd.DataFrame) -> pd.DataFrame:
@@ -232,3 +259,41 @@ def directional(sequences: pd.DataFrame) -> pd.DataFrame:
 def paths(replays: Replays, sequences: pd.DataFrame) -> Lists:
     """Return the places of sequences as `chosen` returns them."""
     return replays.states.take(sequences.index.to_numpy())
+
+
+def own_code(animals: pd.Index[int], table: pd.DataFrame) -> NDArray[np.int64]:
+    """Return the position in `animals`, which is sorted, of the animal of each row of a table."""
+    return np.searchsorted(animals.to_numpy(), table["animal"].to_numpy())
+
+
+def laps_in_order(replays: Replays) -> Replays:
+    """Sort laps by animal and episode."""
+    laps = replays.laps
+    animal, episode = laps["animal"].to_numpy(), laps["episode"].to_numpy()
+    if (np.lexsort((episode, animal)) == np.arange(len(laps))).all():
+        return replays
+    return replace(replays, laps=laps.sort_values(["animal", "episode"], ignore_index=True))
+
+
+def laps_done(pauses: pd.DataFrame) -> NDArray[np.int64]:
+    """Count the laps completed by the time of each pause (or sequence); 0 before all laps."""
+    return pauses["episode"].to_numpy() + ~is_one_of(pauses["phase"], AWAKE[:1])
+
+
+def laps_around(
+    replays: Replays, pauses: pd.DataFrame
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the lap before each pause (or sequence), and the lap after it.
+
+    Returns positions of rows in ``replays.laps``; -1 if there is no such lap.
+    """
+    animals, laps = replays.animals, replays.laps
+    n_laps = int(laps["episode"].max()) + 2 if len(laps) else 2
+    row = np.full((len(animals), n_laps), -1)
+    row[own_code(animals, laps), laps["episode"].to_numpy(int)] = np.arange(len(laps))
+    own, done = own_code(animals, pauses), laps_done(pauses)
+    before, after = (
+        np.where((lap >= 0) & (lap < n_laps), row[own, np.clip(lap, 0, n_laps - 1)], -1)
+        for lap in (done - 1, done)
+    )
+    return before, after

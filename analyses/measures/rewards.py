@@ -2,29 +2,6 @@
 
 Rates are sequences per stop, the pauses after a lap and before the next; see `log_rates`.
 
-``changed_end, changed_end_reverse, changed_end_forward`` [1]_
-    All sequences, or those of one direction: the rate at the end of the track whose reward changes,
-    relative to the other end; in blocks in which the ends are rewarded unequally, minus that in the
-    others (log ratio). Null: 0.
-``changed_end_reverse_to_forward`` [1]_
-    The rate of reverse relative to forward sequences, at the changed end in unequal blocks (log
-    ratio). Null: 0.
-``restored_end_reverse_to_forward`` [1]_
-    The same in the equal blocks after the unequal ones. Null: 0.
-``rewarded_to_unrewarded_laps`` [2]_
-    The rate after rewarded laps, relative to laps without reward (log ratio). Null: 0.
-``paid_sequence_after_minus_before, paid_minus_neutral_sequence`` [3]_
-    The reverse share of directional sequences at rest along the rewarded sequence, minus its value
-    before the sequence was rewarded, or minus that of the sequence that is never rewarded
-    (difference). Null: 0.
-``paid_sequenceness_after_minus_before, paid_minus_neutral_sequenceness`` [3]_
-    The same of backward minus forward sequenceness at a lag of one place, which is the measure of
-    studies of people; see `analyses.measures.sequenceness` (difference). Null: 0.
-``better_paid_side, better_paid_side_at_rest`` [4]_
-    Of the sequences on either side of the maze, awake or at rest, the share on one side in blocks
-    in which it pays more than the other, minus that in blocks in which it pays less (difference).
-    Null: 0.
-
 References
 ----------
 .. [1] Ambrose, Pfeiffer & Foster (2016), Reverse replay of hippocampal place cells is uniquely
@@ -39,7 +16,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -47,27 +23,35 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.animal_values import own_code, rows, share
-from analyses.measures.landmarks import landmark
-from analyses.measures.laps import laps_around
-from analyses.measures.rates import count_in_cells, log_rates
+from analyses.measures.animal_values import (
+    count_in_cells,
+    difference,
+    log_rates,
+    log_ratio,
+    rows,
+    share,
+)
+from analyses.measures.places import own_sides, runs_on
 from analyses.measures.replays import (
     AT_REST,
-    AWAKE,
     Replays,
     Statistic,
     chosen,
+    chosen_pauses,
     directional,
     is_one_of,
+    laps_around,
+    own_code,
     paths,
 )
 from analyses.measures.sequenceness import backward_minus_forward
-from analyses.measures.sides import own_sides, runs_on
 
 if TYPE_CHECKING:
     from replay.tasks import Task
 
 __all__ = ["REWARD_STATISTICS", "changed_ends"]
+
+_LOG_RATIOS = (-2.0, 2.0)
 
 
 def changed_ends(task: Task) -> tuple[str | None, set[str], set[str], set[str]]:
@@ -89,85 +73,85 @@ def changed_ends(task: Task) -> tuple[str | None, set[str], set[str], set[str]]:
 
 
 def _changed_end(replays: Replays, *, direction: str | None = None) -> pd.DataFrame:
-    """Log rate ratio of the changed to the unchanged end, unequal minus equal blocks."""
+    """Rate at the end of the track whose reward changes, relative to the other end. Null: 0.
+
+    In blocks in which the ends are rewarded unequally, minus that in the others (log ratio; Ambrose
+    et al. 2016). Of all sequences, or those of one direction.
+    """
     sequences = chosen(replays, ["direction", "place", "block", "phase"])
     if direction is not None:
         sequences = sequences[is_one_of(sequences["direction"], [direction])]
-    pauses = replays.pauses[is_one_of(replays.pauses["phase"], AWAKE)]
-    cells = _cells(replays)
-    n = count_in_cells(replays, sequences, cells(sequences), 4)
-    rate = log_rates(n, count_in_cells(replays, pauses, cells(pauses), 4))
+    n, n_pauses = (
+        count_in_cells(replays, table, _ends_and_blocks(replays, table), 4)
+        for table in (sequences, chosen_pauses(replays))
+    )
+    rate = log_rates(n, n_pauses)
     value = (rate[:, 3] - rate[:, 2]) - (rate[:, 1] - rate[:, 0])
     return rows(replays.animals, value, 0.0, n.sum(axis=(1, 2)))
 
 
-def _cells(replays: Replays) -> Callable[[pd.DataFrame], NDArray[np.int64]]:
-    """Return the function from rows to cells: 0, 1 in equal, 2, 3 in unequal blocks.
-
-    Odd cells are at the changed end.
-    """
+def _ends_and_blocks(replays: Replays, table: pd.DataFrame) -> NDArray[np.int64]:
+    """Return the cell of each row: 0, 1 in equal, 2, 3 in unequal blocks; odd: the changed end."""
     changed, unchanged, equal, unequal = changed_ends(replays.task)
     node = np.array(replays.task.node, dtype=object)
     at = np.select([node == changed, np.isin(node, list(unchanged))], [1, 0], -1)
-
-    def cells(table: pd.DataFrame) -> NDArray[np.int64]:
-        block = table["block"]
-        epoch = np.select([is_one_of(block, equal), is_one_of(block, unequal)], [0, 2], -1)
-        end = at[table["place"].to_numpy()]
-        return np.where((epoch >= 0) & (end >= 0), epoch + end, -1)
-
-    return cells
+    block = table["block"]
+    epoch = np.select([is_one_of(block, equal), is_one_of(block, unequal)], [0, 2], -1)
+    end = at[table["place"].to_numpy()]
+    return np.where((epoch >= 0) & (end >= 0), epoch + end, -1)
 
 
 def _reverse_minus_forward(replays: Replays, *, restored: bool = False) -> pd.DataFrame:
-    """Log rate of reverse minus that of forward sequences at the changed end.
+    """Rate of reverse relative to forward sequences at the changed end (log ratio). Null: 0.
 
-    In unequal blocks or, if `restored`, in the equal ones after them.
+    In unequal blocks or, if `restored`, in the equal ones after them (Ambrose et al. 2016).
     """
     sequences = chosen(replays, ["direction", "place", "block", "phase"])
     forward, reverse = (is_one_of(sequences["direction"], [way]) for way in ("forward", "reverse"))
-    there = _cells(replays)(sequences) == (1 if restored else 3)
+    there = _ends_and_blocks(replays, sequences) == (1 if restored else 3)
     if restored:
         *_, equal, unequal = changed_ends(replays.task)
         names = [block.name for block in replays.task.blocks]
         first = min((names.index(name) for name in unequal), default=len(names))
         there &= is_one_of(sequences["block"], equal.intersection(names[first:]))
-    n = count_in_cells(
-        replays, sequences, np.select([there & reverse, there & forward], [1, 0], -1), 2
-    )
-    rate = log_rates(n, np.ones_like(n))
-    return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
+    cells = np.select([there & reverse, there & forward], [1, 0], -1)
+    n = count_in_cells(replays, sequences, cells, 2)
+    return log_ratio(replays, n, np.ones_like(n))
 
 
 def _rewarded(replays: Replays) -> pd.DataFrame:
-    """Log ratio of the rates after laps with and without reward."""
-    pauses = replays.pauses[is_one_of(replays.pauses["phase"], ["episode_end"])]
-    sequences = chosen(replays, ["episode", "phase"], ["episode_end"])
+    """Rate after rewarded laps, relative to laps without reward (log ratio). Null: 0.
+
+    As Singer & Frank (2009) measured it.
+    """
+    sequences = chosen(replays, ["episode", "phase"])
     paid = np.append((replays.laps["reward"] > 0).to_numpy().astype(int), -1)
     n, n_pauses = (
         count_in_cells(replays, table, paid[laps_around(replays, table)[0]], 2)
-        for table in (sequences, pauses)
+        for table in (sequences, chosen_pauses(replays))
     )
-    rate = log_rates(n, n_pauses)
-    return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
+    return log_ratio(replays, n, n_pauses)
+
+
+def _paid_chains(task: Task) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]], set[str]]:
+    """List the nodes of the sequences with and without reward, and the blocks with reward."""
+    nodes = {node for block in task.blocks for node in block.rewards}
+    chains = [tuple(task.landmarks.get(name, ())) for name in ("first_chain", "second_chain")]
+    paid = [chain for chain in chains if not nodes.isdisjoint(chain)]
+    neutral = [chain for chain in chains if nodes.isdisjoint(chain)]
+    return paid, neutral, {block.name for block in task.blocks if block.rewards}
 
 
 def _paid_sequence(replays: Replays, *, against: str) -> pd.DataFrame:
-    """Share of reverse sequences at rest along the rewarded sequence, in blocks with its reward.
+    """Share of reverse sequences along the rewarded sequence, in blocks with its reward. Null: 0.
 
-    The share of the sequence without reward, or its own share in the blocks before, is subtracted.
+    Among directional ones; minus its value before the sequence was rewarded, or minus that of the
+    sequence that is never rewarded (difference; Liu et al. 2019).
     """
-    task = replays.task
-    columns = ["direction", "first", "block", "episode", "phase"]
-    sequences = directional(chosen(replays, columns, AT_REST))
-    paying = {block.name for block in task.blocks if block.rewards}
-    nodes = {node for block in task.blocks for node in block.rewards}
-    paid = np.zeros(len(task.node), dtype=bool)
-    neutral = paid.copy()
-    for name in ("first_chain", "second_chain"):
-        pays = not nodes.isdisjoint(task.landmarks.get(name, ()))
-        paid |= landmark(task, name) & pays
-        neutral |= landmark(task, name) & (not pays)
+    sequences = directional(chosen(replays, ["direction", "first", "block", "episode", "phase"]))
+    *chains, paying = _paid_chains(replays.task)
+    node = np.array(replays.task.node, dtype=object)
+    paid, neutral = (np.isin(node, [name for chain in of for name in chain]) for of in chains)
     first = sequences["first"].to_numpy()
     after = is_one_of(sequences["block"], paying)
     other = neutral[first] & after if against == "neutral" else paid[first] & ~after
@@ -175,40 +159,39 @@ def _paid_sequence(replays: Replays, *, against: str) -> pd.DataFrame:
         share(replays, sequences[which], sequences.loc[which, "direction"] == "reverse")
         for which in (paid[first] & after, other)
     )
-    return rows(replays.animals, one["value"] - two["value"], 0.0, one["n"] + two["n"])
+    return difference(replays, one, two)
 
 
 def _paid_sequenceness(replays: Replays, *, against: str) -> pd.DataFrame:
-    """Backward minus forward sequenceness at rest of the rewarded sequence, after its reward.
+    """Backward minus forward sequenceness of the rewarded sequence, after its reward. Null: 0.
 
-    That of the sequence without reward, or its own before, is subtracted.
+    At a lag of one place, the measure of studies of people (`analyses.measures.sequenceness`);
+    minus its value before, or that of the sequence without reward (difference; Liu et al. 2019).
     """
-    task = replays.task
-    sequences = chosen(replays, ["block"], AT_REST)
-    walked = paths(replays, sequences)
-    after = is_one_of(sequences["block"], [block.name for block in task.blocks if block.rewards])
-    nodes = {node for block in task.blocks for node in block.rewards}
-    chains = [task.landmarks.get(name, ()) for name in ("first_chain", "second_chain")]
-    paid = [chain for chain in chains if not nodes.isdisjoint(chain)]
-    neutral = [chain for chain in chains if nodes.isdisjoint(chain)]
+    sequences = chosen(replays, ["block"])
+    walked, animals = paths(replays, sequences), replays.animals
+    paid, neutral, paying = _paid_chains(replays.task)
+    after = is_one_of(sequences["block"], paying)
     terms = [(paid, after), (neutral, after) if against == "neutral" else (paid, ~after)]
-    owner, animals = sequences["animal"].to_numpy(), replays.animals
+    owner = own_code(animals, sequences)
     value = np.full(len(animals), np.nan)
-    for number, animal in enumerate(animals if paid and neutral else ()):
+    for number in range(len(animals) if paid and neutral else 0):
         found = [
             backward_minus_forward(
-                walked.select(which & (owner == animal)), task.node, chosen_chains
+                walked.select(which & (owner == number)), replays.task.node, chains
             )
-            for chosen_chains, which in terms
+            for chains, which in terms
         ]
         value[number] = found[0] - found[1]
-    return rows(
-        animals, value, 0.0, np.bincount(own_code(animals, sequences), minlength=len(animals))
-    )
+    return rows(animals, value, 0.0, np.bincount(owner, minlength=len(animals)))
 
 
-def _better_paid_side(replays: Replays, *, phases: Sequence[str]) -> pd.DataFrame:
-    """Share of sequences on the right where it pays more, minus that where it pays less."""
+def _better_paid_side(replays: Replays) -> pd.DataFrame:
+    """Share of sequences on a side of the maze where it pays more, minus where it pays less.
+
+    Of those on either side, in blocks in which one pays more than the other (difference; Carey et
+    al. 2019). Null: 0.
+    """
     sides = own_sides(replays)
     left, right = ({replays.task.node[place] for place in np.flatnonzero(side)} for side in sides)
     more = {}
@@ -218,66 +201,78 @@ def _better_paid_side(replays: Replays, *, phases: Sequence[str]) -> pd.DataFram
             for side in (left, right)
         )
         more[block.name] = np.sign(on_right - on_left)
-    sequences = chosen(replays, ["block", "phase"], phases)
+    sequences = chosen(replays, ["block", "phase"])
     runs = runs_on(*sides, paths(replays, sequences))
     paying = sequences["block"].astype(object).map(more).to_numpy(float)
     one, two = (
         share(replays, sequences[which], runs[which] > 0)
         for which in ((runs != 0) & (paying == sign) for sign in (1, -1))
     )
-    return rows(replays.animals, one["value"] - two["value"], 0.0, one["n"] + two["n"])
+    return difference(replays, one, two)
 
 
-def _sequence(label: str, against: str) -> Statistic:
-    return Statistic(
-        f"reverse sequences of the paid sequence at rest, minus {label}",
-        partial(_paid_sequence, against=against),
-    )
-
-
-def _sequenceness(label: str, against: str) -> Statistic:
-    return Statistic(
-        f"backward sequenceness of the paid sequence at rest, minus {label}",
-        partial(_paid_sequenceness, against=against),
-    )
-
-
-def _change(label: str, direction: str | None) -> Statistic:
-    return Statistic(
-        f"{label} at the changed end: unequal minus equal reward",
-        partial(_changed_end, direction=direction),
-    )
-
-
-_STATISTICS = {
-    "changed_end": _change("all sequences", None),
-    "changed_end_reverse": _change("reverse sequences", "reverse"),
-    "changed_end_forward": _change("forward sequences", "forward"),
+REWARD_STATISTICS: dict[str, Statistic] = {
+    "changed_end": Statistic(
+        "all sequences at the changed end: unequal minus equal reward",
+        _changed_end,
+        span=_LOG_RATIOS,
+    ),
+    "changed_end_reverse": Statistic(
+        "reverse sequences at the changed end: unequal minus equal reward",
+        partial(_changed_end, direction="reverse"),
+        span=_LOG_RATIOS,
+    ),
+    "changed_end_forward": Statistic(
+        "forward sequences at the changed end: unequal minus equal reward",
+        partial(_changed_end, direction="forward"),
+        span=_LOG_RATIOS,
+    ),
     "changed_end_reverse_to_forward": Statistic(
-        "reverse to forward at the changed end, unequal reward", _reverse_minus_forward
+        "reverse to forward at the changed end, unequal reward",
+        _reverse_minus_forward,
+        span=_LOG_RATIOS,
     ),
     "restored_end_reverse_to_forward": Statistic(
         "reverse to forward at the changed end, reward restored",
         partial(_reverse_minus_forward, restored=True),
+        span=_LOG_RATIOS,
     ),
     "rewarded_to_unrewarded_laps": Statistic(
-        "sequences after laps with reward, to those without", _rewarded
+        "sequences after laps with reward, to those without",
+        _rewarded,
+        span=_LOG_RATIOS,
+        phases=("episode_end",),
     ),
-    "paid_sequence_after_minus_before": _sequence("before it paid", "before"),
-    "paid_minus_neutral_sequence": _sequence("of the other sequence", "neutral"),
-    "paid_sequenceness_after_minus_before": _sequenceness("before it paid", "before"),
-    "paid_minus_neutral_sequenceness": _sequenceness("that of the other sequence", "neutral"),
-}
-
-REWARD_STATISTICS: dict[str, Statistic] = {
-    name: each._replace(span=(-2.0, 2.0)) for name, each in _STATISTICS.items()
-} | {
+    "paid_sequence_after_minus_before": Statistic(
+        "reverse sequences of the paid sequence at rest, minus before it paid",
+        partial(_paid_sequence, against="before"),
+        span=_LOG_RATIOS,
+        phases=AT_REST,
+    ),
+    "paid_minus_neutral_sequence": Statistic(
+        "reverse sequences of the paid sequence at rest, minus of the other sequence",
+        partial(_paid_sequence, against="neutral"),
+        span=_LOG_RATIOS,
+        phases=AT_REST,
+    ),
+    "paid_sequenceness_after_minus_before": Statistic(
+        "backward sequenceness of the paid sequence at rest, minus before it paid",
+        partial(_paid_sequenceness, against="before"),
+        span=_LOG_RATIOS,
+        phases=AT_REST,
+    ),
+    "paid_minus_neutral_sequenceness": Statistic(
+        "backward sequenceness of the paid sequence at rest, minus that of the other sequence",
+        partial(_paid_sequenceness, against="neutral"),
+        span=_LOG_RATIOS,
+        phases=AT_REST,
+    ),
     "better_paid_side": Statistic(
-        "sequences on a side: where it pays more minus less",
-        partial(_better_paid_side, phases=AWAKE),
+        "sequences on a side: where it pays more minus less", _better_paid_side
     ),
     "better_paid_side_at_rest": Statistic(
         "sequences at rest on a side: where it pays more minus less",
-        partial(_better_paid_side, phases=AT_REST),
+        _better_paid_side,
+        phases=AT_REST,
     ),
 }

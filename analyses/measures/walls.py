@@ -1,15 +1,5 @@
 """Replay through walls, compared with other layouts of equally many walls.
 
-``wall_crossing_share, wall_crossing_share_first_laps`` [1]_
-    Moves through walls, in all laps or in the first five after the walls moved (share of all moves
-    of sequences). Null: the share through the same walls, rotated and reflected.
-``layouts_crossed_more`` [2]_
-    The share of other layouts of equally many walls that sequences would cross more often, mean
-    over blocks. Null: 0.5.
-``sessions_within_walls`` [2]_
-    The share of blocks in which sequences would cross more than 95 % of the other layouts more
-    often. Null: 0.05.
-
 References
 ----------
 .. [1] Jensen, Hennequin & Mattar (2024), A recurrent network model of planning explains hippocampal
@@ -25,15 +15,23 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from math import comb
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.animal_values import own_code, rows
-from analyses.measures.laps import laps_around
-from analyses.measures.replays import Replays, Statistic, chosen, name_codes, paths
+from analyses.measures.animal_values import rows
+from analyses.measures.replays import (
+    Replays,
+    Statistic,
+    chosen,
+    laps_around,
+    name_codes,
+    own_code,
+    paths,
+)
 
 __all__ = ["WALL_STATISTICS", "other_layouts", "symmetric_layouts"]
 
@@ -42,69 +40,55 @@ _NEAR_CM = 1.0
 _FITS = 0.95
 
 
-class _Walls:
-    """Slots for walls, between neighbouring wells, and the slots with a wall in each block.
+class _Crossings(NamedTuple):
+    """Slots for walls between neighbouring wells, walls in each block, and moves through slots."""
 
-    Attributes
-    ----------
-    slots : list of (str, str)
-        Pairs of nodes.
-    blocks : list of str
-        Names of the blocks with walls.
-    layout : ndarray of bool, shape (n_blocks, n_slots)
-        Whether a wall stands in each slot.
-    """
-
-    def __init__(self, replays: Replays) -> None:
-        task = replays.task
-        wells = set(task.landmarks.get("wells", ()))
-        graph = nx.Graph(task.graph)
-        self.slots = [tuple(sorted(edge)) for edge in graph.edges if wells.issuperset(edge)]
-        closed = {
-            block.name: {tuple(sorted(move)) for move in block.closed} for block in task.blocks
-        }
-        layout = {name: [slot in there for slot in self.slots] for name, there in closed.items()}
-        walled = {name: walls for name, walls in layout.items() if any(walls)}
-        self.blocks = list(walled)
-        self.layout = np.array(list(walled.values()), dtype=bool)
-        self.layout = self.layout.reshape(len(walled), len(self.slots))
-
-    def slot_numbers(self, node: Sequence[str]) -> NDArray[np.int64]:
-        """Return the slot between each two places, shape (n_places, n_places); -1 for none."""
-        known = {name: i for i, name in enumerate(dict.fromkeys(node))}
-        slot = np.full((len(known), len(known)), -1)
-        for i, (a, b) in enumerate(self.slots):
-            if a in known and b in known:
-                slot[known[a], known[b]] = slot[known[b], known[a]] = i
-        place = [known[name] for name in node]
-        between: NDArray[np.int64] = slot[np.ix_(place, place)]
-        return between
+    slots: list[tuple[str, str]]
+    layouts: NDArray[np.bool_]  # of the blocks with walls, shape (n_blocks, n_slots)
+    counts: NDArray[np.int64]  # moves by animal, block and slot
+    n_moves: NDArray[np.int64]  # by animal
+    n_sequences: NDArray[np.int64]  # by animal
 
 
-def _crossings(
-    replays: Replays, first_laps: int | None
-) -> tuple[_Walls, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Count moves by animal, block and slot, moves by animal and block, and sequences by animal."""
-    walls = _Walls(replays)
-    animals = replays.animals
+def _crossings(replays: Replays, first_laps: int | None = None) -> _Crossings:
+    """Count moves through slots, in blocks with walls or in their first laps."""
+    task, animals = replays.task, replays.animals
+    wells = set(task.landmarks.get("wells", ()))
+    edges = nx.Graph(task.graph).edges
+    slots = [tuple(sorted(edge)) for edge in edges if wells.issuperset(edge)]
+    closed = {block.name: {tuple(sorted(move)) for move in block.closed} for block in task.blocks}
+    layouts = {name: [slot in there for slot in slots] for name, there in closed.items()}
+    walled = {name: layout for name, layout in layouts.items() if any(layout)}
+
     sequences = chosen(replays, ["block", "episode", "phase"])
-    block = name_codes(sequences["block"], walls.blocks)
+    block = name_codes(sequences["block"], list(walled))
     kept = block >= 0
     if first_laps is not None:
         kept &= _since_change(replays, sequences) < first_laps
     sequences, block = sequences[kept], block[kept]
-    walked = paths(replays, sequences)
-    code, n_slots = own_code(animals, sequences), len(walls.slots)
+    walked, code = paths(replays, sequences), own_code(animals, sequences)
     together = walked.owner[1:] == walked.owner[:-1]
     sequence = walked.owner[1:][together]
-    slot = walls.slot_numbers(replays.task.node)[walked.flat[:-1], walked.flat[1:]][together]
-    shape = (len(animals), len(walls.blocks), n_slots)
-    at = slot >= 0
-    cell = np.ravel_multi_index((code[sequence[at]], block[sequence[at]], slot[at]), shape)
-    counts = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
-    cell = code[sequence] * shape[1] + block[sequence]
-    moves = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape[:2])
-    return walls, counts, moves, np.bincount(code, minlength=len(animals))
+
+    # A node may be two places, one for each direction of travel.
+    node = {name: i for i, name in enumerate(dict.fromkeys(task.node))}
+    between = np.full((len(node), len(node)), -1)
+    for i, (a, b) in enumerate(slots):
+        if a in node and b in node:
+            between[node[a], node[b]] = between[node[b], node[a]] = i
+    at = np.array([node[name] for name in task.node])[walked.flat]
+    slot = between[at[:-1], at[1:]][together]
+    crosses = slot >= 0
+    shape = len(animals), len(walled), len(slots)
+    cell = code[sequence[crosses]], block[sequence[crosses]], slot[crosses]
+    counts = np.bincount(np.ravel_multi_index(cell, shape), minlength=int(np.prod(shape)))
+    return _Crossings(
+        slots,
+        np.array(list(walled.values()), dtype=bool).reshape(len(walled), len(slots)),
+        counts.reshape(shape),
+        np.bincount(code[sequence], minlength=len(animals)),
+        np.bincount(code, minlength=len(animals)),
+    )
 
 
 def _since_change(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.float64]:
@@ -181,46 +165,54 @@ def other_layouts(layout: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _crossing_share(replays: Replays, *, first_laps: int | None = None) -> pd.DataFrame:
-    """Share of moves through walls; the null is the share through rotated and reflected walls."""
-    walls, counts, moves, n = _crossings(replays, first_laps)
+    """Share of moves through walls among all moves of sequences (Jensen et al. 2024).
+
+    In all laps, or in the first ones after the walls moved. Null: the share through the same walls,
+    rotated and reflected.
+    """
+    found = _crossings(replays, first_laps)
     position = nx.get_node_attributes(replays.task.graph, "pos")
-    crossed, turned = (np.zeros(len(n)) for _ in range(2))
-    for i, layout in enumerate(walls.layout):
-        crossed += counts[:, i] @ layout
-        layouts = symmetric_layouts(walls.slots, layout, position)
-        turned += counts[:, i] @ layouts.mean(axis=0) if len(layouts) else np.nan
-    total = moves.sum(axis=1)
-    total = np.where(total > 0, total, np.nan)
-    return rows(replays.animals, crossed / total, turned / total, n)
+    crossed, turned = np.zeros((2, len(found.n_moves)))
+    for i, layout in enumerate(found.layouts):
+        crossed += found.counts[:, i] @ layout
+        others = symmetric_layouts(found.slots, layout, position)
+        turned += found.counts[:, i] @ others.mean(axis=0) if len(others) else np.nan
+    total = np.where(found.n_moves > 0, found.n_moves, np.nan)
+    return rows(replays.animals, crossed / total, turned / total, found.n_sequences)
 
 
 def _percentile(replays: Replays) -> pd.DataFrame:
-    """Share of other layouts that sequences would cross more often, mean over blocks."""
+    """Other layouts of equally many walls that sequences would cross more often. Null: 0.5.
+
+    The share of these, mean over blocks (Widloski & Foster 2022).
+    """
     value, n = _percentiles(replays)
     return rows(replays.animals, pd.DataFrame(value).mean(axis=1), 0.5, n)
 
 
 def _sessions(replays: Replays) -> pd.DataFrame:
-    """Share of blocks with a percentile above 0.95, among blocks with walls and sequences."""
+    """Blocks in which sequences would cross over 95 % of other layouts more often. Null: 0.05.
+
+    The share of these among blocks with walls and sequences (Widloski & Foster 2022).
+    """
     value, _ = _percentiles(replays)
-    known = ~np.isnan(value)
-    n = known.sum(axis=1)
+    n = (~np.isnan(value)).sum(axis=1)
     share = (value > _FITS).sum(axis=1) / np.where(n > 0, n, np.nan)
     return rows(replays.animals, share, 1 - _FITS, n)
 
 
 def _percentiles(replays: Replays) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Compute the percentile by animal and block with walls, and the sequences of each animal."""
-    walls, counts, _, n = _crossings(replays, None)
-    value = np.full((len(n), len(walls.blocks)), np.nan)
-    for i, layout in enumerate(walls.layout):
+    found = _crossings(replays)
+    value = np.full(found.counts.shape[:2], np.nan)
+    for i, layout in enumerate(found.layouts):
         layouts = other_layouts(layout)
         if not len(layouts):
             continue
-        own, others = counts[:, i] @ layout, counts[:, i] @ layouts.T
+        own, others = found.counts[:, i] @ layout, found.counts[:, i] @ layouts.T
         more = (others > own[:, None]).mean(axis=1) + (others == own[:, None]).mean(axis=1) / 2
-        value[:, i] = np.where(counts[:, i].any(axis=1), more, np.nan)
-    return value, n
+        value[:, i] = np.where(found.counts[:, i].any(axis=1), more, np.nan)
+    return value, found.n_sequences
 
 
 WALL_STATISTICS: dict[str, Statistic] = {

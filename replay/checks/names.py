@@ -49,8 +49,6 @@ def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
     """
     names = [" ".join(each.split()) for each in choices]  # a user's own may have line breaks
     is_short = isinstance(name, str) and len(name) <= _LONGEST
-    if is_short and isinstance(choices, Named) and name in choices.renamed:
-        return ValueError(f"The {what} {name} is called {choices.renamed[str(name)]!r} now.")
     plain = str(name).lower().replace("-", "_").replace(" ", "_") if is_short else ""
     close = [each for each in names if each.lower() == plain]
     hint = _hint(close[0] if close else str(name), names) if is_short else ""
@@ -75,7 +73,7 @@ class UnknownNameError(KeyError):
 class Named(dict[str, _Value]):
     """A dictionary whose error for an unknown name lists the known names.
 
-    `what` is what it holds; `renamed` has former names, and what is called so now.
+    `what` is what it holds.
 
     Examples
     --------
@@ -92,11 +90,9 @@ Choose from: linear, w_shaped.
         self,
         what: str,
         items: Mapping[str, _Value] | Iterable[tuple[str, _Value]] = (),
-        renamed: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(items)
         self._what = what
-        self.renamed = dict(renamed or {})
 
     def __repr__(self) -> str:
         """List the names; `dict(...)` shows what they stand for."""

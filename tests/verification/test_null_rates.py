@@ -30,7 +30,7 @@ from replay_tables import (
 from scipy import stats
 
 from analyses.measures import STATISTICS, Replays
-from analyses.measures.nulls import (
+from analyses.measures.chance import (
     padded,
     random_edges,
     random_walks,

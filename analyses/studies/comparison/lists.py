@@ -18,19 +18,7 @@ __all__ = [
     "list_priors",
     "list_statistics",
     "list_studies",
-    "present_name",
 ]
-
-
-def present_name(name: str) -> str:
-    """Replace a former code of a statistic by its name.
-
-    Examples
-    --------
-    >>> present_name("S3"), present_name("w_track")
-    ('begins_at_animal', 'w_track')
-    """
-    return STATISTICS.renamed.get(name, name)
 
 
 def explained(name: str) -> str:

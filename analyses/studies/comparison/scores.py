@@ -20,11 +20,12 @@ from analyses.findings.evidence import (
 )
 from analyses.findings.priors import Parameter
 from analyses.measures import STATISTICS
+from analyses.measures.replays import AT_REST
 from analyses.studies.comparison.mixtures import WALK, with_walks
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions, weights
 
-__all__ = ["AT_REST", "SETTINGS", "agreed", "evidence_table", "regions", "robustness", "sums"]
+__all__ = ["SETTINGS", "agreed", "evidence_table", "regions", "robustness", "sums"]
 
 _DIAGNOSTIC = 1.0  # bits by which some account must surpass every control
 _AGREED = 1.0  # bits by which all surpass a uniform prediction
@@ -34,17 +35,6 @@ _N_RESAMPLED_STUDIES = 2000
 
 Draws = Callable[[Sequence[Mapping[str, Parameter]]], NDArray[np.int64]]
 """Chooses draws by their parameters."""
-
-AT_REST = {
-    "better_paid_side_at_rest",
-    "cued_minus_uncued_arm",
-    "forward_minus_reverse_at_rest",
-    "more_run_side_at_rest",
-    "paid_minus_neutral_sequenceness",
-    "paid_sequenceness_after_minus_before",
-    "rest_as_awake",
-}
-"""Statistics of replay at rest, which an account that has nothing left to replay lacks."""
 
 
 class _Setting(NamedTuple):
@@ -249,7 +239,12 @@ def robustness(
     names = [row["id"] for row in known.rows]
     is_diagnostic = each["diagnostic"].reindex(names).fillna(False).to_numpy(bool)
     is_agreed = agreed(found).reindex(names).fillna(False).to_numpy(bool)
-    is_at_rest = np.array([row["statistic"] in AT_REST for row in known.rows], dtype=bool)
+    # Of replay at rest, which an account that has nothing left to replay lacks.
+    at_rest = set(AT_REST)
+    is_at_rest = np.array(
+        [not at_rest.isdisjoint(STATISTICS[row["statistic"]].phases) for row in known.rows],
+        dtype=bool,
+    )
     alone = weights(pd.DataFrame(known.rows), duplicates_share=False) if known.rows else np.ones(0)
     rows = []
     for name_of_setting, setting in SETTINGS.items():

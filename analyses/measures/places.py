@@ -1,0 +1,161 @@
+"""Landmarks, sides and arms of mazes, and which of them sequences visit."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csgraph
+
+from analyses.measures.replays import Replays, is_one_of, laps_around, paths
+from analyses.sequences.sequences import Lists
+from replay.jit import kernel
+
+if TYPE_CHECKING:
+    from replay.tasks import Task
+
+__all__ = ["arms", "between_nodes", "covered", "landmark", "lap_side", "main_arm", "own_sides"]
+__all__ += ["runs_on", "side_run", "sides"]
+
+_ARM = re.compile(r"arm(\d+|_\w)")
+_LEAST_OF_ONE, _LEAST_OF_OTHER = 0.10, 0.05
+
+
+def landmark(task: Task, *names: str) -> NDArray[np.bool_]:
+    """Return which analysed states lie in any of some landmarks; unknown ones are empty."""
+    nodes = {node for name in names for node in task.landmarks.get(name, ())}
+    return np.array([node in nodes for node in task.node], dtype=bool)
+
+
+def between_nodes(task: Task) -> NDArray[np.float64]:
+    """Count the steps between places on the task's undirected graph, shape (n_places, n_places).
+
+    Infinite where no path exists.
+    """
+    number = {node: i for i, node in enumerate(task.graph.nodes)}
+    edges = nx.to_scipy_sparse_array(task.graph, nodelist=list(number), weight=None)
+    steps: NDArray[np.float64] = csgraph.shortest_path(edges, directed=False, unweighted=True)
+    place = [number[node] for node in task.node]
+    return steps[np.ix_(place, place)]
+
+
+def covered(walked: Lists, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Count how many different places of a set each sequence visits.
+
+    `inside` flags the places of the set, shape (n_places,).
+    """
+    n_visited: NDArray[np.int64] = np.zeros(len(walked.begin) - 1, dtype=np.int64)
+    _cover(walked.flat, walked.begin, inside, n_visited)
+    return n_visited
+
+
+@kernel
+def _cover(
+    place: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    inside: NDArray[np.bool_],
+    n_visited: NDArray[np.int64],
+) -> None:
+    last_in = np.full(len(inside), -1)  # the last sequence that visited each place
+    for sequence in range(len(n_visited)):
+        for i in range(begin[sequence], begin[sequence + 1]):
+            if inside[place[i]] and last_in[place[i]] != sequence:
+                last_in[place[i]] = sequence
+                n_visited[sequence] += 1
+
+
+def own_sides(replays: Replays) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which analysed states lie only on the left, and which only on the right.
+
+    The landmarks are `left_loop, right_loop` or `left_arm, right_arm`.
+    """
+    left, right = (
+        landmark(replays.task, f"{side}_loop", f"{side}_arm") for side in ("left", "right")
+    )
+    return left & ~right, right & ~left
+
+
+def runs_on(left: NDArray[np.bool_], right: NDArray[np.bool_], walked: Lists) -> NDArray[np.int64]:
+    """Return on which side sequences run, by the rule of `sides`.
+
+    -1 for left, 1 for right, 0 for neither; `left` and `right` are flags of places, as `own_sides`
+    returns them.
+
+    Examples
+    --------
+    >>> from analyses.sequences.sequences import Lists
+    >>> walked = Lists.of([[0, 1], [1, 2], [3, 2]])
+    >>> place = np.arange(4)
+    >>> runs_on(place < 2, place >= 2, walked).tolist()
+    [-1, 0, 1]
+    """
+    on_left, on_right = (covered(walked, side) / max(side.sum(), 1) for side in (left, right))
+    runs = np.zeros(len(walked.begin) - 1, dtype=int)
+    runs[(on_right > _LEAST_OF_ONE) & (on_left < _LEAST_OF_OTHER)] = 1
+    runs[(on_left > _LEAST_OF_ONE) & (on_right < _LEAST_OF_OTHER)] = -1
+    return runs
+
+
+def sides(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.str_]:
+    """Return which sequences run on the animal's side of the maze, and which on the other.
+
+    The animal's side is where it is or, where the sides meet, that of the lap it has just run. A
+    sequence is on a side if it covers more than 10 % of it and less than 5 % of the other [1]_.
+
+    Each sequence is ``same``, ``opposite``, or empty.
+
+    References
+    ----------
+    .. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple
+       function of experience. https://doi.org/10.1016/j.neuron.2010.01.034
+    """
+    left, right = own_sides(replays)
+    own = (right.astype(int) - left)[sequences["place"].to_numpy()]
+    before, _ = laps_around(replays, sequences)
+    own = np.where(own == 0, np.append(lap_side(replays), 0)[before], own)
+    runs = runs_on(left, right, paths(replays, sequences))
+    return np.select([runs * own > 0, runs * own < 0], ["same", "opposite"], "")
+
+
+def lap_side(replays: Replays) -> NDArray[np.int64]:
+    """Return the side of each lap by its name: -1 for ``left``, 1 for ``right``, else 0."""
+    name = replays.laps["lap"]
+    return is_one_of(name, ["right"]).astype(int) - is_one_of(name, ["left"])
+
+
+def side_run(replays: Replays) -> NDArray[np.int64]:
+    """Return the side on which each lap began or, if it began on neither, on which it ended.
+
+    -1 for left, 1 for right, 0 for neither.
+    """
+    left, right = own_sides(replays)
+    side = right.astype(int) - left
+    start, end = (side[replays.laps[name].to_numpy(int)] for name in ("start", "end"))
+    came: NDArray[np.int64] = np.where(start != 0, start, end)
+    return came
+
+
+def arms(replays: Replays) -> NDArray[np.int64]:
+    """Return the arm of each analysed state; -1 for no arm.
+
+    Arms are landmarks such as ``arm1`` or ``arm_a``, numbered from 0 in their order.
+    """
+    number = np.full(len(replays.task.node), -1)
+    names = [name for name in replays.task.landmarks if _ARM.fullmatch(name)]
+    for i, name in enumerate(names):
+        number[landmark(replays.task, name)] = i
+    return number
+
+
+def main_arm(arm: NDArray[np.int64], walked: Lists) -> NDArray[np.int64]:
+    """Return the arm, a number of `arms`, where each sequence visits most states; -1 for none."""
+    n_arms = int(arm.max()) + 1
+    n_sequences = len(walked.begin) - 1
+    if not n_arms or not n_sequences:
+        return np.full(n_sequences, -1)
+    visits = np.stack([covered(walked, arm == i) for i in range(n_arms)], axis=1)
+    return np.where(visits.any(axis=1), visits.argmax(axis=1), -1)
