@@ -41,6 +41,8 @@ from replay.checks import (
 __all__ = ["LEAST_UNITS", "SignTest", "mean_interval", "mean_share_interval", "share_intervals"]
 __all__ += ["shares", "sign_test", "wilson_interval"]
 
+_LEVEL = 0.95
+
 LEAST_UNITS = 3
 """The least number of units of which the spread says how far their mean share may be off."""
 
@@ -63,7 +65,7 @@ class SignTest(NamedTuple):
 
 @typed
 def mean_interval(
-    table: pd.DataFrame, value: str, by: Sequence[str], level: float = 0.95
+    table: pd.DataFrame, value: str, by: Sequence[str], level: float = _LEVEL
 ) -> pd.DataFrame:
     """Mean over units with its standard error and Student-t interval, group by group.
 
@@ -99,7 +101,8 @@ def mean_interval(
     1       b   5.0   NaN     NaN      NaN  1
     """
     _check_groups(table, by, [value], "The table")
-    _check_level(level)
+    if not 0 < check_number("level", level, at_least=0, at_most=1) < 1:
+        raise ValueError(f"level must be a number between 0 and 1, got {shown(level)}.")
     numbers = check_column(table, value, "the table", kind="number", missing=True)
     groups = table.assign(**{value: numbers}).groupby(list(by), observed=True, sort=True)[value]
     summary = groups.agg(["mean", "sem", "count"]).reset_index()
@@ -110,10 +113,8 @@ def mean_interval(
 
 
 @typed
-def mean_share_interval(
-    table: pd.DataFrame, share: str, n: str, by: Sequence[str], level: float = 0.95
-) -> pd.DataFrame:
-    """Mean over units of their shares, with an interval within 0 and 1, group by group.
+def mean_share_interval(table: pd.DataFrame, share: str, n: str, by: Sequence[str]) -> pd.DataFrame:
+    """Mean over units of their shares, with a 95 % interval within 0 and 1, group by group.
 
     It is the Wilson interval [3]_ of as many independent events as would give the variance of the
     mean, but no more than there are, and fewer because the variance is estimated from few units:
@@ -129,8 +130,6 @@ def mean_share_interval(
         they are.
     by : sequence of str
         Columns that name a group.
-    level : float, default 0.95
-        Coverage of the interval.
 
     Returns
     -------
@@ -148,13 +147,6 @@ def mean_share_interval(
     .5, and correlations of 0 to .2 between events of an animal, the intervals held the mean in .92
     to 1.00; those of Student's t in .42 to .96.
 
-    References
-    ----------
-    .. [2] Korn & Graubard (1998), Confidence intervals for proportions with small expected number
-       of positive counts estimated from survey data. Survey Methodology 24, 193-201.
-    .. [3] Franco, Little, Louis & Slud (2019), Comparative study of confidence intervals for
-       proportions in complex sample surveys. https://doi.org/10.1093/jssam/smy019
-
     Examples
     --------
     >>> table = pd.DataFrame({"kind": ["a"] * 3 + ["b"] * 3, "n": [20, 30, 40] * 2,
@@ -164,7 +156,7 @@ def mean_share_interval(
     0   0.2    0.06     0.51
     1   0.0    0.00     0.18
     """
-    found = mean_interval(table, share, by, level)
+    found = mean_interval(table, share, by)
     check_table(table, [n], "The table")
     values = check_column(
         table, share, "the table", kind="number", missing=True, at_least=0, at_most=1
@@ -181,14 +173,14 @@ def mean_share_interval(
         events = units**2 / found["each"].to_numpy()
         by_spread = mean * (1 - mean) / found["sem"].to_numpy() ** 2
         events = np.where(by_spread > 0, np.minimum(events, by_spread), events)
-        quantile = stats.t.ppf(0.5 + level / 2, np.maximum(units - 1, 1))
-        events *= (stats.norm.ppf(0.5 + level / 2) / quantile) ** 2
-        low, high = wilson_interval(mean, np.where(units < LEAST_UNITS, np.nan, events), level)
+        quantile = stats.t.ppf(0.5 + _LEVEL / 2, np.maximum(units - 1, 1))
+        events *= (stats.norm.ppf(0.5 + _LEVEL / 2) / quantile) ** 2
+        low, high = wilson_interval(mean, np.where(units < LEAST_UNITS, np.nan, events))
     return found.assign(ci_low=low, ci_high=high).drop(columns="each")
 
 
 def wilson_interval(
-    share: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95
+    share: npt.ArrayLike, n: npt.ArrayLike, level: float = _LEVEL
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the Wilson interval of shares of `n` independent events, which may be a fraction.
 
@@ -315,11 +307,6 @@ def _counts_by_kind(counts: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         "count", list(by), "kind", aggfunc="sum", fill_value=0, observed=True
     )
     return totals.set_axis(list(kinds), axis="columns").astype("int64")
-
-
-def _check_level(level: float) -> None:
-    if not 0 < check_number("level", level, at_least=0, at_most=1) < 1:
-        raise ValueError(f"level must be a number between 0 and 1, got {shown(level)}.")
 
 
 def _check_groups(

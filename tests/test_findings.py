@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.findings.answers import as_share, questions
-from analyses.findings.detections import detection_of
 from analyses.findings.rows import EVIDENCE, LIKELIHOODS, UNITS_OF_N
-from analyses.findings.table import findings
+from analyses.findings.table import as_share, detection_of, findings, questions
 from analyses.measures import STATISTICS
 from analyses.sequences.place_sequences import Detection
 from replay.tasks.published import TASKS

@@ -7,7 +7,7 @@ import pytest
 
 from analyses.plots.learned_states import kinds_in_codes_figure, learned_states_figure
 from analyses.sequences.classification import classify
-from analyses.sequences.kinds_in_places import kinds_in_places
+from analyses.sequences.pauses import kinds_in_places
 from analyses.studies import learned_states
 from analyses.studies.learned_states import STUDY, act_in_maze
 from replay.data import reference_table

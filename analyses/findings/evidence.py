@@ -225,27 +225,20 @@ class Count(Published):
 
     def likelihood(self, studies: Studies, scoring: Scoring = USUAL) -> Floats:
         """Compute the beta-binomial probability with the number of independent trials."""
-        if scoring.false_positives is not None and self._is_rare:
-            return self._as_rare(studies, scoring.between_studies, scoring.false_positives)
-        n = _independent_trials(self.trials, scoring.between_studies)
+        is_rare = scoring.false_positives is not None and self._is_rare
+        between = scoring.between_studies
+        n = self._n_independent(between) if is_rare else _independent_trials(self.trials, between)
         k = self.successes * n / self.trials
-        a, b = studies.successes + _HALF, studies.trials - studies.successes + _HALF
         ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        density = np.exp(ways + betaln(k + a, n - k + b) - betaln(a, b)) * (n + 1)
-        return np.where(studies.trials > 0, density, 0.0)
-
-    def _as_rare(self, studies: Studies, between: float, false_positives: float) -> Floats:
-        """Compute the binomial probability, with the share that each draw itself predicts.
-
-        Half an event more, as above, would be many times the published share. A logit that varies
-        between studies as much as at one half is a share that varies less.
-        """
-        n = self._n_independent(between)
-        k = self.successes * n / self.trials
-        found = studies.successes / np.maximum(studies.trials, 1)
-        expected = found + (1 - found) * false_positives
-        ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        density = np.exp(ways + xlogy(k, expected) + xlog1py(n - k, -expected)) * (n + 1)
+        if is_rare:
+            # The binomial probability, with the share that each draw itself predicts: half an event
+            # more, as below, would be many times the published share.
+            found = studies.successes / np.maximum(studies.trials, 1)
+            expected = found + (1 - found) * scoring.false_positives
+            density = np.exp(ways + xlogy(k, expected) + xlog1py(n - k, -expected)) * (n + 1)
+        else:
+            a, b = studies.successes + _HALF, studies.trials - studies.successes + _HALF
+            density = np.exp(ways + betaln(k + a, n - k + b) - betaln(a, b)) * (n + 1)
         return np.where(studies.trials > 0, density, 0.0)
 
     @property
@@ -255,6 +248,7 @@ class Count(Published):
     def _n_independent(self, between: float = BETWEEN_STUDIES) -> float:
         """Return the number of independent events, which is larger where the share is rare."""
         if self._is_rare:
+            # A logit that varies as much as at one half is a share that varies less.
             share = max(self.successes, _HALF) / self.trials
             between *= 2 * float(np.sqrt(share * (1 - share)))
         return _independent_trials(self.trials, between)
@@ -340,7 +334,13 @@ class Direction(Published):
     def likelihood(self, studies: Studies, scoring: Scoring = USUAL) -> Floats:
         """Compute the probability that a study with the published units finds such an effect."""
         if scoring.are_tests:
-            return self._as_test(studies)
+            # There are three outcomes, or without significance the two signs of the mean, which a
+            # uniform prediction has equally often.
+            if self.p_value > _LEVEL:
+                agrees = (np.sign(np.nan_to_num(studies.mean)) == self.sign) / _HALF
+            else:
+                agrees = 3.0 * (outcomes(studies, are_shares=self._are_shares) == self.sign)
+            return np.asarray(agrees, dtype=np.float64)
         effect, error = self._effects(studies)
         error = np.hypot(error, self._error_of_effect(scoring.between_studies))
         above, below = (norm.cdf((sign * effect - self._least) / error) for sign in (1, -1))
@@ -390,17 +390,6 @@ class Direction(Published):
         effect = np.divide(mean, spread, out=without, where=spread > 0)
         effect = np.clip(effect, -_LARGEST_EFFECT, _LARGEST_EFFECT)
         return effect, np.sqrt(1 / n + effect**2 / (2 * (n - 1)))
-
-    def _as_test(self, studies: Studies) -> Floats:
-        """Compare with the outcome of each study; without significance, with the sign of its mean.
-
-        There are three outcomes, or two signs, which a uniform prediction has equally often.
-        """
-        if self.p_value > _LEVEL:
-            found = (np.sign(np.nan_to_num(studies.mean)) == self.sign) / _HALF
-        else:
-            found = 3.0 * (outcomes(studies, are_shares=self._are_shares) == self.sign)
-        return np.asarray(found, dtype=np.float64)
 
     @property
     def _are_shares(self) -> bool:

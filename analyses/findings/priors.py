@@ -36,14 +36,7 @@ class Prior(Protocol):
 
 
 class Uniform(NamedTuple):
-    """A uniform distribution between two values.
-
-    Attributes
-    ----------
-    low, high : float
-        The limits.
-    reason : str
-        Why these.
+    """A uniform distribution from `low` to `high`; `reason` says why these.
 
     Examples
     --------
@@ -61,14 +54,7 @@ class Uniform(NamedTuple):
 
 
 class LogUniform(NamedTuple):
-    """A distribution between two values whose logarithm is uniform.
-
-    Attributes
-    ----------
-    low, high : float
-        The limits, above 0.
-    reason : str
-        Why these.
+    """A distribution from `low` to `high`, above 0, whose logarithm is uniform.
 
     Examples
     --------
@@ -86,14 +72,7 @@ class LogUniform(NamedTuple):
 
 
 class WholeNumber(NamedTuple):
-    """A log-uniform distribution of whole numbers.
-
-    Attributes
-    ----------
-    low, high : int
-        The limits, both included; at least 1.
-    reason : str
-        Why these.
+    """A log-uniform distribution of whole numbers from `low`, at least 1, to `high`, included.
 
     Examples
     --------
@@ -111,14 +90,7 @@ class WholeNumber(NamedTuple):
 
 
 class OneOf(NamedTuple):
-    """A few values, all equally probable.
-
-    Attributes
-    ----------
-    values : tuple
-        The values.
-    reason : str
-        Why these.
+    """A few `values`, all equally probable.
 
     Examples
     --------
@@ -135,14 +107,7 @@ class OneOf(NamedTuple):
 
 
 class Sometimes(NamedTuple):
-    """The learner's default in half of all draws, and a log-uniform distribution in the others.
-
-    Attributes
-    ----------
-    low, high : float
-        The limits, above 0.
-    reason : str
-        Why these.
+    """The learner's default in half of all draws, and a `LogUniform` distribution in the others.
 
     Examples
     --------
@@ -178,7 +143,19 @@ def draw_parameters(
     """
     check_whole("n_draws", n_draws, at_least=1)
     for name, prior in priors.items():
-        _check_prior(name, prior)
+        what = f"The prior of {name}"
+        if isinstance(prior, OneOf):
+            if not check_list(f"{what}: values", prior.values):
+                raise ValueError(f"{what} must have at least one value, got none.")
+        elif isinstance(prior, Uniform | LogUniform | WholeNumber | Sometimes):
+            check: Callable[..., float] = (
+                check_whole if isinstance(prior, WholeNumber) else check_number
+            )
+            least = {Uniform: -LARGEST_NUMBER, WholeNumber: 1}.get(type(prior), _ABOVE_0)
+            low = check(f"{what}: low", prior.low, at_least=least)
+            check(f"{what}: high", prior.high, at_least=low)
+        elif not callable(getattr(prior, "quantile", None)):
+            raise TypeError(f"{what} must be a distribution such as Uniform, got {shown(prior)}.")
     if not priors:
         return [{} for _ in range(n_draws)]
     shares = qmc.Halton(len(priors), rng=rng).random(n_draws)
@@ -190,20 +167,3 @@ def draw_parameters(
         }
         drawn.append({name: value for name, value in values.items() if value is not None})
     return drawn
-
-
-def _check_prior(name: str, prior: Prior) -> None:
-    """Check the limits of a distribution; they are above 0 where logarithms are taken."""
-    what = f"The prior of {name}"
-    if isinstance(prior, OneOf):
-        if not check_list(f"{what}: values", prior.values):
-            raise ValueError(f"{what} must have at least one value, got none.")
-    elif isinstance(prior, Uniform | LogUniform | WholeNumber | Sometimes):
-        check: Callable[..., float] = (
-            check_whole if isinstance(prior, WholeNumber) else check_number
-        )
-        least = {Uniform: -LARGEST_NUMBER, WholeNumber: 1}.get(type(prior), _ABOVE_0)
-        low = check(f"{what}: low", prior.low, at_least=least)
-        check(f"{what}: high", prior.high, at_least=low)
-    elif not callable(getattr(prior, "quantile", None)):
-        raise TypeError(f"{what} must be a distribution such as Uniform, got {shown(prior)}.")

@@ -161,7 +161,18 @@ def typed_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
     reads |= dict.fromkeys(_LIMITS, _numbers)
     values = check_all(partial(read, table, column, name) for column, read in reads.items())
     typed = pd.DataFrame(dict(zip(reads, values, strict=True)), index=range(len(table)))
-    typed = _filled(typed[list(FINDING_COLUMNS)])
+    typed = typed[list(FINDING_COLUMNS)]
+    # Empty cells whose value follows from other columns.
+    evidence = np.where(typed["doi"] == "", UNPUBLISHED, "primary paper")
+    studies = [finding.partition(".")[0] for finding in typed["id"]]
+    counted = (typed["likelihood"] == "count") & typed["value"].isna()
+    shares = typed["successes"] / typed["trials"].where(typed["trials"] > 0)
+    typed = typed.assign(
+        evidence=typed["evidence"].where(typed["evidence"] != "", evidence),
+        study=typed["study"].where(typed["study"] != "", studies),
+        value=typed["value"].where(~counted, shares),
+        unit=typed["unit"].where(~counted, "fraction"),
+    )
 
     def check_row(number: object, row: Any) -> None:
         problem = _problem(row)
@@ -170,20 +181,6 @@ def typed_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
 
     check_all(map(partial, repeat(check_row), table.index.tolist(), typed.itertuples(index=False)))
     return typed.astype({"year": int})
-
-
-def _filled(typed: pd.DataFrame) -> pd.DataFrame:
-    """Fill empty cells whose value follows from other columns."""
-    evidence = np.where(typed["doi"] == "", UNPUBLISHED, "primary paper")
-    studies = [name.partition(".")[0] for name in typed["id"]]
-    counted = (typed["likelihood"] == "count") & typed["value"].isna()
-    shares = typed["successes"] / typed["trials"].where(typed["trials"] > 0)
-    return typed.assign(
-        evidence=typed["evidence"].where(typed["evidence"] != "", evidence),
-        study=typed["study"].where(typed["study"] != "", studies),
-        value=typed["value"].where(~counted, shares),
-        unit=typed["unit"].where(~counted, "fraction"),
-    )
 
 
 def _texts(table: pd.DataFrame, column: str, name: str) -> list[str] | str:
@@ -246,20 +243,14 @@ def _problem(row: Any) -> str | None:
     if np.isnan(row.year):
         return "year is empty."
     for column, (low, high, is_whole) in _LIMITS.items():
-        problem = _out_of_range(column, getattr(row, column), low, high, is_whole)
-        if problem:
-            return problem
+        value = getattr(row, column)
+        if np.isnan(value) or (low <= value <= high and not (is_whole and value % 1)):
+            continue
+        ends = f" from {low:g} to {high:g}" if np.isfinite(high) else f" of {low:g} or more"
+        if low in (1e-12, 1e-300):
+            ends = " above 0" + (f", up to {high:g}" if np.isfinite(high) else "")
+        return f"{column} must be {'a whole' if is_whole else 'a'} number{ends}, got {value:g}."
     return _problem_of_likelihood(row)
-
-
-def _out_of_range(column: str, value: float, low: float, high: float, is_whole: bool) -> str | None:
-    if np.isnan(value) or (low <= value <= high and not (is_whole and value % 1)):
-        return None
-    number = "a whole number" if is_whole else "a number"
-    ends = f" from {low:g} to {high:g}" if np.isfinite(high) else f" of {low:g} or more"
-    if low == 1e-12 or low == 1e-300:
-        ends = " above 0" + (f", up to {high:g}" if np.isfinite(high) else "")
-    return f"{column} must be {number}{ends}, got {value:g}."
 
 
 def _problem_of_likelihood(row: Any) -> str | None:
@@ -279,12 +270,7 @@ def _problem_of_likelihood(row: Any) -> str | None:
         return str(unknown_name("statistic", row.statistic, STATISTICS))
     if not (row.task_name or row.why_not):
         return "task_name must say in which task it is tested, or why_not why it is not."
-    return _misfit(row)
-
-
-def _misfit(row: Any) -> str | None:
-    """Describe which numbers of a likelihood are inconsistent."""
-    if row.likelihood == "count":
+    if kind == "count":
         if row.successes > row.trials:
             return f"successes, {row.successes:g}, must not be more than trials, {row.trials:g}."
         value = row.value / 100 if row.unit.startswith("%") else row.value
@@ -295,11 +281,11 @@ def _misfit(row: Any) -> str | None:
                 f"value, {row.value:g}, must be successes / trials, "
                 f"{row.successes:g} / {row.trials:g} = {row.successes / row.trials:.3g}."
             )
-    if row.likelihood == "value" and row.unit.startswith("%"):
+    if kind == "value" and row.unit.startswith("%"):
         return f"value must be on the scale of the statistic: {row.value / 100:g}, not percent."
-    if row.likelihood == "direction" and row.sign == 0:
+    if kind == "direction" and row.sign == 0:
         return "sign must be 1 or -1, got 0; where no difference was found, the likelihood is null."
-    if row.likelihood == "null" and row.excluded_low >= row.excluded_high:
+    if kind == "null" and row.excluded_low >= row.excluded_high:
         return (
             f"excluded_low, {row.excluded_low:g}, must be below excluded_high, "
             f"{row.excluded_high:g}: effects between them are not excluded."

@@ -21,7 +21,9 @@ without a DOI are marked as such.
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,11 +36,29 @@ from analyses.findings.rows import (
     read_rows,
     typed_rows,
 )
+from analyses.sequences.detection import Detection
+from replay.checks import (
+    LARGEST_NUMBER,
+    check_array,
+    check_cells,
+    check_number,
+    check_table,
+    shown,
+    typed,
+)
 from replay.data import data_file
 
-__all__ = ["findings"]
+__all__ = ["as_share", "detection_of", "findings", "questions"]
 
-_FIRST_AUTHOR = re.compile(r"(.+?) [A-Z][A-Z-]*(,| et al| and| \()")
+_FIRST_AUTHOR = re.compile(r"^(.+?) [A-Z][A-Z-]*(?:,| et al| and| \()")
+
+_DETECTION = {
+    "min_length": "min_length",
+    "min_distance_cm": "min_distance",
+    "largest_jump_cm": "largest_jump",
+    "min_extent_cm": "min_extent",
+    "min_correlation": "min_correlation",
+}
 
 
 def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
@@ -103,7 +123,9 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
     check_together(table)
     second_hand, unpublished = table["evidence"] == SECOND_HAND, table["doi"] == ""
     marks = np.select([second_hand, unpublished], [f" ({SECOND_HAND})", f" ({UNPUBLISHED})"], "")
-    names = table["citation"].map(_first_author) + " " + table["year"].astype(str)
+    first_author = table["citation"].str.extract(_FIRST_AUTHOR)[0]
+    first_author = first_author.fillna(table["citation"].str.split().str[0])
+    names = first_author + " " + table["year"].astype(str)
     columns = list(FINDING_COLUMNS)
     columns.insert(columns.index("citation"), "source")
     columns[columns.index("note") : columns.index("note")] = ["second_hand", "unpublished"]
@@ -111,6 +133,121 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
     return table[columns]
 
 
-def _first_author(citation: str) -> str:
-    found = _FIRST_AUTHOR.match(citation)
-    return found[1] if found else citation.split()[0]
+@typed
+def questions(table: pd.DataFrame) -> pd.DataFrame:
+    """List the questions of the findings, and the studies that answer each.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table of `findings`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per question, in alphabetical order: `question`; `n_tested`, the number of findings
+        that are tested on models; `n_studies` and `studies`, the studies that these findings come
+        from; and `others`, studies whose answer cannot be compared with a model.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> asked = questions(findings()).set_index("question")
+    >>> asked.loc["Does replay predict the next choice?", "studies"]
+    'shin2019, widloski2022'
+    """
+    needed = ["question", "study", "likelihood", "why_not"]
+    rows = check_table(table, needed, "the table of findings")[needed]
+    check_cells(rows, "the table of findings")
+    rows = rows.astype(str).fillna("")
+    rows = rows[rows["question"] != ""]
+    tested = (rows["likelihood"] != "none") & (rows["why_not"] == "")
+    found = []
+    for question, group in rows.assign(tested=tested).groupby("question", sort=True):
+        answer = sorted(set(group.loc[group["tested"], "study"]))
+        found.append(
+            {
+                "question": question,
+                "n_tested": int(group["tested"].sum()),
+                "n_studies": len(answer),
+                "studies": ", ".join(answer),
+                "others": ", ".join(sorted(set(group["study"]).difference(answer))),
+            }
+        )
+    return pd.DataFrame(found, columns=["question", "n_tested", "n_studies", "studies", "others"])
+
+
+def as_share(table: pd.DataFrame) -> pd.Series[float]:
+    """Return the values of findings, with percentages converted to shares.
+
+    Examples
+    --------
+    >>> as_share(pd.DataFrame({"value": [7.37, 0.49], "unit": ["%", "fraction"]})).tolist()
+    [0.0737, 0.49]
+    """
+    shares = (table["value"] / 100).round(12)
+    return table["value"].where(~table["unit"].str.startswith("%", na=False), shares)
+
+
+@typed
+def detection_of(
+    finding: Mapping[Hashable, Any] | pd.Series[Any],
+    spacing: float,
+    otherwise: Detection = Detection(),  # noqa: B008 (immutable)
+) -> Detection:
+    """Return the criteria by which the study of a finding detected replay.
+
+    Parameters
+    ----------
+    finding : row of a DataFrame
+        `min_length, min_distance_cm, largest_jump_cm, min_extent_cm, min_correlation`; NaN where
+        the study has no such criterion, or it is not known.
+    spacing : float
+        The distance between neighbouring places of the task, in cm; converts jumps into places.
+    otherwise : Detection, optional
+        The criteria that the study does not report.
+
+    Returns
+    -------
+    Detection
+        The criteria for a place sequence.
+
+    Raises
+    ------
+    ValueError
+        If `spacing` is not above 0.
+
+    Examples
+    --------
+    >>> table = findings().set_index("id")
+    >>> detection_of(table.loc["mallory2025.rev_fraction"], spacing=20.0)
+    Detection(min_length=3, min_distance=0.0, largest_jump=3, min_extent=36.0, min_correlation=0.6)
+    """
+    if not isinstance(finding, Mapping | pd.Series):
+        raise TypeError(f"finding must be a row of findings, got {shown(finding)}.")
+    lacking = [column for column in _DETECTION if column not in finding]
+    if lacking:
+        raise ValueError(f"finding must be a row of findings, but lacks {', '.join(lacking)}.")
+    check_number("spacing", spacing, at_least=1e-12)
+    reported = check_array(
+        [finding[column] for column in _DETECTION],
+        f"{', '.join(_DETECTION)} of finding",
+        kind="number",
+        at_least=-LARGEST_NUMBER,
+        at_most=LARGEST_NUMBER,
+        missing=True,
+    )
+    criteria: dict[str, Any] = {
+        field: value
+        for field, value in zip(_DETECTION.values(), reported.tolist(), strict=True)
+        if not np.isnan(value)
+    }
+    if "largest_jump" in criteria:
+        criteria["largest_jump"] = max(int(criteria["largest_jump"] / spacing), 1)
+    if "min_length" in criteria:
+        criteria["min_length"] = int(criteria["min_length"])
+    return otherwise._replace(**criteria)

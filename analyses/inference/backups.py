@@ -9,11 +9,10 @@ power needs no units; 0 is random choice, and a large one the choice of the grea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp, softmax
 
 from replay.checks import check_array, typed
@@ -79,7 +78,11 @@ def explain_backups(
             )
         if not all(0 <= k < n for k, n in zip(made.tolist(), own, strict=True)):
             raise ValueError("chosen must count the candidates of each backup from 0.")
-        log_p = _log_likelihood(made, each)
+        log_p = np.zeros((len(_POWERS), len(_LAPSES)))
+        for k, values in zip(made.tolist(), each, strict=True):
+            log_values = np.log(np.maximum(values, np.finfo(float).tiny))
+            p = softmax(_POWERS[:, None] * log_values, axis=1)[:, k]
+            log_p += np.log((1 - _LAPSES) * p[:, None] + _LAPSES / len(values))
         weight = softmax(log_p)
         rows.append(
             {
@@ -95,15 +98,3 @@ def explain_backups(
     table.insert(1, "probability", softmax(evidence))
     table.insert(2, "bits", evidence / np.log(2) / len(made))
     return table
-
-
-def _log_likelihood(
-    chosen: NDArray[Any], priorities: Sequence[NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    """Return the log probability of all choices, shape (n_powers, n_lapses)."""
-    total = np.zeros((len(_POWERS), len(_LAPSES)))
-    for k, values in zip(chosen.tolist(), priorities, strict=True):
-        log_values = np.log(np.maximum(values, np.finfo(float).tiny))
-        p = softmax(_POWERS[:, None] * log_values, axis=1)[:, k]
-        total += np.log((1 - _LAPSES) * p[:, None] + _LAPSES / len(values))
-    return total

@@ -85,7 +85,12 @@ def account_frequencies(log_evidence: ArrayLike, *, seed: int = 0) -> Frequencie
         before, counts = counts, prior + shares.sum(axis=0)
         if np.abs(counts - before).max() < _TINY:
             break
-    bound = _bound(evidence, shares, counts, prior)
+    # The variational bound of the evidence that frequencies may differ, and that of equal ones.
+    expected = digamma(counts) - digamma(counts.sum())
+    entropy = -(shares * np.log(np.maximum(shares, 1e-300))).sum()
+    prior_part = gammaln(prior.sum()) - gammaln(prior).sum() + ((prior - 1) * expected).sum()
+    own_part = gammaln(counts.sum()) - gammaln(counts).sum() + ((counts - 1) * expected).sum()
+    bound = float((shares * (evidence + expected)).sum() + entropy + prior_part - own_part)
     equal_bound = float((logsumexp(evidence, axis=1) - np.log(n_accounts)).sum())
     equal = float(1.0 / (1.0 + np.exp(np.clip(bound - equal_bound, -700, 700))))
     drawn = np.random.default_rng(check_whole("seed", seed)).dirichlet(counts, _N_DRAWS)
@@ -93,17 +98,3 @@ def account_frequencies(log_evidence: ArrayLike, *, seed: int = 0) -> Frequencie
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
     protected = first * (1 - equal) + equal / n_accounts
     return Frequencies(counts / counts.sum(), low, high, first, protected, equal)
-
-
-def _bound(
-    evidence: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    prior: NDArray[np.float64],
-) -> float:
-    """Return the variational bound of the evidence that frequencies may differ."""
-    expected = digamma(counts) - digamma(counts.sum())
-    entropy = -(shares * np.log(np.maximum(shares, 1e-300))).sum()
-    prior_part = gammaln(prior.sum()) - gammaln(prior).sum() + ((prior - 1) * expected).sum()
-    own_part = gammaln(counts.sum()) - gammaln(counts).sum() + ((counts - 1) * expected).sum()
-    return float((shares * (evidence + expected)).sum() + entropy + prior_part - own_part)

@@ -8,7 +8,6 @@ most laps begin.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from analyses.sequences.runs import Columns
 from replay.log.event_log import EventLog
-from replay.tasks.places import Places, Rule, explore
+from replay.tasks.places import Rule, explore
 from replay.worlds.mdp import MDP
 
 __all__ = ["Headings", "headings_of"]
@@ -90,34 +89,18 @@ def headings_of(log: EventLog, graph: nx.Graph) -> Headings | None:
     ended = (steps["terminated"] | steps["truncated"])[:-1]
     begins = np.append(True, ended)
     home = int(np.argmax(np.bincount(steps["state"][begins])))
-    try:
-        places = explore(
-            _named(graph, log.mdp), [Rule(tuple(map(str, sorted(graph))), ())], str(home)
-        )
-    except ValueError:  # replay.tasks says what is wrong, but a recording cannot be mended
-        return None
-    place = np.array([int(state.node) for state in places.states], dtype=np.int32)
-    away = np.array([1 if state.heading == ">" else -1 for state in places.states], dtype=np.int8)
-    far = np.array([places.steps_from_home[state.node] for state in places.states], dtype=np.int32)
-    state, next_state = _walked(steps, begins, places)
-    return Headings(places.whole, place, away, far, state, next_state)
-
-
-def _named(graph: nx.Graph, world: MDP | None) -> nx.Graph:
-    """Name the places as `explore` asks for; those of unknown position lie on a line."""
+    # Places are named as `explore` asks for; those of unknown position lie on a line.
     named = nx.Graph()
-    position = None if world is None else world.position
+    position = None if log.mdp is None else log.mdp.position
     for place in sorted(graph):
         x, y = (float(place), 0.0) if position is None else position[place].tolist()
         named.add_node(str(place), pos=(x, y))
     named.add_edges_from((str(here), str(there)) for here, there in graph.edges)
-    return named
-
-
-def _walked(
-    steps: Mapping[str, NDArray[Any]], begins: NDArray[np.bool_], places: Places
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Translate moves from place to place into moves from state to state."""
+    try:
+        places = explore(named, [Rule(tuple(map(str, sorted(graph))), ())], str(home))
+    except ValueError:  # replay.tasks says what is wrong, but a recording cannot be mended
+        return None
+    # Moves from place to place become moves from state to state.
     state = np.empty(len(begins), dtype=np.int32)
     next_state = np.empty_like(state)
     now = -1
@@ -129,4 +112,7 @@ def _walked(
         if there != here:
             now = places.number[places.enter(places.states[now], str(there), False)]
         next_state[row] = now
-    return state, next_state
+    of_state = np.array([int(each.node) for each in places.states], dtype=np.int32)
+    away = np.array([1 if each.heading == ">" else -1 for each in places.states], dtype=np.int8)
+    far = np.array([places.steps_from_home[each.node] for each in places.states], dtype=np.int32)
+    return Headings(places.whole, of_state, away, far, state, next_state)

@@ -113,7 +113,13 @@ class ModelChoice:
         self._values = simulations.features.to_numpy(dtype=np.float64)
         # All accounts count alike, however many of their draws replay enough.
         self._weight = 1.0 / np.bincount(self._truth)[self._truth]
-        fold = _folds(self._truth, simulations.draw, seed)
+        # The draws of each account are dealt to the folds, so that no draw is in two of them; by
+        # chance, since successive draws fill the space of parameters in turn.
+        rng, fold = np.random.default_rng(seed), np.empty(len(self._truth), dtype=np.int64)
+        for account in range(len(self.accounts)):
+            own = self._truth == account
+            known, of_draw = np.unique(simulations.draw[own], return_inverse=True)
+            fold[own] = rng.permutation(len(known))[of_draw] % _N_FOLDS
         values = [self._values, *map(self._values_of, seen_as)]
         votes = np.empty((len(values), len(fold), len(self.accounts)))
         for one in range(_N_FOLDS):
@@ -170,7 +176,11 @@ class ModelChoice:
         less. Animals of one draw are not independent, and count as one.
         """
         own = np.isin(self.simulations.account, list(members))
-        scale, draw = self._scale(own), self._keys()[own]
+        draws = self.simulations.draw
+        draw = (self._truth * (1 + draws.max()) + draws)[own]  # each of each account has a number
+        # Each feature weighs by its s.d. among these animals, or a tenth of that among all.
+        spread = np.maximum(self._values[own].std(axis=0), 0.1 * self._values.std(axis=0))
+        scale = 1.0 / np.where(spread > 0, spread, np.inf)
         mine, rows = self._values[own] * scale, self._values_of(features) * scale
         known = self.simulations.features[own]
         same = draw[:, None] == draw
@@ -281,15 +291,6 @@ class ModelChoice:
             [votes[:, self._class == k].sum(axis=1) for k in range(len(self.classes))], axis=1
         )
 
-    def _keys(self) -> NDArray[np.int64]:
-        """Give each draw of each account a number, shape (n_rows,)."""
-        return np.asarray(self._truth * (1 + self.simulations.draw.max()) + self.simulations.draw)
-
-    def _scale(self, own: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Weigh each feature by its s.d. among these animals, or a tenth of that among all."""
-        spread = np.maximum(self._values[own].std(axis=0), 0.1 * self._values.std(axis=0))
-        return np.asarray(1.0 / np.where(spread > 0, spread, np.inf))
-
 
 def forests() -> Any:
     """Import the forests of randomised trees, which are an optional dependency."""
@@ -393,19 +394,6 @@ def parameter_intervals(
             rows.append((row, name, *found, *prior))
     names = ["row", "parameter", "median", "low", "high", "prior_low", "prior_high"]
     return pd.DataFrame(rows, columns=names)
-
-
-def _folds(truth: NDArray[np.int64], draw: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Deal the draws of each account to the folds, so that no draw is in two of them.
-
-    By chance, since successive draws fill the space of parameters in turn.
-    """
-    rng, fold = np.random.default_rng(seed), np.empty(len(truth), dtype=np.int64)
-    for account in np.unique(truth):
-        own = truth == account
-        known, number = np.unique(draw[own], return_inverse=True)
-        fold[own] = rng.permutation(len(known))[number] % _N_FOLDS
-    return fold
 
 
 def _calibrated(votes: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:

@@ -259,8 +259,15 @@ def classified(experience: Experience, backups: Columns, found: Chains, order: s
 
     piece_episode = experience.latest_episodes(classes.node, np.repeat(limit, classes.n_pieces))
     episode = backups["episode"][first]
+    # A chain's states are both of its first backup, and then what each later one adds.
     begin = offset + np.arange(n_chains + 1)
-    states = Lists(_states(backups, found), begin)
+    state, next_state, backwards = backups["state"], backups["next_state"], orientation == REVERSE
+    flat = np.empty(len(rows) + n_chains, dtype=np.int32)
+    is_later = np.ones(len(flat), dtype=np.bool_)
+    is_later[begin[:-1]] = False
+    flat[begin[:-1]] = np.where(backwards, next_state[first], state[first])
+    flat[is_later] = np.where(np.repeat(backwards, np.diff(offset)), state[rows], next_state[rows])
+    states = Lists(flat, begin)
     columns: dict[str, NDArray[Any] | Lists] = {
         "run": backups["run"][first],
         "episode": episode,
@@ -282,17 +289,3 @@ def classified(experience: Experience, backups: Columns, found: Chains, order: s
         **composition_columns(classes.n_pieces, piece_episode, classes.splice, episode),
     }
     return Sequences(columns, _CATEGORIES)
-
-
-def _states(backups: Columns, found: Chains) -> NDArray[np.int32]:
-    """Concatenate the states of all chains."""
-    rows, offset, orientation = found
-    state, next_state = backups["state"], backups["next_state"]
-    backwards, first = orientation == REVERSE, rows[offset[:-1]]
-    places = offset[:-1] + np.arange(len(first))
-    states = np.empty(len(rows) + len(first), dtype=np.int32)
-    later = np.ones(len(states), dtype=np.bool_)
-    later[places] = False
-    states[places] = np.where(backwards, next_state[first], state[first])
-    states[later] = np.where(np.repeat(backwards, np.diff(offset)), state[rows], next_state[rows])
-    return states

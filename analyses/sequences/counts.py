@@ -103,16 +103,13 @@ class ReplayCounts:
                 )
             _count(kinds, self._window_ends, self.counts)
         if self._runs_back:
-            self._keep_unfinished(block.steps)
+            # The steps of the episode in progress, unless there are very many.
+            n = _count_unfinished(block.steps)
+            if n < len(block.steps) or sum(map(len, self._unfinished)) + n > _MOST_WAITING:
+                self._unfinished.clear()
+            self._unfinished.append(block.steps[len(block.steps) - n :])
         if sum(len(rows) for rows, _ in self._waiting) > _MOST_WAITING:
             self._learn()
-
-    def _keep_unfinished(self, steps: NDArray[np.void]) -> None:
-        """Keep the steps of the episode in progress, unless there are very many."""
-        n = _count_unfinished(steps)
-        if n < len(steps) or sum(map(len, self._unfinished)) + n > _MOST_WAITING:
-            self._unfinished.clear()
-        self._unfinished.append(steps[len(steps) - n :])
 
     def _learn(self, until: int | None = None) -> None:
         """Add the waiting steps to the index; those after the last replay can wait."""

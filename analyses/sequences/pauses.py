@@ -1,4 +1,4 @@
-"""A single replay event of a log: its backups in the order of replay."""
+"""Single replay events of a log: their backups in the order of replay, and their kinds."""
 
 from typing import Any
 
@@ -7,15 +7,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.sequences.chains import chains, link_backups
-from analyses.sequences.classification import classified
+from analyses.sequences.classification import classified, classify
 from analyses.sequences.experience import Experience
-from analyses.sequences.runs import of_run, runs_of
+from analyses.sequences.runs import log_of, of_run, runs_of
 from analyses.sequences.sequences import Lists
 from replay.checks import check_whole, shown
 from replay.log.event_log import EventLog
 from replay.log.schema import to_frame
 
-__all__ = ["longest_event", "replayed_moves"]
+__all__ = ["kinds_in_places", "longest_event", "replayed_moves"]
 
 _SHORTEST_SEQUENCE = 3
 
@@ -100,3 +100,43 @@ def _backups(log: EventLog, run: int) -> dict[str, NDArray[Any]]:
     if check_whole("run", run) not in runs:
         raise ValueError(f"There is no run {run}; this log has the runs {shown(runs)}.")
     return of_run(log, "backups", run)
+
+
+def kinds_in_places(run: Any) -> pd.DataFrame:
+    """Compare the kind of each replay event in codes with its kind in true states.
+
+    The kind of an event is that of its longest causal chain, the first of several.
+
+    Parameters
+    ----------
+    run : Run
+        Of an environment that tells its true states; without an encoder both kinds are the same.
+
+    Returns
+    -------
+    pandas.DataFrame
+        For each ``run, event`` with a sequence in codes or places, its index: the kinds in `codes`
+        and `places` (`no_sequence` for none), and whether it `agrees`.
+
+    Raises
+    ------
+    ValueError
+        If the environment does not tell its true states.
+
+    Examples
+    --------
+    >>> from replay import from_ascii, simulate
+    >>> from replay.encoders import KMeans
+    >>> from replay.worlds.place_code import place_code
+    >>> env = place_code(from_ascii("S..G"), noise=0.01)
+    >>> run = simulate(env, "episodic_control", encoder=KMeans(4, 500), n_steps=100, seed=1)
+    >>> kinds_in_places(run)["agrees"].mean()
+    np.float64(1.0)
+    """
+    log, kinds = log_of(run), []
+    for each in (log, log if getattr(run, "codes", None) is None else run.in_places()):
+        longest = classify(each).sort_values("length", ascending=False, kind="stable")
+        first = longest.drop_duplicates(["run", "event"]).set_index(["run", "event"])
+        kinds.append(first["kind"])
+    table = pd.concat(kinds, axis=1, keys=["codes", "places"]).astype(object).fillna("no_sequence")
+    return table.assign(agrees=table["codes"] == table["places"])

@@ -214,7 +214,10 @@ def classified_places(
     states: Lists,
     track: Track,
 ) -> Sequences:
-    """Classify the place sequences of one run; `rows` are those of their first reactivations."""
+    """Classify the place sequences of one run; `rows` are those of their first reactivations.
+
+    One page long, as each column of the table needs those before it.
+    """
     n = len(rows)
     flat, owner = states.flat, states.owner
     is_move = owner[1:] == owner[:-1]
@@ -248,7 +251,10 @@ def classified_places(
     )
     piece_of = np.repeat(np.arange(n), n_pieces)
     node = np.stack((forward[:n_all], backward[:n_all]))
-    episode_of = _latest(experience, node, limit[piece_of])
+    # The latest episode that contains each piece, in either direction.
+    held, by = node > 0, np.broadcast_to(limit[piece_of], node.shape)
+    episodes: NDArray[np.int32] = np.full(node.shape, -1, dtype=np.int32)
+    episodes[held] = experience.latest_episodes(node[held], by[held])
     piece_end = flat[states.begin[piece_of] + ends[:n_all]]
     episode = reactivated["episode"][rows]
     whole = n_pieces == 1
@@ -269,7 +275,8 @@ def classified_places(
     if track.shortcuts is not None:
         marks["shortcut"] = crossed_shortcuts(track, edges, of_move, ~whole)
     if track.impossible is not None:
-        marks["impossible"] = _crosses(track.impossible[track.edge[edges]], of_move, n)
+        marks["impossible"] = is_impossible = np.zeros(n, dtype=np.int8)
+        is_impossible[of_move[track.impossible[track.edge[edges]]]] = 1
     columns: dict[str, NDArray[Any] | Lists] = {
         **{name: reactivated[name][rows] for name in ("run", "episode", "step", "time", "event")},
         **{name: reactivated[name][rows] for name in ("phase", "location", "index")},
@@ -284,7 +291,7 @@ def classified_places(
         "direction": direction,
         "novelty": novelty,
         "kind": kind,
-        **composition_columns(n_pieces, episode_of, piece_end, episode),
+        **composition_columns(n_pieces, episodes.max(axis=0), piece_end, episode),
         **marks,
     }
     return Sequences(columns, _CATEGORIES)
@@ -377,17 +384,6 @@ def _filled(
     return rows, filled
 
 
-def _latest(
-    experience: Experience, node: NDArray[np.int32], limit: NDArray[np.int64]
-) -> NDArray[np.int32]:
-    """Find the latest episode that contains each piece, in either direction."""
-    episode: NDArray[np.int32] = np.full(node.shape, -1, dtype=np.int32)
-    held = node > 0
-    episode[held] = experience.latest_episodes(node[held], np.broadcast_to(limit, node.shape)[held])
-    latest: NDArray[np.int32] = episode.max(axis=0)
-    return latest
-
-
 def crossed_shortcuts(
     track: Track, along: NDArray[np.int64], of_move: NDArray[np.int64], novel: NDArray[np.bool_]
 ) -> NDArray[np.int8]:
@@ -424,13 +420,6 @@ def _cross(
         n = n + 1 if goes_on and here == connection[edge[i - 1]] else 1
         if here >= 0 and n >= n_edges[here]:
             found[of_move[i]] = 1
-
-
-def _crosses(marked: NDArray[np.bool_], of_move: NDArray[np.int64], n: int) -> NDArray[np.int8]:
-    """Whether each of `n` sequences has a marked move."""
-    found = np.zeros(n, dtype=np.int8)
-    found[of_move[marked]] = 1
-    return found
 
 
 @kernel

@@ -117,22 +117,18 @@ class Sequences:
 
     @classmethod
     def concat(cls, parts: Sequence[Sequences]) -> Sequences:
-        """Concatenate sequences with equal columns.
-
-        Parameters
-        ----------
-        parts : sequence of Sequences
-            At least one; all must have the same columns and categories.
-
-        Returns
-        -------
-        Sequences
-            All sequences, in the order of the parts.
-        """
+        """Concatenate sequences with the same columns and categories, at least one part."""
         first = parts[0]
         if len(parts) == 1:
             return first
-        joined = {name: _joined([part.columns[name] for part in parts]) for name in first.columns}
+        joined: dict[str, NDArray[Any] | Lists] = {}
+        for name, column in first.columns.items():
+            own: list[Any] = [part.columns[name] for part in parts]
+            if isinstance(column, Lists):
+                begin = np.append(0, np.cumsum(np.concatenate([each.length for each in own])))
+                joined[name] = Lists(np.concatenate([each.flat for each in own]), begin)
+            else:
+                joined[name] = np.concatenate(own)
         return cls(joined, first.categories)
 
     def __getitem__(self, name: str) -> Any:
@@ -226,12 +222,3 @@ def _count_different(
         if latest[place] != owner[row]:
             latest[place] = owner[row]
             n_different[owner[row]] += 1
-
-
-def _joined(columns: Sequence[NDArray[Any] | Lists]) -> NDArray[Any] | Lists:
-    lists = [column for column in columns if isinstance(column, Lists)]
-    if not lists:
-        return np.concatenate([column for column in columns if not isinstance(column, Lists)])
-    begin = np.zeros(1 + sum(len(each.begin) - 1 for each in lists), dtype=np.int64)
-    np.cumsum(np.concatenate([each.length for each in lists]), out=begin[1:])
-    return Lists(np.concatenate([each.flat for each in lists]), begin)

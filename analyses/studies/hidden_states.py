@@ -33,7 +33,7 @@ from scipy import stats
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
-from analyses.sequences.kinds_in_places import kinds_in_places
+from analyses.sequences.pauses import kinds_in_places
 from replay.encoders import Encoder, KMeans, LastObservations, StateMerging
 from replay.simulation import Run, simulate
 from replay.worlds.aliased import aliased, cued_t_maze, looks_of_walls

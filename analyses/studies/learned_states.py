@@ -22,7 +22,7 @@ import pandas as pd
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
-from analyses.sequences.kinds_in_places import kinds_in_places
+from analyses.sequences.pauses import kinds_in_places
 from replay.checks import check_choice
 from replay.encoders import Encoder, KMeans, PredictiveStates, RandomProjections, SlowFeatures
 from replay.simulation import Run, simulate

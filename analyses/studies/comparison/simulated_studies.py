@@ -14,8 +14,8 @@ import pandas as pd
 
 from analyses.findings.accounts import Account, draw_settings
 from analyses.findings.controls import CONTROLS, replay_of_control
-from analyses.findings.detections import detection_of
 from analyses.findings.priors import Parameter
+from analyses.findings.table import detection_of
 from analyses.inference.simulation import misread
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.study import Piece, Runner

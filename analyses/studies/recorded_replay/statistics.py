@@ -21,8 +21,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.findings.answers import as_share
-from analyses.findings.table import findings
+from analyses.findings.table import as_share, findings
 from analyses.intervals import LEAST_UNITS, mean_share_interval
 from analyses.jobs.columns import TEXTS
 from analyses.measures import QUESTIONS, STATISTICS, Replays
