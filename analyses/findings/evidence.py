@@ -225,16 +225,19 @@ class Count(Published):
 
     def likelihood(self, studies: Studies, scoring: Scoring = USUAL) -> Floats:
         """Compute the beta-binomial probability with the number of independent trials."""
-        is_rare = scoring.false_positives is not None and self._is_rare
+        by_chance = scoring.false_positives if self._is_rare else None
         between = scoring.between_studies
-        n = self._n_independent(between) if is_rare else _independent_trials(self.trials, between)
+        if by_chance is None:
+            n = _independent_trials(self.trials, between)
+        else:
+            n = self._n_independent(between)
         k = self.successes * n / self.trials
         ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        if is_rare:
+        if by_chance is not None:
             # The binomial probability, with the share that each draw itself predicts: half an event
             # more, as below, would be many times the published share.
             found = studies.successes / np.maximum(studies.trials, 1)
-            expected = found + (1 - found) * scoring.false_positives
+            expected = found + (1 - found) * by_chance
             density = np.exp(ways + xlogy(k, expected) + xlog1py(n - k, -expected)) * (n + 1)
         else:
             a, b = studies.successes + _HALF, studies.trials - studies.successes + _HALF

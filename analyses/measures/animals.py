@@ -289,8 +289,9 @@ def _backups_in_pauses(backups: Columns) -> dict[str, NDArray[Any]]:
     """
     n = len(backups["event"])
     rows, cause = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    read = (backups[k] for k in ("event", "pop", "state", "next_state", "cause", "phase"))
-    n_kept = _keep(*read, _IS_PAUSE, rows, cause)
+    names = "event", "pop", "state", "next_state", "cause", "phase"
+    event, pop, state, next_state, own_cause, phase = (backups[name] for name in names)
+    n_kept = _keep(event, pop, state, next_state, own_cause, phase, _IS_PAUSE, rows, cause)
     rows = rows[:n_kept]
     kept = {name: values[rows] for name, values in backups.items() if name != "cause"}
     return {**kept, "cause": cause[:n_kept]}

@@ -219,7 +219,7 @@ CHANCE_STATISTICS: dict[str, Statistic] = {
         partial(_sequences_per_event, null=_shuffled),
     ),
     "beyond_random_edges": Statistic(
-        "sequences per pause with replay, beyond random edges",
+        "sequences per pause with replay, beyond edges at random",
         partial(_sequences_per_event, null=_at_random),
     ),
 }

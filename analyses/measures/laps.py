@@ -161,7 +161,7 @@ class Laps(NamedTuple):
 
 def category(codes: NDArray[np.int64], labels: Sequence[str]) -> pd.Categorical:
     """Make a column of names from their positions in a list."""
-    return pd.Categorical.from_codes(codes, categories=pd.Index(labels, dtype=object))
+    return pd.Categorical.from_codes(codes, categories=pd.Index(list(labels), dtype=object))
 
 
 def second_places(steps: Columns, episode: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -192,8 +192,7 @@ class Statistic(NamedTuple):
     @property
     def definition(self) -> str:
         """What its function computes, for all statistics of that function, and the null."""
-        is_variant = isinstance(self.function, partial)
-        return inspect.getdoc(self.function.func if is_variant else self.function) or ""
+        return inspect.getdoc(getattr(self.function, "func", self.function)) or ""
 
 
 def is_one_of(column: pd.Series, names: Iterable[object]) -> NDArray[np.bool_]:
