@@ -128,7 +128,9 @@ def run(
                     tell_cost(study.estimate(plan, left, timed))
                     made = _make_pieces(study, plan, left, results, timed)
                 else:
-                    left = _one_of_each_group_first(left)
+                    # One piece of each group comes first: the cost of all is told from these.
+                    firsts = {piece.group: piece for piece in reversed(left)}
+                    left.sort(key=lambda piece: piece != firsts[piece.group])
                     made = _make_pieces(study, plan, left, results, timed, tell_cost)
                 for piece in made:
                     on_piece(piece)
@@ -185,12 +187,6 @@ def _sources(study: Study[Any]) -> str:
     return digest.hexdigest()[:12]
 
 
-def _one_of_each_group_first(pieces: Sequence[Piece]) -> list[Piece]:
-    firsts = {piece.group: piece for piece in reversed(pieces)}
-    return [*sorted(firsts.values(), key=pieces.index),
-            *(piece for piece in pieces if piece != firsts[piece.group])]  # fmt: skip
-
-
 def _make_pieces(
     study: Study[PlanT],
     plan: PlanT,
@@ -205,7 +201,10 @@ def _make_pieces(
     work = [(study.make, plan, piece, timed.call.is_far) for piece in left]
     with closing(timed(_make, work)) as made:
         for n_made, (piece, files, took) in enumerate(made, start=1):
-            n_bytes += sum(map(_size, files.values()))
+            n_bytes += sum(
+                len(content) if isinstance(content, bytes) else content.stat().st_size
+                for content in files.values()
+            )
             results.keep_piece(*piece, files)
             seconds[piece.group] += took
             done[piece.group] += study.size(plan, piece)
@@ -247,10 +246,6 @@ def _timed(function: Callable[..., Result], piece: tuple[Any, ...]) -> tuple[Res
     start, used = perf_counter(), process_time()
     result = function(*piece)
     return result, perf_counter() - start, process_time() - used
-
-
-def _size(content: bytes | Path) -> int:
-    return len(content) if isinstance(content, bytes) else content.stat().st_size
 
 
 def _make(

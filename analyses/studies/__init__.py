@@ -86,8 +86,8 @@ def draw_all(folder: str | Path = "results") -> list[Path]:
     name = results.manifest().get("study")
     if not isinstance(name, str) or name not in STUDIES:
         raise ValueError(
-            f"{folder} was written by another version of this toolkit, or by a study that is none "
-            "of its own, and cannot be drawn by it. Run the study again in another folder."
+            f"{folder} was written by another version of this toolkit, or by a study in a file of "
+            "its own: run that file again with the same options, which draws its figures."
         )
     results.check_tables()
     try:
