@@ -17,6 +17,7 @@ from replay.checks import shown
 __all__ = [
     "EXPERIMENT_ORDER",
     "KINDS",
+    "LEARNER_LABELS",
     "LEARNER_ORDER",
     "account_of",
     "different",
@@ -32,6 +33,12 @@ EXPERIMENT_ORDER = tuple(experiments.EXPERIMENTS)
 
 LEARNER_ORDER = tuple(learners.LEARNERS)
 """The names of the learners, the paper's first and in its order."""
+
+LEARNER_LABELS = {
+    name: learners.find_learner(name).description.label or name.replace("_", " ")
+    for name in LEARNER_ORDER
+}
+"""Name -> label in figures, from each learner's own description."""
 
 KINDS = ("reverse_episode", "forward_episode", "novel_path", "ambiguous", "unexperienced")
 """The kinds of replay, in the order in which figures stack them."""

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 from replay.learners import find_learner
-from replay.learners.adaptive_attractor.network import Attractor
+from replay.learners.adaptive_attractor import Attractor
 from replay.learners.contract import Known, Learner, LearnerModule, Sizes, Transition, resolve
 from replay.learners.spectral_generator.propagator import Propagator
 from replay.log.backups import BackupBuffer

@@ -13,24 +13,23 @@ from replay.learners import prioritized_memory_access
 from replay.learners.prioritized_memory_access import (
     Params,
     act,
-    evaluates,
+    description,
+    link_episodes,
     most_backups,
+    need_origin,
 )
-from replay.learners.prioritized_memory_access.memory import Path, PriorityTable, Whereabouts
-from replay.learners.prioritized_memory_access.paths import begin_path, extend_path
-from replay.learners.prioritized_memory_access.priority_table import (
+from replay.learners.prioritized_memory_access.backups import (
+    begin_path,
     best_pair,
+    extend_path,
     refresh,
     set_priorities,
 )
-from replay.learners.prioritized_memory_access.whereabouts import (
-    link_episodes,
-    need_origin,
-)
+from replay.learners.prioritized_memory_access.memory import Path, PriorityTable
 from replay.parts.need import Need, count_need
 from replay.parts.world_model import WorldModel
 
-__all__ = ["Memory", "Params", "act", "evaluates", "explore", "init", "learn"]
+__all__ = ["Memory", "Params", "act", "description", "explore", "init", "learn"]
 __all__ += ["most_backups", "replay"]
 
 MOST_IMPOSED = 50
@@ -64,7 +63,7 @@ class Memory(NamedTuple):
     path: Path
     model: WorldModel
     need: Need
-    whereabouts: Whereabouts
+    whereabouts: np.ndarray
     imposed: np.ndarray
     n_made: np.ndarray
     kept: np.ndarray

@@ -34,17 +34,14 @@ class Memory(NamedTuple):
 def description(params):
     """Describe it."""
     order = "the latest pair" if params.order == 0 else "any pair"
-    return Description("the last try of each pair", (EPISODE_END, START, REST), order, "")
-
-
-def evaluates(params):
-    """Gain and need of each backup in replay are logged."""
-    return True
-
-
-def learns_on_policy(params):
-    """The target is that of the next action."""
-    return True
+    return Description(
+        "the last try of each pair",
+        phases=(EPISODE_END, START, REST),
+        priority=order,
+        source="",
+        evaluates=True,
+        learns_on_policy=True,
+    )
 
 
 def n_words(params, memory, known):

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from replay import feed
 from replay.learners import adaptive_attractor, find_learner
-from replay.learners.adaptive_attractor.network import (
+from replay.learners.adaptive_attractor import (
     Dynamics,
     attractor,
     connect,

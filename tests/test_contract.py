@@ -17,6 +17,7 @@ from replay.log.backups import PHASES, REST, backup_buffer
 from replay.worlds.mazes import from_ascii
 
 MAZE = from_ascii("S....G")
+FLAGS = [name for name, value in contract.Description._field_defaults.items() if value is False]
 
 VARIANTS = [
     *((name, {}) for name in LEARNERS),
@@ -37,7 +38,7 @@ def described(learner, params=None):
 def rests(run, learner, params):
     """Tell whether a learner replays in a rest after a run."""
     found = find_learner(learner, params)
-    log = backup_buffer(1000, "replay", found.evaluates)
+    log = backup_buffer(1000, "replay", found.description.evaluates)
     pause = Pause(REST, 0, False)
     found.replay(found.params, run.memory, pause, np.random.default_rng(0), log)
     return bool((log.rows["phase"][: log.counter[1]] == REST).any())
@@ -75,8 +76,9 @@ def test_a_priority_is_named_if_anything_is_replayed(learner):
 
 
 def test_no_two_learners_say_the_same():
-    descriptions = [described(learner) for learner in LEARNERS]
+    descriptions = [described(learner)._replace(label="") for learner in LEARNERS]
     assert len(set(descriptions)) == len(LEARNERS)
+    assert len({described(learner).label for learner in LEARNERS} - {""}) == len(LEARNERS)
 
 
 def test_parameters_tell():
@@ -108,39 +110,44 @@ def test_what_a_module_lacks_is_the_default():
         contract.act,
         contract.explore,
     )
-    flags = ("evaluates", "learns_on_policy", "acts_before_learning", "needs_episodes")
-    flags += ("needs_way_back", "forgets_at_end", "explores")
-    assert not any(getattr(found, flag) for flag in flags)
+    assert not any(getattr(found.description, flag) for flag in FLAGS)
+    assert found.description.computes_values
+    assert not found.explores
     assert found.compiled
     assert math.isnan(found.n_words(found.params, None, contract.Known(1, 1)))
     assert found.causes(None).size == 0
     assert found.description.pauses == "never"
 
 
-@pytest.mark.parametrize(
-    "flag",
-    [
-        "evaluates",
-        "learns_on_policy",
-        "acts_before_learning",
-        "needs_episodes",
-        "needs_way_back",
-        "forgets_at_end",
-    ],
-)
+def own_with(**flags):
+    """Make a module whose description has other flags, where an action is often random."""
+
+    def description(params):
+        given = flags if params.epsilon > 0.5 else {}
+        return contract.Description("values", (), "", "nobody", **given)
+
+    return own(description=description)
+
+
+@pytest.mark.parametrize("flag", FLAGS)
 def test_flags_depend_on_parameters(flag):
-    module = own(**{flag: lambda params: params.epsilon > 0.5})
-    assert [getattr(find_learner(module, {"epsilon": e}), flag) for e in (0.1, 0.9)] == [
-        False,
-        True,
-    ]
+    module = own_with(**{flag: True})
+    told = [getattr(described(module, {"epsilon": e}), flag) for e in (0.1, 0.9)]
+    assert told == [False, True]
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+@pytest.mark.parametrize("former", [True, lambda params: True])
+def test_a_flag_is_no_function_of_its_own(flag, former):
+    with pytest.raises(TypeError, match=f"{flag} of the learner 'own' is no function but a field"):
+        find_learner(own(**{flag: former}))
 
 
 def test_who_learns_on_policy_acts_first():
-    assert find_learner(own(learns_on_policy=lambda params: True)).acts_before_learning
-    assert find_learner("n_step_td").acts_before_learning
-    assert find_learner("q_learning", {"act_before_update": True}).acts_before_learning
-    assert not find_learner("q_learning").acts_before_learning
+    assert described(own_with(learns_on_policy=True), {"epsilon": 0.9}).acts_before_learning
+    assert described("n_step_td").acts_before_learning
+    assert described("q_learning", {"act_before_update": True}).acts_before_learning
+    assert not described("q_learning").acts_before_learning
 
 
 def test_no_function_of_a_learner_is_nearly_a_hook():
@@ -187,8 +194,8 @@ def test_parameters_within_their_ranges():
 
 
 def test_a_hook_that_is_no_function():
-    with pytest.raises(TypeError, match="evaluates of the learner 'own' must be a function"):
-        find_learner(own(evaluates=True))
+    with pytest.raises(TypeError, match="explore of the learner 'own' must be a function"):
+        find_learner(own(explore=True))
 
 
 OWN = """

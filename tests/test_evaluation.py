@@ -10,7 +10,7 @@ from test_learners import worlds
 
 from replay import simulate
 from replay.learners import prioritized_sweeping
-from replay.learners.prioritized_sweeping import evaluation, options
+from replay.learners.prioritized_sweeping import evaluation
 from replay.learners.prioritized_sweeping.evaluation import greedy_gain
 from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.simulation import driver
@@ -94,7 +94,7 @@ class Checked:
 
     def __init__(self, monkeypatch):
         learn, look_ahead = prioritized_sweeping.learn, evaluation.look_ahead
-        self.originals = (learn, look_ahead, options._first)
+        self.originals = (learn, look_ahead, prioritized_sweeping._first)
         self.starts, self.begins = {}, True
         self.phases, self.n_choices = set(), 0
         kernel_of = driver.kernel_of
@@ -103,7 +103,7 @@ class Checked:
         )
         monkeypatch.setattr(prioritized_sweeping, "learn", self.learn)
         monkeypatch.setattr(evaluation, "look_ahead", self.look_ahead)
-        monkeypatch.setattr(options, "_first", self.first)
+        monkeypatch.setattr(prioritized_sweeping, "_first", self.first)
 
     def learn(self, params, memory, transition, log):
         if self.begins:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.learners.prioritized_memory_access.gain import softmax_gain
+from replay.learners.prioritized_memory_access.backups import softmax_gain
 from replay.learners.prioritized_sweeping.evaluation import greedy_gain
 from replay.parts.policies import (
     EPSILON_GREEDY,

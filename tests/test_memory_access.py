@@ -11,10 +11,9 @@ from test_learners import assert_same_run, module
 from replay import feed, simulate
 from replay.learners import find_learner, prioritized_memory_access
 from replay.learners.contract import Pause, Sizes
-from replay.learners.prioritized_memory_access.paths import draw_extension
-from replay.learners.prioritized_memory_access.priority_table import refresh
+from replay.learners.prioritized_memory_access.backups import draw_extension, refresh
 from replay.log.backups import REST
-from replay.parts.numbering import meet
+from replay.parts.places import meet
 from replay.parts.policies import best_value, softmax
 from replay.worlds.mazes import from_ascii, open_maze, two_way_track
 from replay.worlds.trees import stochastic_tree
@@ -302,11 +301,12 @@ def test_a_learner_of_ones_own_may_log_gain_and_need():
     source = """
 from replay.log.backups import record
 from replay.learners import q_learning
+from replay.learners.contract import Description
 from replay.learners.q_learning import Memory, Params, init, learn
 
 
-def evaluates(params):
-    return True
+def description(params):
+    return Description("values", (), "nothing", "nobody", evaluates=True)
 
 
 def most_backups(params, memory):

@@ -12,7 +12,7 @@ from replay import feed, simulate
 from replay.learners import find_learner
 from replay.learners.contract import Pause
 from replay.log.backups import EPISODE_END, REST, START, STEP
-from replay.parts.moments import MOMENTS, is_due
+from replay.parts.pauses import MOMENTS, is_due
 from replay.worlds.mazes import from_ascii
 
 NO_LOG = None

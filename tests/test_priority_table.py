@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replay.learners.prioritized_memory_access.priority_table import (
+from replay.learners.prioritized_memory_access.backups import (
     best_pair,
     leave_out,
     priority_table,

@@ -75,7 +75,7 @@ def test_equal_phases_are_a_plain_run_where_an_episode_ends_anyway(learner):
 def test_cut_into_equal_phases_it_is_a_run_with_cuts(learner):
     """Cut every 20 steps by the phases, or by the longest episode allowed."""
     far = MDP.from_tables([[1, 0], [2, 0], [0, 1]], np.zeros(3), start=0, terminal=[], name="ring")
-    if find_learner(learner).needs_episodes:
+    if find_learner(learner).description.needs_episodes:
         pytest.skip("learns at ends only")
     plain = simulate(far, learner, n_steps=100, max_episode_steps=20, log="all")
     phases = simulate(Protocol([Phase(far, 20)] * 5), learner, max_episode_steps=20, log="all")

@@ -21,8 +21,8 @@ from scipy.linalg import expm
 
 from replay import feed, simulate
 from replay.learners import find_learner
-from replay.learners.spectral_generator.least_autocorrelation import least_autocorrelated
 from replay.learners.spectral_generator.propagator import (
+    least_autocorrelated,
     probability_of_next,
     propagate,
     propagator_of,

@@ -1,23 +1,24 @@
 """When replay occurs, and from which state need is computed."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from replay import feed
 from replay.learners.contract import Pause
-from replay.learners.prioritized_memory_access import Params
-from replay.learners.prioritized_memory_access.whereabouts import (
+from replay.learners.prioritized_memory_access import (
+    Params,
     link_episodes,
-    mean_reward,
     need_origin,
     note_step,
-    note_tries,
-    whereabouts,
 )
+from replay.learners.prioritized_memory_access.backups import mean_reward
+from replay.learners.prioritized_memory_access.memory import whereabouts
 from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.markov_chain import markov_chain
-from replay.parts.moments import MOMENTS
+from replay.parts.pauses import MOMENTS
 
 # A lap 0, 1, 2 that ends in 3, rest there, a start in 0, and the first two steps of another.
 PAUSES = [
@@ -69,10 +70,10 @@ def test_origins(replay_at, late, reward):
 
 def test_the_mean_reward():
     here = whereabouts()
-    note_tries(here, 2)
+    here["n_tries"] += 2
     note_step(here, 0, 1.0)
     note_step(here, 0, 0.0)
-    assert mean_reward(here) == 0.25
+    assert mean_reward(SimpleNamespace(whereabouts=here)) == 0.25
 
 
 def successors(chain, state):

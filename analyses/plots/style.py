@@ -33,7 +33,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analyses.figure_files import FIGURE_SETTINGS
-from analyses.tables import KINDS, LEARNER_ORDER, different, in_order, read_learner_label
+from analyses.tables import (
+    KINDS,
+    LEARNER_LABELS,
+    LEARNER_ORDER,
+    different,
+    in_order,
+    read_learner_label,
+)
 from replay.checks import (
     check_array,
     check_cells,
@@ -151,42 +158,11 @@ _NAMES = frozenset(["learner", "account", "kind", "truth"])
 """Columns that hold names in every table that is drawn."""
 
 _LABELS = {
+    **LEARNER_LABELS,
     "deterministic_tree": "Tree, terminal reward",
     "deterministic_tree_intermittent": "Tree, intermittent rewards",
     "stochastic_tree": "Stochastic tree",
     "maze": "Maze",
-    "monte_carlo": "Monte Carlo",
-    "n_step_td": "n-step TD",
-    "q_lambda": "Q(\N{GREEK SMALL LETTER LAMDA})",
-    "q_learning": "Q-learning",
-    "q_learning_optimistic": "Q-learning, optimistic",
-    "prioritized_sweeping": "Prioritized sweeping",
-    "prioritized_sweeping_optimistic": "Prio. sweeping, optimistic",
-    "prioritized_sweeping_reset": "Prio. sweeping, model reset",
-    "episodic_control": "Episodic control",
-    "dyna_q": "Dyna-Q",
-    "trajectory_sampling": "Trajectory sampling",
-    "sfma": "SFMA",
-    "sfma_reverse": "SFMA, reverse mode",
-    "sfma_dynamic": "SFMA, dynamic mode",
-    "sfma_published": "SFMA, as published",
-    "episodic_sequences": "Episodic control, sequences",
-    "retrieved_episodes": "Retrieved episodes",
-    "prioritized_memory_access": "Prio. memory access",
-    "prioritized_memory_access_published": "Memory access, as published",
-    "memory_access_forgetting": "Memory access, forgetting",
-    "bayes_adaptive": "Bayes-adaptive",
-    "geodesic_representation": "Geodesic, future goals",
-    "successor_dyna": "SR-Dyna",
-    "remembered_errors": "Remembered errors",
-    "full_backups": "Prio. sweeping, full backups",
-    "spectral_diffusion": "Spectral generator, diffusion",
-    "spectral_superdiffusion": "Spectral, superdiffusion",
-    "context_reactivation": "Context-driven reactivation",
-    "hierarchical_generative": "Hierarchical generative",
-    "adaptive_attractor": "Attractor with adaptation",
-    "compositional_replay": "Compositional replay",
-    "policy_rollouts": "Policy rollouts",
     "spectral_generator": "Spectral generator",
     "uniform_reactivation": "Uniform reactivation",
     "shuffled_laps": "Shuffled laps",
@@ -465,12 +441,15 @@ def learner_looks(names: Iterable[str]) -> dict[str, Look]:
     """
     own = itertools.cycle(itertools.product(_OWN_LINE_STYLES, _OWN_COLOURS))
     looks: dict[str, Look] = {}
-    for name in in_order(names, LEARNER_ORDER):
-        if name in _LEARNER_LOOKS:
-            looks[name] = {"label": label(name), **_LEARNER_LOOKS[name]}
-        else:
+    listed = in_order(names, LEARNER_ORDER)
+    # A learner of the toolkit without a look takes one first, so that it always has the same.
+    for name in dict.fromkeys([*LEARNER_ORDER, *listed]):
+        look = _LEARNER_LOOKS.get(name)
+        if look is None:
             line_style, colour = next(own)
-            looks[name] = {"label": label(name), "color": colour, "linestyle": line_style}
+            look = {"color": colour, "linestyle": line_style}
+        if name in listed:
+            looks[name] = {"label": label(name), **look}
     return own_looks(looks)
 
 

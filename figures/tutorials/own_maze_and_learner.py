@@ -52,7 +52,7 @@ import numpy as np
 
 from replay.learners.q_learning import learn as learn_online
 from replay.log.backups import EPISODE_END, record
-from replay.parts.episode import Episode, add_transition, begin_episode, episode
+from replay.parts.experiences import Episode, add_transition, begin_episode, episode
 
 
 class Params(NamedTuple):

@@ -3,9 +3,14 @@
 :mod:`replay.learners.contract` defines what a learner is and how to write one.
 """
 
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from replay.checks import Named, located, unknown_name
+from replay.checks import Named, errors_located, located, shown, unknown_name
 from replay.learners import (
     adaptive_attractor,
     bayes_adaptive,
@@ -32,10 +37,10 @@ from replay.learners import (
     trajectory_sampling,
 )
 from replay.learners.contract import Learner, LearnerModule, own_file, resolve
-from replay.learners.from_file import learner_from_file
-from replay.parts.moments import ALWAYS, IN_PAUSES
+from replay.parts.pauses import ALWAYS, IN_PAUSES
 
 __all__ = ["LEARNERS", "Learner", "check_computes_values", "find_learner"]
+__all__ += ["learner_from_file"]
 
 LEARNERS: Named[tuple[LearnerModule, Any]] = Named("learner")
 LEARNERS |= {
@@ -138,6 +143,39 @@ def find_learner(learner: str | LearnerModule | Learner, params: Any = None) -> 
 def _own(module: LearnerModule, params: Any) -> Learner:
     file = own_file(module)
     return resolve(module, params) if file is None else located(resolve, file)(module, params)
+
+
+def learner_from_file(name: str) -> ModuleType:
+    """Run a Python file with a learner that fulfils the contract, :mod:`replay.learners.contract`.
+
+    Examples
+    --------
+    >>> learner_from_file("mine.py")
+    Traceback (most recent call last):
+    FileNotFoundError: There is no file 'mine.py'. Name a learner or your own Python file.
+    """
+    path = Path(name)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"There is no file {shown(name)}. Name a learner or your own Python file."
+        )
+    return _run(path.resolve(), path.stat().st_mtime_ns)
+
+
+@cache
+def _run(path: Path, changed: int) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    if specification is None or specification.loader is None:
+        raise ValueError(f"{path} is not a Python file.")
+    module = importlib.util.module_from_spec(specification)
+    before = sys.path[:]
+    sys.path.insert(0, str(path.parent))  # it may import files from its own folder
+    try:
+        with errors_located(str(path)):
+            specification.loader.exec_module(module)
+    finally:
+        sys.path[:] = before
+    return module
 
 
 def check_computes_values(learner: str | LearnerModule | Learner, params: Any = None) -> None:

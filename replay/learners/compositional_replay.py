@@ -49,8 +49,8 @@ from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups
 from replay.log.backups import REST, BackupBuffer, reactivate
-from replay.parts.moments import IN_PAUSES, is_due, phases_of
-from replay.parts.numbering import Numbering, join, meet, numbering
+from replay.parts.pauses import IN_PAUSES, is_due, phases_of
+from replay.parts.places import Numbering, join, meet, numbering
 from replay.parts.policies import draw_weighted
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
@@ -95,54 +95,41 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of compositional replay.
+    """The memory of compositional replay."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        0.
-    known : Numbering
-        The places visited so far.
-    is_linked : ndarray of bool, shape (n_states, n_states)
-        Which of them are joined, by their numbers.
-    landmarks : Numbering
-        The places where reward was ever found.
-    met_at : ndarray of int64, shape (n_states,)
-        When each landmark, by number, was last met; 0 if it has lost its reward.
-    n_memories : ndarray of int64, shape (n_states, n_states)
-        The number of memories of a landmark at a place, by their numbers.
-    square_errors : ndarray of float64, shape (n_states, n_states)
-        The sum of the mean square errors of these vectors, in places.
-    error : ndarray of float64, shape (2, n_states)
-        The mean square error of the vector to each landmark awake, and in replay; infinite if the
-        vector is unknown.
-    whereabouts : ndarray of int64, shape (2,)
-        The state of the agent, -1 before the first step, and the number of steps.
-    distance, weights : ndarray of int64 and float64, shape (n_states,)
-        Steps from a landmark to each place, by number, and weights of the moves from a place.
-    """
-
-    action_values: NDArray[np.float64]
-    known: Numbering
-    is_linked: NDArray[np.bool_]
-    landmarks: Numbering
+    action_values: NDArray[np.float64]  # (n_states, n_actions): 0
+    known: Numbering  # The places visited so far
+    is_linked: NDArray[np.bool_]  # (n_states, n_states): which of them are joined, by their numbers
+    landmarks: Numbering  # The places where reward was ever found
+    # (n_states,): when each landmark, by number, was last met; 0 if it has lost its reward
     met_at: NDArray[np.int64]
+    # (n_states, n_states): the number of memories of a landmark at a place, by their numbers
     n_memories: NDArray[np.int64]
+    # (n_states, n_states): the sum of the mean square errors of these vectors, in places
     square_errors: NDArray[np.float64]
+    # (2, n_states): the mean square error of the vector to each landmark awake, and in
+    # replay; infinite if the vector is unknown
     error: NDArray[np.float64]
+    # (2,): the state of the agent, -1 before the first step, and the number of steps
     whereabouts: NDArray[np.int64]
+    # (n_states,): steps from a landmark to each place, by number, and weights of the moves
+    # from a place
     distance: NDArray[np.int64]
     weights: NDArray[np.float64]
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    phases, priority = phases_of(params.replay_at), "away from landmarks"
-    return Description("vectors to landmarks", phases, priority, "Bakermans et al. 2025", False)
+    return Description(
+        "vectors to landmarks",
+        phases=phases_of(params.replay_at),
+        priority="away from landmarks",
+        source="Bakermans et al. 2025",
+        label="Compositional replay",
+        computes_values=False,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     n = sizes.n_states
     return Memory(
         np.zeros((n, sizes.n_actions)),
@@ -234,14 +221,6 @@ def _latest_landmark(memory: Memory, is_known: bool) -> int:
     return latest
 
 
-def _drawn_landmark(memory: Memory, rng: Generator) -> int:
-    """Draw one that still has its reward; return -1 if there is none."""
-    n = memory.landmarks.n[0]
-    for landmark in range(n):
-        memory.weights[landmark] = 1.0 if memory.met_at[landmark] > 0 else 0.0
-    return draw_weighted(memory.weights, n, rng)
-
-
 def _measure(memory: Memory, origin: int) -> None:
     """Count the steps from a place to all others, by number; -1 if there is no way."""
     n, distance = memory.known.n[0], memory.distance
@@ -290,8 +269,11 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         return
     places, begin, landmark = memory.known.met, memory.known.number[pause.state], -1
     at_landmark = pause.phase == REST or params.from_landmark
-    if pause.phase == REST:
-        landmark = _drawn_landmark(memory, rng)
+    if pause.phase == REST:  # any that still has its reward
+        n = memory.landmarks.n[0]
+        for i in range(n):
+            memory.weights[i] = 1.0 if memory.met_at[i] > 0 else 0.0
+        landmark = draw_weighted(memory.weights, n, rng)
     elif params.from_landmark:
         landmark = _latest_landmark(memory, False)
     elif begin >= 0:

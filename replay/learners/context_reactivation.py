@@ -43,8 +43,8 @@ from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups
 from replay.log.backups import REST, START, BackupBuffer, reactivate
-from replay.parts.moments import IN_PAUSES, is_due, phases_of
-from replay.parts.numbering import Numbering, meet, numbering
+from replay.parts.pauses import IN_PAUSES, is_due, phases_of
+from replay.parts.places import Numbering, meet, numbering
 from replay.parts.policies import draw_weighted
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
@@ -87,43 +87,34 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of context-driven reactivation.
+    """The memory of context-driven reactivation."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        0.
-    known : Numbering
-        The places visited so far; their numbers index items and features of contexts.
-    to_context : ndarray of float64, shape (n_states, n_states)
-        M_fc, transposed: row i is the context of item i.
-    to_item : ndarray of float64, shape (n_states, n_states)
-        M_cf, transposed: row j is how strongly feature j activates each item.
-    context : ndarray of float64, shape (3, n_states)
-        c awake, c in replay, and c_in.
-    activation : ndarray of float64, shape (n_states,)
-        What the probabilities of places in replay are proportional to.
-    is_used : ndarray of bool, shape (n_states,)
-        Which places were reactivated in this pause.
-    """
-
-    action_values: NDArray[np.float64]
+    action_values: NDArray[np.float64]  # (n_states, n_actions): 0
+    # The places visited so far; their numbers index items and features of contexts
     known: Numbering
+    # (n_states, n_states): M_fc, transposed: row i is the context of item i
     to_context: NDArray[np.float64]
+    # (n_states, n_states): M_cf, transposed: row j is how strongly feature j activates each
+    # item
     to_item: NDArray[np.float64]
-    context: NDArray[np.float64]
+    context: NDArray[np.float64]  # (3, n_states): c awake, c in replay, and c_in
+    # (n_states,): what the probabilities of places in replay are proportional to
     activation: NDArray[np.float64]
-    is_used: NDArray[np.bool_]
+    is_used: NDArray[np.bool_]  # (n_states,): which places were reactivated in this pause
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    phases, source = phases_of(params.replay_at), "Zhou et al. 2025"
-    return Description("places and contexts", phases, "activation by context", source, False)
+    return Description(
+        "places and contexts",
+        phases=phases_of(params.replay_at),
+        priority="activation by context",
+        source="Zhou et al. 2025",
+        label="Context-driven reactivation",
+        computes_values=False,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     n_states = sizes.n_states
     return Memory(
         np.zeros((n_states, sizes.n_actions)),
@@ -189,18 +180,6 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     _encode(params, memory, item, transition.reward)
 
 
-def _begin(params: Params, memory: Memory, pause: Pause, rng: Generator) -> None:
-    """Set the context with which replay begins."""
-    n, c = memory.known.n[0], memory.context[_REPLAYED]
-    for j in range(n):
-        c[j] = rng.random() if pause.phase == REST else memory.context[_PRESENT, j]
-        memory.is_used[j] = False
-    _normalise(c, n)
-    here = memory.known.number[pause.state]
-    if pause.phase == START and here >= 0:
-        _drift(params, memory, here, _REPLAYED)
-
-
 def _drawn_item(params: Params, memory: Memory, rng: Generator) -> int:
     """Let places compete; return -1 if none is active."""
     n, c, activation = memory.known.n[0], memory.context[_REPLAYED], memory.activation
@@ -224,7 +203,16 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     """Reactivate places one after the other, each by the context of those before."""
     if not is_due(params.replay_at, pause.phase) or memory.known.n[0] == 0:
         return
-    _begin(params, memory, pause, rng)
+    # At rest replay begins with noise, awake with the present context; at a start the agent was
+    # carried to its place, whose context has not drifted in yet.
+    c = memory.context[_REPLAYED]
+    for j in range(memory.known.n[0]):
+        c[j] = rng.random() if pause.phase == REST else memory.context[_PRESENT, j]
+        memory.is_used[j] = False
+    _normalise(c, memory.known.n[0])
+    here = memory.known.number[pause.state]
+    if pause.phase == START and here >= 0:
+        _drift(params, memory, here, _REPLAYED)
     last = pause.state
     for pop in range(params.n_replays):
         item = _drawn_item(params, memory, rng)

@@ -34,14 +34,16 @@ A run proceeds in this order:
 3. `replay` is given a `Pause`: ``STEP``; or, if the episode has ended with this step,
    ``EPISODE_END``, then ``REST`` as often as there is rest between the episodes, then ``START`` in
    the first state of the next episode. At the end of recorded experience there is no ``START``.
-4. `act` draws the next action. With `acts_before_learning` it does so before ``learn``, after the
-   first state of the next episode was drawn.
+4. `act` draws the next action. A learner that ``acts_before_learning`` does so before ``learn``,
+   after the first state of the next episode was drawn.
 
 No step begins in a terminal state, but a state that ended one episode may be left in another: in
 worlds that change, and in the experience of animals. A transition may lead from a state to itself.
 
 ``learn`` and `replay` call :func:`replay.log.backups.record` for every backup, in the order in
-which they make them, whether or not these are kept. The phases are those of
+which they make them, whether or not these are kept. A backup's ``cause`` must join it: it begins
+where this backup's transition leads, or, in a learner that ``goes_forward``, ends where this one
+begins. The phases are those of
 :mod:`replay.log.backups`: backups of the transition itself are ``ONLINE``, backups of earlier
 transitions that its error reaches at once are ``TRACE``, and those in a pause have its phase.
 
@@ -82,7 +84,7 @@ A minimal learner:
 ...     most_backups=most_backups,
 ... )
 >>> learner = resolve(mine, {"epsilon": 0.2})
->>> learner.parameters, learner.evaluates
+>>> learner.parameters, learner.description.evaluates
 ({'discount': 0.99, 'epsilon': 0.2}, False)
 """
 
@@ -94,7 +96,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import (
     TYPE_CHECKING,
     Annotated,  # noqa: F401 (of the examples above)
@@ -109,16 +111,15 @@ from numpy.typing import NDArray
 
 from replay.checks import LARGEST_NUMBER, check_text, shown
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer
+from replay.parts.pauses import Pause, Sizes, Transition
 from replay.parts.policies import epsilon_greedy
-from replay.parts.steps_and_pauses import Pause, Sizes, Transition
 
 if TYPE_CHECKING:
     from replay.worlds.mdp import MDP
 
 __all__ = ["HOOKS", "Between", "Choice", "Description", "Known", "Learner", "LearnerModule"]
-__all__ += ["Pause", "Sizes", "Transition", "act", "acts_before_learning", "causes"]
-__all__ += ["description", "evaluates", "explore", "forgets_at_end", "learns_on_policy"]
-__all__ += ["n_words", "needs_episodes", "needs_way_back", "replay", "resolve"]
+__all__ += ["Pause", "Sizes", "Transition", "act", "causes", "description", "explore", "n_words"]
+__all__ += ["replay", "resolve"]
 
 
 class Between(NamedTuple):
@@ -183,7 +184,7 @@ class Known(NamedTuple):
 
 
 class Description(NamedTuple):
-    """Short description of a learner; it may depend on its parameters.
+    """What a learner is with its parameters; it states only what differs from the defaults.
 
     Attributes
     ----------
@@ -195,8 +196,28 @@ class Description(NamedTuple):
         What determines the next backup; empty if it never replays.
     source : str
         Authors and year of the papers that it follows, separated by commas.
+    label : str, default ""
+        Its name in figures, if it is in ``LEARNERS``; without one, the plain name.
     computes_values : bool, default True
         Whether it learns action values.
+    evaluates : bool, default False
+        Whether `record` is given ``gain`` and ``need``.
+    goes_forward : bool, default False
+        Whether a backup's ``cause`` may be one that leads to its state, and not only one of its
+        next state.
+    learns_on_policy : bool, default False
+        Whether ``learn`` reads ``transition.next_action``. Recorded experience must then contain
+        the next action, and `acts_before_learning` is True.
+    acts_before_learning : bool, default False
+        Whether the next action is drawn before the step is learned from.
+    needs_episodes : bool, default False
+        Whether nothing is learned before an episode ends in a terminal state. Such a learner is not
+        run in worlds, nor fed with recorded experience, that have no ends.
+    needs_way_back : bool, default False
+        Whether ``sizes.way_back`` is read: the model knows each move in both directions.
+    forgets_at_end : bool, default False
+        Whether the learned model is emptied at the end of each episode, so that the graph of a log
+        has the transitions of one episode.
 
     Examples
     --------
@@ -210,7 +231,15 @@ class Description(NamedTuple):
     phases: tuple[int, ...]
     priority: str
     source: str
+    label: str = ""
     computes_values: bool = True
+    evaluates: bool = False
+    goes_forward: bool = False
+    learns_on_policy: bool = False
+    acts_before_learning: bool = False
+    needs_episodes: bool = False
+    needs_way_back: bool = False
+    forgets_at_end: bool = False
 
     @property
     def pauses(self) -> str:
@@ -353,73 +382,14 @@ def n_words(params: Any, memory: Any, known: Known) -> float:
 
 
 def description(params: Any) -> Description:
-    """Describe what is stored, and what is replayed, when and why.
+    """Describe what is stored, what is replayed, when and why, and what the learner needs.
 
-    Without this hook every entry is "not told".
+    Without this hook the texts are "not told", and all else is the default.
     """
     return Description("not told", (), "not told", "not told")
 
 
-def evaluates(params: Any) -> bool:
-    """Return whether `record` is given ``gain`` and ``need``. Without this hook it is not."""
-    return False
-
-
-def learns_on_policy(params: Any) -> bool:
-    """Return whether ``learn`` reads ``transition.next_action``. Without this hook it does not.
-
-    If it does, recorded experience must contain the next action.
-    """
-    return False
-
-
-def acts_before_learning(params: Any) -> bool:
-    """Return whether the next action is drawn before the step is learned from.
-
-    Without this hook it is if the learner learns on-policy.
-    """
-    return False
-
-
-def needs_episodes(params: Any) -> bool:
-    """Return whether nothing is learned before an episode ends in a terminal state.
-
-    Without this hook, learning does not wait for the end of an episode. A learner that needs ends
-    is not run in worlds, nor fed with recorded experience, that have none.
-    """
-    return False
-
-
-def needs_way_back(params: Any) -> bool:
-    """Return whether ``sizes.way_back`` is read: the model knows each move in both directions.
-
-    Without this hook it is not.
-    """
-    return False
-
-
-def forgets_at_end(params: Any) -> bool:
-    """Return whether the learned model is emptied at the end of each episode.
-
-    Without this hook it is not. If it is, the graph of a log has the transitions of one episode.
-    """
-    return False
-
-
-HOOKS: tuple[Callable[..., Any], ...] = (
-    replay,
-    act,
-    explore,
-    causes,
-    n_words,
-    description,
-    evaluates,
-    learns_on_policy,
-    acts_before_learning,
-    needs_episodes,
-    needs_way_back,
-    forgets_at_end,
-)
+HOOKS: tuple[Callable[..., Any], ...] = (replay, act, explore, causes, n_words, description)
 """The optional functions of a learner's module, with their defaults."""
 
 
@@ -437,13 +407,12 @@ class Learner:
         Its parameters, checked.
     ranges : dict of str to Between or Choice
         The ranges of the parameters, for those that have one.
+    description : Description
+        What it is, with these parameters.
     init, learn, most_backups : callable
         The functions of the module.
     replay, act, explore, causes, n_words : callable
         The hooks of the module, or the defaults.
-    replays, explores : bool
-        Whether the module has `replay`; and whether it has `explore`, so that replay before the
-        first step is possible.
     compiled : bool
         Whether its functions are compiled.
     """
@@ -452,6 +421,7 @@ class Learner:
     module: LearnerModule
     params: Any
     ranges: dict[str, Between | Choice]
+    description: Description
     init: Callable[[Any, Sizes], Any]
     learn: Callable[[Any, Any, Transition, BackupBuffer], None]
     most_backups: Callable[[Any, Any], int]
@@ -460,25 +430,22 @@ class Learner:
     explore: Callable[[Any, Any, MDP | None], None]
     causes: Callable[[Any], NDArray[np.int64]]
     n_words: Callable[[Any, Any, Known], float]
-    description: Description
-    """Its description, with these parameters."""
-    evaluates: bool
-    """Whether it logs the gain and the need of each backup."""
-    learns_on_policy: bool
-    """Whether it learns from the next action."""
-    acts_before_learning: bool
-    """Whether the next action is drawn before a step is learned from."""
-    needs_episodes: bool
-    """Whether it learns only from episodes that end in a terminal state."""
-    needs_way_back: bool
-    """Whether its model knows each move in both directions."""
-    forgets_at_end: bool
-    """Whether its model is emptied at the end of each episode."""
-    replays: bool
-    explores: bool
     compiled: bool
-    file: str | None = None
-    """The user's file that defines it; None for the toolkit's own learners."""
+
+    @property
+    def replays(self) -> bool:
+        """Whether the module has `replay`."""
+        return hasattr(self.module, "replay")
+
+    @property
+    def explores(self) -> bool:
+        """Whether the module has `explore`, so that replay before the first step is possible."""
+        return hasattr(self.module, "explore")
+
+    @cached_property
+    def file(self) -> str | None:
+        """The user's file that defines it; None for the toolkit's own learners."""
+        return own_file(self.module)
 
     @property
     def choices(self) -> dict[str, tuple[str, ...]]:
@@ -537,52 +504,37 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
             f"The learner {name!r} lacks {', '.join(missing)}; a learner is a module with "
             f"{', '.join(_NEEDED)} (see help(replay.learners.contract))."
         )
-    hooks: dict[str, Any]
-    hooks = {hook.__name__: getattr(module, hook.__name__, hook) for hook in HOOKS}
-    odd = [key for key, hook in hooks.items() if not callable(hook)]
+    # These were hooks once: a learner that still has one would lose it in silence.
+    stray = [key for key in Description._fields[6:] if hasattr(module, key)]
+    if stray:
+        raise TypeError(
+            f"{stray[0]} of the learner {name!r} is no function but a field of the Description "
+            f"that its description(params) returns: Description(..., {stray[0]}=True)."
+        )
+    functions |= {hook.__name__: getattr(module, hook.__name__, hook) for hook in HOOKS}
+    odd = [key for key, function in functions.items() if not callable(function)]
     if odd:
         raise TypeError(f"{odd[0]} of the learner {name!r} must be a function.")
-    if defaults is None:
-        defaults = functions["Params"]()
-    described = hooks["description"](defaults)
-    expected = ("discount",) * described.computes_values + ("epsilon",) * (hooks["act"] is act)
-    if not set(expected) <= set(getattr(defaults, "_fields", ())):
+    describe, kind = functions.pop("description"), functions.pop("Params")
+    del functions["Memory"]
+    checked = kind() if defaults is None else defaults
+    described = describe(checked)
+    expected = ["discount"] * described.computes_values
+    expected += ["epsilon"] * (functions["act"] is act)
+    if not set(expected) <= set(getattr(checked, "_fields", ())):
         raise TypeError(
             f"Params of the learner {name!r} must be a NamedTuple with {' and '.join(expected)}."
         )
-    ranges: dict[str, Between | Choice] = dict.fromkeys(expected, Between(0.0, 1.0))
-    kind: type = type(defaults)
-    ranges |= _ranges(kind)
-    checked = defaults
+    record: type = type(checked)
+    ranges = dict.fromkeys(expected, Between(0.0, 1.0)) | _ranges(record)
+    # The toolkit's own defaults need no check, and are looked up often.
     if params is not None or not own_name.startswith("replay.learners."):
-        checked = _checked(name, defaults, params, ranges)
-        described = hooks["description"](checked)
-    on_policy = bool(hooks["learns_on_policy"](checked))
-    return Learner(
-        name=name,
-        module=module,
-        params=checked,
-        ranges=ranges,
-        init=functions["init"],
-        learn=functions["learn"],
-        most_backups=functions["most_backups"],
-        replay=hooks["replay"],
-        act=hooks["act"],
-        explore=hooks["explore"],
-        causes=hooks["causes"],
-        n_words=hooks["n_words"],
-        description=described,
-        evaluates=bool(hooks["evaluates"](checked)),
-        learns_on_policy=on_policy,
-        acts_before_learning=on_policy or bool(hooks["acts_before_learning"](checked)),
-        needs_episodes=bool(hooks["needs_episodes"](checked)),
-        needs_way_back=bool(hooks["needs_way_back"](checked)),
-        forgets_at_end=bool(hooks["forgets_at_end"](checked)),
-        replays=hooks["replay"] is not replay,
-        explores=hooks["explore"] is not explore,
-        compiled=bool(getattr(module, "COMPILED", True)),
-        file=own_file(module),
-    )
+        checked = _checked(name, checked, params, ranges)
+        described = describe(checked)
+    acts_first = described.learns_on_policy or described.acts_before_learning
+    described = described._replace(acts_before_learning=acts_first)
+    compiled = bool(getattr(module, "COMPILED", True))
+    return Learner(name, module, checked, ranges, described, **functions, compiled=compiled)
 
 
 def own_file(module: Any) -> str | None:
@@ -630,23 +582,22 @@ def _checked(name: str, defaults: Any, params: Any, ranges: Mapping[str, Between
     values = {}
     for key, default in known.items():
         value, kind = given.get(key, default), ranges.get(key)
-        if isinstance(kind, Choice):
-            values[key] = _chosen(name, key, value, kind.names)
+        if isinstance(kind, Choice):  # given as a name or as an index
+            index = value
+            if isinstance(value, str) and value in kind.names:
+                index = kind.names.index(value)
+            is_index = isinstance(index, int) and not isinstance(index, bool)
+            if not (is_index and 0 <= index < len(kind.names)):
+                raise ValueError(
+                    f"{key} of {name!r} must be one of {', '.join(kind.names)}; got {shown(value)}."
+                )
+            values[key] = index
             continue
         values[key] = _scalar(name, key, value, default)
         refusal = "" if kind is None else kind.refusal(values[key])
         if refusal:
             raise ValueError(f"{key} of {name!r} must be {refusal}, got {values[key]}.")
     return type(defaults)(**values)
-
-
-def _chosen(name: str, key: str, value: Any, choices: tuple[str, ...]) -> int:
-    """Return the index of a choice, which may be given as a name or as an index."""
-    if isinstance(value, str) and value in choices:
-        return choices.index(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(choices):
-        return value
-    raise ValueError(f"{key} of {name!r} must be one of {', '.join(choices)}; got {shown(value)}.")
 
 
 def _scalar(name: str, key: str, value: Any, default: Any) -> Any:

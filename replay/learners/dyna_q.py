@@ -21,9 +21,7 @@ from numpy.typing import NDArray
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import BackupBuffer, record
-from replay.parts.forgetting import assume, unknown_way_back
-from replay.parts.moments import STEP_AND_REST, is_due, most_pauses, phases_of
-from replay.parts.outcomes import (
+from replay.parts.experiences import (
     Outcomes,
     draw_outcome,
     outcome_words,
@@ -31,18 +29,22 @@ from replay.parts.outcomes import (
     remember_outcome,
 )
 from replay.parts.pauses import (
+    STEP_AND_REST,
     Earnings,
     earnings,
     earnings_words,
     goes_on,
+    is_due,
     latest_change,
+    most_pauses,
     note_change,
     note_experience,
+    phases_of,
 )
-from replay.parts.world_model import WorldModel, model_words, world_model
+from replay.parts.world_model import WorldModel, assume, model_words, unknown_way_back, world_model
 
 __all__ = ["Memory", "Params", "back_up_edge", "description", "init", "learn", "most_backups"]
-__all__ += ["n_words", "needs_way_back", "replay"]
+__all__ += ["n_words", "replay"]
 
 
 class Params(NamedTuple):
@@ -68,39 +70,26 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of Dyna-Q.
+    """The memory of Dyna-Q."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    model : WorldModel
-        The transitions observed.
-    outcomes : Outcomes
-        Their rewards, and whether they ended the episode.
-    earnings : Earnings
-        Rewards and changes of values so far, on which the end of a pause depends.
-    """
-
-    action_values: NDArray[np.float64]
-    model: WorldModel
-    outcomes: Outcomes
-    earnings: Earnings
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    model: WorldModel  # The transitions observed
+    outcomes: Outcomes  # Their rewards, and whether they ended the episode
+    earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    stores = "a model of all transitions"
-    return Description(stores, phases_of(params.replay_at), "at random", "Sutton 1990")
-
-
-def needs_way_back(params: Params) -> bool:
-    """Whether the model knows each move in both directions."""
-    return params.reversible
+    return Description(
+        "a model of all transitions",
+        phases=phases_of(params.replay_at),
+        priority="at random",
+        source="Sutton 1990",
+        label="Dyna-Q",
+        needs_way_back=params.reversible,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     n_states, n_actions = sizes.n_states, sizes.n_actions
     model = world_model(
         n_states,
@@ -113,7 +102,6 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Return an upper bound of the backups of the next step."""
     return 1 + params.n_replays * most_pauses(params.replay_at)
 
 

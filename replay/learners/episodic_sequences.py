@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
-from replay.learners.monte_carlo import most_backups, needs_episodes
+from replay.learners.monte_carlo import most_backups
 from replay.log.backups import EPISODE_END, BackupBuffer, record
-from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
+from replay.parts.experiences import Episode, add_transition, begin_episode, episode, episode_words
 from replay.parts.pauses import (
     Earnings,
     earnings,
@@ -44,7 +44,7 @@ from replay.parts.pauses import (
 from replay.parts.policies import best_value
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
-__all__ += ["needs_episodes", "replay"]
+__all__ += ["replay"]
 
 _MOVE = np.dtype([("action", np.int32), ("next_state", np.int32)])
 _VISIT = np.dtype([("total", np.float64), ("place", np.int64), ("row", np.int64)])
@@ -69,48 +69,39 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of episodic control by sequences.
+    """The memory of episodic control by sequences."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        The best return so far of a sequence that began with each pair; 0 if there was none.
-    best_returns : ndarray of float64, shape (n_states, n_actions)
-        The same; minus infinity if there was none.
-    sequences : structured ndarray, shape (n_states, n_states)
-        ``action`` and ``next_state`` of each move in the best sequence from each state.
-    lengths : ndarray of int64, shape (n_states,)
-        Its number of moves; 0 if there is none.
-    following : ndarray of int64, shape (3,)
-        The first state of the sequence that is re-enacted (-1: none is), its next move, and the
-        state in which that was made.
-    episode : Episode
-        The transitions of this episode.
-    last_visits : structured ndarray, shape (n_states,)
-        At the episode's end: the return after each state's last visit, the place of that visit in
-        the episode (-1 if there was none), and its row in the log.
-    earnings : Earnings
-        Rewards and changes of values so far, on which the end of a pause depends.
-    """
-
+    # (n_states, n_actions): the best return so far of a sequence that began with each pair; 0
+    # if there was none
     action_values: NDArray[np.float64]
+    # (n_states, n_actions): the same; minus infinity if there was none
     best_returns: NDArray[np.float64]
+    # (n_states, n_states): ``action`` and ``next_state`` of each move in the best sequence
+    # from each state
     sequences: NDArray[np.void]
-    lengths: NDArray[np.int64]
+    lengths: NDArray[np.int64]  # (n_states,): its number of moves; 0 if there is none
+    # (3,): the first state of the sequence that is re-enacted (-1: none is), its next move,
+    # and the state in which that was made
     following: NDArray[np.int64]
-    episode: Episode
+    episode: Episode  # The transitions of this episode
+    # (n_states,): at the episode's end: the return after each state's last visit, the place
+    # of that visit in the episode (-1 if there was none), and its row in the log
     last_visits: NDArray[np.void]
-    earnings: Earnings
+    earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    stores = "the episode; the best sequence from each state"
-    return Description(stores, (EPISODE_END,), "backwards", "Lengyel & Dayan 2008")
+    return Description(
+        "the episode; the best sequence from each state",
+        phases=(EPISODE_END,),
+        priority="backwards",
+        source="Lengyel & Dayan 2008",
+        label="Episodic control, sequences",
+        needs_episodes=True,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     last_visits = np.zeros(sizes.n_states, dtype=_VISIT)
     last_visits["place"] = -1
@@ -174,16 +165,18 @@ def _keep_sequence(memory: Memory, state: int, goal: int) -> None:
     memory.lengths[state] = length
 
 
-def _replay_backwards(
-    params: Params, memory: Memory, goal: int, rng: Generator, log: BackupBuffer
-) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
+    """At an episode's end, remember those of its sequences that are the best, shortest first."""
+    if pause.phase != EPISODE_END:
+        return
     Q, best, last_visits = memory.action_values, memory.best_returns, memory.last_visits
-    n_steps = memory.episode.length[0]
+    steps, goal = memory.episode.steps, pause.state
+    # A truncated episode has no return, and nothing is learned from it.
+    n_steps = memory.episode.length[0] if pause.terminated else 0
     next_state = goal
     for back in range(n_steps):
         place = n_steps - 1 - back
-        step = memory.episode.steps[place]
-        s, a, r = step["state"], step["action"], step["reward"]
+        s, a, r = steps[place]["state"], steps[place]["action"], steps[place]["reward"]
         visit = last_visits[s]
         if visit["place"] < 0:
             if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
@@ -206,13 +199,6 @@ def _replay_backwards(
             )
         next_state = s
     for place in range(n_steps):
-        last_visits[memory.episode.steps[place]["state"]]["place"] = -1
-
-
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """At an episode's end, remember those of its sequences that are the best, shortest first."""
-    if pause.terminated:
-        _replay_backwards(params, memory, pause.state, rng, log)
-    if pause.phase == EPISODE_END:
-        begin_episode(memory.episode)
-        memory.following[0] = -1
+        last_visits[steps[place]["state"]]["place"] = -1
+    begin_episode(memory.episode)
+    memory.following[0] = -1

@@ -26,14 +26,14 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
-from replay.parts import forgetting, moments, pauses, priority_queue, world_model
+from replay.parts import pauses, priority_queue, world_model
 from replay.parts.pauses import Earnings
 from replay.parts.policies import best_tried
 from replay.parts.priority_queue import PriorityQueue, remove, set_priority
 from replay.parts.world_model import WorldModel
 
 __all__ = ["Memory", "Params", "causes", "description", "init", "learn", "most_backups"]
-__all__ += ["n_words", "needs_way_back", "replay"]
+__all__ += ["n_words", "replay"]
 
 
 class Params(NamedTuple):
@@ -56,49 +56,33 @@ class Params(NamedTuple):
     backup_cost: ranges.NotNegative = 0.0
     mean_backups: ranges.Mean = np.inf
     initial_value: ranges.InitialValue = 0.0
-    replay_at: ranges.Moment = moments.EACH_STEP
+    replay_at: ranges.Moment = pauses.EACH_STEP
     reversible: bool = False
 
 
 class Memory(NamedTuple):
-    """The memory of prioritized sweeping with full backups.
+    """The memory of prioritized sweeping with full backups."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    values : ndarray of float64, shape (n_states,)
-        V, the largest action value of each state; 0 if an episode ended there.
-    rewards : ndarray of float64, shape (n_states, n_actions)
-        R, the mean reward of each pair.
-    changed : ndarray of int32, shape (n_states * n_actions,)
-        The successor whose change queued the pair.
-    model : WorldModel
-        The transitions observed.
-    queue : PriorityQueue
-        The pairs that wait for a backup, as s * n_actions + a.
-    earnings : Earnings
-        Rewards and changes of values so far, on which the end of a pause depends.
-    """
-
-    action_values: NDArray[np.float64]
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    # (n_states,): V, the largest action value of each state; 0 if an episode ended there
     values: NDArray[np.float64]
-    rewards: NDArray[np.float64]
+    rewards: NDArray[np.float64]  # (n_states, n_actions): R, the mean reward of each pair
+    # (n_states * n_actions,): the successor whose change queued the pair
     changed: NDArray[np.int32]
-    model: WorldModel
-    queue: PriorityQueue
-    earnings: Earnings
+    model: WorldModel  # The transitions observed
+    queue: PriorityQueue  # The pairs that wait for a backup, as s * n_actions + a
+    earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    stores, source = "a model of all transitions", "Moore & Atkeson 1993, Peng & Williams 1993"
-    return Description(stores, moments.phases_of(params.replay_at), "largest change of Q", source)
-
-
-def needs_way_back(params: Params) -> bool:
-    """Whether the model knows both directions of a move at once."""
-    return params.reversible
+    return Description(
+        "a model of all transitions",
+        phases=pauses.phases_of(params.replay_at),
+        priority="largest change of Q",
+        source="Moore & Atkeson 1993, Peng & Williams 1993",
+        label="Prio. sweeping, full backups",
+        needs_way_back=params.reversible,
+    )
 
 
 def causes(memory: Memory) -> NDArray[np.int64]:
@@ -107,7 +91,6 @@ def causes(memory: Memory) -> NDArray[np.int64]:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     Q = np.full((sizes.n_states, sizes.n_actions), params.initial_value)
     V = np.full(sizes.n_states, params.initial_value if params.initial_value < np.inf else 0.0)
     changed = np.full(Q.size, -1, dtype=np.int32)
@@ -117,8 +100,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Return an upper bound of the backups of the next step."""
-    return 2 + params.max_pops * moments.most_pauses(params.replay_at)
+    return 2 + params.max_pops * pauses.most_pauses(params.replay_at)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
@@ -138,16 +120,20 @@ def _expected(params: Params, memory: Memory, s: int, a: int) -> float:
     return float(memory.rewards[s, a] + params.discount * total / model.visits[s, a])
 
 
-def _queue_predecessors(params: Params, memory: Memory, s_next: int, cause: int) -> None:
-    """Queue the pairs that lead to a state whose value has changed."""
-    Q, edges, queue = memory.action_values, memory.model.edges, memory.queue
-    edge = memory.model.first_in[s_next]
+def _set_value(params: Params, memory: Memory, s: int, a: int, after: float, cause: int) -> None:
+    """Give a pair its new value, and queue the pairs that lead to its state if V(s) changes."""
+    Q, V, edges, queue = memory.action_values, memory.values, memory.model.edges, memory.queue
+    value = V[s]
+    Q[s, a] = after
+    V[s] = best_tried(Q, s)
+    remove(queue, s * Q.shape[1] + a)
+    edge = memory.model.first_in[s] if V[s] != value else -1
     while edge >= 0:
-        s, a = edges[edge]["state"], edges[edge]["action"]
-        pair = s * Q.shape[1] + a
+        u, b = edges[edge]["state"], edges[edge]["action"]
+        pair = u * Q.shape[1] + b
         if queue.position[pair] < 0:
-            memory.changed[pair] = s_next
-        change = abs(_expected(params, memory, s, a) - Q[s, a])
+            memory.changed[pair] = s
+        change = abs(_expected(params, memory, u, b) - Q[u, b])
         if change > params.min_priority:
             set_priority(queue, pair, change, cause)
         else:
@@ -155,22 +141,11 @@ def _queue_predecessors(params: Params, memory: Memory, s_next: int, cause: int)
         edge = edges[edge]["next_in"]
 
 
-def _set_value(params: Params, memory: Memory, s: int, a: int, after: float, cause: int) -> None:
-    """Give a pair its new value, and queue its predecessors if V(s) changes."""
-    Q, V = memory.action_values, memory.values
-    value = V[s]
-    Q[s, a] = after
-    V[s] = best_tried(Q, s)
-    remove(memory.queue, s * Q.shape[1] + a)
-    if V[s] != value:
-        _queue_predecessors(params, memory, s, cause)
-
-
 def _try(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Count a transition and back up its pair."""
     Q, R, model = memory.action_values, memory.rewards, memory.model
     s, a, r, s_next, _, terminated, _ = transition
-    kept = forgetting.remember(model, s, a, s_next, terminated)
+    kept = world_model.remember(model, s, a, s_next, terminated)
     R[s, a] = (R[s, a] * kept + r) / (kept + 1)
     if terminated:
         memory.values[s_next] = 0.0
@@ -184,16 +159,16 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     s, a, _, s_next, _, terminated, _ = transition
     pauses.note_experience(params, memory.earnings, memory.action_values, transition)
     _try(params, memory, transition, log)
-    back = forgetting.unknown_way_back(memory.model, s, a, s_next, terminated)
+    back = world_model.unknown_way_back(memory.model, s, a, s_next, terminated)
     if back >= 0:
         _try(params, memory, Transition(s_next, back, 0.0, s, -1, False, False), log)
-        forgetting.assume(memory.model, s_next, back)
+        world_model.assume(memory.model, s_next, back)
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Pop pairs from the queue, and back them up."""
     Q, queue = memory.action_values, memory.queue
-    n_pops = params.max_pops if moments.is_due(params.replay_at, pause.phase) else 0
+    n_pops = params.max_pops if pauses.is_due(params.replay_at, pause.phase) else 0
     for n in range(n_pops):
         if queue.size[0] == 0:
             break

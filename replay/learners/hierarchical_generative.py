@@ -54,8 +54,8 @@ from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups
 from replay.log.backups import EPISODE_END, REST, BackupBuffer, reactivate
-from replay.parts.moments import IN_PAUSES, is_due, phases_of
-from replay.parts.numbering import Numbering, join, numbering
+from replay.parts.pauses import IN_PAUSES, is_due, phases_of
+from replay.parts.places import Numbering, join, numbering
 from replay.parts.policies import draw_weighted
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
@@ -99,55 +99,38 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of hierarchical generative replay.
+    """The memory of hierarchical generative replay."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        0.
-    known : Numbering
-        The places visited so far; their numbers index everything below.
-    is_linked : ndarray of bool, shape (n_states, n_states)
-        Which of them are joined.
-    n_places : ndarray of float64, shape (n_maps, n_states)
-        a: number of times that each place occurred in the sequences of each map.
-    n_sequences : ndarray of float64, shape (n_maps,)
-        n: number of sequences in each map.
-    n_entries : ndarray of float64, shape (n_maps,)
-        A: number of places in these.
-    belief : ndarray of float64, shape (2, n_maps)
-        z along the sequence that is run, and along the one that is replayed.
-    sequence : ndarray of int32, shape (span,)
-        The sequence that is run, since the last end.
-    length : ndarray of int64, shape (1,)
-        Its length so far.
-    replayed : ndarray of int32, shape (n_replays + 1,)
-        The replayed sequence.
-    weights : ndarray of float64, shape (2, n_states)
-        y, and weights to which the probabilities of places in replay are proportional.
-    """
-
-    action_values: NDArray[np.float64]
-    known: Numbering
-    is_linked: NDArray[np.bool_]
+    action_values: NDArray[np.float64]  # (n_states, n_actions): 0
+    known: Numbering  # The places visited so far; their numbers index everything below
+    is_linked: NDArray[np.bool_]  # (n_states, n_states): which of them are joined
+    # (n_maps, n_states): a: number of times that each place occurred in the sequences of each
+    # map
     n_places: NDArray[np.float64]
-    n_sequences: NDArray[np.float64]
-    n_entries: NDArray[np.float64]
+    n_sequences: NDArray[np.float64]  # (n_maps,): n: number of sequences in each map
+    n_entries: NDArray[np.float64]  # (n_maps,): A: number of places in these
+    # (2, n_maps): z along the sequence that is run, and along the one that is replayed
     belief: NDArray[np.float64]
-    sequence: NDArray[np.int32]
-    length: NDArray[np.int64]
-    replayed: NDArray[np.int32]
+    sequence: NDArray[np.int32]  # (span,): the sequence that is run, since the last end
+    length: NDArray[np.int64]  # (1,): its length so far
+    replayed: NDArray[np.int32]  # (n_replays + 1,): the replayed sequence
+    # (2, n_states): y, and weights to which the probabilities of places in replay are
+    # proportional
     weights: NDArray[np.float64]
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    phases, source = phases_of(params.replay_at), "Stoianov et al. 2022"
-    return Description("maps, and a graph of places", phases, "drawn from maps", source, False)
+    return Description(
+        "maps, and a graph of places",
+        phases=phases_of(params.replay_at),
+        priority="drawn from maps",
+        source="Stoianov et al. 2022",
+        label="Hierarchical generative",
+        computes_values=False,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     n_states, n_maps = sizes.n_states, params.n_maps
     return Memory(
         np.zeros((n_states, sizes.n_actions)),
@@ -260,32 +243,24 @@ def _arrive(params: Params, memory: Memory, place: int, length: int) -> None:
     memory.replayed[length] = place
 
 
-def _first_place(params: Params, memory: Memory, pause: Pause, rng: Generator) -> int:
-    """Set the initial belief of replay, and return its first place; -1 if it is not known."""
-    run, replayed = memory.belief
-    place = int(memory.known.number[pause.state])
-    _expect(params, memory, _REPLAYED)
-    if pause.phase == REST:
-        for j in range(memory.known.n[0]):
-            memory.weights[0, j] = 0.0
-        _weigh(params, memory, -1)
-        place = draw_weighted(memory.weights[1], memory.known.n[0], rng)
-    if place >= 0:
-        _infer(params, memory, _REPLAYED, place)
-    if pause.phase == EPISODE_END:
-        for k in range(len(run)):
-            replayed[k] = run[k]
-    return place
-
-
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Draw a sequence from the maps, and assign it to one of them."""
     n, places = memory.known.n[0], memory.known.met
     if not is_due(params.replay_at, pause.phase) or n == 0 or params.n_replays == 0:
         return
-    here = _first_place(params, memory, pause, rng)
+    here = int(memory.known.number[pause.state])
+    _expect(params, memory, _REPLAYED)
+    if pause.phase == REST:
+        for j in range(n):
+            memory.weights[0, j] = 0.0
+        _weigh(params, memory, -1)
+        here = draw_weighted(memory.weights[1], n, rng)
     if here < 0:
         return
+    _infer(params, memory, _REPLAYED, here)
+    if pause.phase == EPISODE_END:  # what is believed of the lap just run
+        for k in range(params.n_maps):
+            memory.belief[_REPLAYED, k] = memory.belief[_RUN, k]
     _arrive(params, memory, here, 0)
     length = 1
     for pop in range(params.n_replays):

@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
-from replay.learners.q_learning import acts_before_learning
 from replay.log.backups import EPISODE_END, BackupBuffer, record
-from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
+from replay.parts.experiences import Episode, add_transition, begin_episode, episode, episode_words
 
-__all__ = ["Memory", "Params", "acts_before_learning", "description", "init", "learn"]
-__all__ += ["most_backups", "n_words", "needs_episodes", "replay"]
+__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
 
 
 class Params(NamedTuple):
@@ -45,36 +43,26 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of Monte Carlo learning.
+    """The memory of Monte Carlo learning."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q, the means of the returns.
-    n_returns : ndarray of int64, shape (n_states, n_actions)
-        N, the number of returns in each mean.
-    episode : Episode
-        The transitions of this episode.
-    """
-
-    action_values: NDArray[np.float64]
-    n_returns: NDArray[np.int64]
-    episode: Episode
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q, the means of the returns
+    n_returns: NDArray[np.int64]  # (n_states, n_actions): N, the number of returns in each mean
+    episode: Episode  # The transitions of this episode
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    stores, source = "the episode; mean returns", "Sutton & Barto 2018"
-    return Description(stores, (EPISODE_END,), "backwards", source)
-
-
-def needs_episodes(params: object) -> bool:
-    """Nothing is learned before an episode ends in a terminal state."""
-    return True
+    return Description(
+        "the episode; mean returns",
+        phases=(EPISODE_END,),
+        priority="backwards",
+        source="Sutton & Barto 2018",
+        label="Monte Carlo",
+        acts_before_learning=params.act_before_update,
+        needs_episodes=True,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
         np.full(shape, params.initial_value),
@@ -84,7 +72,6 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Any, memory: Any) -> int:
-    """Return an upper bound of the backups of the next step."""
     return int(memory.episode.length[0] + 1)
 
 

@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, TRACE, BackupBuffer
-from replay.parts import recent_steps, traces
+from replay.parts import experiences, traces
+from replay.parts.experiences import RecentSteps, discounted_return
 from replay.parts.policies import best_tried
-from replay.parts.recent_steps import RecentSteps, discounted_return
 from replay.parts.traces import Traces
 
-__all__ = ["Memory", "Params", "description", "init", "learn", "learns_on_policy", "most_backups"]
-__all__ += ["n_words"]
+__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
 
 
 class Params(NamedTuple):
@@ -54,70 +53,49 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of n-step learning.
+    """The memory of n-step learning."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    traces : Traces
-        The recently updated pairs that still have a trace.
-    window : RecentSteps
-        The last n transitions.
-    """
-
-    action_values: NDArray[np.float64]
-    traces: Traces
-    window: RecentSteps
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    traces: Traces  # The recently updated pairs that still have a trace
+    window: RecentSteps  # The last n transitions
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
     stores = "action values; the last n steps" + "; traces" * (params.trace_decay > 0.0)
-    return Description(stores, (), "", "Sutton & Barto 2018")
-
-
-def learns_on_policy(params: Params) -> bool:
-    """Return True: the action drawn next is part of the target."""
-    return True
+    source = "Sutton & Barto 2018"
+    return Description(stores, (), "", source, "n-step TD", learns_on_policy=True)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     shape, decay = (sizes.n_states, sizes.n_actions), params.discount * params.trace_decay
     Q, pairs = np.full(shape, params.initial_value), traces.traces(*shape, decay, sizes.n_steps)
-    return Memory(Q, pairs, recent_steps.recent_steps(params.n))
+    return Memory(Q, pairs, experiences.recent_steps(params.n))
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Return an upper bound of the backups of the next step."""
     return len(memory.traces.strength)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: an action value of each pair, the traces, six per remembered step."""
-    return known.pairs + traces.trace_words(memory.traces) + recent_steps.step_words(memory.window)
-
-
-def _n_step_return(params: Params, memory: Memory, oldest: int, s: int, a: int) -> float:
-    """Return the n-step return from a step on, with the value of the pair n steps later."""
-    Q = memory.action_values
-    total, weight, _, last = discounted_return(memory.window, oldest, params.n, params.discount)
-    step = memory.window.rows[last]
-    if step["terminated"]:
-        return total
-    future = best_tried(Q, step["next_state"]) if step["truncated"] else Q[s, a]
-    return total if future == np.inf else total + weight * future
+    return known.pairs + traces.trace_words(memory.traces) + experiences.step_words(memory.window)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the transition and update the pair that was visited n steps ago."""
     Q, window = memory.action_values, memory.window
-    recent_steps.add_step(window, transition)
+    experiences.add_step(window, transition)
     if window.n_seen[0] < params.n:
         return
-    oldest, s_next, a_next = window.n_seen[1], transition.next_state, transition.next_action
-    target = _n_step_return(params, memory, oldest, s_next, a_next)
+    oldest = window.n_seen[1]
+    target, weight, _, last = discounted_return(window, oldest, params.n, params.discount)
+    if not window.rows[last]["terminated"]:
+        # After a truncation the next action belongs to another episode.
+        future = Q[transition.next_state, transition.next_action]
+        if window.rows[last]["truncated"]:
+            future = best_tried(Q, window.rows[last]["next_state"])
+        if future != np.inf:
+            target += weight * future
     updated = window.rows[oldest]
     s, a = updated["state"], updated["action"]
     error = target if Q[s, a] == np.inf else target - Q[s, a]

@@ -55,19 +55,23 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, START, STEP, TRACE, BackupBuffer, record
-from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 from replay.parts.experiences import (
+    Episode,
     Experiences,
+    add_transition,
+    begin_episode,
+    episode,
+    episode_words,
     experience_at,
     experience_words,
     experiences_of,
 )
-from replay.parts.known_world import known_world, likeliest_outcomes
+from replay.parts.places import known_world, likeliest_outcomes
 from replay.parts.policies import draw_weighted, softmax
 from replay.worlds.mdp import MDP
 
 __all__ = ["Memory", "Params", "act", "description", "explore", "init", "learn", "most_backups"]
-__all__ += ["n_words", "needs_episodes", "replay"]
+__all__ += ["n_words", "replay"]
 
 _REWARDS, _MOVES = 0, 1
 
@@ -107,62 +111,43 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of planning by rollouts.
+    """The memory of planning by rollouts."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Mean returns that were lived: what is expected without imagining.
-    preferences : ndarray of float64, shape (n_states, n_actions)
-        h, whose softmax is the policy.
-    experiences : Experiences
-        The last outcome of each pair.
-    episode : Episode
-        The transitions of this episode.
-    earned : ndarray of float64, shape (2,)
-        The sum of all rewards so far, and the number of moves.
-    reached : ndarray of int64, shape (n_states,)
-        The states that a rollout can reach, the first one first.
-    place : ndarray of int64, shape (n_states,)
-        Where each state is in `reached`; -1: it is not.
-    policy, slope : ndarray of float64, shape (n_states, n_actions)
-        Of each reached state, by its place: the policy among tried actions, and dJ/dh.
-    value : ndarray of float64, shape (length + 1, n_states)
-        Expected return from each reached state, by the number of moves that are left.
-    visits : ndarray of float64, shape (2, n_states)
-        How probable it is to be in each reached state now, and after the next move.
-    path : ndarray of int64, shape (length,)
-        The rows of the experiences of a rollout.
-    """
-
+    # (n_states, n_actions): mean returns that were lived: what is expected without imagining
     action_values: NDArray[np.float64]
-    preferences: NDArray[np.float64]
-    experiences: Experiences
-    episode: Episode
-    earned: NDArray[np.float64]
+    preferences: NDArray[np.float64]  # (n_states, n_actions): h, whose softmax is the policy
+    experiences: Experiences  # The last outcome of each pair
+    episode: Episode  # The transitions of this episode
+    earned: NDArray[np.float64]  # (2,): the sum of all rewards so far, and the number of moves
+    # (n_states,): the states that a rollout can reach, the first one first
     reached: NDArray[np.int64]
-    place: NDArray[np.int64]
+    place: NDArray[np.int64]  # (n_states,): where each state is in `reached`; -1: it is not
+    # (n_states, n_actions): of each reached state, by its place: the policy among tried
+    # actions, and dJ/dh
     policy: NDArray[np.float64]
     slope: NDArray[np.float64]
+    # (length + 1, n_states): expected return from each reached state, by the number of moves
+    # that are left
     value: NDArray[np.float64]
+    # (2, n_states): how probable it is to be in each reached state now, and after the next
+    # move
     visits: NDArray[np.float64]
-    path: NDArray[np.int64]
+    path: NDArray[np.int64]  # (length,): the rows of the experiences of a rollout
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    phases = (STEP, START) if params.each_step else (START,)
-    stores = "a policy; the last outcome of each pair"
-    return Description(stores, phases, "its own policy, if it pays", "Jensen et al. 2024")
-
-
-def needs_episodes(params: object) -> bool:
-    """Nothing is learned before an episode ends in a terminal state."""
-    return True
+    return Description(
+        "a policy; the last outcome of each pair",
+        phases=(STEP, START) if params.each_step else (START,),
+        priority="its own policy, if it pays",
+        source="Jensen et al. 2024",
+        label="Policy rollouts",
+        goes_forward=True,
+        needs_episodes=True,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     n, shape = sizes.n_states, (sizes.n_states, sizes.n_actions)
     return Memory(
         np.zeros(shape),
@@ -192,7 +177,6 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Return an upper bound of the backups of the next step."""
     return int(memory.episode.length[0] + 1 + params.n_rollouts * params.length)
 
 

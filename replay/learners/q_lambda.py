@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Sizes, Transition
-from replay.learners.q_learning import acts_before_learning
 from replay.log.backups import ONLINE, BackupBuffer
 from replay.parts.policies import best_tried
 from replay.parts.traces import (
@@ -29,8 +28,7 @@ from replay.parts.traces import (
     traces,
 )
 
-__all__ = ["Memory", "Params", "acts_before_learning", "description", "init", "learn"]
-__all__ += ["most_backups", "n_words"]
+__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
 
 
 class Params(NamedTuple):
@@ -56,27 +54,24 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of Q(lambda).
+    """The memory of Q(lambda)."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    traces : Traces
-        The pairs of this episode that still have a trace.
-    """
-
-    action_values: NDArray[np.float64]
-    traces: Traces
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    traces: Traces  # The pairs of this episode that still have a trace
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    return Description("action values; traces", (), "", "Sutton & Barto 1998")
+    return Description(
+        "action values; traces",
+        phases=(),
+        priority="",
+        source="Sutton & Barto 1998",
+        label="Q(\N{GREEK SMALL LETTER LAMDA})",
+        acts_before_learning=params.act_before_update,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     return Memory(
         np.full((sizes.n_states, sizes.n_actions), params.initial_value),
         traces(
@@ -86,7 +81,6 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Return an upper bound of the backups of the next step."""
     return len(memory.traces.strength)
 
 

@@ -20,8 +20,8 @@ from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
 from replay.parts.policies import best_tried
 
-__all__ = ["Memory", "Params", "acts_before_learning", "back_up", "description", "init", "learn"]
-__all__ += ["most_backups", "n_words", "target"]
+__all__ = ["Memory", "Params", "back_up", "description", "init", "learn", "most_backups"]
+__all__ += ["n_words", "target"]
 
 
 class Params(NamedTuple):
@@ -44,35 +44,24 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of Q-learning.
+    """The memory of Q-learning."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    """
-
-    action_values: NDArray[np.float64]
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    stores = "optimistic action values" if params.initial_value > 0.0 else "action values"
-    return Description(stores, (), "", "Watkins & Dayan 1992")
-
-
-def acts_before_learning(params: Any) -> bool:
-    """Whether the next action is drawn before the update of a step."""
-    return bool(params.act_before_update)
+    stores, label, first = "action values", "Q-learning", params.act_before_update
+    if params.initial_value > 0.0:
+        stores, label = "optimistic action values", "Q-learning, optimistic"
+    source = "Watkins & Dayan 1992"
+    return Description(stores, (), "", source, label, acts_before_learning=first)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     return Memory(np.full((sizes.n_states, sizes.n_actions), params.initial_value))
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Return an upper bound of the backups of the next step."""
     return 1
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from replay.checks import LARGEST_NUMBER
 from replay.learners.contract import Between, Choice
-from replay.parts.moments import MOMENTS
+from replay.parts.pauses import MOMENTS
 from replay.parts.policies import POLICIES
 
 __all__ = ["Count", "DiscountBelowOne", "InitialValue", "InverseTemperature", "Mean"]
@@ -45,7 +45,7 @@ InverseTemperature = Annotated[float, Between(1e-6, 700.0)]
 PolicyKind = Annotated[int, Choice(POLICIES)]
 """The name of a policy, of :data:`replay.parts.policies.POLICIES`."""
 Moment = Annotated[int, Choice(MOMENTS)]
-"""The pauses in which there is replay, of :data:`replay.parts.moments.MOMENTS`."""
+"""The pauses in which there is replay, of :data:`replay.parts.pauses.MOMENTS`."""
 
 SHARED = {
     "discount": "Discount factor per step.",

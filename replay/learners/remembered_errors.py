@@ -50,7 +50,7 @@ from replay.parts.experiences import (
     experience_words,
     experiences_of,
 )
-from replay.parts.moments import END_AND_REST, is_due, most_pauses, phases_of
+from replay.parts.pauses import END_AND_REST, is_due, most_pauses, phases_of
 from replay.parts.policies import draw_weighted
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
@@ -86,25 +86,17 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of this learner.
+    """The memory of this learner."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    experiences : Experiences
-        The latest outcome of each pair that was tried; its strength is the size of its error.
-    weights : ndarray of float64, shape (n_states * n_actions,)
-        Weights to which the probabilities of experiences are proportional.
-    """
-
-    action_values: NDArray[np.float64]
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    # The latest outcome of each pair that was tried; its strength is the size of its error
     experiences: Experiences
+    # (n_states * n_actions,): weights to which the probabilities of experiences are
+    # proportional
     weights: NDArray[np.float64]
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
     priorities = {
         _PROPORTIONAL: "remembered error",
         _PRIORITIZED: "largest remembered error",
@@ -112,13 +104,16 @@ def description(params: Params) -> Description:
         _RANDOM: "at random",
         _EXPECTED_REWARD: "expected reward",
     }
-    stores = "the last try of each pair, and its error"
-    phases = phases_of(params.replay_at)
-    return Description(stores, phases, priorities[params.bias], "Roscow et al. 2025")
+    return Description(
+        "the last try of each pair, and its error",
+        phases=phases_of(params.replay_at),
+        priority=priorities[params.bias],
+        source="Roscow et al. 2025",
+        label="Remembered errors",
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     n_states, n_actions = sizes.n_states, sizes.n_actions
     return Memory(
         np.full((n_states, n_actions), params.initial_value),
@@ -128,7 +123,6 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Return an upper bound of the backups of the next step."""
     return 1 + params.n_replays * most_pauses(params.replay_at)
 
 
@@ -158,9 +152,13 @@ def _expected(memory: Memory, i: int) -> float:
     return value if 0.0 < value < np.inf else 0.0
 
 
-def _weigh(params: Params, memory: Memory) -> None:
-    rows, weights = memory.experiences.rows, memory.weights
-    for i in range(memory.experiences.n_known[0]):
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
+    """Learn again from remembered experiences, above all from surprising ones."""
+    if not is_due(params.replay_at, pause.phase):
+        return
+    Q, rows, weights = memory.action_values, memory.experiences.rows, memory.weights
+    n = memory.experiences.n_known[0]
+    for i in range(n):
         if params.bias == _RANDOM:
             weights[i] = 1.0
         elif params.bias == _REWARD:
@@ -169,31 +167,17 @@ def _weigh(params: Params, memory: Memory) -> None:
             weights[i] = _expected(memory, i)
         else:
             weights[i] = rows[i]["strength"]
-
-
-def _chosen(params: Params, memory: Memory, rng: Generator) -> int:
-    """Choose an experience; return -1 if all weights are 0."""
-    weights, n = memory.weights, memory.experiences.n_known[0]
-    if params.bias != _PRIORITIZED:
-        return draw_weighted(weights, n, rng)
-    best = -1
-    for i in range(n):
-        if weights[i] > 0.0 and (best < 0 or weights[i] > weights[best]):
-            best = i
-    return best
-
-
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Learn again from remembered experiences, above all from surprising ones."""
-    if not is_due(params.replay_at, pause.phase):
-        return
-    Q = memory.action_values
-    _weigh(params, memory)
     for pop in range(params.n_replays):
-        place = _chosen(params, memory, rng)
+        place = -1
+        if params.bias == _PRIORITIZED:
+            for i in range(n):
+                if weights[i] > 0.0 and (place < 0 or weights[i] > weights[place]):
+                    place = i
+        else:
+            place = draw_weighted(weights, n, rng)
         if place < 0:
             break
-        experience, weight = memory.experiences.rows[place], memory.weights[place]
+        experience, weight = rows[place], weights[place]
         s, a, s_next = experience["state"], experience["action"], experience["next_state"]
         r, terminated = experience["reward"], experience["terminated"]
         error = abs(q_learning.target(params, Q, r, s_next, terminated) - Q[s, a])
@@ -202,9 +186,9 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         if params.renew:
             experience["strength"] = error
         if params.bias == _EXPECTED_REWARD:
-            memory.weights[place] = _expected(memory, place)
+            weights[place] = _expected(memory, place)
         elif params.bias == _PRIORITIZED or params.bias == _PROPORTIONAL:
             if params.renew:
-                memory.weights[place] = error
+                weights[place] = error
             elif params.bias == _PRIORITIZED:
-                memory.weights[place] = 0.0
+                weights[place] = 0.0

@@ -28,6 +28,13 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, keeps, record
+from replay.parts.experiences import (
+    RecentSteps,
+    add_step,
+    discounted_return,
+    recent_steps,
+    step_words,
+)
 from replay.parts.pauses import (
     Earnings,
     earnings,
@@ -38,13 +45,6 @@ from replay.parts.pauses import (
     note_experience,
 )
 from replay.parts.policies import best_tried
-from replay.parts.recent_steps import (
-    RecentSteps,
-    add_step,
-    discounted_return,
-    recent_steps,
-    step_words,
-)
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
@@ -76,37 +76,29 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of control by retrieved episodes.
+    """The memory of control by retrieved episodes."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q, as of the last time each state was entered.
-    steps : RecentSteps
-        The last steps.
-    earlier : ndarray of int64, shape (n_remembered,)
-        When the pair of each step was tried before; -1 if never.
-    latest : ndarray of int64, shape (n_states, n_actions)
-        When each pair was last tried; -1 if never.
-    earnings : Earnings
-        Rewards and changes of values so far, on which the end of a pause depends.
-    """
-
+    # (n_states, n_actions): Q, as of the last time each state was entered
     action_values: NDArray[np.float64]
-    steps: RecentSteps
+    steps: RecentSteps  # The last steps
+    # (n_remembered,): when the pair of each step was tried before; -1 if never
     earlier: NDArray[np.int64]
-    latest: NDArray[np.int64]
-    earnings: Earnings
+    latest: NDArray[np.int64]  # (n_states, n_actions): when each pair was last tried; -1 if never
+    earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    priority = "the latest tries of each action"
-    return Description("the last steps", (STEP, START, REST), priority, "Gershman & Daw 2017")
+    return Description(
+        "the last steps",
+        phases=(STEP, START, REST),
+        priority="the latest tries of each action",
+        source="Gershman & Daw 2017",
+        label="Retrieved episodes",
+        goes_forward=True,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
         np.full(shape, params.initial_value),
@@ -118,7 +110,6 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Return an upper bound of the backups of the next step."""
     return int(memory.action_values.shape[1] * params.n_retrieved * params.n)
 
 
@@ -135,17 +126,6 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     note_experience(params, memory.earnings, memory.action_values, transition)
     memory.earlier[add_step(memory.steps, transition)] = memory.latest[s, a]
     memory.latest[s, a] = now
-
-
-def _remembered_return(params: Params, memory: Memory, time: int) -> tuple[float, int]:
-    """Follow an episode from a step on; return its return and its number of steps."""
-    rows, n_followed = memory.steps.rows, min(params.n, memory.steps.n_seen[0] - time)
-    total, weight, n_followed, last = discounted_return(
-        memory.steps, time % len(rows), n_followed, params.discount
-    )
-    if not rows[last]["terminated"]:
-        total += weight * best_tried(memory.action_values, rows[last]["next_state"])
-    return total, n_followed
 
 
 def _log_episode(
@@ -173,7 +153,8 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     if pause.phase == EPISODE_END:
         return
     Q, s, n_kept = memory.action_values, pause.state, len(memory.earlier)
-    oldest = max(memory.steps.n_seen[0] - n_kept, 0)
+    rows, n_seen = memory.steps.rows, memory.steps.n_seen[0]
+    oldest = max(n_seen - n_kept, 0)
     pop = 0
     for a in range(Q.shape[1]):
         time = memory.latest[s, a]
@@ -181,7 +162,12 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         while time >= oldest and n_averaged < params.n_retrieved:
             if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
                 return
-            G, n_followed = _remembered_return(params, memory, time)
+            most = min(params.n, n_seen - time)  # an episode that still runs has no more steps
+            G, weight, n_followed, last = discounted_return(
+                memory.steps, time % n_kept, most, params.discount
+            )
+            if not rows[last]["terminated"]:
+                G += weight * best_tried(Q, rows[last]["next_state"])
             before = Q[s, a]
             n_averaged += 1
             Q[s, a] = G if n_averaged == 1 else before + (G - before) / n_averaged

@@ -45,19 +45,19 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
-from replay.parts.moments import STEP_AND_REST, is_due, most_pauses, phases_of
-from replay.parts.numbering import Numbering, meet, numbering
-from replay.parts.outcomes import (
+from replay.parts.experiences import (
     Outcomes,
     draw_outcome,
     outcome_words,
     outcomes_of,
     remember_outcome,
 )
+from replay.parts.pauses import STEP_AND_REST, is_due, most_pauses, phases_of
+from replay.parts.places import Numbering, meet, numbering
 from replay.parts.world_model import WorldModel, edge_to, model_words, world_model
 
-__all__ = ["Memory", "Params", "description", "init", "learn", "learns_on_policy", "most_backups"]
-__all__ += ["n_words", "replay"]
+__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
+__all__ += ["replay"]
 
 
 class Params(NamedTuple):
@@ -90,50 +90,37 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of SR-Dyna.
+    """The memory of SR-Dyna."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    pairs : Numbering
-        The pairs that were tried, as state * n_actions + action.
-    occupancy : ndarray of float64, shape (n_states * n_actions, n_states * n_actions)
-        H, by the numbers of pairs.
-    weights : ndarray of float64, shape (n_states * n_actions,)
-        w, the reward of each pair, by its number.
-    model : WorldModel
-        The transitions seen.
-    outcomes : Outcomes
-        Their rewards, and whether they ended the episode.
-    drawn_next : ndarray of int32, shape (n_transitions,)
-        With `on_policy`, the number of the pair drawn after each transition; else -1.
-    reached : ndarray of int32, shape (n_states * n_actions,)
-        With `on_policy`, the pairs that were tried or followed one that was, in ascending order:
-        all others have no part in H or w yet.
-    n_reached : ndarray of int32, shape (1,)
-        Their number.
-    """
-
-    action_values: NDArray[np.float64]
-    pairs: Numbering
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    pairs: Numbering  # The pairs that were tried, as state * n_actions + action
+    # (n_states * n_actions, n_states * n_actions): H, by the numbers of pairs
     occupancy: NDArray[np.float64]
+    # (n_states * n_actions,): w, the reward of each pair, by its number
     weights: NDArray[np.float64]
-    model: WorldModel
-    outcomes: Outcomes
+    model: WorldModel  # The transitions seen
+    outcomes: Outcomes  # Their rewards, and whether they ended the episode
+    # (n_transitions,): with `on_policy`, the number of the pair drawn after each transition;
+    # else -1
     drawn_next: NDArray[np.int32]
+    # (n_states * n_actions,): with `on_policy`, the pairs that were tried or followed one
+    # that was, in ascending order: all others have no part in H or w yet
     reached: NDArray[np.int32]
-    n_reached: NDArray[np.int32]
+    n_reached: NDArray[np.int32]  # (1,): their number
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    stores = "successors of each pair; a model of all transitions"
-    return Description(stores, phases_of(params.replay_at), "at random", "Russek et al. 2017")
+    return Description(
+        "successors of each pair; a model of all transitions",
+        phases=phases_of(params.replay_at),
+        priority="at random",
+        source="Russek et al. 2017",
+        label="SR-Dyna",
+        learns_on_policy=params.on_policy,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     n_pairs = sizes.n_states * sizes.n_actions
     model = world_model(*shape, sizes.n_transitions, forgetting=params.forgetting)
@@ -153,13 +140,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
     )
 
 
-def learns_on_policy(params: Params) -> bool:
-    """Whether learning depends on the next action."""
-    return params.on_policy
-
-
 def most_backups(params: Params, memory: Memory) -> int:
-    """Return an upper bound of the backups of the next step."""
     return 1 + params.n_replays * most_pauses(params.replay_at)
 
 
@@ -185,19 +166,6 @@ def _best_pair(memory: Memory, s: int, drawn: int = -1) -> int:
         if memory.action_values[s, a] > highest:
             best, highest, n_best = number, memory.action_values[s, a], 1
     return drawn if n_best > 1 and drawn >= 0 else best
-
-
-def _learn_reward(params: Params, memory: Memory, pair: int, reward: float) -> None:
-    """Move w of a pair, and with it the values of all pairs that lead there."""
-    Q, pairs = memory.action_values, memory.pairs
-    change = params.reward_rate * (reward - memory.weights[pair])
-    memory.weights[pair] += change
-    if change != 0.0:
-        n_actions = Q.shape[1]
-        for i in range(pairs.n[0]):
-            Q[pairs.met[i] // n_actions, pairs.met[i] % n_actions] += (
-                change * memory.occupancy[i, pair]
-            )
 
 
 def _reach(memory: Memory, pair: int) -> None:
@@ -267,7 +235,12 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
         _back_up(params, memory, pair, following)
         _learn_value(params, memory, pair, transition.reward, following)
     else:
-        _learn_reward(params, memory, pair, transition.reward)
+        # When w of the pair moves, so do the values of all pairs that lead there.
+        change = params.reward_rate * (transition.reward - memory.weights[pair])
+        memory.weights[pair] += change
+        for i in range(memory.pairs.n[0] if change != 0.0 else 0):
+            u, b = memory.pairs.met[i] // Q.shape[1], memory.pairs.met[i] % Q.shape[1]
+            Q[u, b] += change * memory.occupancy[i, pair]
         following = -1 if transition.terminated else _best_pair(memory, s_next)
         Q[s, a] = _back_up(params, memory, pair, following)
     record(log, ONLINE, s, a, s_next, before, Q[s, a], transition.reward)

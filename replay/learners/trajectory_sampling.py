@@ -26,24 +26,26 @@ from replay.learners.dyna_q import (
     learn,
     most_backups,
     n_words,
-    needs_way_back,
 )
 from replay.log.backups import EPISODE_END, BackupBuffer
-from replay.parts.moments import is_due, phases_of
-from replay.parts.pauses import goes_on, latest_change
+from replay.parts.pauses import goes_on, is_due, latest_change, phases_of
 from replay.parts.policies import epsilon_greedy
 from replay.parts.world_model import draw_edge
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
-__all__ += ["needs_way_back", "replay"]
+__all__ += ["replay"]
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    priority = "along the policy, from the agent"
-    stores = "a model of all transitions"
-    phases = tuple(phase for phase in phases_of(params.replay_at) if phase != EPISODE_END)
-    return Description(stores, phases, priority, "Sutton & Barto 2018")
+    return Description(
+        "a model of all transitions",
+        phases=tuple(phase for phase in phases_of(params.replay_at) if phase != EPISODE_END),
+        priority="along the policy, from the agent",
+        source="Sutton & Barto 2018",
+        label="Trajectory sampling",
+        goes_forward=True,
+        needs_way_back=params.reversible,
+    )
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:

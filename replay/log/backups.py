@@ -177,7 +177,9 @@ def record(
     pop : int, default 0
         The number of the choice, within the event, that led to this backup.
     cause : int, default -1
-        The row of the backup that led to this one, as returned by an earlier call; -1: none.
+        The row of the backup that led to this one, as returned by an earlier call; -1: none. It
+        must join it: its state is this ``next_state``, or, if the learner's description says that
+        it goes forward, its next state is this ``state``.
     gain, need : float, default nan
         Gain of the backup and need of its state; kept if the learner evaluates its backups.
 

@@ -30,57 +30,39 @@ _NONE = -1
 
 
 class Elimination(NamedTuple):
-    """What is kept of an elimination. The place of a state is its rank in the order of elimination.
+    """What is kept of an elimination; the place of a state is its rank in the order."""
 
-    Attributes
-    ----------
-    order, place : ndarray of int32, shape (n_states,)
-        The state at each place, and the place of each state; -1: none yet.
-    begin_later, begin_earlier : ndarray of int32, shape (n_states + 1,)
-        Where the rows of the following tables begin, by place.
-    later : ndarray of int32, shape (room,)
-        The neighbours that a state had when it was eliminated; they are eliminated later.
-    earlier : ndarray of int32, shape (room,)
-        The places of the states of which a state was such a neighbour, in order.
-    onward : ndarray of float64, shape (room,)
-        The discounted probability of going from a state to each of ``later``, directly or through
-        earlier states, except by way of the state itself.
-    back : ndarray of float64, shape (room,)
-        The share of visits to a state that leads to visits of each of ``earlier``.
-    leaving : ndarray of float64, shape (n_states,)
-        For each place, the sum of its ``onward`` and ``lost``.
-    lost : ndarray of float64, shape (n_states,)
-        For each place, the probability that is lost to discounting.
-    row : ndarray of float64, shape (n_states,)
-        Workspace for a row of the chain; 0 between calls.
-    is_new : ndarray of bool, shape (n_states,)
-        Which places the latest call computed again.
-    neighbour, next_one : ndarray of int32, shape (2 * room,)
-        Linked lists of neighbours, used while the order is computed.
-    first_one, degree, mark : ndarray of int32, shape (n_states,)
-        Where these lists begin, how long they are, and which states one of them holds.
-    n_edges : ndarray of int64, shape (1,)
-        The number of edges of the chain when the order was computed.
-    """
-
+    # (n_states,): the state at each place, and the place of each state; -1: none yet
     order: NDArray[np.int32]
     place: NDArray[np.int32]
+    # (n_states + 1,): where the rows of the following tables begin, by place
     begin_later: NDArray[np.int32]
     begin_earlier: NDArray[np.int32]
+    # (room,): the neighbours that a state had when it was eliminated; they are eliminated
+    # later
     later: NDArray[np.int32]
+    # (room,): the places of the states of which a state was such a neighbour, in order
     earlier: NDArray[np.int32]
+    # (room,): the discounted probability of going from a state to each of ``later``, directly
+    # or through earlier states, except by way of the state itself
     onward: NDArray[np.float64]
+    # (room,): the share of visits to a state that leads to visits of each of ``earlier``
     back: NDArray[np.float64]
+    # (n_states,): for each place, the sum of its ``onward`` and ``lost``
     leaving: NDArray[np.float64]
+    # (n_states,): for each place, the probability that is lost to discounting
     lost: NDArray[np.float64]
-    row: NDArray[np.float64]
-    is_new: NDArray[np.bool_]
+    row: NDArray[np.float64]  # (n_states,): workspace for a row of the chain; 0 between calls
+    is_new: NDArray[np.bool_]  # (n_states,): which places the latest call computed again
+    # (2 * room,): linked lists of neighbours, used while the order is computed
     neighbour: NDArray[np.int32]
     next_one: NDArray[np.int32]
+    # (n_states,): where these lists begin, how long they are, and which states one of them
+    # holds
     first_one: NDArray[np.int32]
     degree: NDArray[np.int32]
     mark: NDArray[np.int32]
-    n_edges: NDArray[np.int64]
+    n_edges: NDArray[np.int64]  # (1,): the number of edges of the chain when the order was computed
 
 
 def elimination(n_states: int, n_edges: int) -> Elimination:
@@ -174,19 +156,14 @@ def _eliminate_all(elimination: Elimination, chain: MarkovChain, discount: float
     if elimination.order[0] < 0:  # the graph is too dense for the room there is
         return False
     for place in range(len(elimination.order)):
-        if _is_due(elimination, chain, place):
+        due = chain.has_moved[elimination.order[place]]
+        for i in range(elimination.begin_earlier[place], elimination.begin_earlier[place + 1]):
+            due = due or elimination.is_new[elimination.earlier[i]]
+        elimination.is_new[place] = due
+        if due:
             _eliminate(elimination, chain, place, discount)
     chain.has_moved[:] = False
     return True
-
-
-@inlined
-def _is_due(elimination: Elimination, chain: MarkovChain, place: int) -> bool:
-    due: bool = chain.has_moved[elimination.order[place]]
-    for i in range(elimination.begin_earlier[place], elimination.begin_earlier[place + 1]):
-        due = due or elimination.is_new[elimination.earlier[i]]
-    elimination.is_new[place] = due
-    return due
 
 
 @inlined

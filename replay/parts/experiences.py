@@ -1,13 +1,24 @@
-"""Experiences: the last outcome of each pair of state and action, and how strong its memory is."""
+"""What is remembered of experience: the last outcome of each pair, the last steps, the episode.
+
+`Experiences` holds the last outcome of each pair of state and action, and how strong its memory is;
+`RecentSteps` the last steps, in a ring buffer; `Episode` the transitions of the current episode;
+and `Outcomes` the rewards of a learned model, so that experience can be drawn from it.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.jit import inlined
+from replay.parts.pauses import Transition
+from replay.parts.world_model import WorldModel, draw_edge, edge_to, remember
 
-__all__ = ["Experiences", "experience_at", "experience_words", "experiences_of"]
+__all__ = ["Episode", "Experiences", "Outcomes", "RecentSteps", "add_step", "add_transition"]
+__all__ += ["begin_episode", "discounted_return", "draw_outcome", "episode", "episode_words"]
+__all__ += ["experience_at", "experience_words", "experiences_of", "outcome_words"]
+__all__ += ["outcomes_of", "recent_steps", "remember_outcome", "step_words"]
 
 _EXPERIENCE = np.dtype(
     {
@@ -19,22 +30,13 @@ _EXPERIENCE = np.dtype(
 
 
 class Experiences(NamedTuple):
-    """The arrays of the experiences.
+    """The arrays of the experiences."""
 
-    Attributes
-    ----------
-    rows : structured ndarray, shape (n_states * n_actions,)
-        ``state, action, reward, next_state, terminated`` and ``strength``, in the order of
-        discovery; each pair has one row, so there is room for all.
-    n_known : ndarray of int64, shape (1,)
-        The number of rows in use.
-    place : ndarray of int32, shape (n_states, n_actions)
-        The row of each pair; -1 if it has none.
-    """
-
+    # (n_states * n_actions,): ``state, action, reward, next_state, terminated`` and
+    # ``strength``, in the order of discovery; each pair has one row, so there is room for all
     rows: NDArray[np.void]
-    n_known: NDArray[np.int64]
-    place: NDArray[np.int32]
+    n_known: NDArray[np.int64]  # (1,): the number of rows in use
+    place: NDArray[np.int32]  # (n_states, n_actions): the row of each pair; -1 if it has none
 
 
 def experiences_of(n_states: int, n_actions: int) -> Experiences:
@@ -76,3 +78,189 @@ def experience_at(experiences: Experiences, state: int, action: int) -> int:
         newest["action"] = action
         newest["next_state"] = state
     return place
+
+
+_STEP = np.dtype(
+    {
+        "names": ["reward", "state", "action", "next_state", "terminated", "truncated"],
+        "formats": [np.float64, np.int32, np.int32, np.int32, np.int8, np.int8],
+    },
+    align=True,
+)
+
+
+class RecentSteps(NamedTuple):
+    """The arrays of the ring buffer."""
+
+    # (n_kept,): ``state, action, reward, next_state, terminated, truncated`` of each step
+    rows: NDArray[np.void]
+    n_seen: NDArray[np.int64]  # (2,): the number of steps noted, and the row of the next one
+
+
+def recent_steps(n_kept: int) -> RecentSteps:
+    """Make an empty ring buffer.
+
+    Examples
+    --------
+    >>> from replay.learners.contract import Transition
+    >>> recent = recent_steps(2)
+    >>> for reward in (1.0, 2.0, 4.0):
+    ...     place = add_step(recent, Transition(0, 0, reward, 0, -1, False, False))
+    >>> recent.rows["reward"].tolist()
+    [4.0, 2.0]
+    >>> discounted_return(recent, 1, 2, 0.5)[0]
+    np.float64(4.0)
+    """
+    return RecentSteps(np.zeros(n_kept, dtype=_STEP), np.zeros(2, dtype=np.int64))
+
+
+def step_words(recent: RecentSteps) -> int:
+    """Count the numbers held: six for each step."""
+    return len(_STEP.names or ()) * min(int(recent.n_seen[0]), len(recent.rows))
+
+
+@inlined
+def add_step(recent: RecentSteps, transition: Transition) -> int:
+    """Keep a transition."""
+    place: int = recent.n_seen[1]
+    step = recent.rows[place]
+    step["state"] = transition.state
+    step["action"] = transition.action
+    step["reward"] = transition.reward
+    step["next_state"] = transition.next_state
+    step["terminated"] = transition.terminated
+    step["truncated"] = transition.truncated
+    recent.n_seen[0] += 1
+    recent.n_seen[1] = place + 1 if place + 1 < len(recent.rows) else 0
+    return place
+
+
+@inlined
+def discounted_return(
+    recent: RecentSteps, place: int, n_steps: int, discount: float
+) -> tuple[float, float, int, int]:
+    """Sum the rewards from a step on, to the end of its episode at most.
+
+    `place` is the row of the first step; return the sum and the row of the last step in it.
+    """
+    total, weight, n_followed, last = 0.0, 1.0, 0, place
+    while n_followed < n_steps:
+        step = recent.rows[place]
+        total += weight * step["reward"]
+        weight *= discount
+        n_followed += 1
+        last = place
+        if step["terminated"] or step["truncated"]:
+            break
+        place = place + 1 if place + 1 < len(recent.rows) else 0
+    return total, weight, n_followed, last
+
+
+_EPISODE_STEP = np.dtype([("reward", np.float64), ("state", np.uint32), ("action", np.uint32)])
+
+
+class Episode(NamedTuple):
+    """The arrays of an episode."""
+
+    steps: NDArray[np.void]  # (n_steps,): ``state``, ``action`` and ``reward`` of each step
+    length: NDArray[np.int64]  # (1,): the number of steps so far
+
+
+def episode(n_steps: int) -> Episode:
+    """Make an empty episode; none that can occur has more steps.
+
+    Examples
+    --------
+    >>> now = episode(10)
+    >>> add_transition(now, 3, 0, 1.0)
+    >>> int(now.length[0]), float(now.steps[0]["reward"])
+    (1, 1.0)
+    """
+    return Episode(np.zeros(n_steps, dtype=_EPISODE_STEP), np.zeros(1, dtype=np.int64))
+
+
+def episode_words(episode: Episode) -> int:
+    """Count the numbers held: three for each step."""
+    return len(_EPISODE_STEP.names or ()) * int(episode.length[0])
+
+
+@inlined
+def add_transition(episode: Episode, state: int, action: int, reward: float) -> None:
+    """Add one step."""
+    length = episode.length[0]
+    step = episode.steps[length]
+    step["state"] = state
+    step["action"] = action
+    step["reward"] = reward
+    episode.length[0] = length + 1
+
+
+@inlined
+def begin_episode(episode: Episode) -> None:
+    """Drop all steps."""
+    episode.length[0] = 0
+
+
+_OUTCOME = np.dtype([("reward", np.float64), ("terminated", np.int8)], align=True)
+
+
+class Outcomes(NamedTuple):
+    """The arrays beside the model."""
+
+    # (n_edges,): ``reward`` of each edge of the model, and whether it ``terminated`` the
+    # episode
+    rows: NDArray[np.void]
+    # (n_states * n_actions,): the pairs in the model, as state * n_actions + action, each
+    # once, in the order of discovery
+    pairs: NDArray[np.int32]
+    n_pairs: NDArray[np.int64]  # (1,): the number of pairs
+
+
+def outcomes_of(model: WorldModel) -> Outcomes:
+    """Make room for the outcomes of a model that has observed nothing.
+
+    Examples
+    --------
+    >>> from replay.learners.contract import Transition
+    >>> from replay.parts.world_model import world_model
+    >>> model = world_model(3, 2, 4)
+    >>> outcomes = outcomes_of(model)
+    >>> remember_outcome(outcomes, model, Transition(1, 0, 0.5, 2, -1, True, False))
+    >>> edge = draw_outcome(outcomes, model, np.random.default_rng(0))
+    >>> int(model.edges[edge]["next_state"]), float(outcomes.rows[edge]["reward"])
+    (2, 0.5)
+    """
+    return Outcomes(
+        np.zeros(len(model.edges), dtype=_OUTCOME),
+        np.zeros(model.visits.size, dtype=np.int32),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+def outcome_words(outcomes: Outcomes, model: WorldModel) -> int:
+    """Count the numbers held: one for each pair, and two for each edge."""
+    return int(outcomes.n_pairs[0]) + len(_OUTCOME.names or ()) * int(model.n_edges[0])
+
+
+@inlined
+def remember_outcome(outcomes: Outcomes, model: WorldModel, transition: Transition) -> None:
+    """Count a transition in the model, and keep its reward and whether it ended the episode."""
+    s, a, s_next = transition.state, transition.action, transition.next_state
+    if model.visits[s, a] == 0:
+        outcomes.pairs[outcomes.n_pairs[0]] = s * model.visits.shape[1] + a
+        outcomes.n_pairs[0] += 1
+    remember(model, s, a, s_next, transition.terminated)
+    outcome = outcomes.rows[edge_to(model, s, a, s_next)]
+    outcome["reward"] = transition.reward
+    outcome["terminated"] = transition.terminated
+
+
+@inlined
+def draw_outcome(outcomes: Outcomes, model: WorldModel, rng: Generator) -> int:
+    """Draw a pair of the model, all alike, and then one of its outcomes, by its probability.
+
+    Return the row in ``model.edges`` and ``outcomes.rows``.
+    """
+    pair = outcomes.pairs[int(rng.random() * outcomes.n_pairs[0])]
+    n_actions = model.visits.shape[1]
+    return draw_edge(model, pair // n_actions, pair % n_actions, rng)

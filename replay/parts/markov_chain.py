@@ -26,28 +26,17 @@ _MOST_SWEEPS = 10_000
 
 
 class MarkovChain(NamedTuple):
-    """The arrays of the chain.
+    """The arrays of the chain."""
 
-    Attributes
-    ----------
-    edges : structured ndarray, shape (n_edges,)
-        ``next_state`` and its ``probability``; ``next_out`` links the edges out of one state (-1 at
-        the end).
-    n_edges : ndarray of int64, shape (1,)
-        The number of edges in use.
-    first_out : ndarray of int32, shape (n_states,)
-        The latest edge out of each state; -1 if it was never left.
-    has_moved : ndarray of bool, shape (n_states,)
-        Which rows changed; code that computes something from them may reset it.
-    arriving : ndarray of float64, shape (n_states,)
-        Workspace for sums.
-    """
-
+    # (n_edges,): ``next_state`` and its ``probability``; ``next_out`` links the edges out of
+    # one state (-1 at the end)
     edges: NDArray[np.void]
-    n_edges: NDArray[np.int64]
+    n_edges: NDArray[np.int64]  # (1,): the number of edges in use
+    # (n_states,): the latest edge out of each state; -1 if it was never left
     first_out: NDArray[np.int32]
+    # (n_states,): which rows changed; code that computes something from them may reset it
     has_moved: NDArray[np.bool_]
-    arriving: NDArray[np.float64]
+    arriving: NDArray[np.float64]  # (n_states,): workspace for sums
 
 
 def markov_chain(n_states: int, n_edges: int) -> MarkovChain:

@@ -35,23 +35,13 @@ SUCCESSORS, _STATIONARY, _CURRENT, ONE = range(4)
 
 
 class Need(NamedTuple):
-    """The need of all states, and what it is computed from.
+    """The need of all states, and what it is computed from."""
 
-    Attributes
-    ----------
-    expected : ndarray of float64, shape (n_states,)
-        Need, as computed last.
-    chain : MarkovChain
-        T, where the agent goes from each state.
-    elimination : Elimination
-        What is kept from one computation of expected visits to the next.
-    shares : ndarray of float64, shape (n_states,)
-        The share of time spent in each state, as computed last; the next computation begins there.
-    """
-
-    expected: NDArray[np.float64]
-    chain: MarkovChain
-    elimination: Elimination
+    expected: NDArray[np.float64]  # (n_states,): need, as computed last
+    chain: MarkovChain  # T, where the agent goes from each state
+    elimination: Elimination  # What is kept from one computation of expected visits to the next
+    # (n_states,): the share of time spent in each state, as computed last; the next
+    # computation begins there
     shares: NDArray[np.float64]
 
 

@@ -1,12 +1,13 @@
-"""When a pause ends before a learner has made as many backups as it may.
+"""Pauses: what the loop tells a learner, when the learner replays, and when it stops.
 
-Time has an opportunity cost, the reward earned on average per unit of time [1]_; replay that takes
-time should end where it gains less than that [2]_. Here a backup takes as long as ``backup_cost``
-steps: a pause continues while the next backup is expected to gain more than the mean reward of that
-many steps. The expected gain is the backup's priority where that is a value, else the mean size of
-the latest changes of action values. These include the prediction error of each step, so that
-surprise, by reward or by novelty, makes pauses long. Independently of this, a pause may end at
-random, after ``mean_backups`` on average.
+A learner keeps the index of a name in ``MOMENTS``, which says in which pauses it replays, and may
+end a pause before it has made as many backups as it may. Time has an opportunity cost, the reward
+earned on average per unit of time [1]_; replay that takes time should end where it gains less than
+that [2]_. Here a backup takes as long as ``backup_cost`` steps: a pause continues while the next
+backup is expected to gain more than the mean reward of that many steps. The expected gain is the
+backup's priority where that is a value, else the mean size of the latest changes of action values.
+These include the prediction error of each step, so that surprise, by reward or by novelty, makes
+pauses long. Independently of this, a pause may end at random, after ``mean_backups`` on average.
 
 With the defaults of these two parameters, 0 and infinity, pauses do not end early, and no random
 numbers are drawn.
@@ -25,11 +26,138 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
+from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.policies import best_tried
-from replay.parts.steps_and_pauses import Transition
 
-__all__ = ["Earnings", "PauseParams", "earnings", "earnings_words", "goes_on"]
-__all__ += ["is_over_by_chance", "is_worth_it", "latest_change", "note_change", "note_experience"]
+__all__ = ["ALWAYS", "EACH_STEP", "END", "END_AND_REST", "IN_PAUSES", "IN_REST", "MOMENTS"]
+__all__ += ["START_AND_END", "STEP_AND_REST", "Earnings", "Pause", "PauseParams", "Sizes"]
+__all__ += ["Transition", "earnings", "earnings_words", "goes_on", "is_due", "is_over_by_chance"]
+__all__ += ["is_worth_it", "latest_change", "most_pauses", "note_change", "note_experience"]
+__all__ += ["phases_of"]
+
+
+class Sizes(NamedTuple):
+    """Sizes for which the memory of a learner must have room.
+
+    Attributes
+    ----------
+    n_states, n_actions : int
+        Size of the world.
+    n_transitions : int
+        The largest possible number of distinct transitions (state, action, next state).
+    n_steps : int
+        The largest possible number of steps in an episode.
+    n_links : int
+        The largest possible number of distinct pairs of the terminal state in which an episode
+        ended and the first state of that episode or of the next one.
+    way_back : ndarray of int32, shape (n_states, n_actions), optional
+        The action that undoes each pair, -1 if there is none; only for learners that
+        need it.
+    neighbours : ndarray of int32, shape (n_codes, n_codes), optional
+        If an encoder with distances made the states, and the learner has a parameter `n_nearest`
+        above 0: all codes, from the nearest to the farthest from each.
+    """
+
+    n_states: int
+    n_actions: int
+    n_transitions: int
+    n_steps: int
+    n_links: int = 0
+    way_back: NDArray[np.int32] | None = None
+    neighbours: NDArray[np.int32] | None = None
+
+
+class Transition(NamedTuple):
+    """One step of experience.
+
+    Attributes
+    ----------
+    state, action : int
+        The state in which the step began, and the action.
+    reward : float
+        The reward, which is finite.
+    next_state : int
+        The state that was entered; at an end, the terminal state.
+    next_action : int
+        The action drawn in `next_state`, or, after an end, in the first state of the next
+        episode; -1 if it is drawn after learning.
+    terminated, truncated : bool
+        Whether the episode ended in a terminal state, or was truncated.
+    """
+
+    state: int
+    action: int
+    reward: float
+    next_state: int
+    next_action: int
+    terminated: bool
+    truncated: bool
+
+
+class Pause(NamedTuple):
+    """A moment at which a learner may replay.
+
+    Attributes
+    ----------
+    phase : int
+        ``STEP`` after a step, ``EPISODE_END`` after the last one of an episode, ``START`` in the
+        first state of the next one, ``REST`` between them (of :mod:`replay.log.backups`).
+    state : int
+        The state of the agent; at rest, that in which the last episode ended.
+    terminated : bool
+        Whether the episode has just ended in this state, a terminal one.
+    """
+
+    phase: int
+    state: int
+    terminated: bool
+
+
+MOMENTS = (
+    "step", "episode_end", "start_and_end", "rest", "pauses",
+    "end_and_rest", "step_and_rest", "always",
+)  # fmt: skip
+"""``step``: after every step, the last one of an episode included. ``episode_end``: after the last
+step only. ``start_and_end``: then and at the next start. ``rest``: in periods of rest only.
+``pauses``: at ends, at starts and in rest. ``end_and_rest``, ``step_and_rest``: the same without
+starts, or after every step and in rest. ``always``: in all of these."""
+EACH_STEP, END, START_AND_END, IN_REST, IN_PAUSES, END_AND_REST, STEP_AND_REST, ALWAYS = range(8)
+
+
+@inlined
+def is_due(moment: int, phase: int) -> bool:
+    """Return whether a learner that replays at these moments does so in a pause of this phase.
+
+    Examples
+    --------
+    >>> is_due(START_AND_END, EPISODE_END), is_due(START_AND_END, STEP)
+    (True, False)
+    """
+    if phase == REST:
+        return moment >= IN_REST
+    if phase == EPISODE_END:
+        return moment != IN_REST
+    if phase == START:
+        return moment in (START_AND_END, IN_PAUSES, ALWAYS)
+    return moment in (EACH_STEP, STEP_AND_REST, ALWAYS)
+
+
+def phases_of(moment: int) -> tuple[int, ...]:
+    """List the phases of the pauses in which a learner replays.
+
+    Examples
+    --------
+    >>> phases_of(END) == (EPISODE_END,)
+    True
+    """
+    return tuple(phase for phase in (STEP, EPISODE_END, START, REST) if is_due(moment, phase))
+
+
+@inlined
+def most_pauses(moment: int) -> int:
+    """Return in how many pauses after one step, rest not counted, a learner replays at most."""
+    return 2 if moment in (START_AND_END, IN_PAUSES, ALWAYS) else 1
+
 
 _TOTAL, _N, _CHANGE = range(3)
 _LATEST = 0.2
@@ -47,15 +175,10 @@ class PauseParams(Protocol):
 
 
 class Earnings(NamedTuple):
-    """What the end of a pause depends on.
+    """What the end of a pause depends on."""
 
-    Attributes
-    ----------
-    held : ndarray of float64, shape (3,)
-        The sum of all rewards so far, the number of steps, and a running mean of the sizes of
-        changes of action values, in which the latest one has weight 0.2.
-    """
-
+    # (3,): the sum of all rewards so far, the number of steps, and a running mean of the
+    # sizes of changes of action values, in which the latest one has weight 0.2
     held: NDArray[np.float64]
 
 

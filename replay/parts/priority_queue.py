@@ -19,29 +19,15 @@ __all__ += ["set_priority", "tick"]
 
 
 class PriorityQueue(NamedTuple):
-    """The arrays of the heap. It holds each state once at most, so it never needs more room.
+    """The arrays of the heap. It holds each state once at most, so it never needs more room."""
 
-    Attributes
-    ----------
-    size : ndarray of int64, shape (1,)
-        The number of queued states.
-    state : ndarray of int32, shape (n_states,)
-        The heap; the first ``size`` entries are in use.
-    priority : ndarray of float64, shape (n_states,)
-        The priority of each entry of the heap.
-    position : ndarray of int32, shape (n_states,)
-        The position of each state in the heap; -1 if it is not queued.
-    cause : ndarray of int64, shape (n_states,)
-        The row of the backup that put each state in the queue.
-    clock : ndarray of int64, shape (1,)
-        How often :func:`tick` was called, for priorities that depend on time.
-    """
-
-    size: NDArray[np.int64]
-    state: NDArray[np.int32]
-    priority: NDArray[np.float64]
+    size: NDArray[np.int64]  # (1,): the number of queued states
+    state: NDArray[np.int32]  # (n_states,): the heap; the first ``size`` entries are in use
+    priority: NDArray[np.float64]  # (n_states,): the priority of each entry of the heap
+    # (n_states,): the position of each state in the heap; -1 if it is not queued
     position: NDArray[np.int32]
-    cause: NDArray[np.int64]
+    cause: NDArray[np.int64]  # (n_states,): the row of the backup that put each state in the queue
+    # (1,): how often :func:`tick` was called, for priorities that depend on time
     clock: NDArray[np.int64]
 
 

@@ -31,31 +31,20 @@ class Traces(NamedTuple):
     A pair that was visited again has two entries, of which only the later one counts. Beyond
     ``n_kept`` entries the oldest one is dropped; at the end of the arrays all entries move to the
     beginning.
-
-    Attributes
-    ----------
-    strength : ndarray of float64, shape (n_kept,)
-        The trace of a pair by its age in steps, the oldest first.
-    pair : ndarray of uint32, shape (n_kept + room,)
-        The pairs, state * n_actions + action.
-    value : ndarray of float64, shape (n_kept + room,)
-        Their action values: contiguous, they are faster to change than in the table.
-    next_state : ndarray of int32, shape (n_kept + room,)
-        The states that these transitions entered; this and what follows is for the log alone.
-    reward : ndarray of float64, shape (n_kept + room,)
-        Their rewards.
-    place : ndarray of int32, shape (n_states * n_actions,)
-        The latest entry of each pair.
-    end, n_traced : ndarray of int64, shape (1,)
-        The index of the next entry, and the number of entries in use.
     """
 
+    # (n_kept,): the trace of a pair by its age in steps, the oldest first
     strength: NDArray[np.float64]
-    pair: NDArray[np.uint32]
+    pair: NDArray[np.uint32]  # (n_kept + room,): the pairs, state * n_actions + action
+    # (n_kept + room,): their action values: contiguous, they are faster to change than in the
+    # table
     value: NDArray[np.float64]
+    # (n_kept + room,): the states that these transitions entered; this and what follows is
+    # for the log alone
     next_state: NDArray[np.int32]
-    reward: NDArray[np.float64]
-    place: NDArray[np.int32]
+    reward: NDArray[np.float64]  # (n_kept + room,): their rewards
+    place: NDArray[np.int32]  # (n_states * n_actions,): the latest entry of each pair
+    # (1,): the index of the next entry, and the number of entries in use
     end: NDArray[np.int64]
     n_traced: NDArray[np.int64]
 

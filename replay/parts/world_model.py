@@ -5,8 +5,27 @@ state and action, and the edges into a state, are linked lists, so nothing ever 
 The weight of an edge is the number of times it was seen, less what was forgotten; its probability
 is its share of the weight of its pair.
 
-:mod:`replay.parts.forgetting` says how weights fade and how ways back are assumed, and
-:mod:`replay.learners.prioritized_sweeping.retention` how a bounded memory chooses what to forget.
+A model with ``forgetting`` follows a world that changes: it reduces the weight of the earlier
+outcomes of a pair by this share kappa before it adds the new one, which has weight 1:
+
+* kappa = 0 counts, for a stationary world;
+* 0 < kappa < 1 is leaky integration, for a world that drifts. For a pair that is known well this is
+  the rule of [1]_, p <- (1 - kappa) p + kappa 1[s']: the rate is 1 / N, and N grows from 1 towards
+  1 / kappa. Until then the outcomes are averaged, so that the first has no more weight than the
+  others;
+* kappa = 1 keeps the last outcome only, for a world that changes but is deterministic.
+
+The same rule keeps an average over the outcomes of a pair, such as its action value, consistent
+with the model: average <- (average (N - 1) + new) / N, where N includes the new outcome.
+
+A model with ``way_back`` knows both directions of a move at once: a way back that was not tried is
+assumed until it is. How a bounded memory chooses what to forget, says
+:mod:`replay.learners.prioritized_sweeping.memory`.
+
+References
+----------
+.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
+   https://arxiv.org/abs/1711.06677
 """
 
 from typing import NamedTuple
@@ -17,8 +36,8 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.parts.priority_queue import PriorityQueue, clear, priority_queue, queue_words
 
-__all__ = ["WorldModel", "clear_model", "count_transition", "draw_edge", "edge_to", "fade"]
-__all__ += ["model_words", "world_model"]
+__all__ = ["WorldModel", "assume", "clear_model", "count_transition", "draw_edge", "edge_to"]
+__all__ += ["fade", "model_words", "remember", "unknown_way_back", "world_model"]
 
 _NOTHING = 1e-30  # a weight, in outcomes, that is too small to change any average
 
@@ -36,59 +55,43 @@ _EDGE = np.dtype(
 
 
 class WorldModel(NamedTuple):
-    """The arrays of the model.
-
-    Attributes
-    ----------
-    edges : structured ndarray, shape (n_transitions,)
-        ``state``, ``action``, ``next_state``, ``count`` (the weight); ``next_out`` and ``next_in``
-        link the edges of one pair and those into one state (-1 at the end).
-    n_edges, n_places : ndarray of int64, shape (1,)
-        The number of known edges, and of rows of `edges` ever used, by known or forgotten edges.
-    free : ndarray of int64, shape (1,)
-        The first row of a forgotten edge, -1 if there is none; ``next_out`` leads to the others.
-    visits : ndarray of float64, shape (n_states, n_actions)
-        The weight N of each pair: the number of times it was tried, less what was forgotten.
-    first_out : ndarray of int32, shape (n_states, n_actions)
-        The latest edge out of each pair; -1 if there is none.
-    first_in, last_in : ndarray of int32, shape (n_states,)
-        The ends of the list of edges into each state, in the order of discovery.
-    n_in : ndarray of int32, shape (n_states,)
-        The length of that list.
-    most_in : ndarray of int64, shape (1,)
-        The greatest length that any of these lists has had.
-    forgetting : ndarray of float64, shape (1,), or None
-        The share of its weight that a pair loses when it is tried again; None: nothing.
-    way_back : ndarray of int32, shape (n_states, n_actions), or None
-        The action that undoes each pair, -1 if there is none; None: ways back are not assumed.
-    is_assumed : ndarray of bool, shape (n_states, n_actions), or None
-        Whether a pair is known only as the way back of another one.
-    expendable : PriorityQueue or None
-        The remembered pairs, as s * n_actions + a, the next one to be forgotten first; None:
-        nothing is forgotten.
-    n_changes : ndarray of int64, shape (1,)
-        How often an edge became known or was forgotten.
-    clock : ndarray of int64, shape (2,)
-        The number of transitions retained, and of episodes that have ended.
-    """
+    """The arrays of the model."""
 
     # Numba leaves out the code for fields that are None: an option that is off costs nothing.
 
+    # (n_transitions,): ``state``, ``action``, ``next_state``, ``count`` (the weight);
+    # ``next_out`` and ``next_in`` link the edges of one pair and those into one state (-1 at
+    # the end)
     edges: NDArray[np.void]
+    # (1,): the number of known edges, and of rows of `edges` ever used, by known or forgotten
+    # edges
     n_edges: NDArray[np.int64]
     n_places: NDArray[np.int64]
+    # (1,): the first row of a forgotten edge, -1 if there is none; ``next_out`` leads to the
+    # others
     free: NDArray[np.int64]
+    # (n_states, n_actions): the weight N of each pair: the number of times it was tried, less
+    # what was forgotten
     visits: NDArray[np.float64]
+    # (n_states, n_actions): the latest edge out of each pair; -1 if there is none
     first_out: NDArray[np.int32]
+    # (n_states,): the ends of the list of edges into each state, in the order of discovery
     first_in: NDArray[np.int32]
     last_in: NDArray[np.int32]
-    n_in: NDArray[np.int32]
-    most_in: NDArray[np.int64]
+    n_in: NDArray[np.int32]  # (n_states,): the length of that list
+    most_in: NDArray[np.int64]  # (1,): the greatest length that any of these lists has had
+    # (1,): the share of its weight that a pair loses when it is tried again; None: nothing
     forgetting: NDArray[np.float64] | None
+    # (n_states, n_actions): the action that undoes each pair, -1 if there is none; None: ways
+    # back are not assumed
     way_back: NDArray[np.int32] | None
+    # (n_states, n_actions): whether a pair is known only as the way back of another one
     is_assumed: NDArray[np.bool_] | None
+    # The remembered pairs, as s * n_actions + a, the next one to be forgotten first; None:
+    # nothing is forgotten
     expendable: PriorityQueue | None
-    n_changes: NDArray[np.int64]
+    n_changes: NDArray[np.int64]  # (1,): how often an edge became known or was forgotten
+    # (2,): the number of transitions retained, and of episodes that have ended
     clock: NDArray[np.int64]
 
 
@@ -277,3 +280,70 @@ def _forget_all(queue: PriorityQueue | None) -> None:
     if queue is None:
         return
     clear(queue)
+
+
+@inlined
+def remember(
+    model: WorldModel, state: int, action: int, next_state: int, terminated: bool
+) -> float:
+    """Count one transition; return the weight that earlier outcomes of its pair have kept."""
+    _replace_assumption(model.is_assumed, model, state, action)
+    _lose_weight(model.forgetting, model, state, action)
+    kept: float = model.visits[state, action]
+    count_transition(model, state, action, next_state, terminated)
+    return kept
+
+
+@inlined
+def _replace_assumption(
+    is_assumed: NDArray[np.bool_] | None, model: WorldModel, state: int, action: int
+) -> None:
+    if is_assumed is None:
+        return
+    if is_assumed[state, action]:
+        is_assumed[state, action] = False
+        fade(model, state, action, 1.0)
+
+
+@inlined
+def _lose_weight(
+    forgetting: NDArray[np.float64] | None, model: WorldModel, state: int, action: int
+) -> None:
+    if forgetting is None:
+        return
+    fade(model, state, action, forgetting[0])
+
+
+@inlined
+def unknown_way_back(
+    model: WorldModel, state: int, action: int, next_state: int, terminated: bool
+) -> int:
+    """Return the action that undoes a transition, if its outcome is not known yet, else -1."""
+    if terminated:
+        return -1
+    return _unknown_way_back(model.way_back, model, state, action, next_state)
+
+
+@inlined
+def _unknown_way_back(
+    way_back: NDArray[np.int32] | None, model: WorldModel, state: int, action: int, next_state: int
+) -> int:
+    if way_back is None:
+        return -1
+    back: int = way_back[state, action]
+    if back >= 0 and model.visits[next_state, back] > 0.0:
+        return -1
+    return back
+
+
+@inlined
+def assume(model: WorldModel, state: int, action: int) -> None:
+    """Note that a pair is known only as the way back of another one."""
+    _assume(model.is_assumed, state, action)
+
+
+@inlined
+def _assume(is_assumed: NDArray[np.bool_] | None, state: int, action: int) -> None:
+    if is_assumed is None:
+        return
+    is_assumed[state, action] = True

@@ -69,7 +69,7 @@ def way_back(
 
     It is refused if the learner needs it, and there is no such world with so many actions.
     """
-    if not learner.needs_way_back:
+    if not learner.description.needs_way_back:
         return None
     if mdp is None or mdp.n_actions != n_actions:
         given = "no mdp" if mdp is None else f"an mdp of {mdp.n_actions} actions"
@@ -125,7 +125,7 @@ class LogWriter:
         self.closed = closed
         self.run = {"learner": learner.name, "mdp": name, "seed": seed}
         self.run["parameters"] = learner.parameters
-        if learner.forgets_at_end:
+        if learner.description.forgets_at_end:
             self.run["forgets_at_end"] = True
         if self.keeps_any and n_steps > _MOST_LOGGED:
             raise ValueError(
@@ -137,7 +137,9 @@ class LogWriter:
         self.buffer: backups.BackupBuffer | None = None
         if self.keeps_any:
             self.steps = _held(self.n_steps, STEP_ROW, f"the log of {self.n_steps} steps")
-            self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, learner.evaluates)
+            self.buffer = backups.backup_buffer(
+                _BACKUPS_PER_BUFFER, keep, learner.description.evaluates
+            )
         self.pieces: list[tuple[NDArray[np.void], ...]] = []
         self.excerpt = WHOLE_RUN
         self.first_row = 0
@@ -162,7 +164,7 @@ class LogWriter:
         """Set the backups made so far aside, and make room for at least `n_rows` more."""
         if self.buffer is None:
             return
-        n_bytes = n_rows * (backups.BACKUP.itemsize + 16 * self.learner.evaluates)
+        n_bytes = n_rows * (backups.BACKUP.itemsize + 16 * self.learner.description.evaluates)
         check_fits(n_bytes, f"a step of {self.learner.name!r}, which may make {n_rows} backups,")
         few = n_rows <= _BACKUPS_PER_BUFFER
         # A bound that grows with each step must not lead to a new buffer at each step.
@@ -366,7 +368,7 @@ class Driver:
         if self.writer.buffer is not None:
             backups.set_step(self.writer.buffer, -1)
             rows = self.writer.steps_from(0)
-        course = Course(0, -1, 0, 1, self.learner.acts_before_learning)
+        course = Course(0, -1, 0, 1, self.learner.description.acts_before_learning)
         for _ in range(n_pauses):  # one by one, since each may fill the log
             self.writer.make_room(self._most_backups())
             self._call(_nowhere(), _NOTHING, course, rows)
@@ -401,7 +403,9 @@ class Driver:
                 if given is None:
                     n_more, to_come = min(n_more, len(rows)), _NOTHING
                 is_full = len(rows) == n_more
-            course = Course(n_more, max_episode_steps, n_rest, 0, learner.acts_before_learning)
+            course = Course(
+                n_more, max_episode_steps, n_rest, 0, learner.description.acts_before_learning
+            )
             n_done = self._call(world, to_come, course, rows)
             if self.time < until and (n_done < n_more or is_full):
                 writer.hand_over(self.clock, self.memory)

@@ -106,7 +106,7 @@ def act_encoded(
             again.writer, driver = writer, again
             acting.driver, acting.code = again, int(new[-1])
     del kept
-    if learner.needs_episodes and not observed.has_ended:
+    if learner.description.needs_episodes and not observed.has_ended:
         raise ValueError(
             f"{learner.name!r} learns at an episode's end, but no episode of {observed.name!r} "
             f"ended in {n_steps} steps: run more steps, or choose another learner."

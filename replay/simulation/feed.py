@@ -269,12 +269,12 @@ class RecordedExperience:
     ) -> EventLog:
         """Let a learner learn from this experience."""
         steps = self.given.steps
-        if learner.learns_on_policy and len(steps) and self.given.next_action[0] < 0:
+        if learner.description.learns_on_policy and len(steps) and self.given.next_action[0] < 0:
             raise ValueError(
                 f"{learner.name!r} learns on-policy: transitions needs a column 'next_action', the "
                 "action taken in next_state (after an end: in the next episode's first state)."
             )
-        if learner.needs_episodes and len(steps) and not steps["terminated"].any():
+        if learner.description.needs_episodes and len(steps) and not steps["terminated"].any():
             raise ValueError(
                 f"{learner.name!r} learns at an episode's end, but no row of transitions is "
                 "terminated: mark the ends, or choose another learner."

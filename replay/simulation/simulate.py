@@ -415,7 +415,7 @@ def _check_world(found: Learner, mdp: MDP) -> None:
     if found.description.computes_values and found.params.discount == 1.0:
         why = "with a discount of 1 values are sums over an episode"
         cure = "use a discount below 1"
-    elif found.needs_episodes:
+    elif found.description.needs_episodes:
         why = f"{found.name!r} learns at an episode's end"
         cure = "choose another learner"
     else:

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from replay.jit import kernel
-from replay.learners.prioritized_memory_access.exploration import explore_chain
+from replay.learners.prioritized_memory_access.memory import explore_chain
 from replay.parts.elimination import elimination, solve_visits
 from replay.parts.markov_chain import expected_visits, markov_chain, move
 from replay.simulation import simulate

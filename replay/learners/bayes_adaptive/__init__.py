@@ -59,8 +59,11 @@ from numpy.typing import NDArray
 from replay.learners.bayes_adaptive.belief_tree import (
     NOWHERE,
     OPEN,
+    SEEN,
+    WAY_BACK,
     Beliefs,
     BeliefTree,
+    Params,
     add_root,
     belief_tree,
     beliefs,
@@ -71,98 +74,70 @@ from replay.learners.bayes_adaptive.belief_tree import (
     learn_outcome,
     note_try,
 )
-from replay.learners.bayes_adaptive.params import SEEN, WAY_BACK, Params
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
-from replay.parts.known_world import known_world, likeliest_outcomes
-from replay.parts.moments import is_due, most_pauses, phases_of
-from replay.parts.pauses import Earnings, earnings, earnings_words, goes_on, note_experience
+from replay.parts.pauses import (
+    Earnings,
+    earnings,
+    earnings_words,
+    goes_on,
+    is_due,
+    most_pauses,
+    note_experience,
+    phases_of,
+)
+from replay.parts.places import known_world, likeliest_outcomes
 from replay.parts.policies import SOFTMAX, Policy, best_value, draw_action
 from replay.worlds.mdp import MDP
 
-__all__ = ["BeliefPlan", "Memory", "Params", "act", "description", "evaluate_plan", "evaluates"]
+__all__ = ["BeliefPlan", "Memory", "Params", "act", "description", "evaluate_plan"]
 __all__ += ["explore", "init", "learn", "make_backups", "make_plan", "most_backups", "n_words"]
-__all__ += ["needs_way_back", "replay"]
+__all__ += ["replay"]
 
 _NEGLIGIBLE = 1e-11  # visits that the need of a belief state may lack
 
 
 class BeliefPlan(NamedTuple):
-    """What is computed for each node of the tree: belief states, or histories.
+    """What is computed for each node of the tree: belief states, or histories."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_nodes, n_actions)
-        Q of belief states.
-    policy : ndarray of float64, shape (n_nodes, n_actions)
-        pi, the probability of each action.
-    gain : ndarray of float64, shape (n_nodes, n_actions)
-        The gain of backing up each action.
-    need : ndarray of float64, shape (n_nodes,)
-        Expected visits to each node, discounted.
-    missing : ndarray of float64, shape (n_nodes,)
-        Visits that are not yet added to `need`, nor passed on to the nodes that follow.
-    """
-
-    action_values: NDArray[np.float64]
-    policy: NDArray[np.float64]
-    gain: NDArray[np.float64]
-    need: NDArray[np.float64]
+    action_values: NDArray[np.float64]  # (n_nodes, n_actions): Q of belief states
+    policy: NDArray[np.float64]  # (n_nodes, n_actions): pi, the probability of each action
+    gain: NDArray[np.float64]  # (n_nodes, n_actions): the gain of backing up each action
+    need: NDArray[np.float64]  # (n_nodes,): expected visits to each node, discounted
+    # (n_nodes,): visits that are not yet added to `need`, nor passed on to the nodes that
+    # follow
     missing: NDArray[np.float64]
 
 
 class Memory(NamedTuple):
-    """The memory of Bayes-adaptive replay.
+    """The memory of Bayes-adaptive replay."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q of the present belief.
-    known : Beliefs
-        The belief about each move.
-    way_back : ndarray of int32, shape (n_states, n_actions)
-        The action that undoes each move; -1 if it is not known.
-    starts : ndarray of float64, shape (n_states,)
-        Number of episodes that started in each state.
-    begin : ndarray of float64, shape (n_states,)
-        Probability that the agent begins in each state, as of the latest pause.
-    tree : BeliefTree
-        Possible future belief states, as of the latest pause.
-    plan : BeliefPlan
-        Their values, policies, needs and gains.
-    earnings : Earnings
-        Rewards and changes of values so far, on which the end of a pause depends.
-    """
-
-    action_values: NDArray[np.float64]
-    known: Beliefs
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q of the present belief
+    known: Beliefs  # The belief about each move
+    # (n_states, n_actions): the action that undoes each move; -1 if it is not known
     way_back: NDArray[np.int32]
-    starts: NDArray[np.float64]
+    starts: NDArray[np.float64]  # (n_states,): number of episodes that started in each state
+    # (n_states,): probability that the agent begins in each state, as of the latest pause
     begin: NDArray[np.float64]
-    tree: BeliefTree
-    plan: BeliefPlan
-    earnings: Earnings
+    tree: BeliefTree  # Possible future belief states, as of the latest pause
+    plan: BeliefPlan  # Their values, policies, needs and gains
+    earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    stores = "beliefs of where each pair leads; values of what may be known"
-    phases = tuple(sorted(phases_of(params.replay_at)))
-    return Description(stores, phases, "gain x need, over beliefs", "Antonov & Dayan 2025")
-
-
-def evaluates(params: Params) -> bool:
-    """Gain and need of each backup are logged."""
-    return True
-
-
-def needs_way_back(params: Params) -> bool:
-    """Whether the reverse of each move is known."""
-    return params.untried == WAY_BACK
+    return Description(
+        "beliefs of where each pair leads; values of what may be known",
+        phases=phases_of(params.replay_at),
+        priority="gain x need, over beliefs",
+        source="Antonov & Dayan 2025",
+        label="Bayes-adaptive",
+        evaluates=True,
+        goes_forward=True,
+        needs_way_back=params.untried == WAY_BACK,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     shape, n = (sizes.n_states, sizes.n_actions), params.n_belief_states
     table = (n, sizes.n_actions)
     unknown = np.full(shape, -1, dtype=np.int32)
@@ -189,7 +164,6 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Return an upper bound of the backups of the next step."""
     return 1 + most_pauses(params.replay_at) * params.max_backups
 
 
@@ -216,7 +190,13 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
         memory.starts[s] = 1.0
     outcome = learn_outcome(params, known, s, a, r, s_next, transition.terminated)
     if note_try(params, tree, s, a, outcome):
-        _take_values_of_belief(memory)
+        # The values that were planned for this belief have come true; of several, the nearest node
+        # is last.
+        for z in range(tree.n[0] - 1, -1, -1):
+            if has_come_true(tree, z):
+                for b in range(Q.shape[1]):
+                    if tree.chance[z, b] >= 0.0:
+                        Q[tree.state[z], b] = memory.plan.action_values[z, b]
     back = memory.way_back[s, a]
     if outcome == OPEN and back >= 0 and known.next_state[s_next, back] < 0:
         known.next_state[s_next, back] = s
@@ -226,16 +206,6 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     record(log, ONLINE, s, a, s_next, before, Q[s, a], r)
     if params.volatility > 0.0 and (transition.terminated or transition.truncated):
         fade_beliefs(params, known, params.volatility)
-
-
-def _take_values_of_belief(memory: Memory) -> None:
-    """Take over the values that were planned for the belief that has come true."""
-    tree = memory.tree
-    for z in range(tree.n[0] - 1, -1, -1):  # of several, the nearest is last
-        if has_come_true(tree, z):
-            for a in range(tree.chance.shape[1]):
-                if tree.chance[z, a] >= 0.0:
-                    memory.action_values[tree.state[z], a] = memory.plan.action_values[z, a]
 
 
 # -- values, gain and need of belief states -----------------------------------------------
@@ -427,20 +397,16 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     if pause.phase == START:
         memory.starts[pause.state] += 1.0
     if is_due(params.replay_at, pause.phase) and memory.starts.sum() > 0.0:
-        _set_begin(memory, pause)
+        starts, total = memory.starts, memory.starts.sum()
+        # Between episodes the agent will be where episodes have started.
+        is_between = pause.phase == EPISODE_END or pause.phase == REST
+        for s in range(len(starts)):
+            memory.begin[s] = starts[s] / total if is_between else 0.0
+        if not is_between:
+            memory.begin[pause.state] = 1.0
         make_plan(params, memory)
         make_backups(params, memory, pause.phase, rng, log)
     if params.forgetting > 0.0 and (pause.phase == STEP or pause.phase == EPISODE_END):
         for s in range(memory.action_values.shape[0]):
             for a in range(memory.action_values.shape[1]):
                 memory.action_values[s, a] *= 1.0 - params.forgetting
-
-
-def _set_begin(memory: Memory, pause: Pause) -> None:
-    """Begin where the agent is; between episodes, where episodes have started."""
-    starts, total = memory.starts, memory.starts.sum()
-    is_between = pause.phase == EPISODE_END or pause.phase == REST
-    for s in range(len(starts)):
-        memory.begin[s] = starts[s] / total if is_between else 0.0
-    if not is_between:
-        memory.begin[pause.state] = 1.0

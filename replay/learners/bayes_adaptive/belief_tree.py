@@ -12,17 +12,89 @@ References
    processes. https://scholarworks.umass.edu/dissertations/AAI3039353
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.learners.bayes_adaptive.params import Params
+from replay.learners import ranges
+from replay.learners.contract import Between, Choice
+from replay.parts.pauses import IN_PAUSES
 
-__all__ = ["NOWHERE", "OPEN", "SHUT", "BeliefTree", "Beliefs", "add_root"]
-__all__ += ["belief_tree", "beliefs", "chance_open", "clear_tree", "fade_beliefs", "grow"]
-__all__ += ["has_come_true", "learn_outcome", "note_try"]
+__all__ = ["NOWHERE", "OPEN", "SEEN", "SHUT", "UNKNOWN", "UNTRIED", "WAY_BACK", "BeliefTree"]
+__all__ += ["Beliefs", "Params", "add_root", "belief_tree", "beliefs", "chance_open"]
+__all__ += ["clear_tree", "fade_beliefs", "grow", "has_come_true", "learn_outcome", "note_try"]
+
+UNTRIED = ("unknown", "way_back", "seen")
+"""What is known of where untried moves lead: nothing, where the reverse of a move that was made
+leads, or everything, since the maze is seen. Whether they are open is uncertain."""
+UNKNOWN, WAY_BACK, SEEN = range(3)
+
+
+class Params(NamedTuple):
+    """Parameters of Bayes-adaptive replay.
+
+    What is not listed is explained in :data:`replay.learners.ranges.SHARED`.
+
+    Attributes
+    ----------
+    inverse_temperature : float
+        beta: of the softmax policy by which the agent acts, and for which gain and need are
+        computed.
+    learning_rate : float
+        alpha, online: fraction of the distance to its target by which Q moves.
+    replay_rate : float
+        alpha_r: the same in replay.
+    forgetting : float
+        Fraction of all action values that is lost at each step.
+    prior_open, prior_shut : float
+        alpha and beta of the prior, a Beta distribution of the probability that a move is open.
+    one_try_tells : bool
+        Whether one try shows for certain whether a move is open, as with barriers; if not, tries
+        are counted, as with bandits.
+    volatility : float
+        Fraction of the distance to the prior by which beliefs return when an episode ends.
+    untried : {"unknown", "way_back", "seen"}
+        What is known of where untried moves lead: nothing, where the reverse of a move that was
+        made leads, or everything, since the maze is seen.
+    n_uncertain : int
+        Largest number of uncertain moves.
+    least_doubt : float
+        A move is certain if one of its outcomes is no likelier than this.
+    horizon : int
+        Number of moves to look ahead.
+    n_belief_states : int
+        Largest number of belief states; the nearest ones are kept.
+    merges : bool
+        Whether histories that lead to the same place and belief share one node.
+    max_backups : int
+        Largest number of backups per pause.
+    min_priority : float
+        xi: a pause ends when no backup has a larger expected value than this.
+    """
+
+    discount: ranges.DiscountBelowOne = 0.9
+    inverse_temperature: ranges.InverseTemperature = 5.0
+    learning_rate: ranges.Share = 1.0
+    replay_rate: ranges.Share = 1.0
+    forgetting: ranges.Share = 0.0
+    prior_open: Annotated[float, Between(1e-3, 1e6)] = 1.0
+    prior_shut: Annotated[float, Between(1e-3, 1e6)] = 1.0
+    one_try_tells: bool = True
+    volatility: ranges.Share = 0.0
+    untried: Annotated[int, Choice(UNTRIED)] = UNKNOWN
+    n_uncertain: Annotated[int, Between(0, 10)] = 3
+    least_doubt: Annotated[float, Between(0.0, 0.5)] = 0.1
+    horizon: Annotated[int, Between(1, 10_000)] = 100
+    n_belief_states: Annotated[int, Between(1, 100_000)] = 200
+    merges: bool = True
+    replay_at: ranges.Moment = IN_PAUSES
+    max_backups: ranges.Count = 20
+    min_priority: ranges.Threshold = 0.0
+    backup_cost: ranges.NotNegative = 0.0
+    mean_backups: ranges.Mean = np.inf
+
 
 OPEN, SHUT = range(2)
 _UNKNOWN, NOWHERE = -1.0, -2.0
@@ -31,75 +103,46 @@ the action leads. ``NOWHERE``: it is known to lead nowhere, or lies beyond the h
 
 
 class Beliefs(NamedTuple):
-    """The belief about each move.
+    """The belief about each move."""
 
-    Attributes
-    ----------
-    counts : ndarray of float64, shape (n_states, n_actions, 2)
-        How often the move was open and shut, including the prior.
-    next_state : ndarray of int32, shape (n_states, n_actions)
-        Where it leads if it is open; -1 if that is not known, the state itself if nowhere.
-    reward : ndarray of float64, shape (n_states, n_actions)
-        Its reward when it was last open.
-    ends : ndarray of bool, shape (n_states, n_actions)
-        Whether the episode ended then.
-    """
-
+    # (n_states, n_actions, 2): how often the move was open and shut, including the prior
     counts: NDArray[np.float64]
+    # (n_states, n_actions): where it leads if it is open; -1 if that is not known, the state
+    # itself if nowhere
     next_state: NDArray[np.int32]
-    reward: NDArray[np.float64]
-    ends: NDArray[np.bool_]
+    reward: NDArray[np.float64]  # (n_states, n_actions): its reward when it was last open
+    ends: NDArray[np.bool_]  # (n_states, n_actions): whether the episode ended then
 
 
 class BeliefTree(NamedTuple):
-    """The possible futures; each node is a belief state.
+    """The possible futures; each node is a belief state."""
 
-    Attributes
-    ----------
-    n : ndarray of int64, shape (2,)
-        The number of nodes in use, and of uncertain moves.
-    doubted : ndarray of int32, shape (n_uncertain,)
-        The uncertain moves, as state * n_actions + action.
-    number : ndarray of int32, shape (n_states * n_actions,)
-        The index of a move in `doubted`; -1 if it is not uncertain.
-    since : ndarray of int16, shape (n_uncertain, 2)
-        How often each uncertain move was found open and shut since the tree was grown.
-    state : ndarray of int32, shape (n_nodes,)
-        The place.
-    depth : ndarray of int32, shape (n_nodes,)
-        The number of moves from the root.
-    tries : ndarray of int16, shape (n_nodes, n_uncertain, 2)
-        How often each uncertain move was found open and shut on the way from the root.
-    is_now : ndarray of bool, shape (n_nodes,)
-        Whether this is the first node of its place before which nothing was learned on the way.
-    first_at : ndarray of int32, shape (n_states,)
-        The latest node of each place; -1 if there is none.
-    next_at : ndarray of int32, shape (n_nodes,)
-        The node before it at this place.
-    chance : ndarray of float64, shape (n_nodes, n_actions)
-        The probability that each action is open; or ``_UNKNOWN``, or ``NOWHERE``.
-    child : ndarray of int32, shape (n_nodes, n_actions, 2)
-        The node that follows if it is open, and if it is shut; -1 if there is none.
-    first_in : ndarray of int32, shape (n_nodes,)
-        The last flat index of `child` that holds this node; -1 if there is none.
-    next_in : ndarray of int32, shape (n_nodes * n_actions * 2,)
-        The index before it.
-    """
-
-    n: NDArray[np.int64]
-    doubted: NDArray[np.int32]
+    n: NDArray[np.int64]  # (2,): the number of nodes in use, and of uncertain moves
+    doubted: NDArray[np.int32]  # (n_uncertain,): the uncertain moves, as state * n_actions + action
+    # (n_states * n_actions,): the index of a move in `doubted`; -1 if it is not uncertain
     number: NDArray[np.int32]
+    # (n_uncertain, 2): how often each uncertain move was found open and shut since the tree
+    # was grown
     since: NDArray[np.int16]
-    state: NDArray[np.int32]
-    depth: NDArray[np.int32]
+    state: NDArray[np.int32]  # (n_nodes,): the place
+    depth: NDArray[np.int32]  # (n_nodes,): the number of moves from the root
+    # (n_nodes, n_uncertain, 2): how often each uncertain move was found open and shut on the
+    # way from the root
     tries: NDArray[np.int16]
+    # (n_nodes,): whether this is the first node of its place before which nothing was learned
+    # on the way
     is_now: NDArray[np.bool_]
-    first_at: NDArray[np.int32]
-    next_at: NDArray[np.int32]
+    first_at: NDArray[np.int32]  # (n_states,): the latest node of each place; -1 if there is none
+    next_at: NDArray[np.int32]  # (n_nodes,): the node before it at this place
+    # (n_nodes, n_actions): the probability that each action is open; or ``_UNKNOWN``, or
+    # ``NOWHERE``
     chance: NDArray[np.float64]
+    # (n_nodes, n_actions, 2): the node that follows if it is open, and if it is shut; -1 if
+    # there is none
     child: NDArray[np.int32]
+    # (n_nodes,): the last flat index of `child` that holds this node; -1 if there is none
     first_in: NDArray[np.int32]
-    next_in: NDArray[np.int32]
+    next_in: NDArray[np.int32]  # (n_nodes * n_actions * 2,): the index before it
 
 
 def beliefs(params: Params, n_states: int, n_actions: int) -> Beliefs:

@@ -47,28 +47,38 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
-from replay.learners.geodesic_representation.goal_need import (
+from replay.learners.geodesic_representation.goals import (
     GoalNeed,
+    Goals,
     begin_at,
     begin_in_proportion,
     count_goal_need,
     gain_on_the_way,
     goal_need,
+    goals_of,
     mark_changed,
+    new_goal,
     note_move,
+    note_visit,
     set_policy,
 )
-from replay.learners.geodesic_representation.goals import Goals, goals_of, new_goal, note_visit
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, BackupBuffer, record
-from replay.parts.known_world import known_world, likeliest_outcomes
-from replay.parts.moments import IN_PAUSES, is_due, phases_of
-from replay.parts.numbering import forget_all, meet
-from replay.parts.pauses import Earnings, earnings, earnings_words, goes_on, note_experience
+from replay.parts.pauses import (
+    IN_PAUSES,
+    Earnings,
+    earnings,
+    earnings_words,
+    goes_on,
+    is_due,
+    note_experience,
+    phases_of,
+)
+from replay.parts.places import forget_all, known_world, likeliest_outcomes, meet
 from replay.parts.policies import Policy, best_value
 from replay.parts.world_model import WorldModel, model_words, world_model
 from replay.worlds.mdp import MDP
 
-__all__ = ["Memory", "Params", "add_goal", "description", "evaluates", "explore", "fade_values"]
+__all__ = ["Memory", "Params", "add_goal", "description", "explore", "fade_values"]
 __all__ += ["init", "learn", "most_backups", "n_words", "replay"]
 
 CANDIDATES = ("rewarded", "entered")
@@ -133,65 +143,42 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory: goals, moves and G; the rest is derived from these, or working memory.
+    """The memory: goals, moves and G; the rest is derived from these, or working memory."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    geodesic : ndarray of float64, shape (n_goals, n_states, n_actions)
-        G.
-    goals : Goals
-        The goals, their w and v.
-    model : WorldModel
-        The moves made so far.
-    starts : ndarray of float64, shape (n_states,)
-        Number of episodes that started in each state.
-    need : GoalNeed
-        The policy that leads to each goal, and its expected visits to each state.
-    gain : ndarray of float64, shape (n_goals, n_states, n_actions)
-        The gain of backing up each pair, for each goal.
-    priority : ndarray of float64, shape (n_states, n_actions)
-        The expected value of backing up each pair.
-    ties : ndarray of int64, shape (n_states * n_actions,)
-        The pairs of the highest priority, as state * n_actions + action.
-    path : ndarray of int32, shape (2, max_backups)
-        States and actions of the moves replayed last, as far as each led to the next; after them
-        the candidate move.
-    before : ndarray of float64, shape (max_backups,)
-        G of these moves before the backup, the last move first.
-    earnings : Earnings
-        Rewards and changes of values so far, on which the end of a pause depends.
-    """
-
-    action_values: NDArray[np.float64]
-    geodesic: NDArray[np.float64]
-    goals: Goals
-    model: WorldModel
-    starts: NDArray[np.float64]
-    need: GoalNeed
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    geodesic: NDArray[np.float64]  # (n_goals, n_states, n_actions): G
+    goals: Goals  # The goals, their w and v
+    model: WorldModel  # The moves made so far
+    starts: NDArray[np.float64]  # (n_states,): number of episodes that started in each state
+    need: GoalNeed  # The policy that leads to each goal, and its expected visits to each state
+    # (n_goals, n_states, n_actions): the gain of backing up each pair, for each goal
     gain: NDArray[np.float64]
+    # (n_states, n_actions): the expected value of backing up each pair
     priority: NDArray[np.float64]
+    # (n_states * n_actions,): the pairs of the highest priority, as state * n_actions +
+    # action
     ties: NDArray[np.int64]
+    # (2, max_backups): states and actions of the moves replayed last, as far as each led to
+    # the next; after them the candidate move
     path: NDArray[np.int32]
+    # (max_backups,): G of these moves before the backup, the last move first
     before: NDArray[np.float64]
-    earnings: Earnings
+    earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    stores = "the way to each goal; the last try of each pair"
-    phases = tuple(sorted(phases_of(params.replay_at)))
-    return Description(stores, phases, "gain x need, over goals", "Sagiv et al. 2025")
-
-
-def evaluates(params: Params) -> bool:
-    """Gain and need of each backup are logged, averaged over goals."""
-    return True
+    return Description(
+        "the way to each goal; the last try of each pair",
+        phases=phases_of(params.replay_at),
+        priority="gain x need, over goals",
+        source="Sagiv et al. 2025",
+        label="Geodesic, future goals",
+        evaluates=True,
+        goes_forward=True,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     n_goals, longest = min(params.n_goals, sizes.n_states), max(params.max_backups, 1)
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(

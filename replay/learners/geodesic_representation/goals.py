@@ -1,41 +1,43 @@
-"""The goals that an agent knows: how probable each is as the next one, and what it pays.
+"""The goals that an agent knows, and the paths to them: policies, their gain, and their need.
 
 The probability of a goal moves towards 1 when it pays. When it does not, the probability moves
 towards 0, and those of the others towards equal shares of the rest, so that their sum stays 1.
+
+A policy towards a goal uses the latest known outcome of each action, and ends in the goal, so each
+goal has its own Markov chain. All chains have the edges of the learned model, in the same order,
+and differ in their probabilities. Policies are recomputed only where values have changed, and
+visits only where policies have.
 """
 
-from typing import NamedTuple
+import math
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
+from replay.parts.elimination import Elimination, elimination, solve_visits_from
+from replay.parts.markov_chain import MarkovChain, markov_chain, set_edge
+from replay.parts.places import Numbering, meet, numbering
+from replay.parts.policies import SOFTMAX, Policy
+from replay.parts.world_model import WorldModel, count_transition, edge_to
 
-__all__ = ["Goals", "goals_of", "new_goal", "note_visit"]
+__all__ = ["GoalNeed", "Goals", "begin_at", "begin_in_proportion", "count_goal_need"]
+__all__ += ["gain_on_the_way", "goal_need", "goals_of", "mark_changed", "new_goal", "note_move"]
+__all__ += ["note_visit", "set_policy"]
+
+_Table = TypeVar("_Table", MarkovChain, Elimination)
 
 
 class Goals(NamedTuple):
-    """The goals that are known.
+    """The goals that are known."""
 
-    Attributes
-    ----------
-    n : ndarray of int64, shape (1,)
-        The number of goals.
-    place : ndarray of int32, shape (n_goals,)
-        The state of each goal.
-    number : ndarray of int32, shape (n_states,)
-        Which goal a state is; -1 if none.
-    likely : ndarray of float64, shape (n_goals,)
-        w, the probability that each is the next goal; the sum is 1.
-    reward : ndarray of float64, shape (n_goals,)
-        v, what each goal paid recently.
-    """
-
-    n: NDArray[np.int64]
-    place: NDArray[np.int32]
-    number: NDArray[np.int32]
+    n: NDArray[np.int64]  # (1,): the number of goals
+    place: NDArray[np.int32]  # (n_goals,): the state of each goal
+    number: NDArray[np.int32]  # (n_states,): which goal a state is; -1 if none
+    # (n_goals,): w, the probability that each is the next goal; the sum is 1
     likely: NDArray[np.float64]
-    reward: NDArray[np.float64]
+    reward: NDArray[np.float64]  # (n_goals,): v, what each goal paid recently
 
 
 def goals_of(n_goals: int, n_states: int) -> Goals:
@@ -89,3 +91,223 @@ def _share(goals: Goals, g: int, target: float, rate: float) -> None:
     for j in range(n):
         aim = target if j == g else (1.0 - target) / max(n - 1, 1)
         goals.likely[j] += rate * (aim - goals.likely[j])
+
+
+class GoalNeed(NamedTuple):
+    """The paths to all goals."""
+
+    visits: NDArray[np.float64]  # (n_goals, n_states): need, as computed last
+    is_due: NDArray[np.bool_]  # (n_goals,): which rows of `visits` have to be recomputed
+    begin: NDArray[np.float64]  # (n_states,): the probability that the agent starts from each state
+    # (n_states, n_actions): the edge that each pair took last; -1 if it was never tried
+    latest: NDArray[np.int32]
+    stale: Numbering  # Where policy and gain have to be recomputed, as goal * n_states + state
+    # (n_actions,): workspace for the unnormalised probabilities of actions
+    weights: NDArray[np.float64]
+    # The chain of each goal; all arrays have the goal as an additional first axis
+    chains: MarkovChain
+    # What is kept from one computation of expected visits to the next, with the same axis
+    eliminations: Elimination
+
+
+def goal_need(n_goals: int, n_states: int, n_actions: int, n_edges: int) -> GoalNeed:
+    """Make the need of an agent that knows no move: 0 everywhere.
+
+    Examples
+    --------
+    The first of two actions leads to state 1, the second one nowhere:
+
+    >>> from replay.parts.policies import EPSILON_GREEDY
+    >>> from replay.parts.world_model import world_model
+    >>> need, model = goal_need(1, 2, 2, 2), world_model(2, 2, 2)
+    >>> note_move(need, model, 1, 0, 0, 1), note_move(need, model, 1, 0, 1, 0)
+    (None, None)
+    >>> need.stale.met[: need.stale.n[0]].tolist()
+    [0]
+    >>> greedy, values = Policy(EPSILON_GREEDY, 1.0, 0.0), np.zeros((2, 2))
+    >>> set_policy(need, greedy, 0, 0, values, True)
+    >>> begin_at(need, 0)
+    >>> count_goal_need(need, 1, 0.5)
+    >>> need.visits.round(6).tolist()
+    [[1.333333, 0.333333]]
+    >>> values[0, 0] = 1.0
+    >>> float(gain_on_the_way(need, greedy, 0, 0, values))
+    0.5
+    """
+    return GoalNeed(
+        np.zeros((n_goals, n_states)),
+        np.zeros(n_goals, dtype=np.bool_),
+        np.zeros(n_states),
+        np.full((n_states, n_actions), -1, dtype=np.int32),
+        numbering(n_goals * n_states),
+        np.zeros(n_actions),
+        _for_each(markov_chain(n_states, n_edges), n_goals),
+        _for_each(elimination(n_states, n_edges), n_goals),
+    )
+
+
+def _for_each(table: _Table, n_goals: int) -> _Table:
+    fields = {name: np.stack([field] * n_goals) for name, field in table._asdict().items()}
+    return table._replace(**fields)
+
+
+@inlined
+def _chain(need: GoalNeed, goal: int) -> MarkovChain:
+    chains = need.chains
+    return MarkovChain(
+        chains.edges[goal],
+        chains.n_edges[goal],
+        chains.first_out[goal],
+        chains.has_moved[goal],
+        chains.arriving[goal],
+    )
+
+
+@inlined
+def _elimination(need: GoalNeed, goal: int) -> Elimination:
+    each = need.eliminations
+    return Elimination(
+        each.order[goal],
+        each.place[goal],
+        each.begin_later[goal],
+        each.begin_earlier[goal],
+        each.later[goal],
+        each.earlier[goal],
+        each.onward[goal],
+        each.back[goal],
+        each.leaving[goal],
+        each.lost[goal],
+        each.row[goal],
+        each.is_new[goal],
+        each.neighbour[goal],
+        each.next_one[goal],
+        each.first_one[goal],
+        each.degree[goal],
+        each.mark[goal],
+        each.n_edges[goal],
+    )
+
+
+@inlined
+def mark_changed(need: GoalNeed, model: WorldModel, goal: int, s: int) -> None:
+    """Mark policy and gain as stale in a state whose values changed, and in its predecessors."""
+    first = goal * need.visits.shape[1]
+    meet(need.stale, first + s)
+    edge = model.first_in[s]
+    while edge >= 0:
+        meet(need.stale, first + model.edges[edge]["state"])
+        edge = model.edges[edge]["next_in"]
+
+
+@inlined
+def note_move(need: GoalNeed, model: WorldModel, n_goals: int, s: int, a: int, s_next: int) -> None:
+    """Remember a move, even if it ends an episode: other paths may lead on from there."""
+    n_known, before = model.n_edges[0], need.latest[s, a]
+    count_transition(model, s, a, s_next, False)
+    edge = edge_to(model, s, a, s_next)
+    if edge == before:
+        return
+    need.latest[s, a] = edge
+    for goal in range(len(need.visits)):
+        if model.n_edges[0] > n_known:
+            set_edge(_chain(need, goal), s, s_next, 0.0)
+        if before >= 0:
+            _set_chance(need, goal, before, s, 0.0)
+        if goal < n_goals:
+            mark_changed(need, model, goal, s)
+
+
+@inlined
+def _set_chance(need: GoalNeed, goal: int, edge: int, s: int, probability: float) -> None:
+    """Set the probability of an edge from its state, on the way to a goal."""
+    if need.chains.edges[goal, edge]["probability"] != probability:
+        need.chains.edges[goal, edge]["probability"] = probability
+        need.chains.has_moved[goal, s] = True
+        need.is_due[goal] = True
+
+
+@inlined
+def _weight(policy: Policy, value: float, best: float) -> float:
+    if policy.kind == SOFTMAX:
+        return math.exp(policy.inverse_temperature * (value - best))
+    return 1.0 if value == best else 0.0
+
+
+@inlined
+def set_policy(
+    need: GoalNeed, policy: Policy, goal: int, s: int, values: NDArray[np.float64], goes_on: bool
+) -> None:
+    """Set the probability of each move from a state, on the way to a goal.
+
+    `values` (n_states, n_actions) are those for this goal: the nearer a pair is to it, the larger.
+    """
+    best, total = -np.inf, 0.0
+    for a in range(values.shape[1]):
+        if need.latest[s, a] >= 0:
+            best = max(best, values[s, a])
+    for a in range(values.shape[1]):
+        if need.latest[s, a] >= 0:
+            need.weights[a] = _weight(policy, values[s, a], best)
+            total += need.weights[a]
+    for a in range(values.shape[1]):
+        if need.latest[s, a] >= 0:
+            chance = need.weights[a] / total if goes_on else 0.0
+            _set_chance(need, goal, need.latest[s, a], s, chance)
+
+
+@inlined
+def gain_on_the_way(
+    need: GoalNeed, policy: Policy, goal: int, s: int, values: NDArray[np.float64]
+) -> float:
+    """Return how much more the policy for present values earns from a state than the one set."""
+    latest, chances = need.latest, need.chains.edges[goal]
+    best, total, mean, earned = -np.inf, 0.0, 0.0, 0.0
+    for a in range(values.shape[1]):
+        if latest[s, a] >= 0:
+            best = max(best, values[s, a])
+            earned += chances[latest[s, a]]["probability"] * values[s, a]
+    if policy.kind != SOFTMAX:
+        return best - earned
+    for a in range(values.shape[1]):
+        if latest[s, a] >= 0:
+            weight = _weight(policy, values[s, a], best)
+            total += weight
+            mean += weight * values[s, a]
+    return mean / total - earned
+
+
+@inlined
+def begin_at(need: GoalNeed, state: int) -> None:
+    """Let paths begin in one state."""
+    for s in range(len(need.begin)):
+        need.begin[s] = 1.0 if s == state else 0.0
+    need.is_due[:] = True
+
+
+@inlined
+def begin_in_proportion(need: GoalNeed, counts: NDArray[np.float64]) -> None:
+    """Let paths begin in each state in proportion to a count."""
+    total = 0.0
+    for s in range(len(counts)):
+        total += counts[s]
+    for s in range(len(counts)):
+        need.begin[s] = counts[s] / total
+    need.is_due[:] = True
+
+
+@inlined
+def count_goal_need(need: GoalNeed, n_goals: int, discount: float) -> None:
+    """Compute the need of all states for the goals known, where it may have changed.
+
+    Rows of ``need.visits`` are written.
+    """
+    for goal in range(n_goals):
+        if need.is_due[goal]:
+            need.is_due[goal] = False
+            solve_visits_from(
+                _elimination(need, goal),
+                _chain(need, goal),
+                need.begin,
+                discount,
+                need.visits[goal],
+            )

@@ -36,61 +36,73 @@ References
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
-from replay.learners.prioritized_memory_access import (
-    exploration,
-    paths,
-    priority_table,
-    values,
+from replay.learners.prioritized_memory_access import backups
+from replay.learners.prioritized_memory_access.memory import (
+    Memory,
+    Params,
+    Path,
+    explore_world,
+    link_ends,
     whereabouts,
 )
-from replay.learners.prioritized_memory_access.memory import Memory, Params
-from replay.log.backups import EPISODE_END, ONLINE, START, STEP, BackupBuffer, record
-from replay.parts import markov_chain, moments, policies, world_model
+from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
+from replay.parts import markov_chain, pauses, policies, world_model
+from replay.parts.markov_chain import MarkovChain
 from replay.parts.need import ONE, count_need, need_of
 from replay.worlds.mdp import MDP
 
-__all__ = ["Memory", "Params", "act", "description", "evaluates", "explore", "init", "learn"]
-__all__ += ["most_backups", "n_words", "replay"]
+__all__ = ["Memory", "Params", "act", "description", "explore", "init", "learn", "link_episodes"]
+__all__ += ["most_backups", "n_words", "need_origin", "note_step", "replay"]
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
     start = STEP if params.one_step_late else START
-    phases = [start if p == START else p for p in moments.phases_of(params.replay_at)]
+    phases = [start if p == START else p for p in pauses.phases_of(params.replay_at)]
     terms = ["gain"] * params.use_gain + ["need"] * (params.need != ONE)
     stores, source = "the last try of each pair; moves between states", "Mattar & Daw 2018"
+    label = "Prio. memory access"
+    if params.pre_explored and params.one_step_late:
+        label = "Memory access, as published"
     if params.forgetting > 0.0:
         stores, source = f"{stores}; fading values", f"{source}, Antonov et al. 2022"
-    return Description(stores, tuple(sorted(phases)), " x ".join(terms) or "any", source)
-
-
-def evaluates(params: Params) -> bool:
-    """Gain and need of each backup are logged."""
-    return True
+        label = "Memory access, forgetting"
+    return Description(
+        stores,
+        phases=tuple(sorted(phases)),
+        priority=" x ".join(terms) or "any",
+        source=source,
+        label=label,
+        evaluates=True,
+        goes_forward=True,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     n_states, shape = sizes.n_states, (sizes.n_states, sizes.n_actions)
-    Q, V, next_state = np.zeros(shape), np.zeros(n_states), np.full(shape, -1, dtype=np.int32)
-    table, path = (
-        priority_table.priority_table(*shape),
-        paths.empty_path(min(params.max_backups, n_states + 1)),
+    longest = min(params.max_backups, n_states + 1)
+    step = np.zeros(longest, dtype=np.int32)
+    return Memory(
+        np.zeros(shape),
+        np.zeros(n_states),
+        np.full(shape, -1, dtype=np.int32),
+        np.zeros(shape),
+        backups.priority_table(*shape),
+        Path(step, step.copy(), np.zeros(longest), np.zeros(longest)),
+        world_model.world_model(*shape, sizes.n_transitions),
+        need_of(n_states, sizes.n_transitions + sizes.n_links),
+        whereabouts(),
     )
-    model = world_model.world_model(*shape, sizes.n_transitions)
-    need = need_of(n_states, sizes.n_transitions + sizes.n_links)
-    here = whereabouts.whereabouts()
-    return Memory(Q, V, next_state, np.zeros(shape), table, path, model, need, here)
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
     """Link each end to all starts in T; try every action in every state, if pre-explored."""
     if params.pre_explored:
-        exploration.explore_world(memory, mdp)
+        explore_world(memory, mdp)
     elif mdp is not None:
-        exploration.link_ends(memory.need.chain, mdp)
+        link_ends(memory.need.chain, mdp)
 
 
 def most_backups(params: Params, memory: Memory) -> int:
@@ -124,12 +136,12 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     """Remember the transition, move T, and learn Q(s, a)."""
     Q, V = memory.action_values, memory.values
     s, a, r, s_next, _, terminated, _ = transition
-    whereabouts.note_step(memory.whereabouts, s, r)
+    note_step(memory.whereabouts, s, r)
     world_model.count_transition(memory.model, s, a, s_next, terminated)
     markov_chain.move(memory.need.chain, s, s_next, params.transition_rate)
     memory.next_state[s, a], memory.reward[s, a] = s_next, r
     before, target = Q[s, a], r + params.discount * V[s_next]
-    values.change_value(memory, s, a, params.learning_rate * (target - before))
+    backups.change_value(memory, s, a, params.learning_rate * (target - before))
     record(log, ONLINE, s, a, s_next, before, Q[s, a], r)
 
 
@@ -143,7 +155,7 @@ def _back_up(
     for i in range(length):
         s, a, gain = path.state[i], path.action[i], path.gain[i]
         s_next, r, before = next_state[s, a], memory.reward[s, a], Q[s, a]
-        values.change_value(memory, s, a, params.learning_rate * (path.target[i] - before))
+        backups.change_value(memory, s, a, params.learning_rate * (path.target[i] - before))
         after = Q[s, a]
         cause = record(log, phase, s, a, s_next, before, after, r, priority, pop, cause, gain, need)
     return cause
@@ -152,31 +164,82 @@ def _back_up(
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Replay, and then, once per step, forget."""
     _plan(params, memory, pause, rng, log)
-    if pause.phase == STEP or pause.phase == EPISODE_END:
-        values.forget_values(params, memory)
+    if params.forgetting > 0.0 and (pause.phase == STEP or pause.phase == EPISODE_END):
+        backups.forget_values(params, memory)
 
 
 def _plan(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Make the most valuable backup, again and again, until none is worth its time."""
-    whereabouts.link_episodes(params, memory.whereabouts, memory.need.chain, pause)
-    origin = whereabouts.need_origin(params, memory.whereabouts, pause)
+    link_episodes(params, memory.whereabouts, memory.need.chain, pause)
+    origin = need_origin(params, memory.whereabouts, pause)
     if origin < 0:
         return
     count_need(memory.need, params.need, pause.phase, origin, params.discount)
-    priority_table.weigh_by_need(params, memory)
+    for s in range(len(memory.values)):
+        backups.set_priorities(params, memory, s)
     path, next_state = memory.path, memory.next_state
     length, row, end, end_next = 0, -1, -1, -1
     for pop in range(params.max_backups):
-        priority_table.refresh(params, memory)
-        extension = paths.draw_extension(params, memory, length, rng)
-        priority = paths.extend_path(params, memory, length, extension)
-        s, a = priority_table.best_pair(memory.table, priority, rng)
+        backups.refresh(params, memory)
+        extension = backups.draw_extension(params, memory, length, rng)
+        priority = backups.extend_path(params, memory, length, extension)
+        s, a = backups.best_pair(memory.table, priority, rng)
         length = length + 1 if s < 0 else 1
         if s >= 0:
-            priority = paths.begin_path(params, memory, s, a)
-        if not whereabouts.continues(params, memory.whereabouts, priority, rng):
+            priority = backups.begin_path(params, memory, s, a)
+        # The priority is negative if there is no backup to make.
+        if priority <= params.min_priority:
             break
-        joins = path.state[0] == end_next or paths.end_of(path, 1, next_state) == end
+        if not pauses.is_worth_it(params, priority, backups.mean_reward(memory)):
+            break
+        if pauses.is_over_by_chance(params, rng):
+            break
+        joins = path.state[0] == end_next or backups.end_of(path, 1, next_state) == end
         cause = row if joins and length == 1 else -1
         row = _back_up(params, memory, length, priority, pause.phase, pop, cause, log)
-        end, end_next = path.state[length - 1], paths.end_of(path, length, next_state)
+        end, end_next = path.state[length - 1], backups.end_of(path, length, next_state)
+
+
+# -- where the agent is in its episode -----------------------------------------------------
+
+
+def note_step(here: NDArray[np.void], state: int, reward: float) -> None:
+    """Note a step."""
+    now = here[0]
+    now["before"] = state
+    if now["first"] < 0:
+        now["first"] = state
+    if reward != 0.0:
+        now["rewarded"] = True
+    now["earned"] += reward
+    now["n_tries"] += 1.0
+
+
+def link_episodes(params: Params, here: NDArray[np.void], chain: MarkovChain, pause: Pause) -> None:
+    """Link the end of an episode to the start of the next one.
+
+    An end without any link is first linked to the start of its own episode.
+    """
+    now = here[0]
+    if pause.phase == EPISODE_END:
+        now["end"] = pause.state if pause.terminated else -1
+        if now["end"] >= 0 and chain.first_out[pause.state] < 0:
+            markov_chain.move(chain, pause.state, now["first"], 1.0)
+        now["first"] = -1
+    elif pause.phase == START and now["end"] >= 0:
+        markov_chain.move(chain, now["end"], pause.state, params.transition_rate)
+
+
+def need_origin(params: Params, here: NDArray[np.void], pause: Pause) -> int:
+    """Return the state from which need is computed at a pause; -1: nothing is replayed in it."""
+    now, late = here[0], params.one_step_late
+    waited = now["waits"]
+    if pause.phase != REST:
+        now["waits"] = late and pause.phase == START
+    due = pauses.is_due(params.replay_at, pause.phase) and not (late and pause.phase == START)
+    if waited and pause.phase == STEP and pauses.is_due(params.replay_at, START):
+        due = True
+    if not due or not now["rewarded"]:
+        return -1
+    origin: int = now["before"] if late and pause.phase != REST else pause.state
+    return origin

@@ -1,19 +1,24 @@
-"""The parameters and the memory of prioritized memory access, and the records in it."""
+"""The parameters and the memory of prioritized memory access, and a world known beforehand."""
 
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from replay.jit import kernel
 from replay.learners import ranges
 from replay.learners.contract import Choice
-from replay.parts.moments import IN_PAUSES
+from replay.parts.markov_chain import MarkovChain, set_edge
 from replay.parts.need import NEEDS, SUCCESSORS, Need
-from replay.parts.numbering import Numbering
+from replay.parts.pauses import IN_PAUSES
+from replay.parts.places import Numbering, known_world, likeliest_outcomes, meet
 from replay.parts.policies import SOFTMAX
-from replay.parts.world_model import WorldModel
+from replay.parts.world_model import WorldModel, count_transition
+from replay.worlds.mdp import MDP
 
-__all__ = ["Memory", "Params", "Path", "PriorityTable", "Whereabouts"]
+__all__ = ["WHEREABOUTS", "Memory", "Params", "Path", "PriorityTable", "explore_chain"]
+__all__ += ["explore_pairs", "explore_world", "link_ends", "whereabouts"]
 
 
 class Params(NamedTuple):
@@ -79,91 +84,148 @@ class Params(NamedTuple):
 
 
 class PriorityTable(NamedTuple):
-    """The arrays of the table.
+    """The arrays of the table."""
 
-    Attributes
-    ----------
-    gain : ndarray of float64, shape (n_states, n_actions)
-        The gain of backing up each pair.
-    priority : ndarray of float64, shape (n_states, n_actions)
-        The priority of each pair; -1 if it is excluded.
-    highest : ndarray of float64, shape (n_states,)
-        The highest priority in each state.
-    stale : Numbering
-        States whose gains have to be recomputed.
-    """
-
-    gain: NDArray[np.float64]
+    gain: NDArray[np.float64]  # (n_states, n_actions): the gain of backing up each pair
+    # (n_states, n_actions): the priority of each pair; -1 if it is excluded
     priority: NDArray[np.float64]
-    highest: NDArray[np.float64]
-    stale: Numbering
+    highest: NDArray[np.float64]  # (n_states,): the highest priority in each state
+    stale: Numbering  # States whose gains have to be recomputed
 
 
 class Path(NamedTuple):
-    """The latest backup, and a step that may extend it.
+    """The latest backup, and a step that may extend it."""
 
-    Attributes
-    ----------
-    state, action : ndarray of int32, shape (n_steps,)
-        Its steps.
-    target, gain : ndarray of float64, shape (n_steps,)
-        The n-step return from each step on, and the gain of learning it.
-    """
-
+    # (n_steps,): its steps
     state: NDArray[np.int32]
     action: NDArray[np.int32]
+    # (n_steps,): the n-step return from each step on, and the gain of learning it
     target: NDArray[np.float64]
     gain: NDArray[np.float64]
 
 
-class Whereabouts(NamedTuple):
-    """What is known about the current episode, and the rewards so far.
-
-    Attributes
-    ----------
-    moment : ndarray of int64, shape (5,)
-        The state before the latest step, the first state of the episode (-1 before its first
-        step), the state in which the last episode ended (-1 if it was cut off), whether a reward
-        was ever found, and whether replay waits for a first step.
-    earned : ndarray of float64, shape (2,)
-        The sum of all rewards so far, and their number.
-    """
-
-    moment: NDArray[np.int64]
-    earned: NDArray[np.float64]
+WHEREABOUTS = np.dtype(
+    [
+        ("before", np.int64),  # the state before the latest step
+        ("first", np.int64),  # the first state of the episode; -1 before its first step
+        ("end", np.int64),  # the state in which the last episode ended; -1 if it was cut off
+        ("rewarded", np.bool_),  # whether a reward was ever found
+        ("waits", np.bool_),  # whether replay waits for a first step
+        ("earned", np.float64),  # the sum of all rewards so far
+        ("n_tries", np.float64),  # and the number of tries in which they were earned
+    ],
+    align=True,
+)
+"""What is known about the current episode, and the rewards so far."""
 
 
 class Memory(NamedTuple):
-    """The memory of prioritized memory access.
+    """The memory of prioritized memory access."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    values : ndarray of float64, shape (n_states,)
-        V, the value of each state.
-    next_state : ndarray of int32, shape (n_states, n_actions)
-        The latest outcome of each pair; -1 if it was never tried.
-    reward : ndarray of float64, shape (n_states, n_actions)
-        The reward of that try.
-    table : PriorityTable
-        Gain and expected value of backing up each pair.
-    path : Path
-        The latest backup.
-    model : WorldModel
-        The transitions observed, to look up predecessors.
-    need : Need
-        Need of each state, as of the latest pause, and T.
-    whereabouts : Whereabouts
-        What is known of the current episode.
-    """
-
-    action_values: NDArray[np.float64]
-    values: NDArray[np.float64]
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    values: NDArray[np.float64]  # (n_states,): V, the value of each state
+    # (n_states, n_actions): the latest outcome of each pair; -1 if it was never tried
     next_state: NDArray[np.int32]
-    reward: NDArray[np.float64]
-    table: PriorityTable
-    path: Path
-    model: WorldModel
-    need: Need
-    whereabouts: Whereabouts
+    reward: NDArray[np.float64]  # (n_states, n_actions): the reward of that try
+    table: PriorityTable  # Gain and expected value of backing up each pair
+    path: Path  # The latest backup
+    model: WorldModel  # The transitions observed, to look up predecessors
+    need: Need  # Need of each state, as of the latest pause, and T
+    whereabouts: NDArray[np.void]  # (1,): what is known of the current episode
+
+
+def whereabouts() -> NDArray[np.void]:
+    """Make the record of a learner that has experienced nothing."""
+    here = np.zeros(1, dtype=WHEREABOUTS)  # the padding, too: equal runs begin with equal bytes
+    here["before"] = here["first"] = here["end"] = -1
+    return here
+
+
+def explore_world(memory: Memory, mdp: MDP | None) -> None:
+    """Try every action once in every state, without reward."""
+    mdp = known_world("pre_explored", mdp, memory.next_state.shape[1])
+    memory.next_state[:] = explore_pairs(memory.model, mdp)
+    explore_chain(memory.need.chain, mdp)
+    for s in range(mdp.n_states):
+        meet(memory.table.stale, s)
+    memory.whereabouts[0]["n_tries"] += np.count_nonzero(memory.next_state >= 0)
+
+
+def explore_pairs(model: WorldModel, mdp: MDP) -> NDArray[np.int32]:
+    """Count one transition of each pair in a model: the most probable one.
+
+    Return where each pair led, (n_states, n_actions); -1 in terminal states.
+
+    Examples
+    --------
+    >>> from replay.worlds.mazes import from_ascii
+    >>> from replay.parts.world_model import world_model
+    >>> maze = from_ascii("S.G")
+    >>> explore_pairs(world_model(3, 4, 12), maze).tolist()
+    [[0, 1, 0, 0], [1, 2, 1, 0], [-1, -1, -1, -1]]
+    """
+    next_state = likeliest_outcomes(mdp)
+    _observe_all(model, next_state, mdp.terminal)
+    return next_state
+
+
+def explore_chain(chain: MarkovChain, mdp: MDP) -> None:
+    """Set a chain to the moves of uniformly random actions, and link its ends to all starts.
+
+    Examples
+    --------
+    >>> from replay.parts.markov_chain import markov_chain
+    >>> from replay.worlds.mazes import from_ascii
+    >>> chain = markov_chain(2, 10)
+    >>> explore_chain(chain, from_ascii("SG"))
+    >>> chain.edges["probability"][:3].tolist()
+    [0.75, 0.25, 1.0]
+    """
+    any_action = np.full((1, mdp.n_actions), 1 / mdp.n_actions)
+    moves = sparse.kron(sparse.eye_array(mdp.n_states), any_action) @ mdp.transition_matrix()
+    edges = sparse.coo_array(moves + _links(mdp))
+    _set_all(chain, edges.row, edges.col, edges.data)
+
+
+def link_ends(chain: MarkovChain, mdp: MDP) -> None:
+    """Link each terminal state in a chain to the states where episodes may start.
+
+    The probabilities of the links are those of the starts.
+
+    Examples
+    --------
+    >>> from replay.parts.markov_chain import markov_chain
+    >>> from replay.worlds.mazes import from_ascii
+    >>> chain = markov_chain(3, 10)
+    >>> link_ends(chain, from_ascii("..G"))
+    >>> sorted(chain.edges[:2][["next_state", "probability"]].tolist())
+    [(0, 0.5), (1, 0.5)]
+    """
+    links = sparse.coo_array(_links(mdp))
+    _set_all(chain, links.row, links.col, links.data)
+
+
+def _links(mdp: MDP) -> sparse.csr_array:
+    ends = sparse.csr_array(mdp.terminal[:, np.newaxis], dtype=float)
+    return ends @ sparse.csr_array(mdp.start_probability[np.newaxis])
+
+
+@kernel
+def _observe_all(
+    model: WorldModel, next_state: NDArray[np.int32], terminal: NDArray[np.bool_]
+) -> None:
+    for s in range(next_state.shape[0]):
+        for a in range(next_state.shape[1]):
+            if next_state[s, a] >= 0:
+                count_transition(model, s, a, next_state[s, a], terminal[next_state[s, a]])
+
+
+@kernel
+def _set_all(
+    chain: MarkovChain,
+    states: NDArray[np.int32],
+    next_states: NDArray[np.int32],
+    shares: NDArray[np.float64],
+) -> None:
+    for i in range(len(states)):
+        set_edge(chain, states[i], next_states[i], shares[i])

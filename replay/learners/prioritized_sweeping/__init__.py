@@ -16,12 +16,16 @@ is the value of a state, U(s) the value that was last propagated to its predeces
 With ``reset_model`` the sweep waits for the end of the episode, makes as many pops as the episode
 had steps, and is followed by the reset; without, there is a sweep after each step, and no reset.
 
-Small backups are exact: Q(s, a) is the average of r + discount U(s') over the remembered outcomes
+Small backups are exact: Q(s, a) is the average of r + discount * U(s') over the remembered outcomes
 of (s, a), and with an empty queue, where U = V, the action values solve the learned model. This
-holds with every option, too (:mod:`replay.learners.prioritized_sweeping.options`): which state is
-next, when a pause ends, how the model follows a changing world, and how much of it is kept. A
-forgotten pair keeps its action value: the model is solved as if the pair earned that much and ended
-the episode. When it is tried again its value begins anew.
+holds with every option, too: which state is next (``priority``), what is queued in the published
+code (``priority_only_lowers``, ``queue_visited``), when a pause ends early
+(:mod:`replay.parts.pauses`), how the model follows a changing world and assumes reverse moves
+(``forgetting``, ``reversible``, :mod:`replay.parts.world_model`), and how much of it is kept
+(``retention``, ``capacity``, :mod:`replay.learners.prioritized_sweeping.memory`). With
+``forgetting``, N(s, a) is the weight that is left. A forgotten pair keeps its action value: the
+model is solved as if the pair earned that much and ended the episode. When it is tried again its
+value begins anew.
 
 References
 ----------
@@ -34,138 +38,217 @@ References
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from replay.jit import as_int
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
-from replay.learners.prioritized_sweeping import options
-from replay.learners.prioritized_sweeping.memory import Memory, Params, Popped
-from replay.learners.prioritized_sweeping.options import causes, evaluates, needs_way_back
-from replay.learners.q_learning import acts_before_learning
-from replay.log.backups import EPISODE_END, ONLINE, BackupBuffer, record
-from replay.parts import moments
+from replay.learners.prioritized_sweeping import evaluation
+from replay.learners.prioritized_sweeping.evaluation import Evaluation
+from replay.learners.prioritized_sweeping.memory import (
+    CHANGE,
+    NEED,
+    RANDOM,
+    RECENCY,
+    RETENTION,
+    Memory,
+    Params,
+    forget_old_pairs,
+    retain,
+    revalue,
+)
+from replay.log.backups import EPISODE_END, ONLINE, START, BackupBuffer, record
+from replay.parts import pauses, priority_queue, world_model
 from replay.parts.policies import best_tried
-from replay.parts.priority_queue import clear
-from replay.parts.world_model import clear_model
+from replay.parts.priority_queue import PriorityQueue
 
-__all__ = ["Memory", "Params", "acts_before_learning", "causes", "description", "evaluates"]
-__all__ += ["forgets_at_end", "init", "learn", "most_backups", "n_words", "needs_way_back"]
-__all__ += ["replay"]
+__all__ = ["Memory", "Params", "causes", "description", "init", "learn", "most_backups"]
+__all__ += ["n_words", "replay"]
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     Q = np.full((sizes.n_states, sizes.n_actions), params.initial_value)
     V = np.full(sizes.n_states, params.initial_value if params.initial_value < np.inf else 0.0)
-    n_steps = np.zeros(1, dtype=np.int64)
-    return Memory(Q, V, V.copy(), n_steps, *options.empty_memory(params, sizes))
+    model = world_model.world_model(
+        *Q.shape,
+        sizes.n_transitions,
+        forgetting=params.forgetting,
+        capacity=params.capacity,
+        way_back=sizes.way_back,
+    )
+    need = evaluation.evaluation(params.discount, model) if params.priority == NEED else None
+    queue, n_steps = priority_queue.priority_queue(sizes.n_states), np.zeros(1, dtype=np.int64)
+    return Memory(Q, V, V.copy(), n_steps, model, queue, need, pauses.earnings())
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Update: learn from a step, and from its reverse if that is assumed."""
-    options.note_step(params, memory, transition)
+    evaluation.note_start(memory.evaluation, transition.state, True)
+    pauses.note_experience(params, memory.earnings, memory.action_values, transition)
     _update(params, memory, transition, log)
     memory.n_steps[0] += 1
-    if options.is_queued_now(params, transition):
+    is_last = transition.terminated or transition.truncated
+    if not params.reset_model or params.queue_visited or is_last:
         _queue(params, memory, transition.state, -1)
-    back = options.way_back(memory, transition)
-    if back.action >= 0:
-        _update(params, memory, back, log)
-        options.assume(memory, back)
-        _queue(params, memory, back.state, -1)
-
-
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Sweep: propagate the changes of popped states. Reset: at an end, empty the model."""
-    most = _most_pops(params, memory, pause.phase)
-    options.begin_pause(params, memory, pause, most)
-    for number in range(most):
-        popped = options.pop_state(params, memory, pause.phase, number, rng)
-        if popped.state < 0:
-            break
-        _propagate(params, memory, popped, log)
-    if pause.phase == EPISODE_END:
-        options.end_episode(params, memory)
-        if params.reset_model:
-            _reset(memory)
+    s, a, _, s_next, _, terminated, _ = transition
+    back = world_model.unknown_way_back(memory.model, s, a, s_next, terminated)
+    if back >= 0:
+        _update(params, memory, Transition(s_next, back, 0.0, s, -1, False, False), log)
+        world_model.assume(memory.model, s_next, back)
+        _queue(params, memory, s_next, -1)
 
 
 def _update(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Count a transition, and let Q(s, a) be the average over all that were counted."""
-    Q, V, U = memory.action_values, memory.values, memory.known_values
+    Q, V, U, model = memory.action_values, memory.values, memory.known_values, memory.model
     s, a, r, s_next, _, terminated, _ = transition
     before = Q[s, a]
-    n = options.count(memory, transition)
+    n = world_model.remember(model, s, a, s_next, terminated)
     target = r if terminated else r + params.discount * U[s_next]
     Q[s, a] = target if n == 0 else (before * n + target) / (n + 1)
     V[s] = best_tried(Q, s)
     record(log, ONLINE, s, a, s_next, before, Q[s, a], r)
-    options.retain(params, memory, s, a)
+    retain(params, model, s, a, Q[s, a])
 
 
 def _queue(params: Params, memory: Memory, s: int, cause: int) -> None:
-    """Queue a state by |V(s) - U(s)|, or leave it out if that is small."""
-    change = abs(memory.values[s] - memory.known_values[s])
+    """Queue a state by |V(s) - U(s)| or in another order, or leave it out if that is small."""
+    queue, change = memory.queue, abs(memory.values[s] - memory.known_values[s])
     if change > params.min_priority:
-        options.queue_state(params, memory, s, change, cause)
-    else:
-        options.leave_out(params, memory, s)
+        place, priority = queue.position[s], change
+        if params.priority == RECENCY:
+            priority = float(priority_queue.tick(queue))
+        elif params.priority == RANDOM:
+            priority = np.nan
+        if not params.priority_only_lowers or place < 0 or priority < queue.priority[place]:
+            priority_queue.set_priority(queue, s, priority, cause)
+    elif not params.priority_only_lowers:
+        priority_queue.remove(queue, s)
 
 
-def _most_pops(params: Params, memory: Memory, phase: int) -> int:
-    if params.reset_model:
-        return int(memory.n_steps[0]) if phase == EPISODE_END else 0
-    return params.max_pops if moments.is_due(params.replay_at, phase) else 0
-
-
-def _propagate(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) -> None:
-    """Pass the change of a state's value on to all its predecessors, by small backups."""
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
+    """Sweep: propagate the changes of popped states. Reset: at an end, empty the model."""
     Q, V, U, model = memory.action_values, memory.values, memory.known_values, memory.model
-    s_next = popped.state
-    change = params.discount * (V[s_next] - U[s_next])
-    U[s_next] = V[s_next]
-    edge = model.first_in[s_next]
-    while edge >= 0:
-        s, a = as_int(model.edges[edge]["state"]), as_int(model.edges[edge]["action"])
-        after = Q[s, a] + change * model.edges[edge]["count"] / model.visits[s, a]
-        row = options.log_backup(params, memory, popped, s, a, after, log)
-        Q[s, a] = after
-        V[s] = best_tried(Q, s)
-        options.revalue(params, memory, s, a)
-        _queue(params, memory, s, row)
-        edge = model.edges[edge]["next_in"]
+    queue, phase = memory.queue, pause.phase
+    if phase == START:
+        evaluation.note_start(memory.evaluation, pause.state)
+    if params.reset_model:
+        most = memory.n_steps[0] if phase == EPISODE_END else 0
+    else:
+        most = params.max_pops if pauses.is_due(params.replay_at, phase) else 0
+    if most > 0 and queue.size[0] > 0:
+        evaluation.look_ahead(memory.evaluation, model, Q, params.discount, params.epsilon, pause)
+    for number in range(most):
+        if queue.size[0] == 0:
+            break
+        first, worth = _first(memory.evaluation, params, memory)
+        if not pauses.goes_on(params, memory.earnings, worth, rng):
+            break
+        s_next, priority = _take(memory.evaluation, params.priority, queue, first, worth, rng)
+        change, cause = params.discount * (V[s_next] - U[s_next]), queue.cause[s_next]
+        U[s_next] = V[s_next]
+        edge = model.first_in[s_next]
+        while edge >= 0:
+            s, a = as_int(model.edges[edge]["state"]), as_int(model.edges[edge]["action"])
+            before = Q[s, a]
+            after = before + change * model.edges[edge]["count"] / model.visits[s, a]
+            # Both are computed before Q changes: the gain is that of the policy by the old values.
+            gain, need = evaluation.gain_and_need(memory.evaluation, Q, s, a, after, params.epsilon)
+            pauses.note_change(params, memory.earnings, before, after)
+            row = record(
+                log, phase, s, a, s_next, before, after, np.nan, priority, number, cause, gain, need
+            )
+            Q[s, a] = after
+            V[s] = best_tried(Q, s)
+            revalue(params, model, s, a, after)
+            _queue(params, memory, s, row)
+            edge = model.edges[edge]["next_in"]
+    if phase == EPISODE_END:
+        forget_old_pairs(params, model)
+        if params.reset_model:
+            world_model.clear_model(model)
+            priority_queue.clear(queue)
+            memory.n_steps[0] = 0
 
 
-def _reset(memory: Memory) -> None:
-    clear_model(memory.model)
-    clear(memory.queue)
-    memory.n_steps[0] = 0
+def _first(need: Evaluation | None, params: Params, memory: Memory) -> tuple[int, float]:
+    """Find the state that comes first, and what propagating its change is expected to gain."""
+    queue = memory.queue
+    if need is None:
+        gain = queue.priority[0]
+        if params.priority != CHANGE:
+            gain = pauses.latest_change(memory.earnings)
+        return queue.state[0], gain
+    chosen, best = queue.state[0], -np.inf
+    for place in range(queue.size[0]):
+        s = queue.state[place]
+        worth = need.need.expected[s] * abs(memory.values[s] - memory.known_values[s])
+        if worth > best:
+            chosen, best = s, worth
+    return chosen, best
+
+
+def _take(
+    need: Evaluation | None,
+    order: int,
+    queue: PriorityQueue,
+    first: int,
+    worth: float,
+    rng: Generator,
+) -> tuple[int, float]:
+    """Remove the first state from the queue, or any; return it with its priority."""
+    state, priority = first, worth
+    if need is None:
+        place = 0
+        if order == RANDOM:
+            place = min(int(rng.random() * queue.size[0]), queue.size[0] - 1)
+        state, priority = queue.state[place], queue.priority[place]
+    priority_queue.remove(queue, state)
+    return as_int(state), priority
+
+
+def causes(memory: Memory) -> NDArray[np.int64]:
+    """List the backup that queued each state, as rows of the log; -1 for none."""
+    return priority_queue.causes_of(memory.queue)
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    if params.reset_model:
-        order = options.describe_order(params)
-        return Description("a model of the episode", (EPISODE_END,), order, "Brea 2018")
-    stores = options.describe_model(params) + "; optimistic action values" * (
-        params.initial_value > 0.0
+    orders = ("largest change of V", "largest change of V x need", "latest change of V")
+    kept = "all transitions"
+    if params.capacity < np.inf:
+        kept = RETENTION[params.retention].replace("_", " ").replace("fading", "fading transitions")
+    told = Description(
+        f"a model of {kept}",
+        phases=pauses.phases_of(params.replay_at),
+        priority=(*orders, "any change of V")[params.priority],
+        source="Moore & Atkeson 1993, van Seijen & Sutton 2013",
+        label="Prioritized sweeping",
+        evaluates=params.priority == NEED,
+        acts_before_learning=params.act_before_update,
+        needs_way_back=params.reversible,
     )
-    source = "Moore & Atkeson 1993, van Seijen & Sutton 2013"
-    phases = moments.phases_of(params.replay_at)
-    return Description(stores, phases, options.describe_order(params), source)
-
-
-def forgets_at_end(params: Params) -> bool:
-    """Whether the model is emptied at each episode's end."""
-    return params.reset_model
+    if params.reset_model:
+        return told._replace(
+            stores="a model of the episode",
+            phases=(EPISODE_END,),
+            source="Brea 2018",
+            label="Prio. sweeping, model reset",
+            forgets_at_end=True,
+        )
+    if params.initial_value > 0.0:
+        stores, label = f"{told.stores}; optimistic action values", "Prio. sweeping, optimistic"
+        return told._replace(stores=stores, label=label)
+    return told
 
 
 def most_backups(params: Params, memory: Memory) -> int:
     """Return an upper bound: a step may add two predecessors to a state."""
     n_pops = memory.n_steps[0] + 1 if params.reset_model else params.max_pops
-    n_pauses = moments.most_pauses(params.replay_at)
+    n_pauses = pauses.most_pauses(params.replay_at)
     return int(2 + n_pauses * n_pops * (memory.model.most_in[0] + 2))
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count Q of each pair, V and U of each state, the model, the queue and what options keep."""
-    return known.pairs + 2 * known.states + options.words(params, memory)
+    held = world_model.model_words(memory.model) + priority_queue.queue_words(memory.queue)
+    held += evaluation.evaluation_words(memory.evaluation) + pauses.earnings_words(params)
+    return known.pairs + 2 * known.states + held

@@ -22,7 +22,7 @@ from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST
 from replay.parts.markov_chain import set_edge
 from replay.parts.need import SUCCESSORS, Need, count_need, need_of, set_policy_moves
-from replay.parts.steps_and_pauses import Pause
+from replay.parts.pauses import Pause
 from replay.parts.world_model import WorldModel
 
 __all__ = ["Evaluation", "evaluation", "evaluation_words", "gain_and_need", "greedy_gain"]
@@ -30,23 +30,14 @@ __all__ += ["look_ahead", "note_start"]
 
 
 class Evaluation(NamedTuple):
-    """The arrays of an evaluation. Their last state stands for the time between episodes.
+    """The arrays of an evaluation. Their last state stands for the time between episodes."""
 
-    Attributes
-    ----------
-    need : Need
-        The need of ``n_states + 1`` states as of the latest `look_ahead`; 1 before the first.
-    after : ndarray of float64, shape (n_actions,)
-        Workspace for the new action values of one state.
-    starts : ndarray of int64, shape (n_states + 1,)
-        How many episodes began in each state, and how many in all.
-    n_changes : ndarray of int64, shape (1,)
-        How often the edges of the model had changed by the latest `look_ahead`.
-    """
-
+    # The need of ``n_states + 1`` states as of the latest `look_ahead`; 1 before the first
     need: Need
-    after: NDArray[np.float64]
+    after: NDArray[np.float64]  # (n_actions,): workspace for the new action values of one state
+    # (n_states + 1,): how many episodes began in each state, and how many in all
     starts: NDArray[np.int64]
+    # (1,): how often the edges of the model had changed by the latest `look_ahead`
     n_changes: NDArray[np.int64]
 
 

@@ -1,4 +1,4 @@
-"""The parameters and the memory of prioritized sweeping."""
+"""The parameters and the memory of prioritized sweeping, and what a bounded memory forgets."""
 
 import math
 from typing import Annotated, NamedTuple
@@ -6,16 +6,16 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.jit import inlined
 from replay.learners import ranges
 from replay.learners.contract import Between, Choice
 from replay.learners.prioritized_sweeping.evaluation import Evaluation
-from replay.learners.prioritized_sweeping.retention import EPISODES, RETENTION
-from replay.parts.moments import EACH_STEP
-from replay.parts.pauses import Earnings
-from replay.parts.priority_queue import PriorityQueue
-from replay.parts.world_model import WorldModel
+from replay.parts.pauses import EACH_STEP, Earnings
+from replay.parts.priority_queue import PriorityQueue, pop, remove, set_priority
+from replay.parts.world_model import WorldModel, fade
 
-__all__ = ["CHANGE", "NEED", "PRIORITIES", "RANDOM", "RECENCY", "Memory", "Params", "Popped"]
+__all__ = ["CHANGE", "EPISODES", "FADING", "NEED", "PRIORITIES", "RANDOM", "RECENCY", "RETENTION"]
+__all__ += ["TRANSITIONS", "VALUABLE", "Memory", "Params", "forget_old_pairs", "retain", "revalue"]
 
 PRIORITIES = ("change", "need", "recency", "random")
 """``change``: the size of the change of V that waits to be propagated, as in the algorithm.
@@ -23,6 +23,12 @@ PRIORITIES = ("change", "need", "recency", "random")
 :mod:`replay.learners.prioritized_sweeping.evaluation`. ``recency``: the latest change first.
 ``random``: any that is waiting."""
 CHANGE, NEED, RECENCY, RANDOM = range(4)
+
+RETENTION = ("recent_episodes", "recent_transitions", "valuable_transitions", "fading")
+"""What is kept; see `retain`."""
+EPISODES, TRANSITIONS, VALUABLE, FADING = range(4)
+
+_TIE = 1e-12  # breaks ties of value: added once for each transition retained so far
 
 
 class Params(NamedTuple):
@@ -56,14 +62,14 @@ class Params(NamedTuple):
         Which of the queued states is popped next: the one with the largest change of its value, or
         of change x need, as Mattar & Daw (2018) argue, or the latest change, or any.
     replay_at : str
-        The pauses in which states are popped; see :data:`replay.parts.moments.MOMENTS`. With
+        The pauses in which states are popped; see :data:`replay.parts.pauses.MOMENTS`. With
         ``reset_model`` this is the episode's end.
     forgetting : float
         Fraction of their weight that earlier outcomes of a pair lose when it is tried again: 0
         counts all alike, 1 keeps only the last. For worlds that change (``replay change``).
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
         What a bounded memory keeps; see
-        :func:`replay.learners.prioritized_sweeping.retention.retain`.
+        :func:`replay.learners.prioritized_sweeping.memory.retain`.
     capacity : float
         Bound of the memory, in episodes or transitions; infinite: none. Bounds are compared by
         ``replay study bounded_memory``.
@@ -89,55 +95,95 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of prioritized sweeping.
+    """The memory of prioritized sweeping."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    values : ndarray of float64, shape (n_states,)
-        V, the largest action value of each state.
-    known_values : ndarray of float64, shape (n_states,)
-        U, the value of each state that was last propagated to its predecessors.
-    n_steps : ndarray of int64, shape (1,)
-        Steps since the last reset.
-    model : WorldModel
-        N: the transitions remembered since the last reset.
-    queue : PriorityQueue
-        The states whose change is to be propagated.
-    evaluation : Evaluation or None
-        The need of states, if the priority depends on it.
-    earnings : Earnings
-        Rewards and changes of values so far, on which the end of a pause depends.
-    """
-
-    action_values: NDArray[np.float64]
-    values: NDArray[np.float64]
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    values: NDArray[np.float64]  # (n_states,): V, the largest action value of each state
+    # (n_states,): U, the value of each state that was last propagated to its predecessors
     known_values: NDArray[np.float64]
-    n_steps: NDArray[np.int64]
-    model: WorldModel
-    queue: PriorityQueue
-    evaluation: Evaluation | None
-    earnings: Earnings
+    n_steps: NDArray[np.int64]  # (1,): steps since the last reset
+    model: WorldModel  # N: the transitions remembered since the last reset
+    queue: PriorityQueue  # The states whose change is to be propagated
+    evaluation: Evaluation | None  # The need of states, if the priority depends on it
+    earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
 
 
-class Popped(NamedTuple):
-    """A state that was popped from the queue.
+@inlined
+def retain(params: Params, model: WorldModel, s: int, a: int, value: float) -> None:
+    """Note that a pair was tried, and forget what no longer fits.
 
-    Attributes
-    ----------
-    state : int
-    priority : float
-    number : int
-        How many states were popped before it in this pause.
-    cause : int
-        The row of the backup that put it in the queue; -1 if that was an online one.
-    phase : int
-        The phase of the pause.
+    A pair is forgotten with all its outcomes, so that the probabilities of the remembered ones
+    stay true. By the rules of ``RETENTION`` these pairs are forgotten:
+
+    * ``recent_episodes``: those not tried in the last `capacity` episodes;
+    * ``recent_transitions``: the least recently tried one, so that at most `capacity` edges are
+      left;
+    * ``valuable_transitions``: the least valuable one (of several, the least recently tried or
+      replayed), so that at most `capacity` edges are left;
+    * ``fading``: those whose trace is below 1 / e. The trace begins at the pair's weight N when it
+      was last tried, and decays by a factor e in `capacity` episodes, so that it lasts for
+      capacity (1 + log N) episodes.
     """
+    _retain(model.expendable, params, model, s, a, value)
 
-    state: int
-    priority: float
-    number: int
-    cause: int
-    phase: int
+
+@inlined
+def _retain(
+    queue: PriorityQueue | None, params: Params, model: WorldModel, s: int, a: int, value: float
+) -> None:
+    # A function, as are those below, since numba omits code for None only if it is an argument.
+    if queue is None:
+        return
+    pair = s * model.visits.shape[1] + a
+    if params.retention in (EPISODES, FADING):
+        lifetime = params.capacity
+        if params.retention == FADING:
+            lifetime *= 1.0 + math.log(model.visits[s, a])
+        set_priority(queue, pair, -(model.clock[1] + lifetime), -1)
+        return
+    remove(queue, pair)
+    while model.n_edges[0] > params.capacity and queue.size[0] > 0:
+        _forget_pair(model, pop(queue))
+    model.clock[0] += 1
+    used = float(model.clock[0])
+    if params.retention == VALUABLE:
+        used = value + _TIE * used
+    set_priority(queue, pair, -used, -1)
+
+
+@inlined
+def revalue(params: Params, model: WorldModel, s: int, a: int, value: float) -> None:
+    """Give a remembered pair its new value, if memories are kept by value."""
+    _revalue(model.expendable, params, model, s * model.visits.shape[1] + a, value)
+
+
+@inlined
+def _revalue(
+    queue: PriorityQueue | None, params: Params, model: WorldModel, pair: int, value: float
+) -> None:
+    if queue is None:
+        return
+    if params.retention == VALUABLE:
+        set_priority(queue, pair, -(value + _TIE * model.clock[0]), -1)
+
+
+@inlined
+def forget_old_pairs(params: Params, model: WorldModel) -> None:
+    """Forget the pairs whose time is over, at the end of an episode."""
+    model.clock[1] += 1
+    _forget_old_pairs(model.expendable, params, model)
+
+
+@inlined
+def _forget_old_pairs(queue: PriorityQueue | None, params: Params, model: WorldModel) -> None:
+    if queue is None:
+        return
+    if params.retention in (EPISODES, FADING):
+        while queue.size[0] > 0 and -queue.priority[0] <= model.clock[1]:
+            _forget_pair(model, pop(queue))
+
+
+@inlined
+def _forget_pair(model: WorldModel, pair: int) -> None:
+    n_actions = model.visits.shape[1]
+    fade(model, pair // n_actions, pair % n_actions, 1.0)

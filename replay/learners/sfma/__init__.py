@@ -43,9 +43,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from replay.jit import kernel
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
-from replay.learners.sfma.preplay import expect_moves
 from replay.learners.sfma.similarity import Similarity, link, similarity_of, similarity_words
 from replay.log.backups import ONLINE, REST, BackupBuffer, record
 from replay.parts.experiences import (
@@ -54,17 +54,20 @@ from replay.parts.experiences import (
     experience_words,
     experiences_of,
 )
-from replay.parts.known_world import known_world, likeliest_outcomes
-from replay.parts.moments import END_AND_REST, is_due, most_pauses, phases_of
 from replay.parts.pauses import (
+    END_AND_REST,
     Earnings,
     earnings,
     earnings_words,
     goes_on,
+    is_due,
     latest_change,
+    most_pauses,
     note_change,
     note_experience,
+    phases_of,
 )
+from replay.parts.places import known_world, likeliest_outcomes
 from replay.parts.policies import draw_weighted
 from replay.worlds.mdp import MDP
 
@@ -120,51 +123,40 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of SFMA.
+    """The memory of SFMA."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    experiences : Experiences
-        The last outcome of each pair tried, and its strength.
-    similarity : Similarity
-        D, the default representation.
-    inhibition : ndarray of float64, shape (n_states,)
-        Inhibition of return.
-    ratings, weights : ndarray of float64, shape (n_states * n_actions,)
-        Priority ratings of experiences, and weights to which their probabilities are proportional.
-    surprise : ndarray of float64, shape (1,)
-        Sum of absolute prediction errors since the mode was last chosen.
-    earnings : Earnings
-        Rewards and changes of values so far, on which the end of a pause depends.
-    """
-
-    action_values: NDArray[np.float64]
-    experiences: Experiences
-    similarity: Similarity
-    inhibition: NDArray[np.float64]
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    experiences: Experiences  # The last outcome of each pair tried, and its strength
+    similarity: Similarity  # D, the default representation
+    inhibition: NDArray[np.float64]  # (n_states,): inhibition of return
+    # (n_states * n_actions,): priority ratings of experiences, and weights to which their
+    # probabilities are proportional
     ratings: NDArray[np.float64]
     weights: NDArray[np.float64]
+    # (1,): sum of absolute prediction errors since the mode was last chosen
     surprise: NDArray[np.float64]
-    earnings: Earnings
+    earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    phases = phases_of(params.replay_at)
     priority = (
         "strength x similarity of states",
         "strength x similarity of next states",
         "either, by surprise",
     )[params.replay_mode]
+    label = ("SFMA", "SFMA, reverse mode", "SFMA, dynamic mode")[params.replay_mode]
     known = "what each pair leads to" if params.preplay > 0.0 else "the last try of each pair"
-    stores = f"{known}; similarity of states"
-    return Description(stores, phases, priority, "Diekmann & Cheng 2023")
+    return Description(
+        f"{known}; similarity of states",
+        phases=phases_of(params.replay_at),
+        priority=priority,
+        source="Diekmann & Cheng 2023",
+        label="SFMA, as published" if params.preplay > 0.0 else label,
+        goes_forward=True,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     n_states, n_actions = sizes.n_states, sizes.n_actions
     return Memory(
         np.full((n_states, n_actions), params.initial_value),
@@ -184,11 +176,30 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
         n_actions = memory.action_values.shape[1]
         next_state = likeliest_outcomes(known_world("preplay", mdp, n_actions))
         weight = params.similarity_discount / n_actions
-        expect_moves(memory.experiences, memory.similarity, next_state, params.preplay, weight)
+        _expect_moves(memory.experiences, memory.similarity, next_state, params.preplay, weight)
+
+
+@kernel
+def _expect_moves(
+    experiences: Experiences,
+    similarity: Similarity,
+    next_state: NDArray[np.int32],
+    strength: float,
+    weight: float,
+) -> None:
+    """Remember each move to another state as if it had been made, without reward."""
+    for s in range(next_state.shape[0]):
+        for a in range(next_state.shape[1]):
+            s_next = next_state[s, a]
+            if s_next >= 0 and s_next != s:
+                experience = experiences.rows[experience_at(experiences, s, a)]
+                experience["next_state"] = s_next
+                experience["terminated"] = next_state[s_next, 0] < 0
+                experience["strength"] = strength
+                link(similarity, weight, s, s_next, 1)
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Return an upper bound of the backups of the next step."""
     return 1 + params.n_replays * most_pauses(params.replay_at)
 
 
@@ -259,31 +270,31 @@ def _drawn_experience(
     return draw_weighted(weights, n, rng)
 
 
-def _first_state(memory: Memory, pause: Pause, rng: Generator) -> int:
-    """Return where the agent is; at rest, where an experience begins, drawn by strength."""
-    if pause.phase != REST:
-        return pause.state
-    rows, n, weights = memory.experiences.rows, memory.experiences.n_known[0], memory.weights
-    for i in range(n):
-        weights[i] = rows[i]["strength"]
-    drawn = draw_weighted(weights, n, rng)
-    return int(rows[drawn]["state"]) if drawn >= 0 else pause.state
-
-
-def _reactivate(
-    params: Params, memory: Memory, pause: Pause, reverse: bool, rng: Generator, log: BackupBuffer
-) -> None:
-    inhibition = memory.inhibition
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
+    """Reactivate experiences one after the other, from where the agent is, or from anywhere."""
+    rows, n, inhibition = memory.experiences.rows, memory.experiences.n_known[0], memory.inhibition
+    if n == 0 or not is_due(params.replay_at, pause.phase):
+        return
+    reverse = params.replay_mode == REVERSE_MODE
+    if params.replay_mode == DYNAMIC_MODE:
+        reverse = rng.random() < 1.0 / (1.0 + math.exp(2.0 - 5.0 * memory.surprise[0]))
+        memory.surprise[0] = 0.0
+    state = pause.state
+    if pause.phase == REST:  # where an experience begins, drawn by strength
+        for i in range(n):
+            memory.weights[i] = rows[i]["strength"]
+        drawn = draw_weighted(memory.weights, n, rng)
+        if drawn >= 0:
+            state = int(rows[drawn]["state"])
+    next_state, cause = state, -1
     inhibition[:] = 0.0
-    state = next_state = _first_state(memory, pause, rng)
-    cause = -1
     for pop in range(params.n_replays):
         if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
             break
         drawn = _drawn_experience(params, memory, state, reverse, rng)
         if drawn < 0:
             break
-        experience = memory.experiences.rows[drawn]
+        experience = rows[drawn]
         if pop > 0 and experience["state"] != next_state and experience["next_state"] != state:
             cause = -1
         state, next_state = experience["state"], experience["next_state"]
@@ -292,14 +303,3 @@ def _reactivate(
         for s in range(len(inhibition)):
             inhibition[s] *= params.inhibition_decay
         inhibition[state] = 1.0
-
-
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Reactivate experiences one after the other, from where the agent is, or from anywhere."""
-    if memory.experiences.n_known[0] == 0 or not is_due(params.replay_at, pause.phase):
-        return
-    reverse = params.replay_mode == REVERSE_MODE
-    if params.replay_mode == DYNAMIC_MODE:
-        reverse = rng.random() < 1.0 / (1.0 + math.exp(2.0 - 5.0 * memory.surprise[0]))
-        memory.surprise[0] = 0.0
-    _reactivate(params, memory, pause, reverse, rng, log)

@@ -21,20 +21,12 @@ __all__ = ["Similarity", "link", "similarity_of", "similarity_words"]
 
 
 class Similarity(NamedTuple):
-    """The arrays of the default representation.
+    """The arrays of the default representation."""
 
-    Attributes
-    ----------
-    matrix : ndarray of float64, shape (n_states, n_states)
-        D.
-    n_links : ndarray of int32, shape (n_states, n_states)
-        The number of links between two states, in either direction.
-    difference : ndarray of float64, shape (n_states,)
-        Workspace for the difference between two rows of D.
-    """
-
-    matrix: NDArray[np.float64]
+    matrix: NDArray[np.float64]  # (n_states, n_states): D
+    # (n_states, n_states): the number of links between two states, in either direction
     n_links: NDArray[np.int32]
+    # (n_states,): workspace for the difference between two rows of D
     difference: NDArray[np.float64]
 
 

@@ -21,7 +21,7 @@ alpha = 0.5, 5 / sqrt(15). The paper's environments are given, while ours are le
 say where sampling begins at rest, nor which pauses have how many places.
 
 The paper's third regime is the spectrum for which places recur least within nine steps
-(`least_autocorrelated`, :mod:`replay.learners.spectral_generator.least_autocorrelation`). It is
+(`least_autocorrelated`, :mod:`replay.learners.spectral_generator.propagator`). It is
 found by an optimiser outside the compiled loop, so its graph is not learned: it is that of the
 world, known before the first step, and goals have no effect. On most graphs it jumps to all other
 places with nearly equal probability.
@@ -40,10 +40,10 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Pause, Sizes, Transition
-from replay.learners.spectral_generator.least_autocorrelation import least_autocorrelated
 from replay.learners.spectral_generator.propagator import (
     Propagator,
     draw_next,
+    least_autocorrelated,
     probability_of_next,
     propagate,
     propagator_of,
@@ -51,9 +51,8 @@ from replay.learners.spectral_generator.propagator import (
 )
 from replay.learners.value_free import act, most_backups, n_words
 from replay.log.backups import REST, BackupBuffer, reactivate
-from replay.parts.known_world import known_world, likeliest_outcomes
-from replay.parts.moments import IN_PAUSES, is_due, phases_of
-from replay.parts.numbering import Numbering, join, numbering
+from replay.parts.pauses import IN_PAUSES, is_due, phases_of
+from replay.parts.places import Numbering, join, known_world, likeliest_outcomes, numbering
 from replay.worlds.mdp import MDP
 
 __all__ = ["Memory", "Params", "act", "description", "explore", "init", "learn", "most_backups"]
@@ -91,43 +90,32 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of the spectral generator.
+    """The memory of the spectral generator."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        0.
-    known : Numbering
-        The places visited so far.
-    is_linked : ndarray of bool, shape (n_states, n_states)
-        Which of them are joined, by their numbers.
-    is_goal : ndarray of bool, shape (n_states,)
-        Which of them were rewarded when last entered, by their numbers.
-    propagator : Propagator
-        P, between known places, as of the latest pause.
-    is_stale : ndarray of bool, shape (1,)
-        Whether P is out of date.
-    """
-
-    action_values: NDArray[np.float64]
-    known: Numbering
-    is_linked: NDArray[np.bool_]
+    action_values: NDArray[np.float64]  # (n_states, n_actions): 0
+    known: Numbering  # The places visited so far
+    is_linked: NDArray[np.bool_]  # (n_states, n_states): which of them are joined, by their numbers
+    # (n_states,): which of them were rewarded when last entered, by their numbers
     is_goal: NDArray[np.bool_]
-    propagator: Propagator
-    is_stale: NDArray[np.bool_]
+    propagator: Propagator  # P, between known places, as of the latest pause
+    is_stale: NDArray[np.bool_]  # (1,): whether P is out of date
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
     regime = "diffusion" if params.stability == 1.0 else "turbulence"
     regime = "superdiffusion" if params.stability < 1.0 else regime
     regime = "least autocorrelated" if params.least_autocorrelated else regime
-    phases, priority = phases_of(params.replay_at), f"{regime} on the graph"
-    return Description("a graph of places", phases, priority, "McNamee et al. 2021", False)
+    return Description(
+        "a graph of places",
+        phases=phases_of(params.replay_at),
+        priority=f"{regime} on the graph",
+        source="McNamee et al. 2021",
+        label="Spectral generator, diffusion" if regime == "diffusion" else f"Spectral, {regime}",
+        computes_values=False,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     n_states = sizes.n_states
     return Memory(
         np.zeros((n_states, sizes.n_actions)),

@@ -31,7 +31,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.findings.accounts import find_account
-from replay.learners.adaptive_attractor.network import (
+from replay.learners.adaptive_attractor import (
     Dynamics,
     attractor,
     connect,

@@ -29,8 +29,7 @@ from analyses.sequences.segments import find_segments
 from replay.learners import find_learner
 from replay.learners.contract import Pause, Sizes
 from replay.log.backups import EPISODE_END, backup_buffer, renew
-from replay.parts.known_world import likeliest_outcomes
-from replay.parts.numbering import meet
+from replay.parts.places import likeliest_outcomes, meet
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
@@ -277,14 +276,15 @@ def _shock(seed: int) -> dict[str, float]:
     sizes = Sizes(mdp.n_states, mdp.n_actions, mdp.n_transitions, 1, mdp.n_states**2)
     memory = learner.init(learner.params, sizes)
     learner.explore(learner.params, memory, mdp)
-    memory.whereabouts.moment[:] = [0, 0, -1, 1, 0]
+    for name, value in {"before": 0, "first": 0, "end": -1, "rewarded": True}.items():
+        memory.whereabouts[name] = value
     zone, right = mdp.n_states - 2, list(mdp.action_names).index("right")
     rng, found = np.random.default_rng(seed), {}
     for moment, reward in (("before", 0.0), ("after", -1.0)):
         memory.reward[zone, right] = reward
         for state in range(mdp.n_states):
             meet(memory.table.stale, state)
-        log = backup_buffer(1000, "all", learner.evaluates)
+        log = backup_buffer(1000, "all", learner.description.evaluates)
         learner.replay(learner.params, memory, Pause(EPISODE_END, 0, False), rng, log)
         made, _ = renew(log, 0)
         found[f"shock_zone_{moment}"] = float(np.any(made[0]["state"] == zone))

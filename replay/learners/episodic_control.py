@@ -20,16 +20,26 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from replay.jit import inlined
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
-from replay.learners.episodic_control.neighbours import average_neighbours, neighbours_of
-from replay.learners.monte_carlo import acts_before_learning, most_backups, needs_episodes
+from replay.learners.monte_carlo import most_backups
 from replay.log.backups import EPISODE_END, BackupBuffer, record
-from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
+from replay.parts.experiences import Episode, add_transition, begin_episode, episode, episode_words
 from replay.parts.policies import epsilon_greedy
 
-__all__ = ["Memory", "Params", "act", "acts_before_learning", "description", "init", "learn"]
-__all__ += ["most_backups", "n_words", "needs_episodes", "replay"]
+__all__ = [
+    "Memory",
+    "Params",
+    "act",
+    "average_neighbours",
+    "description",
+    "init",
+    "learn",
+    "most_backups",
+    "n_words",
+]
+__all__ += ["replay"]
 
 
 class Params(NamedTuple):
@@ -55,37 +65,42 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of episodic control.
+    """The memory of episodic control."""
 
-    Attributes
-    ----------
-    action_values : ndarray of float64, shape (n_states, n_actions)
-        Q.
-    best_returns : ndarray of float64, shape (n_states, n_actions)
-        The best return of each pair so far; minus infinity if there was none.
-    episode : Episode
-        The transitions of this episode.
-    neighbours : ndarray of int32, shape (n_codes, n_codes)
-        The codes, from the nearest to the farthest from each; none if none are averaged.
-    """
-
-    action_values: NDArray[np.float64]
+    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    # (n_states, n_actions): the best return of each pair so far; minus infinity if there was
+    # none
     best_returns: NDArray[np.float64]
-    episode: Episode
+    episode: Episode  # The transitions of this episode
+    # (n_codes, n_codes): the codes, from the nearest to the farthest from each; none if none
+    # are averaged
     neighbours: NDArray[np.int32]
 
 
 def description(params: Params) -> Description:
-    """Describe what is stored, and what is replayed, when and why."""
-    stores, source = "the episode; best returns", "Lengyel & Dayan 2008"
-    return Description(stores, (EPISODE_END,), "backwards", source)
+    return Description(
+        "the episode; best returns",
+        phases=(EPISODE_END,),
+        priority="backwards",
+        source="Lengyel & Dayan 2008",
+        label="Episodic control",
+        acts_before_learning=params.act_before_update,
+        needs_episodes=True,
+    )
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
-    steps, near = episode(sizes.n_steps), neighbours_of(params.n_nearest, sizes)
-    return Memory(np.full(shape, params.initial_value), np.full(shape, -np.inf), steps, near)
+    near = np.empty((0, 0), dtype=np.int32)
+    if params.n_nearest > 0:
+        if sizes.neighbours is None:
+            raise ValueError(
+                "n_nearest needs distances between states: give simulate an encoder with centres, "
+                "such as replay.encoders.KMeans(300), or n_nearest=0."
+            )
+        near = sizes.neighbours
+    Q, best_returns = np.full(shape, params.initial_value), np.full(shape, -np.inf)
+    return Memory(Q, best_returns, episode(sizes.n_steps), near)
 
 
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
@@ -93,6 +108,36 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     Q, near = memory.action_values, memory.neighbours
     average_neighbours(Q, memory.best_returns, near, params.n_nearest, state)
     return epsilon_greedy(Q, state, params.epsilon, rng)
+
+
+@inlined
+def average_neighbours(
+    values: NDArray[np.float64],
+    returns: NDArray[np.float64],
+    neighbours: NDArray[np.int32],
+    n_nearest: int,
+    state: int,
+) -> None:
+    """Give each action without a return (-inf) the mean of the nearest codes that have one [2]_.
+
+    Examples
+    --------
+    >>> values, returns = np.zeros((3, 1)), np.array([[-np.inf], [-np.inf], [4.0]])
+    >>> average_neighbours(values, returns, np.array([[0, 1, 2]]), 2, 0)
+    >>> values.tolist()
+    [[4.0], [0.0], [0.0]]
+    """
+    if n_nearest == 0:
+        return
+    for a in range(values.shape[1]):
+        total, n = 0.0, 0
+        if returns[state, a] == -np.inf:
+            for code in neighbours[state]:
+                if n < n_nearest and returns[code, a] > -np.inf:
+                    total += returns[code, a]
+                    n += 1
+        if n > 0:
+            values[state, a] = total / n
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
