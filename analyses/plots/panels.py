@@ -102,8 +102,9 @@ def drawing(function: Callable[Parameters, Result]) -> Callable[Parameters, Resu
     >>> @drawing
     ... def plot_points(table: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = 8.5) -> Axes:
     ...     return ax.scatter(table["x"], table["y"]).axes
-    >>> plot_points(pd.DataFrame({"x": [1, 2], "y": [3, 4]}), width_cm=10).figure.get_figwidth()
-    3.937007874015748
+    >>> ax = plot_points(pd.DataFrame({"x": [1, 2], "y": [3, 4]}), width_cm=10)
+    >>> round(2.54 * float(ax.figure.get_figwidth()), 2)
+    10.0
     >>> plot_points(pd.DataFrame({"x": [1, 2]}))
     Traceback (most recent call last):
     ValueError: plot_points cannot draw what it was given ('y' is missing or unknown). Give tables \

@@ -14,43 +14,23 @@ References
 from __future__ import annotations
 
 import difflib
-import dis
 import itertools
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
-from inspect import signature
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import is_color_like
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analyses.figure_files import FIGURE_SETTINGS
-from analyses.tables import (
-    KINDS,
-    LEARNER_LABELS,
-    LEARNER_ORDER,
-    different,
-    in_order,
-    read_learner_label,
-)
-from replay.checks import (
-    check_array,
-    check_cells,
-    check_number,
-    check_table,
-    check_text,
-    known_arguments,
-    shown,
-    typed,
-)
+from analyses.tables import KINDS, LEARNER_LABELS, LEARNER_ORDER, in_order, read_learner_label
+from replay.checks import check_text, shown
 
 __all__ = [
     "COLUMN_WIDTH",
@@ -67,17 +47,13 @@ __all__ = [
     "label",
     "learner_looks",
     "marked",
-    "new_axes",
-    "new_figure",
     "own_looks",
     "plain",
-    "styled",
     "time_axis",
     "write_empty",
 ]
 
 INCH = 2.54  # cm
-_WIDEST = 200.0  # cm
 COLUMN_WIDTH = 8.5  # cm
 FULL_WIDTH = 17.5  # cm
 SMALL = 6.0  # pt, of the smallest text
@@ -141,22 +117,7 @@ _KIND_HATCHES = {  # as on the page of `replay page`
     "unexperienced": "|||||",
 }
 
-_LONGEST = 300
 _DOLLAR = re.compile(r"(?<!\\)\$")
-_NUMBERS = frozenset(
-    [
-        "mean", "sem", "ci_low", "ci_high", "count", "share", "probability", "difference",
-        "bits", "time_step", "per_step", "reward_rate",
-        "recovered", "sure", "right_if_sure", "predicted", "predicted_low", "predicted_high",
-        "published", "published_low", "published_high", "experiment_low", "experiment_high",
-        "ours", "corrected", "misfit", "share_of_ceiling", "evidence",
-    ]
-)  # fmt: skip
-"""Columns that hold numbers in every table that is drawn, as do all whose names begin with n_."""
-
-_NAMES = frozenset(["learner", "account", "kind", "truth"])
-"""Columns that hold names in every table that is drawn."""
-
 _LABELS = {
     **LEARNER_LABELS,
     "deterministic_tree": "Tree, terminal reward",
@@ -200,9 +161,6 @@ _LABELS = {
     "liu2019_chains": "Two chains, people",
     "mattar_open_maze": "Open maze",
 }
-
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
 
 
 class _Changes(NamedTuple):
@@ -285,94 +243,6 @@ def _warn_of_typo(name: str) -> None:
         )
 
 
-def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorate a function that draws, so that it does so within `figure_style`.
-
-    If the function is given an `Axes`, it draws in the style that is in force.
-
-    It refuses an `ax` that is no Axes, and unknown arguments.
-    """
-    names, checked = signature(function), typed(function)
-
-    @known_arguments
-    @wraps(function)
-    def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        try:
-            bound = names.bind_partial(*args, **kwargs)
-        except TypeError:  # the call below raises it again, with the function's name
-            return function(*args, **kwargs)
-        given = bound.arguments
-        for name, value in given.items():
-            if isinstance(value, pd.DataFrame):
-                _check_drawn(value, name)
-                given[name] = _with_plain_cells(value)
-            if isinstance(value, str):  # fonts refuse some letters when a figure is saved
-                given[name] = plain(check_text(name, value))
-        if "width_cm" in given:
-            check_number("width_cm", given["width_cm"], at_least=1, at_most=_WIDEST)
-        ax = given.get("ax")
-        if ax is not None:
-            if not isinstance(ax, Axes):
-                hint = ": figure.subplots() makes one" if isinstance(ax, Figure) else ""
-                raise TypeError(f"ax must be a matplotlib Axes, got {shown(ax)}{hint}.")
-            with _told_if_not_drawn(function.__name__):
-                return checked(*bound.args, **bound.kwargs)
-        with figure_style(), _told_if_not_drawn(function.__name__):
-            return checked(*bound.args, **bound.kwargs)
-
-    return wrapper
-
-
-@contextmanager
-def _told_if_not_drawn(name: str) -> Iterator[None]:
-    """Say in a sentence that values do not fit together, which libraries notice late if at all."""
-    try:
-        yield
-    except Exception as error:
-        if _is_ours(error):
-            raise
-        is_name = isinstance(error, KeyError) and str(error).count(" ") == 0
-        found = f"{error} is missing or unknown" if is_name else f"{type(error).__name__}: {error}"
-        reason = " ".join(found.split())[:_LONGEST]
-        raise ValueError(
-            f"{name} cannot draw what it was given ({reason}). Give tables as the toolkit writes "
-            "them; replay columns explains each column."
-        ) from error
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Tell whether a `raise` statement of this project made an error, in a sentence."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or not isinstance(error, ValueError | TypeError | OSError):
-        return False
-    code = trace.tb_frame.f_code.co_code
-    module = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0]
-    return module in ("replay", "analyses") and code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
-
-
-def _check_drawn(table: pd.DataFrame, name: str) -> None:
-    """Check the cells of a table, and that columns of these names hold what they hold anywhere."""
-    check_table(table, table.columns, name)
-    check_cells(table, name)
-    for place, column in enumerate(table.columns):
-        what, cells = f"The column {shown(column)} of {name}", table.iloc[:, place]
-        if column in _NUMBERS or str(column).startswith("n_"):
-            check_array(cells, what, kind="number", missing=True)
-        elif column in _NAMES:
-            known = cells.notna()  # `check_cells` has seen that cells are plain values
-            odd = [
-                row
-                for row, each in enumerate(cells)
-                if known.iloc[row] and not isinstance(each, str)
-            ]
-            if odd:
-                raise ValueError(
-                    f"{what} must hold names only; row {odd[0]} has {shown(cells.iloc[odd[0]])}."
-                )
-
-
 def plain(text: str) -> str:
     r"""Keep a text from being taken for a formula, which `$` begins and ends.
 
@@ -382,32 +252,6 @@ def plain(text: str) -> str:
     my\$x^\$.py \$
     """
     return _DOLLAR.sub(r"\\$", text)
-
-
-def _with_plain_cells(table: pd.DataFrame) -> pd.DataFrame:
-    for name in table.select_dtypes(exclude=["number", "bool"]):
-        cells = table[name]
-        if not any("$" in cell for cell in different(cells) if isinstance(cell, str)):
-            continue
-        if isinstance(cells.dtype, pd.CategoricalDtype):
-            table = table.assign(**{str(name): cells.cat.rename_categories(plain)})
-        else:
-            changed = [plain(cell) if isinstance(cell, str) else cell for cell in cells]
-            table = table.assign(**{str(name): changed})
-    return table
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """Make a figure, sized in inches, with a layout in which nothing overlaps."""
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def new_axes(width_cm: float = COLUMN_WIDTH) -> Axes:
-    """Make a figure with one Axes; its height is 0.7 of its width, which is 1 cm or more."""
-    width = check_number("width_cm", width_cm, at_least=1, at_most=_WIDEST) / INCH
-    with figure_style():
-        axes: Axes = new_figure(width, 0.7 * width).subplots()
-    return axes
 
 
 def label(name: str) -> str:

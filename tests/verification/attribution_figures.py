@@ -10,21 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from analyses.plots.grids import (
-    add_own_legend,
-    grid,
-    keep_outer_labels,
-)
 from analyses.plots.layers import draw_curves
+from analyses.plots.panels import NEW, add_own_legend, drawing, grid, keep_outer_labels
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
     count_range,
     label,
-    new_axes,
     own_looks,
-    styled,
     write_empty,
 )
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
@@ -51,9 +45,9 @@ _NARROW = 3.0  # cm, of a panel that has no room for a tick at each power of ten
 _COLUMNS = ["of", "over", "up_to", "attribution", "count", "share", "ci_low", "ci_high"]
 
 
-@styled
+@drawing
 def plot_attribution(
-    table: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+    table: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
     """Draw the shares of one learner in one world: curves over episodes, stacked bars by length.
 
@@ -66,15 +60,6 @@ def plot_attribution(
         Rows of ``attribution.csv``, all over episodes or all over lengths, with each share once.
         Over episodes, a dotted line is the share of single moves that were made in one episode;
         other moves were made in several.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
 
     Raises
     ------
@@ -95,8 +80,6 @@ def plot_attribution(
             "A share has several rows: choose one experiment, learner and view, or use "
             "attribution_figure."
         )
-    is_new = ax is None
-    ax = new_axes(width_cm) if ax is None else ax
     looks = own_looks(_LOOKS)
     of_sequences = {name: looks[name] for name in ("one", "several", "none")}
     known = table.dropna(subset=["share"]).sort_values("up_to")
@@ -113,7 +96,7 @@ def plot_attribution(
     ax.xaxis.set_major_locator(ticks)
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    add_own_legend(ax, is_new, looks.values())
+    add_own_legend(ax, looks.values())
     return ax
 
 
@@ -160,7 +143,7 @@ def _stack(known: pd.DataFrame, ax: Axes, looks: Mapping[str, Look]) -> None:
             ax.vlines(own.index, *(1 - ends if name == "none" else ends).to_numpy().T, **_WHISKER)
 
 
-@styled
+@drawing
 def attribution_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure over learning: learners in rows, experiments in columns.
 
@@ -168,23 +151,11 @@ def attribution_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> 
     ----------
     table : pandas.DataFrame
         The table `attribution.csv`; see `attribution.summarise_attribution`.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the table is empty.
     """
     return _grid(table, "episode", "Episode", width_cm)
 
 
-@styled
+@drawing
 def attribution_length_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure by length: learners in rows, experiments in columns.
 
@@ -192,18 +163,6 @@ def attribution_length_figure(table: pd.DataFrame, *, width_cm: float = FULL_WID
     ----------
     table : pandas.DataFrame
         The table `attribution.csv`; see `attribution.summarise_attribution`.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the table is empty.
     """
     return _grid(table, "length", "States", width_cm)
 

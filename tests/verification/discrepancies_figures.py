@@ -9,12 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from analyses.plots.grids import (
-    add_own_legend,
-    fitting_columns,
-    grid,
-)
 from analyses.plots.layers import draw, draw_curves, nominal
+from analyses.plots.panels import NEW, add_legend, add_own_legend, drawing, fitting_columns, grid
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
@@ -22,9 +18,7 @@ from analyses.plots.style import (
     count_range,
     label,
     learner_looks,
-    new_axes,
     own_looks,
-    styled,
 )
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_column, check_table
@@ -63,9 +57,9 @@ _VISIBLE = 0.02
 _NARROW = 12.0  # cm
 
 
-@styled
+@drawing
 def plot_differences(
-    differences: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+    differences: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
     """Draw the differences in one experiment, with one row per discrepancy and learner.
 
@@ -75,20 +69,11 @@ def plot_differences(
     ----------
     differences : pandas.DataFrame
         Rows of ``discrepancies.csv`` of one experiment; those without a difference are left empty.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
         `ax`; the first row is at the top.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
 
     Examples
     --------
@@ -105,8 +90,6 @@ def plot_differences(
     rows = differences[["discrepancy", "learner"]].drop_duplicates().reset_index(drop=True)
     headings = (rows["discrepancy"] != rows["discrepancy"].shift()).cumsum()
     heights = np.arange(len(rows)) + headings.to_numpy(dtype=float)
-    is_new = ax is None
-    ax = new_axes(width_cm) if ax is None else ax
     shown = differences[differences["difference"].notna()].merge(rows.assign(height=heights))
     shown["height"] += _APART * (shown["period"].map(list(_PERIODS).index) - 1)
     plot = so.Plot(shown, y="height", color="period")
@@ -131,11 +114,11 @@ def plot_differences(
     ax.xaxis.set_major_locator(FixedLocator(_TICKS))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    add_own_legend(ax, is_new, looks.values())
+    add_own_legend(ax, looks.values())
     return ax
 
 
-@styled
+@drawing
 def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of all differences: one panel per experiment, one row per learner.
 
@@ -143,18 +126,6 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
     ----------
     differences : pandas.DataFrame
         The table ``discrepancies.csv``.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the table is empty.
     """
     columns = ["discrepancy", "experiment", "learner", "period"]
     check_table(differences, columns, "differences", empty=False)
@@ -174,11 +145,15 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
         len(experiments),
         0.155 * n_lines + 0.5,
         width_cm=width_cm,
-        legend=[look | {"linestyle": "none"} for look in own_looks(_PERIODS).values()],
-        legend_title="Normalised reward rate with the text minus that with the code",
         letters=False,
         note=_note(differences),
         sharey=True,
+    )
+    add_legend(
+        figure,
+        [look | {"linestyle": "none"} for look in own_looks(_PERIODS).values()],
+        5,
+        title="Normalised reward rate with the text minus that with the code",
     )
     for ax, experiment in zip(axes, experiments, strict=True):
         own = differences[differences["experiment"] == experiment].drop(columns="experiment")
@@ -245,11 +220,11 @@ def differing(differences: pd.DataFrame) -> pd.DataFrame:
     return shown[["discrepancy", "experiment", "learner"]].drop_duplicates(ignore_index=True)
 
 
-@styled
+@drawing
 def plot_discrepancy_curves(
     published: pd.DataFrame,
     changed: pd.DataFrame,
-    ax: Axes | None = None,
+    ax: Axes = NEW,
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
@@ -262,20 +237,6 @@ def plot_discrepancy_curves(
     published, changed : pandas.DataFrame
         Curves of the code and of the text for the same learners: `learner, time_step, mean,
         ci_low, ci_high`.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
 
     Examples
     --------
@@ -286,8 +247,6 @@ def plot_discrepancy_curves(
     [True, False]
     """
     columns = ["learner", "time_step", "mean", "ci_low", "ci_high"]
-    is_new = ax is None
-    ax = new_axes(width_cm) if ax is None else ax
     for name, table, line in (("published", published, "--"), ("changed", changed, "-")):
         check_table(table, columns, name, empty=False)
         for column in columns[1:]:
@@ -305,7 +264,6 @@ def plot_discrepancy_curves(
     ax.set_xlim(changed["time_step"].min(), changed["time_step"].max())
     add_own_legend(
         ax,
-        is_new,
         [
             *({**look, "linestyle": "-"} for look in learner_looks(published["learner"]).values()),
             *_VERSIONS,
@@ -314,7 +272,7 @@ def plot_discrepancy_curves(
     return ax
 
 
-@styled
+@drawing
 def discrepancy_curves_figure(
     published: pd.DataFrame,
     changed: pd.DataFrame,
@@ -332,13 +290,6 @@ def discrepancy_curves_figure(
         The table `discrepancy_curves.csv`: the same columns and `discrepancy`.
     differences : pandas.DataFrame
         The table `discrepancies.csv`, from which `differing` selects panels and curves.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
 
     Raises
     ------

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import fitting_columns, grid
-from analyses.plots.style import FULL_WIDTH, learner_looks, styled
+from analyses.plots.panels import drawing, fitting_columns, grid
+from analyses.plots.style import FULL_WIDTH, learner_looks, marked
 from replay.checks import check_table
 
 __all__ = ["goals_figure"]
@@ -17,10 +17,9 @@ __all__ = ["goals_figure"]
 
 _NOISE = ("none", "known", "unknown", "ignored")
 _RECOVERED, _MOST_TAKEN, _JUDGED = 0.95, 0.05, 100
-_MARKERS = "os^Dv<>Pp*hXd"
 
 
-@styled
+@drawing
 def goals_figure(
     recovered: pd.DataFrame, left_out: pd.DataFrame, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
@@ -30,17 +29,6 @@ def goals_figure(
     ----------
     recovered, left_out : DataFrame
         ``recovered_accounts.csv`` and ``left_out_accounts.csv`` of the study.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or a table is empty.
 
     Examples
     --------
@@ -55,10 +43,7 @@ def goals_figure(
     check_table(recovered, columns, "recovered", empty=False)
     check_table(left_out, ["task", "account", "accepted"], "left_out", empty=False)
     tasks = list(dict.fromkeys(recovered["task"]))
-    looks = [
-        look | {"marker": marker, "linestyle": "-"}
-        for look, marker in zip(learner_looks(tasks).values(), _MARKERS, strict=False)
-    ]
+    looks = marked(learner_looks(tasks)).values()
     figure, axes = grid(
         ["True class first", "What is known of misread places", "True account not in the list"],
         fitting_columns(3, width_cm, 5.0), 1.7, width_cm=width_cm, legend=looks, legend_columns=3,

@@ -7,21 +7,9 @@ import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import (
-    add_own_legend,
-    fitting_columns,
-    grid,
-)
 from analyses.plots.layers import draw, hatch, nominal, whiskers
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    FULL_WIDTH,
-    Look,
-    count_range,
-    new_axes,
-    own_looks,
-    styled,
-)
+from analyses.plots.panels import NEW, add_own_legend, drawing, fitting_columns, grid
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, Look, count_range, own_looks
 from analyses.tables import in_order
 from replay.checks import check_table
 
@@ -38,9 +26,9 @@ _WIDTH = 0.8
 _COLUMNS = ["task", "setting", "place", "direction", "mean", "ci_low", "ci_high"]
 
 
-@styled
+@drawing
 def plot_gain_floor(
-    gain_floor: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+    gain_floor: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
     """Draw segments per episode at start and goal, with intervals, as one bar per setting.
 
@@ -48,15 +36,6 @@ def plot_gain_floor(
     ----------
     gain_floor : pandas.DataFrame
         Rows of ``gain_floor.csv`` of one task.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
 
     Raises
     ------
@@ -74,8 +53,6 @@ def plot_gain_floor(
     check_table(gain_floor, _COLUMNS[1:], "gain_floor")
     if gain_floor.duplicated(["setting", "place", "direction"]).any():
         raise ValueError("A bar has several rows: choose one task, or use gain_floor_figure.")
-    is_new = ax is None
-    ax = new_axes(width_cm) if ax is None else ax
     looks = _looks(gain_floor)
     where = gain_floor.set_index(["place", "direction"]).index
     places = pd.MultiIndex.from_tuples(_BARS).get_indexer(where)
@@ -99,11 +76,11 @@ def plot_gain_floor(
     ax.tick_params(axis="x", length=0)
     ax.set_ylim(bottom=0)
     ax.set_ylabel("Segments per episode")
-    add_own_legend(ax, is_new, looks.values())
+    add_own_legend(ax, looks.values())
     return ax
 
 
-@styled
+@drawing
 def gain_floor_figure(gain_floor: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of the effect of the gain floor: one panel per task.
 
@@ -111,18 +88,6 @@ def gain_floor_figure(gain_floor: pd.DataFrame, *, width_cm: float = FULL_WIDTH)
     ----------
     gain_floor : pandas.DataFrame
         The table ``gain_floor.csv`` of ``replay study gain_floor``.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the table is empty.
     """
     check_table(gain_floor, _COLUMNS, "gain_floor", empty=False)
     tasks = in_order(gain_floor["task"], _TASKS)

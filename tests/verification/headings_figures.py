@@ -6,9 +6,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import fitting_columns, grid
 from analyses.plots.layers import draw_curves
-from analyses.plots.style import FULL_WIDTH, Look, count_range, own_looks, styled
+from analyses.plots.panels import drawing, fitting_columns, grid
+from analyses.plots.style import FULL_WIDTH, Look, count_range, own_looks
 from replay.checks import check_table
 
 __all__ = ["headings_figure"]
@@ -24,7 +24,7 @@ _TITLES = {
 _APART = 0.03  # of numbers of cells, so that none hides another
 
 
-@styled
+@drawing
 def headings_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of the study of headings: one panel for each outcome.
 
@@ -32,18 +32,6 @@ def headings_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Fig
     ----------
     table : pandas.DataFrame
         ``headings.csv``.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
 
     Examples
     --------

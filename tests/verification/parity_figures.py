@@ -12,18 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from analyses.plots.grids import add_legend, fitting_columns, grid
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    FULL_WIDTH,
-    INCH,
-    SMALL,
-    Look,
-    label,
-    new_axes,
-    new_figure,
-    styled,
-)
+from analyses.plots.panels import NEW, add_legend, drawing, fitting_columns, grid, new_figure
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, label
 from replay.checks import check_table
 
 __all__ = ["parity_experiments_figure", "parity_figure", "plot_contrast", "plot_parity"]
@@ -51,30 +41,14 @@ _CELLS, _LETTER = 2.25, 0.05  # inches: width of the cells of an effect, and of 
 _SHORT = {"prioritized_memory_access": "Memory access", "prioritized_sweeping": "Sweeping"}
 
 
-@styled
-def plot_parity(
-    panel: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
-) -> Axes:
+@drawing
+def plot_parity(panel: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH) -> Axes:
     """Draw the values of one panel, published on the x axis and ours on the y axis, with intervals.
 
     Parameters
     ----------
     panel : pandas.DataFrame
         Rows of ``parity.csv`` with a published value. Intervals are 95 %.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
 
     Examples
     --------
@@ -84,7 +58,6 @@ def plot_parity(
     ':'
     """
     check_table(panel, ["value", "sem", "ours", "ci_low", "ci_high", "agrees"], "panel")
-    ax = new_axes(width_cm) if ax is None else ax
     ax.axline((0, 0), slope=1, color="0.6", linestyle=":", linewidth=0.8)
     for verdict, rows in panel.groupby("agrees"):
         ax.errorbar(
@@ -100,7 +73,7 @@ def plot_parity(
     return ax
 
 
-@styled
+@drawing
 def parity_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of published and simulated values, one panel per published figure.
 
@@ -108,13 +81,6 @@ def parity_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
     ----------
     parity : pandas.DataFrame
         The table ``parity.csv``.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
 
     Raises
     ------
@@ -145,33 +111,16 @@ def parity_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
     return figure
 
 
-@styled
-def plot_contrast(
-    effects: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
-) -> Axes:
+@drawing
+def plot_contrast(effects: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH) -> Axes:
     """Draw one row per effect: under the authors' protocol, and under the experiment's.
 
     Parameters
     ----------
     effects : pandas.DataFrame
         Rows of ``parity.csv`` with a task.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
     """
     check_table(effects, _CONTRAST, "effects")
-    ax = new_axes(width_cm) if ax is None else ax
     rows = effects.reset_index(drop=True)
     for place, row in enumerate(rows.to_dict("records")):
         own = row["agrees"] if row["agrees"] in _COLOURS else ""
@@ -221,7 +170,7 @@ def _words(value: float, low: float, high: float) -> str:
     return f"{value:.2g} ({low:.2g} to {high:.2g})"
 
 
-@styled
+@drawing
 def parity_experiments_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of effects under the authors' protocols and under those of experiments.
 
@@ -229,13 +178,6 @@ def parity_experiments_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WI
     ----------
     parity : pandas.DataFrame
         The table ``parity.csv``.
-    width_cm : float, default 17.5
-        Width of the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
 
     Raises
     ------

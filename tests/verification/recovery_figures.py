@@ -7,16 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import add_legend, letter_panels
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    INCH,
-    Look,
-    label,
-    new_axes,
-    new_figure,
-    styled,
-)
+from analyses.plots.panels import NEW, add_legend, drawing, letter_panels, new_figure
+from analyses.plots.style import COLUMN_WIDTH, INCH, Look, label
 from analyses.tables import in_order
 from replay.checks import check_table
 
@@ -50,9 +42,9 @@ _ASIDE = (0.0, 0.2, -0.2, 0.4)
 _BESIDE = 0.09
 
 
-@styled
+@drawing
 def plot_confusion(
-    confusion: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+    confusion: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
     """Draw a confusion matrix: how events of each true kind are classified.
 
@@ -60,15 +52,6 @@ def plot_confusion(
     ----------
     confusion : pandas.DataFrame
         Rows of ``recovery_matrix.csv`` of one setting.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
 
     Raises
     ------
@@ -85,7 +68,6 @@ def plot_confusion(
     check_table(confusion, ["truth", "found", "probability"], "confusion")
     if confusion.duplicated(["truth", "found"]).any():
         raise ValueError("A cell of the matrix has several rows: choose one setting.")
-    ax = new_axes(width_cm) if ax is None else ax
     truths = in_order(confusion["truth"], _KIND_NAMES)
     seen = confusion.groupby("found")["probability"].max()
     found = [
@@ -123,10 +105,8 @@ def _share(value: float) -> str:
     return "1" if value > 0.995 else f"{value:.2f}".removeprefix("0")
 
 
-@styled
-def plot_shares(
-    shares: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
-) -> Axes:
+@drawing
+def plot_shares(shares: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH) -> Axes:
     """Draw the share of a kind as found and as corrected, by the number of cells.
 
     Parameters
@@ -134,15 +114,6 @@ def plot_shares(
     shares : pandas.DataFrame
         Rows of ``recovery_shares.csv`` of one kind and one true share; `corrected` is NaN where too
         little replay is found.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    width_cm : float, default 8.5
-        Width of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
 
     Raises
     ------
@@ -152,7 +123,6 @@ def plot_shares(
     check_table(shares, _SHARE_COLUMNS, "shares")
     if len(shares["true"].unique()) != 1:
         raise ValueError("shares must have one true share: choose one.")
-    ax = new_axes(width_cm) if ax is None else ax
     ax.axhline(shares["true"].iloc[0], color="0.35", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
     settings = shares[["gain", "speed"]].drop_duplicates().sort_values(["speed", "gain"])
     numbers = sorted(shares["n_cells"].unique())
@@ -175,10 +145,8 @@ def plot_shares(
     return ax
 
 
-@styled
-def plot_corrected(
-    shares: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
-) -> Axes:
+@drawing
+def plot_corrected(shares: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH) -> Axes:
     """Draw the share of a kind as found and as corrected, by its true share.
 
     Settings without a corrected share are omitted.
@@ -189,7 +157,6 @@ def plot_corrected(
         raise ValueError(
             "shares has no corrected share to draw: for all settings, too little is found."
         )
-    ax = new_axes(width_cm) if ax is None else ax
     ax.plot([0, 1], [0, 1], color="0.35", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
     settings = [*known.groupby(_SETTING)]
     step = 0.6 * float(np.diff(known["true"].unique()).min(initial=1.0)) / len(settings)
@@ -210,7 +177,7 @@ def plot_corrected(
     return ax
 
 
-@styled
+@drawing
 def recovery_figure(
     confusion: pd.DataFrame, shares: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH
 ) -> Figure:
