@@ -4,15 +4,15 @@ Compiled code and the results of runs are identified by this digest: an edit of 
 changes it, an edit elsewhere does not.
 """
 
+import ast
 import contextlib
 import functools
 import hashlib
-import importlib.util
 import inspect
 import platform
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,7 @@ import numpy as np
 __all__ = ["are_unchanged", "digest_of", "sources_digest", "sources_of"]
 
 _PACKAGES = ("replay", "analyses")
-_IMPORT = re.compile(
-    r"(?:^|[;:])[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import\b[ \t]*"
-    r"(\((?:[^)#]|#[^\n]*)*\)|[^\n#;]*)|import[ \t]+([^\n#;]*))",
-    re.MULTILINE,
-)
+_IMPORT = re.compile(r"^[ \t]*(from [.\w]+ import (?:\([^)]*\)|.*)|import .*)", re.MULTILINE)
 _TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n)+", re.MULTILINE)
 _settings: Any = numba.config
 
@@ -73,8 +69,11 @@ def _collect(value: Any, found: set[Path], seen: set[int]) -> None:
     if inspect.isfunction(value):
         value = inspect.unwrap(value)
         found.add(Path(value.__code__.co_filename).resolve())
-        for each in (*_cells(value), *(value.__defaults__ or ())):
+        for each in value.__defaults__ or ():
             _collect(each, found, seen)
+        for cell in value.__closure__ or ():
+            with contextlib.suppress(ValueError):  # an empty cell
+                _collect(cell.cell_contents, found, seen)
     elif inspect.ismodule(value) or inspect.isclass(value):
         module = value if inspect.ismodule(value) else sys.modules.get(value.__module__)
         file = getattr(module, "__file__", None)
@@ -85,12 +84,6 @@ def _collect(value: Any, found: set[Path], seen: set[int]) -> None:
     elif isinstance(value, tuple | list):
         for each in value:
             _collect(each, found, seen)
-
-
-def _cells(function: Callable[..., Any]) -> Iterator[Any]:
-    for cell in getattr(function, "__closure__", None) or ():
-        with contextlib.suppress(ValueError):  # an empty cell
-            yield cell.cell_contents
 
 
 def _closure(files: frozenset[Path]) -> frozenset[Path]:
@@ -109,28 +102,24 @@ def _imports(file: Path) -> frozenset[Path]:
 
     Plots and pages are left out: none of their code is compiled, no number depends on them.
     """
-    found: set[Path | None] = set()
+    if file not in _ALL:  # a user's own, which is never kept
+        return frozenset()
     text = _TYPES_ONLY.sub("", _text(file).decode("utf-8", errors="replace"))
-    text = text.replace("\\\n", " ")
-    for package, names, modules in _IMPORT.findall(text):
-        if package.startswith("."):
-            package = _absolute(file, package)
-        for name in re.sub(r"#[^\n]*", "", names or modules).strip("() \t\n").split(","):
-            word = name.split()[0] if name.split() else ""
-            if package.split(".")[0] in _PACKAGES:
-                found.add(_file_of(f"{package}.{word}") or _file_of(package))
-            elif not package and word.split(".")[0] in _PACKAGES:
-                found.add(_file_of(word))
+    try:  # the imports alone: to parse whole files would take a fifth of a first run
+        tree = ast.parse("\n".join(_IMPORT.findall(text)))
+    except SyntaxError:  # such as one that goes on after a backslash
+        tree = ast.parse(text)
+    found: set[Path | None] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {_file_of(name.name) for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            folder = file.relative_to(_ROOT).parts[: -node.level] if node.level else ()
+            package = ".".join([*folder, *filter(None, [node.module])])
+            found |= {_file_of(f"{package}.{n.name}") or _file_of(package) for n in node.names}
     return frozenset(
         file for file in found if file and not any(map(file.is_relative_to, _PICTURES))
     )
-
-
-def _absolute(file: Path, package: str) -> str:
-    """Return the full name of a package or module that is imported relative to a file."""
-    n_dots = len(package) - len(package.lstrip("."))
-    parts = file.relative_to(_ROOT).parts[:-n_dots] if file.is_relative_to(_ROOT) else ()
-    return ".".join([*parts, *filter(None, package.lstrip(".").split("."))])
 
 
 def _file_of(module: str) -> Path | None:
@@ -156,10 +145,7 @@ def are_unchanged(files: frozenset[Path]) -> bool:
     >>> are_unchanged(frozenset([Path("my_learner.py")]))
     False
     """
-    return all(
-        file in _ALL and _stamp(file) == _ALL[file] and not _has_old_bytecode(file)
-        for file in files
-    )
+    return all(file in _ALL and _stamp(file) == _ALL[file] for file in files)
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:
@@ -168,20 +154,6 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size
-
-
-def _has_old_bytecode(file: Path) -> bool:
-    """Whether Python may run bytecode that is older than a file.
-
-    Python compares only the file's size and the second of its last change.
-    """
-    try:
-        bytecode = Path(importlib.util.cache_from_source(str(file))).stat()
-        source = file.stat()
-    except OSError:
-        return False
-    is_same_second = int(bytecode.st_mtime) == int(source.st_mtime)
-    return is_same_second and bytecode.st_mtime_ns < source.st_mtime_ns
 
 
 @cache

@@ -16,7 +16,7 @@ from test_learners import module
 from replay import feed, simulate
 from replay.learners import find_learner
 from replay.simulation import driver
-from replay.simulation.random_streams import acting_stream, give_back, replay_stream
+from replay.simulation.driver import replay_stream
 from replay.worlds.mazes import from_ascii
 
 MAZE = from_ascii("S..G")
@@ -203,18 +203,6 @@ def test_nothing_that_ends_for_a_learner_of_ends():
 
 
 @given(SEEDS)
-def test_random_streams_are_those_of_numpy(seed):
-    child = np.random.SeedSequence(seed, spawn_key=(0,))
-    for make, usual in ((acting_stream, seed), (replay_stream, child)):
-        stream = make(seed)
-        assert stream.bit_generator.state == np.random.default_rng(usual).bit_generator.state
-        stream.integers(9, dtype=np.int32)  # leaves half a number for the next draw
-        give_back(stream)
-
-
-def test_runs_at_the_same_time_draw_from_streams_of_their_own():
-    one, other = acting_stream(1), acting_stream(1)
-    assert one is not other
-    assert one.random() == other.random()
-    give_back(one, None)
-    assert acting_stream(2) is one
+def test_replay_draws_from_the_first_child_of_the_seed(seed):
+    child = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
+    assert replay_stream(seed).bit_generator.state == child.bit_generator.state

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.log import parquet
-from replay.log.backups import PHASES
+from replay.log.backups import BACKUP, PHASES
 from replay.log.event_log import EventLog, LogError
 from replay.log.parquet import beginning
 from replay.log.schema import SCHEMA
@@ -87,7 +87,7 @@ class TestTables:
         backups["phase"] = [PHASES.index(phase) for phase in BACKUPS["phase"]]
         rows = backups.to_records(index=False)
         run = {"learner": "test", "mdp": "corridor", "seed": None, "parameters": {}}
-        log = EventLog.from_run(run, np.array(steps), [rows[:4], rows[4:]], keep="all")
+        log = EventLog.from_run(run, np.array(steps), [(rows[:4],), (rows[4:],)], keep="all")
         pd.testing.assert_frame_equal(log.backups, small_log().backups)
         assert log.runs.loc[0, "seed"] == -1
         assert log.provenance["software"] == "hippocampal-replay"
@@ -95,7 +95,7 @@ class TestTables:
 
     def test_a_run_without_log(self):
         steps = np.empty(0, dtype=[("state", np.int32), ("next_state", np.int32)])
-        log = EventLog.from_run({}, steps, [], keep="none")
+        log = EventLog.from_run({}, steps, [(np.empty(0, BACKUP),)], keep="none")
         assert repr(log) == "EventLog(1 run, 0 steps, 0 backups)"
         assert list(log.backups) == SCHEMA["backups"].names
 

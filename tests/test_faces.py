@@ -93,27 +93,8 @@ def test_a_world_of_that_builder_has_positions():
     assert "known, in cm" in random_maze(6, seed=1)._repr_html_()
 
 
-LOOKED_FOR = [
-    ("run", "plot", r"plots\.plot_event\(run\)"),
-    ("run", "save", r"run\.log\.save"),
-    ("run", "sequences", r"analyses\.classify\(run\)"),
-    ("run", "backups", r"run\.log\.steps"),
-    ("run", "Q", r"run\.memory\.action_values"),
-    ("log", "to_csv", "are DataFrames"),
-    ("log", "world", r"log\.mdp"),
-    ("log", "read", r"EventLog\.load"),
-    ("mdp", "draw", r"plots\.plot_mdp\(mdp\)"),
-    ("mdp", "goal", r"mdp\.terminal"),
-    ("mdp", "walls", r"mazes\.layout\(mdp\)"),
-    ("mdp", "gamma", r"mdp\.solve"),
-    ("animal", "backups", r"animal\.log\.steps"),
-    ("animal", "save", r"animal\.log\.save"),
-    ("entry", "world", r"entry\.build\(\)"),
-]
-
-
-@pytest.mark.parametrize(("name", "attribute", "message"), LOOKED_FOR)
-def test_what_is_looked_for_in_vain_is_told(name, attribute, message):
+@pytest.mark.parametrize("name", ["run", "log", "mdp", "animal", "entry"])
+def test_what_is_not_there_is_not_made_up(name):
     things = {
         "run": lambda: simulate(MAZE, "q_learning", n_steps=100),
         "log": lambda: simulate(MAZE, "q_learning", n_steps=100).log,
@@ -122,9 +103,7 @@ def test_what_is_looked_for_in_vain_is_told(name, attribute, message):
         "entry": lambda: replay.find_task("linear_track"),
     }
     thing = things[name]()
-    with pytest.raises(AttributeError, match=message):
-        getattr(thing, attribute)
-    with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         thing.nonsense  # noqa: B018
     assert not hasattr(thing, "__array__")
     assert repr(copy.copy(thing)) == repr(thing)

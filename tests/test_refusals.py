@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import replay
-from malformed import Liar
 
 from analyses.findings.table import findings
 from analyses.measures.sequenceness import sequenceness
@@ -45,7 +44,6 @@ OF_NO_WALK = pd.DataFrame(
 RATES = ["world", "learner", "phase", "time_step", "mean", "ci_low", "ci_high"]
 NO_RATES = pd.DataFrame(columns=RATES)
 TRACK = make_linear_track(100.0)
-LIAR = Liar("hash", RuntimeError())
 TWO = (np.array([0.0, 1.0]), np.array([[0.0, 0.0], [9.0, 0.0]]))
 
 
@@ -125,8 +123,8 @@ def draw_learners(names):
         (lambda: find_arena([[0, 0], [1e300, 5]]), "1e[+]300 x 5 cm.* Are they in cm"),
         (lambda: read_rollouts("\n"), "must be the path of a file or folder"),
         (
-            lambda: MDP.from_networkx(TRACK, start=LIAR, bin_size=10),
-            "start names <Liarhash>, but the graph's nodes are",
+            lambda: MDP.from_networkx(TRACK, start=1.5, bin_size=10),
+            "start names 1.5, but the graph's nodes are",
         ),
         (
             lambda: compare(["long_track"], ["dyna_q"], n_draws=2, findings=pd.DataFrame()),
@@ -174,8 +172,11 @@ def draw_learners(names):
         (lambda: read_rollouts({"actions": [[1]]}), "the arrays lacks agent_states"),
         (lambda: without_edges(nx.path_graph(["a", "b"]), [("a", "c")]), "'c'.*no edge of the"),
         (lambda: from_ascii("S.G", cell_size=0.1), "at least 0.5 cm; got 0.1. Multiply metres"),
-        (lambda: EventLog({}).label(experiment=pd.DataFrame({"a": ["x", "y"]})), "must be text"),
-        (lambda: EventLog({}).label(seed=pd.DataFrame({"a": [1, 2]})), "must be a list of whole"),
+        (
+            lambda: EventLog({}).label(experiment=pd.DataFrame({"a": ["x", "y"]})),
+            "must be of one length",
+        ),
+        (lambda: EventLog({}).label(seed=pd.DataFrame({"a": [1, 2]})), "must be of one length"),
         (
             lambda: EventLog({"steps": STEPS | {"reward": [0.0, np.nan]}}).columns("steps"),
             "'reward' of 'steps' must be finite, or NaN in all steps.*row 1 has nan",
@@ -195,7 +196,7 @@ def draw_learners(names):
             "on_step must be a function of a row and a memory, got <built-in function len>",
         ),
         (lambda: figure_style({5: "black"}).__enter__(), "Each name of a colour or label must be"),
-        (lambda: figure_style({"maze": LIAR}).__enter__(), "unknown to matplotlib"),
+        (lambda: figure_style({"maze": "no colour"}).__enter__(), "unknown to matplotlib"),
         (lambda: figure_style(labels={"maze": 5}).__enter__(), "The label of 'maze' must be text"),
     ],
 )  # fmt: skip

@@ -13,8 +13,7 @@ from .g import name
 from ..replay.h import name
 from replay.i import \\
     name
-from replay import j, k
-if True: from replay.l import name
+from replay import j, k, l
 def within():
     from replay.m import *
 # from replay.n import name

@@ -18,8 +18,7 @@ from analyses.sequences.experience import Experience
 from analyses.sequences.growing import ACROSS, WITHIN, ChainKinds, GrowingChains, run_back
 from analyses.tables import KINDS
 from replay.checks import check_whole
-from replay.jit import kernel, loop_kernel
-from replay.jit.bisection import count_up_to
+from replay.jit import count_up_to, kernel, loop_kernel
 from replay.log.arrays import uninitialised
 from replay.log.blocks import LogBlock, window_ends
 

@@ -33,8 +33,7 @@ from analyses.sequences.kinds import (
 from analyses.sequences.runs import Columns, whole_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended, relocated
 from replay.checks import check_flag
-from replay.jit import inlined, kernel, loop_kernel
-from replay.jit.bisection import count_up_to
+from replay.jit import count_up_to, inlined, kernel, loop_kernel
 from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, STEP
 

@@ -5,14 +5,7 @@ toolkit; the code behind relies on that.
 """
 
 from replay.checks.memory import check_fits
-from replay.checks.names import (
-    Named,
-    UnknownNameError,
-    known_arguments,
-    no_attribute,
-    shown,
-    unknown_name,
-)
+from replay.checks.names import Named, UnknownNameError, known_arguments, shown, unknown_name
 from replay.checks.tables import (
     check_all,
     check_array,
@@ -43,5 +36,5 @@ __all__ += ["check_all", "check_array", "check_bin_size", "check_cells", "check_
 __all__ += ["check_column"]
 __all__ += ["check_fits", "check_flag", "check_function", "check_list", "check_number"]
 __all__ += ["check_seconds", "check_seed", "check_table", "check_text", "check_whole"]
-__all__ += ["errors_located", "known_arguments", "located", "no_attribute", "shown", "typed"]
+__all__ += ["errors_located", "known_arguments", "located", "shown", "typed"]
 __all__ += ["unknown_name"]

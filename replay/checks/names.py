@@ -10,7 +10,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
-__all__ = ["Named", "UnknownNameError", "known_arguments", "no_attribute", "shown", "unknown_name"]
+__all__ = ["Named", "UnknownNameError", "known_arguments", "shown", "unknown_name"]
 
 _LONGEST = 60
 _ALIKE = 0.75  # so that learner is not suggested for learning_rate
@@ -23,17 +23,14 @@ _Result = TypeVar("_Result")
 def shown(value: object) -> str:
     """Return the text of a value for a message: its `repr`, cut short if it is long.
 
-    At most 60 characters, on one line; if `repr` fails, the name of the type.
+    At most 60 characters, on one line.
 
     Examples
     --------
     >>> shown([1, 2]), shown("x" * 100)[-4:]
     ('[1, 2]', 'x...')
     """
-    try:
-        text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
-    except Exception:
-        text = f"a {type(value).__name__}"
+    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
@@ -138,18 +135,3 @@ params={'discount': 0.9}. It takes: params, n_steps.
         return function(*args, **kwargs)
 
     return wrapper
-
-
-def no_attribute(owner: object, name: str, instead: Mapping[str, str]) -> AttributeError:
-    """Make the error for a missing attribute, with a hint for those that users may look for.
-
-    `instead` has these, separated by spaces, and what to use.
-
-    Examples
-    --------
-    >>> print(no_attribute(0, "draw", {"plot draw": "print() shows a number."}))
-    'int' object has no attribute 'draw': print() shows a number.
-    """
-    hint = next((words for names, words in instead.items() if name in names.split()), "")
-    text = f"{type(owner).__name__!r} object has no attribute {name!r}"
-    return AttributeError(f"{text}: {hint}" if hint else text, name=name, obj=owner)

@@ -104,9 +104,11 @@ has 0.5, row 2 has 'a'.
         kind = pd.api.types.infer_dtype(cells, skipna=True)
         if kind in _PLAIN or kind.startswith("datetime"):
             continue
-        kinds = {
-            row: _kind(cells.iloc[row], lists) for row in np.flatnonzero(cells.notna()).tolist()
-        }
+        types = [(bool, np.bool_), _NUMBER, (str,), (list, tuple, np.ndarray) if lists else ()]
+        kinds: dict[int, int | None] = {}
+        for row in np.flatnonzero(cells.notna()).tolist():
+            fitting = (n for n, each in enumerate(types) if isinstance(cells.iloc[row], each))
+            kinds[row] = next(fitting, None)
         first = next(iter(kinds), 0)
         odd = [row for row in kinds if kinds[row] is None or kinds[row] != kinds[first]]
         if not odd:  # lists
@@ -118,12 +120,6 @@ has 0.5, row 2 has 'a'.
             f"The column {column!r} of {name} must hold numbers only, texts only"
             f"{' or lists only' * lists}; {beside}row {odd[0]} has {shown(cells.iloc[odd[0]])}."
         )
-
-
-def _kind(cell: object, lists: bool) -> int | None:
-    """Tell the kind of a cell by a number; None if it is of no kind that a column may hold."""
-    kinds = [(bool, np.bool_), _NUMBER, (str,), (list, tuple, np.ndarray) if lists else ()]
-    return next((n for n, types in enumerate(kinds) if isinstance(cell, types)), None)
 
 
 def check_column(
@@ -235,7 +231,9 @@ def check_array(
             limited &= (np.abs(numbers) < 2.0**63) | (flat.dtype.kind == "i")
         fits &= limited | (np.isnan(numbers) if missing and kind == "number" else False)
     if not fits.all():
-        row = _to_blame(flat, np.flatnonzero(~fits).tolist())
+        wrong = np.flatnonzero(~fits).tolist()
+        # One bad cell of a file makes text of its whole column, also of the numbers.
+        row = next((row for row in wrong if not _is_written(flat[row])), wrong[0])
         place = [int(index) for index in np.unravel_index(row, given.shape)]
         names = values.index.tolist() if isinstance(values, pd.Series) else range(len(flat))
         where = f"row {shown(names[row])} has" if given.ndim == 1 else f"entry {place} has"
@@ -266,7 +264,7 @@ def _array(values: object) -> NDArray[Any] | None:
             given = given.astype(object)
             given[np.ma.getmaskarray(values)] = None
         return given
-    except Exception:  # objects may raise anything here
+    except (TypeError, ValueError):
         return None
 
 
@@ -276,15 +274,8 @@ def _are_flags(values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.full(len(values), values.dtype.kind == "b")
 
 
-def _to_blame(values: NDArray[Any], wrong: list[int]) -> int:
-    """Return the first wrong value that is no number or flag in text, or else the first.
-
-    One bad cell of a file makes text of its whole column.
-    """
-    return next((row for row in wrong if not _is_written(values[row])), wrong[0])
-
-
 def _is_written(value: object) -> bool:
+    """Whether a value is a finite number or a flag in text."""
     if not isinstance(value, str):
         return False
     with contextlib.suppress(ValueError):

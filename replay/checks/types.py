@@ -115,13 +115,26 @@ class _Misfit(NamedTuple):
 def _misfit(value: Any, hint: Any) -> _Misfit | None:
     """Find the first misfit in a value; what can be read only once stays unread."""
     origin, inner = get_origin(hint), get_args(hint)
+    is_loose = hint in (Any, object) or getattr(hint, "_is_protocol", False)
+    is_class = inspect.isclass(hint) and not is_loose
     fits = True
     parts: Iterable[tuple[str, Any, Any]] = ()
     if hint == ArrayLike or origin is np.ndarray:
-        fits = (hint == ArrayLike or isinstance(value, _ARRAYS)) and _is_numeric(value)
+        fits = hint == ArrayLike or isinstance(value, _ARRAYS)
+        try:
+            fits = fits and np.asarray(value).dtype.kind in "biuf"
+        except (TypeError, ValueError):  # rows of different lengths, say
+            fits = False
         parts = () if fits else _cells(value)
     elif origin in (Union, UnionType):
-        return _misfit_of_all(value, hint, _choices(hint))
+        inside = []
+        for each in _choices(hint):
+            found = _misfit(value, each)
+            if found is None:
+                return None
+            inside += [found] if found.place else []
+        # What is wrong within a value tells more than that it is of none of several types.
+        return inside[0] if len(inside) == 1 else _Misfit("", value, hint)
     elif origin is Literal:
         fits = any(value is each or (type(value) is type(each) and value == each) for each in inner)
     elif hint is None or hint is NoneType:
@@ -131,11 +144,11 @@ def _misfit(value: Any, hint: Any) -> _Misfit | None:
         kind = Real if hint is float else Integral
         fits = is_flag if hint is bool else isinstance(value, kind) and not is_flag
     elif hint is Path:
-        fits = _is_path(value)
+        fits = isinstance(value, os.PathLike)
     elif origin is not None and inspect.isclass(origin):
         fits = _is_collection(value, origin, inner)
         parts = _entries(value, origin, inner) if fits else ()
-    elif _is_checkable(hint):
+    elif is_class:
         fits = isinstance(value, hint)
         fields = getattr(hint, "_fields", ()) if fits else ()
         parts = [(f".{key}", getattr(value, key), _hints(hint).get(key, Any)) for key in fields]
@@ -152,17 +165,6 @@ def _choices(hint: Any) -> list[Any]:
     if not set(array) <= set(choices):
         return list(choices)
     return [ArrayLike, *(each for each in choices if each not in array)]
-
-
-def _misfit_of_all(value: Any, hint: Any, choices: Iterable[Any]) -> _Misfit | None:
-    """Find a misfit for each of several annotations: one inside a value tells more."""
-    inside = []
-    for each in choices:
-        found = _misfit(value, each)
-        if found is None:
-            return None
-        inside += [found] if found.place else []
-    return inside[0] if len(inside) == 1 else _Misfit("", value, hint)
 
 
 def _is_collection(value: Any, origin: type[Any], inner: tuple[Any, ...]) -> bool:
@@ -195,30 +197,11 @@ def _entries(
 
 def _cells(value: Any) -> Iterator[tuple[str, Any, Any]]:
     """Iterate over the cells of what is no array of numbers; none if its rows differ in length."""
-    with suppress(Exception):  # objects may raise anything here
+    with suppress(TypeError, ValueError):
         cells = np.asarray(value, dtype=object)
         places = np.ndindex(cells.shape) if cells.ndim else ()
         if not any(isinstance(each, _LISTS) for each in cells.flat):
             yield from ((str([*place]), cells[place], float) for place in places)
-
-
-def _is_path(value: Any) -> bool:
-    try:
-        return isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)
-    except Exception:  # objects may raise anything here
-        return False
-
-
-def _is_numeric(value: Any) -> bool:
-    try:
-        return np.asarray(value).dtype.kind in "biuf"
-    except Exception:  # objects may raise anything here
-        return False
-
-
-def _is_checkable(hint: Any) -> bool:
-    is_loose = hint in (Any, object) or getattr(hint, "_is_protocol", False)
-    return inspect.isclass(hint) and not is_loose
 
 
 def _words(hint: Any) -> str:

@@ -350,11 +350,7 @@ def _total_surprise(tree: _Tree, surprise: NDArray[np.float64]) -> float:
 
 @kernel
 def _merge(
-    tree: _Tree,
-    surprise: NDArray[np.float64],
-    most: int,
-    spread: float,
-    rng: np.random.Generator,
+    tree: _Tree, surprise: NDArray[np.float64], most: int, spread: float, rng: np.random.Generator
 ) -> float:
     """Make histories states, or merge them with states; return the surprise of all that is left.
 

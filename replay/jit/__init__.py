@@ -12,9 +12,12 @@ where nobody else can write: code that others put there would be run.
 ``NUMBA_DISABLE_JIT=1`` runs everything as plain Python, ``NUMBA_BOUNDSCHECK=1`` checks all indices.
 """
 
-from replay.jit.callbacks import address_of, call
+from replay.jit.compilers import working_seconds
 from replay.jit.functions import (
+    address_of,
     as_int,
+    call,
+    count_up_to,
     inlined,
     jitable,
     kernel,
@@ -22,12 +25,12 @@ from replay.jit.functions import (
     own_code,
     uncached_kernel,
 )
-from replay.jit.stopwatch import working_seconds
 
 __all__ = [
     "address_of",
     "as_int",
     "call",
+    "count_up_to",
     "inlined",
     "jitable",
     "kernel",

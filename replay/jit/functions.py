@@ -1,18 +1,24 @@
-"""How each kind of function is compiled."""
+"""How each kind of function is compiled; and functions of Python that compiled code calls."""
 
 from collections.abc import Callable
+from ctypes import CFUNCTYPE, c_int64, c_void_p, cast
 from typing import Any, TypeVar
 
 import numba
-from numba.extending import register_jitable
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload, register_jitable
+from numpy.typing import NDArray
 
+from replay.jit.compilers import LinkedCompiler, LoopCompiler
 from replay.jit.kernel_cache import announce, cached
-from replay.jit.linked_code import LinkedCompiler, LoopCompiler
 
-__all__ = ["as_int", "inlined", "jitable", "kernel", "loop_kernel", "own_code", "uncached_kernel"]
+__all__ = ["address_of", "as_int", "call", "count_up_to", "inlined", "jitable", "kernel"]
+__all__ += ["loop_kernel", "own_code", "uncached_kernel"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+_NUMBER_TO_NUMBER = CFUNCTYPE(c_int64, c_int64)
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Functions that only compiled code calls need no wrappers for Python and C, which take a third of
 # the time to compile.
@@ -124,3 +130,60 @@ def uncached_kernel(function: _Function, what: str = "") -> _Function:
 def as_int(number: int) -> int:
     """Widen a number that comes from an array, so that one type of it is compiled, not two."""
     return 0 + int(number)  # numba's int leaves it as narrow as it is
+
+
+@inlined
+def count_up_to(ascending: NDArray[Any], value: float) -> int:
+    """Count the entries of an ascending array that are at most `value`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> count_up_to(np.array([1, 3, 3, 8]), 3)
+    3
+    """
+    # ``np.searchsorted`` takes a quarter of a second to compile.
+    first, last = 0, len(ascending)
+    while first < last:
+        middle = (first + last) // 2
+        if ascending[middle] <= value:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+def address_of(function: Callable[[int], int]) -> tuple[int, object]:
+    """Return the address of a function, and what must be kept as long as it may be called.
+
+    It must not raise.
+
+    Examples
+    --------
+    >>> address, kept = address_of(lambda number: number + 1)
+    >>> call(address, 2)
+    3
+    """
+    made = _NUMBER_TO_NUMBER(function)
+    return cast(made, c_void_p).value or 0, made
+
+
+def call(address: int, number: int) -> int:
+    """Call the function at an address, in Python or in compiled code."""
+    return int(_NUMBER_TO_NUMBER(address)(number))
+
+
+def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    kind = ir.FunctionType(ir.IntType(64), [ir.IntType(64)])
+    function = builder.inttoptr(arguments[0], kind.as_pointer())
+    return builder.call(function, arguments[1:])
+
+
+@intrinsic
+def _call(typing_context: Any, address: Any, number: Any) -> Any:
+    return types.int64(types.int64, types.int64), _generate
+
+
+@overload(call, inline="always")
+def _compiled_call(address, number):  # type: ignore[no-untyped-def]
+    return lambda address, number: _call(address, number)  # type: ignore[call-arg]

@@ -28,7 +28,6 @@ __all__ = ["announce", "cached"]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _KEPT_SECONDS = 7 * 24 * 3600
-_PROBE = 1 << 20
 _QUIET_SECONDS = 60
 _lock = threading.Lock()
 _settings: Any = numba.config
@@ -68,10 +67,7 @@ def announce(what: str | None) -> None:
     if not is_main or _settings.DISABLE_JIT or what in _announced or (not what and recent):
         return
     _announced[what] = now
-    print(
-        f"Compiling {what or 'new code'}: some seconds, the first time only.",
-        file=sys.stderr,
-    )
+    print(f"Compiling {what or 'new code'}: some seconds, the first time only.", file=sys.stderr)
 
 
 class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
@@ -80,16 +76,19 @@ class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], what: str | None) -> None:
         super().__init__(function)
         self._what = what
-        locator = self._impl.locator
-        self._cache_file = _CacheFile(
-            self._cache_path, self._impl.filename_base, locator.get_source_stamp()
-        )
+        # Numba counts the files of a kernel. Two processes that compile two signatures at the same
+        # time would give both one number, and lead from one signature to the code of the other.
+        name = self._cache_file._data_name
+        self._cache_file._data_name = lambda _: name(uuid.uuid4().int >> 64)
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Find compiled code; unreadable code counts as missing."""
+        """Find compiled code; what is damaged is compiled anew, all of the kernel."""
         found = None
-        with contextlib.suppress(Exception):
+        try:
             found = super().load_overload(signature, context)
+        except Exception:  # a damaged file may raise anything
+            with contextlib.suppress(OSError):
+                self.flush()
         if found is None:
             announce(self._what)
         return found
@@ -98,24 +97,6 @@ class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
         """Keep compiled code if there is room for it."""
         with contextlib.suppress(OSError):
             super().save_overload(signature, compiled)
-
-
-class _CacheFile(_caching.IndexDataCacheFile):  # type: ignore[misc]
-    """The index of a kernel's signatures, and a file for each of them.
-
-    Numba numbers these files in turn. Two processes that compile two signatures at the same time
-    would give both the same number, and the index of one could then lead to the code of the other.
-    """
-
-    def _data_name(self, number: int) -> str:
-        name: str = super()._data_name(uuid.uuid4().int >> 64)
-        return name
-
-    def _load_index(self) -> dict[Any, str]:
-        try:
-            return dict(super()._load_index())
-        except Exception:  # a damaged file may raise anything
-            return {}
 
 
 def _roots() -> Iterable[Path]:
@@ -129,42 +110,12 @@ def _roots() -> Iterable[Path]:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether nobody else can put files into a folder: a cache holds code, which is run.
-
-    The folders above it count too, since whoever can rename a folder can put another in its place.
-    """
+    """Whether nobody else can put files into a folder: a cache holds code, which is run."""
     if not hasattr(os, "getuid"):  # folders have owners on POSIX only
         return True
-    user = os.getuid()
-    folder, real = folder.absolute(), folder.resolve()
-    above = {path: path.lstat() for path in (*folder.parents, *real.parents)}
-    return (
-        real.lstat().st_uid == user
-        and not _others_write(real.lstat(), user)
-        and all(
-            found.st_uid in (0, user)
-            and (
-                stat.S_ISLNK(found.st_mode)
-                or found.st_mode & stat.S_ISVTX
-                or not _others_write(found, user)
-            )
-            for found in above.values()
-        )
-        and (not folder.is_symlink() or folder.lstat().st_uid == user)
-    )
-
-
-def _is_own(folder: Path) -> bool:
-    """Whether this user made all that a folder holds: others may have written to it before."""
-    return not hasattr(os, "getuid") or all(
-        path.lstat().st_uid == os.getuid() for path in folder.rglob("*")
-    )
-
-
-def _others_write(found: os.stat_result, user: int) -> bool:
-    # The group that has the number of the user has no other members.
-    others = stat.S_IWOTH if found.st_gid == user else stat.S_IWOTH | stat.S_IWGRP
-    return bool(found.st_mode & others)
+    found, link = folder.stat(), folder.lstat()
+    is_own = found.st_uid == link.st_uid == os.getuid()
+    return is_own and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 @cache
@@ -175,8 +126,6 @@ def _cache_folder(digest: str) -> Path | None:
         return None
     folder = root / digest
     with contextlib.suppress(OSError):
-        if folder.is_dir() and not _is_own(folder):
-            shutil.rmtree(folder)
         folder.mkdir(mode=0o700, exist_ok=True)
         os.utime(folder)
         if _is_private(folder):
@@ -186,10 +135,7 @@ def _cache_folder(digest: str) -> Path | None:
 
 @cache
 def _root() -> Path | None:
-    """Return the first root that this user, and nobody else, can write to.
-
-    Old folders there are removed at exit, when this process has touched all folders that it needs.
-    """
+    """Return the first root that this user, and nobody else, can write to."""
     refused = []
     found = None
     for root in _roots():
@@ -198,14 +144,13 @@ def _root() -> Path | None:
             if not _is_private(root):
                 refused.append(root)
                 continue
-            with tempfile.TemporaryFile(dir=root) as probe:
-                probe.write(bytes(_PROBE))  # only writing reveals a full disk or quota
-            atexit.register(_prune, root)
+            tempfile.TemporaryFile(dir=root).close()  # a disk may be read-only
+            atexit.register(_prune, root)  # when this process has touched all folders it needs
             found = root
             break
     if refused and multiprocessing.current_process().name == "MainProcess":
         print(
-            f"Others can write to {refused[0]}, or to a folder above it, so compiled code is "
+            f"Others can write to {refused[0]}, so compiled code is "
             f"{'not kept' if found is None else f'kept in {found} instead'}.",
             file=sys.stderr,
         )
@@ -213,10 +158,7 @@ def _root() -> Path | None:
 
 
 def _prune(root: Path) -> None:
-    """Remove the folders that no process has touched for days; another may be doing the same.
-
-    A process that still uses one makes it again when it has code to keep.
-    """
+    """Remove the folders that no process has touched for days; one that needs them makes them."""
     for path in root.iterdir() if root.is_dir() else ():
         with contextlib.suppress(OSError):
             unused = time.time() - path.stat().st_mtime

@@ -14,21 +14,13 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import metadata
 from platform import python_version
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import (
-    check_choice,
-    check_list,
-    check_whole,
-    no_attribute,
-    shown,
-    typed,
-    unknown_name,
-)
+from replay.checks import check_choice, check_list, check_whole, shown, typed, unknown_name
 from replay.log import parquet
 from replay.log.closed_moves import ClosedMoves, check_closed
 from replay.log.parquet import LogError
@@ -37,6 +29,7 @@ from replay.log.schema import (
     WHOLE_RUN,
     Columns,
     Excerpt,
+    Rows,
     check_values,
     complete,
     schema_of,
@@ -51,19 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["EventLog", "LogError"]
 
 _MOST_SHOWN = 10  # runs, in a notebook
-_INSTEAD = {
-    "plot draw show": (
-        "analyses.plots.plot_event(log) draws a pause, analyses.page.write_page(log) makes a page."
-    ),
-    "sequences replay replays kinds classify": "analyses.classify(log) returns the sequences.",
-    "read open": "EventLog.load(folder) reads what log.save(folder) wrote.",
-    "to_csv to_pandas to_frame to_parquet write df data": (
-        "log.runs, log.steps and log.backups are DataFrames; log.save(folder) writes all of them."
-    ),
-    "states actions rewards": "log.steps has them as columns.",
-    "events": "log.backups has the column event, log.steps the experience.",
-    "world maze": "log.mdp is the world.",
-}
 
 
 @dataclass(eq=False, repr=False)
@@ -77,7 +57,7 @@ class EventLog:
     Parameters
     ----------
     tables : dict
-        Table name -> columns, as a DataFrame, a structured array or a mapping of arrays:
+        Table name -> columns, as a DataFrame or a mapping of arrays:
 
         ``runs``
             run, experiment, learner, mdp, seed (-1: none), parameters (JSON).
@@ -127,7 +107,6 @@ class EventLog:
     excerpt: Excerpt = WHOLE_RUN
     closed: ClosedMoves = field(default_factory=dict)
     _complete: dict[str, Columns] = field(default_factory=dict, init=False)
-    _is_made_here: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         """Add empty tables, and refuse unknown ones."""
@@ -158,7 +137,7 @@ class EventLog:
         cls,
         run: Mapping[str, Any],
         steps: NDArray[np.void],
-        backups: NDArray[np.void] | list[NDArray[np.void]] | list[tuple[NDArray[np.void], ...]],
+        backups: list[tuple[NDArray[np.void], ...]],
         *,
         keep: str,
         mdp: MDP | None = None,
@@ -169,16 +148,12 @@ class EventLog:
         """Make the log of one run from rows as its loop and its learner wrote them.
 
         Its tables are completed on first use. `run` has the columns of ``runs``, with `parameters`
-        as a mapping; `backups` come in order, buffer by buffer, with `phase` as a number, and a
-        buffer may be a tuple of arrays, whose columns are joined. `keep` says which backups were
-        kept, and `time` has the time of each step in s.
+        as a mapping; `backups` come in order, buffer by buffer, with `phase` as a number. `keep`
+        says which backups were kept, and `time` has the time of each step in s.
         """
-        beside = () if time is None else (np.array(time).view([("time", np.float64)]),)
-        provenance = _software() | {"log": keep}
-        tables = {"runs": run, "steps": [(steps, *beside)], "backups": backups}
-        log = cls(tables, provenance, mdp, excerpt, closed or {})
-        log._is_made_here = True
-        return log
+        times = None if time is None else {"time": np.array(time)}
+        tables = {"runs": run, "steps": Rows([(steps,)], times), "backups": Rows(backups)}
+        return cls(tables, _software() | {"log": keep}, mdp, excerpt, closed or {})
 
     @classmethod
     def concat(cls, logs: Iterable[EventLog]) -> EventLog:
@@ -226,7 +201,6 @@ class EventLog:
             tables[name] = {
                 column: np.concatenate([piece[column] for piece in pieces])
                 for column in schema_of(name, shared_columns).names
-                if column != "run"
             }
             first_run = 0
             numbers = []
@@ -234,12 +208,16 @@ class EventLog:
                 runs = log.columns("runs")["run"]
                 numbers.append(np.searchsorted(runs, piece["run"]) + first_run)
                 first_run += len(runs)
-            tables[name]["run"] = np.concatenate(numbers)
+            tables[name]["run"] = np.concatenate(numbers).astype(np.int32)
         first = logs[0]
         mdp = first.mdp if all(log.mdp is first.mdp for log in logs) else None
         closed = first.closed if all(log.closed == first.closed for log in logs) else {}
-        provenance = _merged([log.provenance for log in logs])
-        return cls(tables, provenance, mdp, closed=closed)
+        provenance = {}
+        for key in dict.fromkeys(key for log in logs for key in log.provenance):
+            values = [log.provenance.get(key) for log in logs]
+            distinct = [value for i, value in enumerate(values) if value not in values[:i]]
+            provenance[key] = distinct[0] if len(distinct) == 1 else distinct
+        return cls(tables, provenance, mdp, closed=closed)._as_checked()
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], mdp: MDP | None = None) -> EventLog:
@@ -251,10 +229,6 @@ class EventLog:
             A folder written by `save`.
         mdp : MDP, optional
             Another world; by default the one saved with the log, if any.
-
-        Returns
-        -------
-        EventLog
 
         Raises
         ------
@@ -274,7 +248,10 @@ class EventLog:
         """
         tables, provenance = parquet.read(folder)
         world = parquet.read_world(folder) if mdp is None else mdp
-        return cls(tables, provenance, world, closed=parquet.read_closed(folder, world))
+        log = cls(tables, provenance, world, closed=parquet.read_closed(folder, world))
+        for name in SCHEMA:
+            log._check_states(name, tables[name])
+        return log._as_checked()
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the tables and the world into a new folder, either completely or not at all.
@@ -397,9 +374,13 @@ class EventLog:
         for table in (tables["steps"], tables["backups"]):
             for column in {"state", "next_state", "location"} & table.keys():
                 table[column] = number[table[column]]
-        log = EventLog(dict(tables), self.provenance, mdp, self.excerpt, closed or {})
-        log._complete.update(tables)
-        return log
+        log = EventLog(tables, self.provenance, mdp, self.excerpt, closed or {})
+        return log._as_checked()
+
+    def _as_checked(self) -> EventLog:
+        """Take the tables as they are: their columns are complete, and were checked before."""
+        self._complete.update(self.tables)
+        return self
 
     @typed
     def columns(self, name: str) -> Columns:
@@ -431,7 +412,7 @@ class EventLog:
         if name not in done:
             steps = self.columns("steps") if name == "backups" else None
             done[name] = complete(name, self.tables[name], steps, self.excerpt)
-            if not self._is_made_here:
+            if not isinstance(self.tables[name], Rows):  # the simulator's own are right
                 runs = None if name == "runs" else self.columns("runs")
                 check_values(name, done[name], runs, self.excerpt)
                 self._check_states(name, done[name])
@@ -510,7 +491,12 @@ class EventLog:
 
         starts = steps.drop_duplicates("episode")["state"]
         nodes = pd.concat([starts, steps["next_state"]]).value_counts().sort_index()
-        values = self._state_values(run, until)
+        values: dict[int, float] = {}
+        if self.provenance.get("log") == "all":  # otherwise some values were learned unseen
+            backups = self._by(self.backups, run, until)
+            learned = backups.groupby(["state", "action"])["q_after"].last().groupby("state").max()
+            terminal = self._by(self.steps, run, until).query("terminated")["next_state"].unique()
+            values = learned.to_dict() | dict.fromkeys(terminal.tolist(), 0.0)
         graph = nx.MultiDiGraph()
         for state, visits in nodes.items():
             graph.add_node(state, visits=int(visits), value=values.get(state, np.nan))
@@ -529,15 +515,6 @@ class EventLog:
         attributes: list[dict[Any, Any]] = edges.to_dict("records")
         graph.add_edges_from(zip(*ends, attributes, strict=True))
         return graph
-
-    def _state_values(self, run: int, until: int | None) -> dict[int, float]:
-        if self.provenance.get("log") != "all":
-            return {}
-        backups = self._by(self.backups, run, until)
-        steps = self._by(self.steps, run, until)
-        learned = backups.groupby(["state", "action"])["q_after"].last().groupby("state").max()
-        ends = steps.loc[steps["terminated"], "next_state"].unique()
-        return learned.to_dict() | dict.fromkeys(ends.tolist(), 0.0)
 
     @staticmethod
     def _by(table: pd.DataFrame, run: int, until: int | None) -> pd.DataFrame:
@@ -559,12 +536,6 @@ class EventLog:
         note = f"<p>and {more:,} more run{'s' * (more != 1)}</p>" if more else ""
         return f"<p>{self!r}</p>{table.to_html(index=False)}{note}"
 
-    if not TYPE_CHECKING:  # mypy knows which attributes there are
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """Name what to use instead of an attribute that does not exist."""
-            raise no_attribute(self, name, _INSTEAD)
-
 
 @cache
 def _software() -> dict[str, str]:
@@ -572,13 +543,3 @@ def _software() -> dict[str, str]:
     versions = {name: metadata.version(name) for name in packages}
     toolkit = {"software": "hippocampal-replay", "version": __version__}
     return {**toolkit, "python": python_version(), **versions}
-
-
-def _merged(provenances: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Keep entries that all share; list the different values of the others."""
-    merged = {}
-    for key in dict.fromkeys(key for each in provenances for key in each):
-        values = [each.get(key) for each in provenances]
-        distinct = [value for i, value in enumerate(values) if value not in values[:i]]
-        merged[key] = distinct[0] if len(distinct) == 1 else distinct
-    return merged

@@ -2,9 +2,9 @@
 
 If moves of the world are closed for some time, ``closed.json`` lists them. A folder is written
 under a temporary name next to its place and renamed when it is complete; an empty folder that is
-there is filled with files that are complete. Each file holds the
-version of the schema, the provenance of the log and its number of rows, so that a damaged,
-truncated or foreign file is recognised. The same log gives the same bytes.
+there is filled with files that are complete. Each file holds the version of the schema, the
+provenance of the log and its number of rows, so that a damaged, truncated or foreign file is
+recognised. The same log gives the same bytes.
 """
 
 import json
@@ -49,19 +49,8 @@ class LogError(ValueError):
 class LogFileWriter:
     """Writes a log part by part; made by `writing`.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder of the files.
-
-    Attributes
-    ----------
-    provenance : mapping, optional
-        Provenance of the log; to be set before the end, and written as JSON.
-    world : MDP, optional
-        The world of the log; to be set before the end.
-    closed : mapping
-        Step -> the moves that are closed from then on; to be set before the end.
+    `provenance`, `world`, and `closed` (step -> the moves that are closed from then on) are to be
+    set before the end.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -76,7 +65,16 @@ class LogFileWriter:
         """Add rows to some tables."""
         for name, columns in tables.items():
             if name not in self._files:
-                self._files[name] = self._open(name, schema_of(name, columns))
+                full = schema_of(name, columns)
+                counters = [column for column in full.names if column in _COUNTERS]
+                self._files[name] = pq.ParquetWriter(
+                    self._folder / f"{name}.parquet",
+                    full,
+                    compression="zstd",
+                    use_dictionary=[column for column in full.names if column not in counters],
+                    column_encoding=dict.fromkeys(counters, "DELTA_BINARY_PACKED"),
+                    write_page_checksum=True,
+                )
             schema = self._files[name].schema
             arrays = [
                 pa.DictionaryArray.from_arrays(columns[field.name], list(PHASES))
@@ -88,17 +86,6 @@ class LogFileWriter:
                 table = pa.Table.from_arrays(arrays, schema=schema)
                 self._files[name].write_table(table, len(table) if whole and len(table) else None)
                 self._n_rows[name] = self._n_rows.get(name, 0) + len(arrays[0])
-
-    def _open(self, name: str, schema: pa.Schema) -> pq.ParquetWriter:
-        counters = [column for column in schema.names if column in _COUNTERS]
-        return pq.ParquetWriter(
-            self._folder / f"{name}.parquet",
-            schema,
-            compression="zstd",
-            use_dictionary=[column for column in schema.names if column not in counters],
-            column_encoding=dict.fromkeys(counters, "DELTA_BINARY_PACKED"),
-            write_page_checksum=True,
-        )
 
     def finish(self) -> None:
         """Write provenance, world and closed moves, and close the files."""
@@ -114,7 +101,12 @@ class LogFileWriter:
         for name, content in beside.items():
             (self._folder / name).write_bytes(content)
         for name, file in self._files.items():
-            text = _as_json(about | {"table": name})
+            try:
+                text = json.dumps(about | {"table": name}, sort_keys=True)
+            except (TypeError, ValueError, RecursionError) as error:
+                raise TypeError(
+                    f"The provenance of a log must be writable as JSON: {error}."
+                ) from error
             file.add_key_value_metadata({_KEY: text})
             file.close()
 
@@ -166,33 +158,29 @@ def writing(folder: str | os.PathLike[str]) -> Iterator[LogFileWriter]:
 
 
 def read(folder: str | os.PathLike[str]) -> tuple[dict[str, Columns], dict[str, Any]]:
-    """Read a log and check that it is complete.
+    """Read the complete tables of a log that `writing` wrote, and its provenance.
 
-    Parameters
-    ----------
-    folder : path
-        A folder written by `writing`.
-
-    Returns
-    -------
-    tables : dict
-        The complete columns of `runs`, `steps` and `backups`.
-    provenance : dict
-        Provenance of the log.
-
-    Raises
-    ------
-    LogError
-        If a file is missing, damaged, foreign, of another version, or lacks a column.
+    A `LogError` names the file that is missing, damaged, foreign, of another version, or lacks a
+    column.
     """
     folder = check_path("folder", folder)
-    if not _is_dir(folder):
+    if not os.path.isdir(folder):  # noqa: PTH112 (a name that is too long is none either)
         raise LogError(f"{folder} is not a folder. An event log is a folder with {_files()}.")
     tables: dict[str, Columns] = {}
     abouts = {}
     for name in SCHEMA:
         path = folder / f"{name}.parquet"
-        tables[name], abouts[name] = _read(path, name)
+        if not path.exists():
+            raise LogError(f"{path} is missing. An event log is a folder with {_files()}.")
+        with _opened(path, name) as (file, about, schema):
+            table = file.read(columns=schema.names)
+        if table.num_rows != about["rows"][name]:
+            raise LogError(
+                f"{path} has {table.num_rows} rows instead of {about['rows'][name]}. "
+                "Make the log again, or fetch the file again."
+            )
+        tables[name] = {column: _column(path, table, column) for column in schema.names}
+        abouts[name] = about
         try:
             check_values(name, tables[name], tables["runs"])
         except ValueError as error:
@@ -249,35 +237,8 @@ def _unchanged(path: Path) -> bytes:
     return content
 
 
-def _is_dir(folder: Path) -> bool:
-    try:
-        return folder.is_dir()
-    except OSError:  # a name that no file system allows
-        return False
-
-
-def _as_json(about: dict[str, Any]) -> str:
-    try:
-        return json.dumps(about, sort_keys=True)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"The provenance of a log must be writable as JSON: {error}.") from error
-
-
 def _files() -> str:
     return ", ".join(f"{name}.parquet" for name in SCHEMA)
-
-
-def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
-    if not path.exists():
-        raise LogError(f"{path} is missing. An event log is a folder with {_files()}.")
-    with _opened(path, name) as (file, about, schema):
-        table = file.read(columns=schema.names)
-    if table.num_rows != about["rows"][name]:
-        raise LogError(
-            f"{path} has {table.num_rows} rows instead of {about['rows'][name]}. "
-            "Make the log again, or fetch the file again."
-        )
-    return {column: _column(path, table, column) for column in schema.names}, about
 
 
 def parts(folder: str | os.PathLike[str], name: str) -> Iterator[Columns]:

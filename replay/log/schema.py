@@ -5,9 +5,9 @@ episodes, replay events, locations, and empty columns for what a learner or a re
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,104 +20,97 @@ from replay.jit import kernel
 from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, START, STEP
 
-__all__ = ["SCHEMA", "WHOLE_RUN", "Columns", "Excerpt", "check_values", "complete", "schema_of"]
-__all__ += ["to_frame"]
+__all__ = ["SCHEMA", "WHOLE_RUN", "Columns", "Excerpt", "Rows", "check_values", "complete"]
+__all__ += ["schema_of", "to_frame"]
 
 Columns = dict[str, NDArray[Any]]
 """The columns of one table, each of shape (n_rows,); `phase` as an index of ``PHASES``."""
 
-_PHASE = pa.dictionary(pa.int8(), pa.string())
 _ROWS_IN_CACHE = 1 << 13  # of structured arrays that are split into columns
 
 
-def _schema(**columns: pa.DataType) -> pa.Schema:
-    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
+class _Column(NamedTuple):
+    """A column: its type on disk, its value if it is unknown, and the numbers that it may hold.
+
+    Without a `default` it is derived, or must be given.
+    """
+
+    type: pa.DataType
+    default: Any = None
+    limits: tuple[int, int] | None = None
 
 
-SCHEMA = {
-    "runs": _schema(
-        run=pa.int32(),
-        experiment=pa.string(),
-        learner=pa.string(),
-        mdp=pa.string(),
-        seed=pa.int64(),
-        parameters=pa.string(),
-    ),
-    "steps": _schema(
-        run=pa.int32(),
-        episode=pa.int32(),
-        step=pa.int64(),
-        time=pa.float64(),
-        state=pa.int32(),
-        action=pa.int32(),
-        reward=pa.float64(),
-        next_state=pa.int32(),
-        terminated=pa.bool_(),
-        truncated=pa.bool_(),
-    ),
-    "backups": _schema(
-        run=pa.int32(),
-        episode=pa.int32(),
-        step=pa.int64(),
-        time=pa.float64(),
-        phase=_PHASE,
-        event=pa.int64(),
-        index=pa.int32(),
-        pop=pa.int32(),
-        location=pa.int32(),
-        state=pa.int32(),
-        action=pa.int32(),
-        next_state=pa.int32(),
-        reward=pa.float64(),
-        priority=pa.float64(),
-        gain=pa.float64(),
-        need=pa.float64(),
-        q_before=pa.float64(),
-        q_after=pa.float64(),
-        cause=pa.int64(),
-    ),
-}
-"""Table -> its columns and their types on disk."""
+_PHASE = pa.dictionary(pa.int8(), pa.string())
+_TEXT = _Column(pa.string(), "")
+_FLAG = _Column(pa.bool_(), False)
+_QUANTITY = _Column(pa.float64(), np.nan)
+_RUN = _Column(pa.int32(), 0, (0, 2**31 - 1))
+_NUMBER = _RUN._replace(default=None)
+_STATE = _Column(pa.int32(), None, (0, MOST_STATES - 1))
+_ACTION = _Column(pa.int32(), None, (-1, 2**15 - 1))
+_PLACE_IN_RUN = _Column(pa.int64(), None, (-1, 2**62))
 
-_MORE = {
-    "runs": _schema(forgets_at_end=pa.bool_()),
-    "steps": _schema(
-        words=pa.float64(), backups=pa.int64(), queue_operations=pa.int64(), comparisons=pa.int64()
-    ),
-    "backups": _schema(),
-}
-"""Columns that only some logs have: those of learners whose model is emptied at the end of each
-episode, and of runs whose demands were counted."""
-
-_DEFAULTS: dict[str, dict[str, Any]] = {
+_COLUMNS = {
     "runs": {
-        "run": 0,
-        "experiment": "",
-        "learner": "",
-        "mdp": "",
-        "seed": -1,
-        "parameters": "{}",
+        "run": _RUN,
+        "experiment": _TEXT,
+        "learner": _TEXT,
+        "mdp": _TEXT,
+        "seed": _Column(pa.int64(), -1),
+        "parameters": _Column(pa.string(), "{}"),
     },
     "steps": {
-        "run": 0,
-        "time": np.nan,
-        "action": -1,
-        "reward": np.nan,
-        "terminated": False,
-        "truncated": False,
+        "run": _RUN,
+        "episode": _NUMBER,
+        "step": _Column(pa.int64(), None, (0, 2**62)),
+        "time": _QUANTITY,
+        "state": _STATE,
+        "action": _ACTION._replace(default=-1),
+        "reward": _QUANTITY,
+        "next_state": _STATE,
+        "terminated": _FLAG,
+        "truncated": _FLAG,
     },
     "backups": {
-        "run": 0,
-        "pop": 0,
-        "reward": np.nan,
-        "priority": np.nan,
-        "gain": np.nan,
-        "need": np.nan,
-        "q_before": np.nan,
-        "q_after": np.nan,
-        "cause": -1,
+        "run": _RUN,
+        "episode": _Column(pa.int32(), None, (-1, 2**31 - 1)),
+        "step": _PLACE_IN_RUN,
+        "time": _Column(pa.float64()),
+        "phase": _Column(_PHASE),
+        "event": _PLACE_IN_RUN,
+        "index": _NUMBER,
+        "pop": _NUMBER._replace(default=0),
+        "location": _Column(pa.int32(), None, (-1, MOST_STATES - 1)),
+        "state": _STATE,
+        "action": _ACTION,
+        "next_state": _STATE,
+        "reward": _QUANTITY,
+        "priority": _QUANTITY,
+        "gain": _QUANTITY,
+        "need": _QUANTITY,
+        "q_before": _QUANTITY,
+        "q_after": _QUANTITY,
+        "cause": _PLACE_IN_RUN._replace(default=-1),
     },
 }
+# Learners whose model is emptied at the end of each episode, and runs whose demands were counted.
+_IN_SOME_LOGS = {
+    "runs": {"forgets_at_end": pa.bool_()},
+    "steps": {
+        "words": pa.float64(),
+        "backups": pa.int64(),
+        "queue_operations": pa.int64(),
+        "comparisons": pa.int64(),
+    },
+    "backups": {},
+}
+_ASCENDING = {"steps": ("episode", "step", "time"), "backups": ("step", "time")}
+
+SCHEMA = {
+    name: pa.schema([pa.field(key, each.type, nullable=False) for key, each in columns.items()])
+    for name, columns in _COLUMNS.items()
+}
+"""Table -> its columns and their types on disk."""
 
 
 class Excerpt(NamedTuple):
@@ -141,6 +134,37 @@ WHOLE_RUN = Excerpt()
 """The whole run."""
 
 
+class Rows(NamedTuple):
+    """A table as the simulator wrote it, buffer by buffer; `complete` makes columns of it.
+
+    Each buffer is a tuple of structured arrays whose fields belong together; `beside` has columns
+    that are no part of the buffers.
+    """
+
+    buffers: list[tuple[NDArray[np.void], ...]]
+    beside: Columns | None = None
+
+    def columns(self, name: str) -> Columns:
+        """Split the rows into columns, in the schema's type if all numbers of their type fit."""
+        columns = dict(self.beside or {})
+        for tables in zip(*self.buffers, strict=True):
+            n_rows, dtype = sum(map(len, tables)), tables[0].dtype
+            for column in dtype.names or ():
+                wide = dtype[column]
+                if column in SCHEMA[name].names and SCHEMA[name].field(column).type != _PHASE:
+                    wide = np.dtype(SCHEMA[name].field(column).type.to_pandas_dtype())
+                fits = np.can_cast(dtype[column], wide)
+                columns[column] = uninitialised(n_rows, wide if fits else dtype[column])
+            n_done = 0
+            for table in tables:
+                for begin in range(0, len(table), _ROWS_IN_CACHE):
+                    rows = table[begin : begin + _ROWS_IN_CACHE]
+                    for column in dtype.names or ():
+                        columns[column][n_done : n_done + len(rows)] = rows[column]
+                    n_done += len(rows)
+        return columns
+
+
 def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
     """Return the schema of a table, including columns that only some logs have.
 
@@ -152,7 +176,8 @@ def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
     ['truncated', 'words']
     """
     present = set(columns)
-    return pa.schema([*SCHEMA[name], *(field for field in _MORE[name] if field.name in present)])
+    more = ((key, kind) for key, kind in _IN_SOME_LOGS[name].items() if key in present)
+    return pa.schema([*SCHEMA[name], *(pa.field(*each, nullable=False) for each in more)])
 
 
 def complete(
@@ -165,64 +190,57 @@ def complete(
     >>> complete("steps", {"state": [0, 1], "next_state": [1, 2]})["step"]
     array([0, 1])
     """
-    given = _given(name, table)
-    names = schema_of(name, given).names
-    unknown = [column for column in given if column not in names]
-    if unknown:
-        raise ValueError(
-            f"The table {name!r} has no column {unknown[0]!r}. Its columns: {', '.join(names)}."
+    if isinstance(table, Rows):
+        table = table.columns(name)
+    if not isinstance(table, Mapping | pd.DataFrame):
+        raise TypeError(
+            f"The table {name!r} must be a DataFrame or a dict of columns, got "
+            f"{type(table).__name__}."
         )
+    given = {str(column): table[column] for column in table}
+    if len(given) < len(list(table)):
+        raise ValueError(f"The table {name!r} has a column twice: {shown(list(table))}.")
+    schema = schema_of(name, given)
+    for column in given:
+        if column not in schema.names:
+            raise ValueError(
+                f"The table {name!r} has no column {column!r}. Its columns: "
+                f"{', '.join(schema.names)}."
+            )
     if not given and name != "runs":
-        given = dict.fromkeys(names, ())
-    n_rows = _n_rows(name, given)
-    filled = _DEFAULTS[name] | given
-    casts = (partial(_cast, name, column, values, n_rows) for column, values in filled.items())
+        given = dict.fromkeys(schema.names, ())
+    lengths = {column: len(values) for column, values in given.items() if _is_column(values)}
+    first, n_rows = next(iter(lengths.items()), ("", int(name == "runs")))
+    for column, length in lengths.items():
+        if length != n_rows:
+            raise ValueError(
+                f"The columns of {name!r} must be of one length: {first!r} has {n_rows} rows, "
+                f"{column!r} has {length}."
+            )
+    defaults = {key: each.default for key, each in _COLUMNS[name].items()}
+    filled = {key: value for key, value in defaults.items() if value is not None} | given
+    casts = (
+        partial(_cast, name, schema.field(column), values, n_rows)
+        for column, values in filled.items()
+    )
     columns = dict(zip(filled, check_all(casts), strict=True))
     several = n_rows > 0 and name != "runs" and bool((columns["run"] != columns["run"][0]).any())
     if not several:  # numbers restart in each run, so they are derived for one run at a time
         if name == "steps":
-            columns = _derived_steps(columns, n_rows, excerpt) | columns
+            ended = columns["terminated"] | columns["truncated"]
+            n_ended: NDArray[np.int64] = np.cumsum(ended) - ended
+            episode = (n_ended + excerpt.n_episodes).astype(np.int32)
+            step = np.arange(excerpt.n_steps, excerpt.n_steps + n_rows)
+            columns = {"step": step, "episode": episode} | columns
         elif name == "backups" and {"step", "phase"} <= columns.keys():
             columns = _derived_backups(columns, steps, excerpt) | columns
-    missing = [column for column in names if column not in columns]
-    if missing:
-        raise ValueError(
-            f"The table {name!r} lacks the column {missing[0]!r}. Its columns: {', '.join(names)}."
-        )
-    if name == "runs" and (np.diff(columns["run"]) <= 0).any():
-        raise ValueError("The column 'run' of 'runs' must ascend: one row per run, in order.")
-    return {column: columns[column] for column in names}
-
-
-_LIMITS: dict[str, dict[str, tuple[int, int]]] = {
-    "runs": {"run": (0, 2**31 - 1)},
-    "steps": {
-        "run": (0, 2**31 - 1),
-        "episode": (0, 2**31 - 1),
-        "step": (0, 2**62),
-        "state": (0, MOST_STATES - 1),
-        "action": (-1, 2**15 - 1),
-        "next_state": (0, MOST_STATES - 1),
-    },
-    "backups": {
-        "run": (0, 2**31 - 1),
-        "episode": (-1, 2**31 - 1),
-        "step": (-1, 2**62),
-        "event": (-1, 2**62),
-        "index": (0, 2**31 - 1),
-        "pop": (0, 2**31 - 1),
-        "location": (-1, MOST_STATES - 1),
-        "state": (0, MOST_STATES - 1),
-        "action": (-1, 2**15 - 1),
-        "next_state": (0, MOST_STATES - 1),
-        "cause": (-1, 2**62),
-    },
-}
-_ASCENDING = {
-    "runs": (),
-    "steps": ("episode", "step", "time"),
-    "backups": ("step", "time"),
-}
+    for column in schema.names:
+        if column not in columns:
+            raise ValueError(
+                f"The table {name!r} lacks the column {column!r}. Its columns: "
+                f"{', '.join(schema.names)}."
+            )
+    return {column: columns[column] for column in schema.names}
 
 
 def check_values(
@@ -236,23 +254,28 @@ def check_values(
     Traceback (most recent call last):
     ValueError: The column 'next_state' of 'steps' must lie between 0 and 9999999; row 1 has -2.
     """
-    for column, (least, most) in _LIMITS[name].items():
+    for column, (_, _, limits) in _COLUMNS[name].items():
         values = columns[column]
-        if values.size and (values.min() < least or values.max() > most):
-            row = int(np.flatnonzero((values < least) | (values > most))[0])
+        if limits and values.size and (values.min() < limits[0] or values.max() > limits[1]):
+            row = int(np.flatnonzero((values < limits[0]) | (values > limits[1]))[0])
             raise ValueError(
-                f"The column {column!r} of {name!r} must lie between {least} and {most}; row {row} "
-                f"has {values[row]}."
+                f"The column {column!r} of {name!r} must lie between {limits[0]} and {limits[1]}; "
+                f"row {row} has {values[row]}."
             )
+    run = columns["run"]
     if name == "runs":
+        if (np.diff(run) <= 0).any():
+            raise ValueError("The column 'run' of 'runs' must ascend: one row per run, in order.")
         for row, text in enumerate(columns["parameters"]):
-            if not _is_json_object(text):
+            parameters: object = None
+            with suppress(ValueError, RecursionError):
+                parameters = json.loads(text)
+            if not isinstance(parameters, dict):
                 raise ValueError(
                     "The column 'parameters' of 'runs' must hold JSON objects; row "
                     f"{row} has {shown(text)}."
                 )
         return
-    run = columns["run"]
     for row in np.flatnonzero(np.diff(run) < 0)[:1] + 1:
         raise ValueError(f"The column 'run' of {name!r} must not descend; row {row} does.")
     if runs is not None and not np.isin(run[np.diff(run, prepend=-1) > 0], runs["run"]).all():
@@ -260,9 +283,17 @@ def check_values(
         raise ValueError(f"The table 'runs' lacks run {run[row]}, which row {row} of {name!r} has.")
     for column in _ASCENDING[name]:
         _check_order(name, column, columns[column], run)
-    _check_rewards(name, columns["reward"], run)
-    if name == "steps":
+    reward = columns["reward"]
+    wrong = np.isinf(reward)
+    if name == "steps":  # of a recording nobody may know what was paid, but then in no step
+        unknown = np.isnan(reward)
+        wrong |= unknown & np.isin(run, np.unique(run[~unknown]) if unknown.any() else run[:0])
         check_seconds(columns["time"], "The column 'time' of 'steps'")
+    for row in np.flatnonzero(wrong)[:1]:
+        raise ValueError(
+            f"The column 'reward' of {name!r} must be finite, or NaN in all steps of a run where "
+            f"it is unknown; row {row} has {reward[row]}."
+        )
     if name == "backups" and excerpt == WHOLE_RUN:
         within = np.arange(len(run)) - np.searchsorted(run, run)
         for row in np.flatnonzero(columns["cause"] >= within)[:1]:
@@ -272,46 +303,22 @@ def check_values(
             )
 
 
-def _check_rewards(name: str, reward: NDArray[np.float64], run: NDArray[Any]) -> None:
-    """Check that rewards are finite; those of a run's steps may only be unknown all together."""
-    wrong = np.isinf(reward)
-    if name == "steps":
-        unknown = np.isnan(reward)
-        known = np.unique(run[~unknown]) if unknown.any() else run[:0]
-        wrong |= unknown & np.isin(run, known)
-    for row in np.flatnonzero(wrong)[:1]:
-        raise ValueError(
-            f"The column 'reward' of {name!r} must be finite, or NaN in all steps of a run where "
-            f"it is unknown; row {row} has {reward[row]}."
-        )
-
-
 def _check_order(name: str, column: str, values: NDArray[Any], run: NDArray[Any]) -> None:
     """Check that numbers do not decrease within a run; NaN is ignored."""
-    rows = np.flatnonzero(~np.isnan(values)) if values.dtype.kind == "f" else None
-    if rows is not None:
+    rows = np.arange(len(values))
+    if values.dtype.kind == "f":
+        rows = np.flatnonzero(~np.isnan(values))
+        for row in np.flatnonzero(np.isinf(values))[:1]:
+            raise ValueError(f"The column {column!r} of {name!r} must be finite; row {row} is not.")
         values, run = values[rows], run[rows]
-        if np.isinf(values).any():
-            place = rows[np.flatnonzero(np.isinf(values))[0]]
-            raise ValueError(
-                f"The column {column!r} of {name!r} must be finite; row {place} is not."
-            )
     strictly = name == "steps" and column == "step"
     falls = values[1:] <= values[:-1] if strictly else values[1:] < values[:-1]
     for row in np.flatnonzero(falls & (run[1:] == run[:-1]))[:1] + 1:
-        place = row if rows is None else rows[row]
         how = "ascend" if strictly else "not descend"
         raise ValueError(
-            f"The column {column!r} of {name!r} must {how} within a run; row {place} has "
+            f"The column {column!r} of {name!r} must {how} within a run; row {rows[row]} has "
             f"{values[row]} after {values[row - 1]}."
         )
-
-
-def _is_json_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def to_frame(columns: Columns) -> pd.DataFrame:
@@ -328,121 +335,53 @@ def to_frame(columns: Columns) -> pd.DataFrame:
     return pd.DataFrame(columns, copy=False)
 
 
-def _given(name: str, table: Any) -> dict[str, Any]:
-    if isinstance(table, np.ndarray) and table.dtype.names:
-        table = [table]
-    if isinstance(table, list) and all(map(_is_structured, table)):
-        pieces = [rows if isinstance(rows, tuple) else (rows,) for rows in table]
-        given: dict[str, Any] = {}
-        for tables in zip(*pieces, strict=True):
-            given |= _columns_of(name, tables)
-        return given
-    if isinstance(table, Mapping | pd.DataFrame):
-        given = {str(column): table[column] for column in table}
-        if len(given) < len(list(table)):
-            raise ValueError(f"The table {name!r} has a column twice: {shown(list(table))}.")
-        return given
-    raise TypeError(
-        f"The table {name!r} must be a DataFrame, a structured array or a dict of columns, "
-        f"got {type(table).__name__}."
-    )
-
-
-def _is_structured(rows: object) -> bool:
-    beside = rows if isinstance(rows, tuple) and rows else (rows,)
-    return all(isinstance(each, np.ndarray) and each.dtype.names for each in beside)
-
-
-def _columns_of(name: str, tables: Sequence[NDArray[np.void]]) -> Columns:
-    """Concatenate structured arrays, and split them into columns."""
-    n_rows, dtype = sum(map(len, tables)), tables[0].dtype
-    names = dtype.names or ()
-    columns = {column: uninitialised(n_rows, _wide(name, column, dtype)) for column in names}
-    n_done = 0
-    for table in tables:
-        for begin in range(0, len(table), _ROWS_IN_CACHE):
-            rows = table[begin : begin + _ROWS_IN_CACHE]
-            for column, values in columns.items():
-                values[n_done : n_done + len(rows)] = rows[column]
-            n_done += len(rows)
-    return columns
-
-
-def _wide(name: str, column: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the schema's type of a column if all its numbers fit, else its own type."""
-    if column in SCHEMA[name].names and SCHEMA[name].field(column).type != _PHASE:
-        wide: np.dtype[Any] = np.dtype(SCHEMA[name].field(column).type.to_pandas_dtype())
-        if np.can_cast(dtype[column], wide):
-            return wide
-    narrow: np.dtype[Any] = dtype[column]
-    return narrow
-
-
-def _n_rows(name: str, given: dict[str, Any]) -> int:
-    lengths = {column: len(values) for column, values in given.items() if _is_column(values)}
-    if not lengths:
-        return 1 if name == "runs" else 0
-    first, n_rows = next(iter(lengths.items()))
-    for column, length in lengths.items():
-        if length != n_rows:
-            raise ValueError(
-                f"The columns of {name!r} must be of one length: {first!r} has {n_rows} rows, "
-                f"{column!r} has {length}."
-            )
-    return n_rows
-
-
 def _is_column(values: Any) -> bool:
-    if isinstance(values, str | bytes | Mapping):
-        return False
-    return isinstance(values, Sequence | pd.api.extensions.ExtensionArray) or (
-        getattr(values, "ndim", 0) == 1
-    )
+    is_list = pd.api.types.is_list_like(values) and hasattr(values, "__len__")
+    return is_list and not isinstance(values, Mapping)
 
 
-def _cast(name: str, column: str, values: Any, n_rows: int) -> NDArray[Any]:
-    kind = _type_of(name, column)
-    what = f"The column {column!r} of {name!r}"
-    if kind == pa.string():
-        texts = list(values) if _is_column(values) else [values] * n_rows
-        return np.array([_text(what, column, text) for text in texts], dtype=object)
-    if column == "seed" and values is None:
+def _cast(name: str, field: pa.Field, values: Any, n_rows: int) -> NDArray[Any]:
+    """Convert a column to its type, if all its values fit; one value stands for all rows."""
+    what = f"The column {field.name!r} of {name!r}"
+    is_column = _is_column(values)
+    if field.type == pa.string():
+        texts = list(values) if is_column else [values] * n_rows
+        if field.name == "parameters":
+            try:
+                texts = [json.dumps(each) if isinstance(each, Mapping) else each for each in texts]
+            except (TypeError, ValueError, RecursionError) as error:
+                raise ValueError(f"{what} cannot be written as JSON: {error}.") from error
+        return np.array([check_text(what, text) for text in texts], dtype=object)
+    if field.name == "seed" and values is None:
         values = -1
-    if not _is_column(values):
-        values = [values]
-        return np.broadcast_to(_numbers(what, kind, values), (n_rows,))
-    return np.ascontiguousarray(_numbers(what, kind, values))
-
-
-@cache
-def _type_of(name: str, column: str) -> pa.DataType:
-    return schema_of(name, [column]).field(column).type
-
-
-def _text(what: str, column: str, value: Any) -> str:
-    if column == "parameters" and isinstance(value, Mapping):
-        try:
-            return json.dumps(value)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"{what} cannot be written as JSON: {error}.") from error
-    return check_text(what, value)
+    numbers = _numbers(what, field.type, values if is_column else [values])
+    return np.ascontiguousarray(numbers) if is_column else np.broadcast_to(numbers, (n_rows,))
 
 
 def _numbers(what: str, kind: pa.DataType, values: Any) -> NDArray[Any]:
-    """Convert a column to its type, if all its values fit."""
-    if kind == _PHASE:
-        return _phase_numbers(values).astype(np.int8, copy=False)
-    dtype = np.dtype(kind.to_pandas_dtype())
-    array = values if isinstance(values, np.ndarray) else None
     if isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype):
-        array = values.to_numpy()
-    if array is not None and array.ndim == 1 and array.dtype == dtype:
-        return array
-    is_flag = array is not None and array.dtype.kind == "b"
-    if array is not None and array.ndim == 1 and np.can_cast(array.dtype, dtype) and not is_flag:
-        wider = uninitialised(len(array), dtype)
-        wider[:] = array
-        return wider
+        values = values.to_numpy()
+    if kind == _PHASE:
+        numbers: NDArray[Any] = np.full(1, -1)
+        with suppress(ValueError, TypeError):  # what cannot be a name is unknown, too
+            given = np.asarray(values)
+            if given.ndim == 1:
+                is_number = given.dtype.kind in "iu"
+                numbers = given if is_number else pd.Index(PHASES).get_indexer(pd.Index(given))
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= len(PHASES)):
+            raise ValueError(
+                f"Unknown phase in the table 'backups': {shown(values)}. Choose from: "
+                f"{', '.join(PHASES)}."
+            )
+        return numbers.astype(np.int8, copy=False)
+    dtype = np.dtype(kind.to_pandas_dtype())
+    if isinstance(values, np.ndarray) and values.ndim == 1 and np.can_cast(values.dtype, dtype):
+        if values.dtype == dtype:
+            return values
+        if values.dtype.kind != "b":  # flags are no numbers
+            wider = uninitialised(len(values), dtype)
+            wider[:] = values
+            return wider
     if dtype.kind == "b":
         return check_array(values, what, kind="flag")
     if dtype.kind == "f":
@@ -450,31 +389,6 @@ def _numbers(what: str, kind: pa.DataType, values: Any) -> NDArray[Any]:
     limits = np.iinfo(dtype)
     whole = check_array(values, what, kind="whole", at_least=limits.min, at_most=limits.max)
     return whole.astype(dtype, copy=False)
-
-
-def _phase_numbers(values: Any) -> NDArray[Any]:
-    numbers: NDArray[Any] = np.full(1, -1)
-    with suppress(ValueError, TypeError):
-        given = np.asarray(values)
-        if given.ndim == 1 and given.dtype.kind in "iu":
-            numbers = given
-        elif given.ndim == 1:
-            numbers = pd.Index(PHASES).get_indexer(pd.Index(given))
-    if numbers.size and (numbers.min() < 0 or numbers.max() >= len(PHASES)):
-        raise ValueError(
-            f"Unknown phase in the table 'backups': {shown(values)}. Choose from: "
-            f"{', '.join(PHASES)}."
-        )
-    return numbers
-
-
-def _derived_steps(columns: Columns, n_rows: int, excerpt: Excerpt) -> Columns:
-    ended = columns["terminated"] | columns["truncated"]
-    n_ended: NDArray[np.int64] = np.cumsum(ended) - ended
-    return {
-        "step": np.arange(excerpt.n_steps, excerpt.n_steps + n_rows),
-        "episode": (n_ended + excerpt.n_episodes).astype(np.int32),
-    }
 
 
 def _derived_backups(columns: Columns, steps: Columns | None, excerpt: Excerpt) -> Columns:
@@ -487,7 +401,17 @@ def _derived_backups(columns: Columns, steps: Columns | None, excerpt: Excerpt) 
         return derived
 
     n_early = int(np.count_nonzero(step < 0))  # at rest before the first step
-    row = np.append(np.zeros(n_early, dtype=np.intp), _rows_of(step[n_early:], steps["step"]))
+    made_at, known = step[n_early:], steps["step"]
+    if len(known) and known[-1] - known[0] == len(known) - 1:  # ascending, so without gaps
+        found = made_at - known[0]
+        inside = (found >= 0) & (found < len(known))
+    else:
+        found = np.searchsorted(known, made_at)
+        inside = found < len(known)
+        inside[inside] = known[found[inside]] == made_at[inside]
+    for early in made_at[~inside][:1]:
+        raise ValueError(f"A backup was made at step {early}, which the table 'steps' lacks.")
+    row = np.append(np.zeros(n_early, dtype=np.intp), found)
     episode, location = steps["episode"][row], steps["next_state"][row]
     time = steps["time"][row]
     episode[:n_early], location[:n_early], time[:n_early] = -1, steps["state"][:1], np.nan
@@ -519,20 +443,3 @@ def _number_events(
         event[row] = n_events - 1 if replayed else -1
         index[row] = n_before
         n_before += 1
-
-
-def _rows_of(step: NDArray[Any], steps: NDArray[Any]) -> NDArray[Any]:
-    """Return the row of each step in `steps`."""
-    if len(steps) and steps[-1] - steps[0] == len(steps) - 1:  # ascending, so without gaps
-        row = step - steps[0]
-        inside = (row >= 0) & (row < len(steps))
-    else:
-        row = np.searchsorted(steps, step)
-        inside = row < len(steps)
-        inside[inside] = steps[row[inside]] == step[inside]
-    if not inside.all():
-        raise ValueError(
-            f"A backup was made at step {step[~inside][0]}, which the table 'steps' lacks."
-        )
-    found: NDArray[np.intp] = row
-    return found

@@ -26,7 +26,7 @@ from replay.simulation.loop import STEP_ROW, Clock, Course, Given, World, checke
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
 
-__all__ = ["Driver", "LogWriter", "changing_tables", "way_back", "world_tables"]
+__all__ = ["Driver", "LogWriter", "changing_tables", "replay_stream", "way_back", "world_tables"]
 
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
 _MOST_STEPS = 1 << 20
@@ -62,6 +62,12 @@ def changing_tables(mdp: MDP, reward: NDArray[np.float64], start_state: NDArray[
     )
 
 
+def replay_stream(seed: int) -> np.random.Generator:
+    """Return a stream for replay alone, the seed's first child."""
+    # A learner that replays more must not change outcomes and exploration, drawn from the seed.
+    return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
+
+
 def way_back(
     learner: Learner, mdp: MDP | Protocol | None, n_actions: int
 ) -> NDArray[np.int32] | None:
@@ -84,29 +90,9 @@ def way_back(
 class LogWriter:
     """The tables of a run; full ones are set aside whenever a learner needs more room.
 
-    Parameters
-    ----------
-    keep : {"none", "replay", "all"}
-        What is logged.
-    learner : Learner
-        The learner that makes the backups.
-    mdp : MDP, optional
-        The world, for the log.
-    name : str
-        Name of the world.
-    seed : int
-        Seed of the run.
-    n_steps : int
-        Number of steps for which there is room at first; `lengthen` adds more.
-    on_block : callable, optional
-        Called with one `LogBlock` after the other; the writer then keeps nothing.
-    closed : dict, optional
-        Step -> the moves of the world that are closed from then on, for the log.
-
-    Raises
-    ------
-    ValueError
-        If there are too many steps for a log, or for the memory of this machine.
+    It keeps "replay" or "all" backups, or logs "none". There is room for `n_steps` steps at first.
+    With `on_block` it hands over one `LogBlock` after the other, and keeps nothing. `mdp`, `name`,
+    `seed` and `closed` (step -> the moves that are closed from then on) are for the log.
     """
 
     def __init__(
@@ -136,7 +122,8 @@ class LogWriter:
         self.steps = _NO_STEPS
         self.buffer: backups.BackupBuffer | None = None
         if self.keeps_any:
-            self.steps = _held(self.n_steps, STEP_ROW, f"the log of {self.n_steps} steps")
+            check_fits(self.n_steps * STEP_ROW.itemsize, f"the log of {self.n_steps} steps")
+            self.steps = uninitialised(self.n_steps, STEP_ROW)
             self.buffer = backups.backup_buffer(
                 _BACKUPS_PER_BUFFER, keep, learner.description.evaluates
             )
@@ -250,37 +237,11 @@ class LogWriter:
 
 
 class Driver:
-    """A learner in the course of a run.
+    """A learner in the course of a run: its `memory`, and the `clock` that says where the run is.
 
-    Parameters
-    ----------
-    learner : Learner
-        The learner that acts, or learns from recorded experience.
-    sizes : Sizes
-        Sizes for its memory.
-    log : LogWriter
-        Receives steps and backups.
-    rng, replay_rng : numpy.random.Generator
-        Random numbers for outcomes and actions, and for replay; a learner that never replays needs
-        none for it.
-    known : MDP, optional
-        The world, for the learner's `explore`.
-    window_ends : ndarray of int64, shape (n_windows,), optional
-        The steps at which windows of the reward rate end.
-
-    Attributes
-    ----------
-    memory : NamedTuple
-        The learner's memory.
-    clock : Clock
-        Where the run is.
-    error : BaseException or None
-        What was raised by the function that the loop asks for steps, to be raised when it stops.
-
-    Raises
-    ------
-    ValueError
-        If the learner's memory or the log would be too large.
+    `rng` is for outcomes and actions, `replay_rng` for replay alone; `known` is the world, for the
+    learner's `explore`, and `window_ends` are the steps at which windows of the reward rate end.
+    `error` is what the function raised that the loop asks for steps, to be raised when it stops.
     """
 
     def __init__(
@@ -307,11 +268,22 @@ class Driver:
         log.sizes = sizes
         self.error: BaseException | None = None
         self._run = kernel_of(learner)
-        if learner.file is not None:
-            learner = _located(learner, learner.file)
+        if learner.file is not None:  # its errors tell the line, also when Python calls it
+            file = learner.file
+            names = ("init", "most_backups", "explore", "replay", "causes", "n_words")
+            functions: dict[str, Any] = {
+                each: located(getattr(learner, each), file) for each in names
+            }
+            learner = replace(learner, **functions, act=located(checked_act(learner.act), file))
         self.learner, self.writer, self.rng = learner, log, rng
         self.replay_rng = replay_rng if learner.replays else None
-        self.memory = _made(learner, sizes)
+        try:
+            self.memory = learner.init(learner.params, sizes)
+        except MemoryError as error:
+            raise ValueError(
+                f"The memory of {learner.name!r} for {sizes.n_states} states and "
+                f"{sizes.n_actions} actions does not fit into that of this machine: {error}."
+            ) from None
         learner.explore(learner.params, self.memory, known)
         windows = _NO_WINDOWS if window_ends is None else window_ends
         ends = np.full(len(windows) + 1, _NEVER)
@@ -462,13 +434,6 @@ def _in_thread(function: Callable[..., int], *arguments: Any) -> int:
     return results[0]
 
 
-def _located(learner: Learner, file: str) -> Learner:
-    """Let functions of a user's learner tell the line of its file when Python calls them."""
-    names = ("init", "most_backups", "explore", "replay", "causes", "n_words")
-    functions: dict[str, Any] = {name: located(getattr(learner, name), file) for name in names}
-    return replace(learner, **functions, act=located(checked_act(learner.act), file))
-
-
 def _check_logged(learner: Learner, sizes: Sizes, rows: NDArray[np.void], first_row: int) -> None:
     """Refuse backups of states, actions, phases or causes that are none, by a user's learner."""
     limits: dict[str, tuple[int, Any]] = {
@@ -489,22 +454,6 @@ def _check_logged(learner: Learner, sizes: Sizes, rows: NDArray[np.void], first_
                 f"{rows['step'][row]} with the {name} {rows[name][row]}; it must be from {least} "
                 f"to {high}. Check what it passes to record()."
             )
-
-
-def _made(learner: Learner, sizes: Sizes) -> Any:
-    """Make the memory of a learner."""
-    try:
-        return learner.init(learner.params, sizes)
-    except MemoryError as error:
-        raise ValueError(
-            f"The memory of {learner.name!r} for {sizes.n_states} states and {sizes.n_actions} "
-            f"actions does not fit into that of this machine: {error}."
-        ) from None
-
-
-def _held(n_rows: int, dtype: np.dtype[np.void], what: str) -> NDArray[np.void]:
-    check_fits(n_rows * dtype.itemsize, what)
-    return uninitialised(n_rows, dtype)
 
 
 @cache

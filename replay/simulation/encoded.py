@@ -17,9 +17,8 @@ from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepar
 from replay.jit import address_of
 from replay.learners.contract import Learner, Sizes
 from replay.log.event_log import EventLog
-from replay.simulation.driver import Driver, LogWriter, way_back
+from replay.simulation.driver import Driver, LogWriter, replay_stream, way_back
 from replay.simulation.loop import STEP_ROW, Given
-from replay.simulation.random_streams import acting_stream, replay_stream
 from replay.worlds.mdp import MDP
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class EncodedRun(NamedTuple):
 
     log: EventLog
     memory: Any
-    rewards: NDArray[np.float64]
+    window_rewards: NDArray[np.float64]
     codes: pd.DataFrame
     places: pd.DataFrame
     changes: pd.DataFrame
@@ -56,7 +55,10 @@ def act_encoded(
     """Let a learner act in an environment, step by step."""
     observed = _Observed(environment, int(_stream(seed, 1).generate_state(1)[0]))
     walk_rng, coder_rng = (np.random.default_rng(_stream(seed, key)) for key in (2, 3))
-    n_before, refit_at = _schedule(encoder, n_steps)
+    check_encoder("encoder", encoder)
+    n_before = check_whole("n_before of the encoder", encoder.n_before, at_least=0, at_most=10**9)
+    refits = (check_whole("refit_at of the encoder", step) for step in encoder.refit_at)
+    refit_at = frozenset(takewhile(lambda step: step < n_steps, refits))  # it may have no end
     walk = observed.walk(max(n_before, 1), walk_rng)
     coder = prepared(encoder, walk, coder_rng)
     n_codes = _n_codes(coder)
@@ -69,7 +71,7 @@ def act_encoded(
     sizes = Sizes(
         n_states, observed.n_actions, most, min(longest, n_steps), min(n_steps, most), ways
     )
-    rng = acting_stream(seed)
+    rng = np.random.default_rng(seed)
     pauses = replay_stream(seed) if learner.replays else None
 
     def begin(keep: str) -> Driver:
@@ -203,14 +205,6 @@ class _Acting:
 
 def _stream(seed: int, key: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed, spawn_key=(key,))
-
-
-def _schedule(encoder: Encoder, n_steps: int) -> tuple[int, frozenset[int]]:
-    """Return how long the random walk is, and the steps after which an encoder is refitted."""
-    check_encoder("encoder", encoder)
-    n_before = check_whole("n_before of the encoder", encoder.n_before, at_least=0, at_most=10**9)
-    steps = (check_whole("refit_at of the encoder", step) for step in encoder.refit_at)
-    return n_before, frozenset(takewhile(lambda step: step < n_steps, steps))
 
 
 def _n_codes(coder: Coder) -> int:
@@ -500,10 +494,7 @@ class _History:
 
 
 def in_places(
-    log: EventLog,
-    codes: pd.DataFrame | None,
-    places: pd.DataFrame | None,
-    mdp: MDP | None = None,
+    log: EventLog, codes: pd.DataFrame | None, places: pd.DataFrame | None, mdp: MDP | None = None
 ) -> EventLog:
     """Translate a log from codes to true states; see `Run.in_places`."""
     if codes is None or places is None:

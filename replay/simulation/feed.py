@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -30,9 +30,8 @@ from replay.checks import (
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
-from replay.simulation.driver import Driver, LogWriter, way_back
+from replay.simulation.driver import Driver, LogWriter, replay_stream, way_back
 from replay.simulation.loop import STEP_ROW, Given
-from replay.simulation.random_streams import give_back, replay_stream
 from replay.worlds.mdp import MDP
 
 __all__ = ["RecordedExperience", "feed", "paid_rewards"]
@@ -287,20 +286,15 @@ class RecordedExperience:
         rests = self.rests
         if 0 in rests:
             driver.rest(int(steps["state"][0]), rests[0])
-        for begin, end in _pieces(rests, len(steps), on_step is not None):
+        # Each row alone for `on_step`, else only those that are followed by rest.
+        ends = {n_done for n_done in rests if n_done > 0}
+        cuts = ends | {end - 1 for end in ends} | {0, len(steps)}
+        cuts = set(range(len(steps) + 1)) if on_step is not None else cuts
+        for begin, end in pairwise(sorted(cuts)):
             driver.feed(self.given.rows(begin, end), rests.get(end, 0))
             if on_step is not None:
                 on_step(begin, driver.memory)
-        log = driver.finish(self.time)
-        give_back(rng)
-        return log
-
-
-def _pieces(rests: Mapping[int, int], n_steps: int, each: bool) -> Iterator[tuple[int, int]]:
-    """Cut the rows into pieces: each row alone, or only those that are followed by rest."""
-    ends = {n_done for n_done in rests if n_done > 0}
-    cuts = set(range(n_steps + 1)) if each else ends | {end - 1 for end in ends} | {0, n_steps}
-    return pairwise(sorted(cuts))
+        return driver.finish(self.time)
 
 
 def _count_links(given: Given) -> int:

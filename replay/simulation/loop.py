@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.checks import located
-from replay.jit import call, inlined, loop_kernel, own_code, uncached_kernel
-from replay.jit.bisection import count_up_to
+from replay.jit import call, count_up_to, inlined, loop_kernel, own_code, uncached_kernel
 from replay.learners.contract import Learner, Pause, Transition
 from replay.log import backups
 
@@ -100,18 +99,12 @@ class Given(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """Where a run is, from one call of its loop to the next.
+    """Where a run is, from one call of its loop to the next; the first six have one number each.
 
-    Attributes
-    ----------
-    state, action, time, episode, episode_steps, window : ndarray of int64, shape (1,)
-        The state of the agent, its next action, the number of steps made in the run, the number of
-        episodes completed, the number of steps made in this episode, and the current window of the
-        reward rate.
-    window_ends : ndarray of int64, shape (n_windows + 1,)
-        The steps at which windows end; the last one never does.
-    rewards : ndarray of float64, shape (n_windows + 1,)
-        Sum of rewards in each window.
+    `action` is the agent's next one, `time` counts the steps of the run, `episode` its completed
+    episodes, `episode_steps` the steps of this one. `window_ends` and `rewards`, shape
+    (n_windows + 1,), are the steps at which windows of the reward rate end (the last one never
+    does), and the sum of rewards in each.
     """
 
     state: NDArray[np.int64]
@@ -125,27 +118,13 @@ class Clock(NamedTuple):
 
 
 class Course(NamedTuple):
-    """What the loop is to do in one call.
+    """What the loop is to do in one call."""
 
-    Attributes
-    ----------
-    n_steps : int
-        Number of steps to make, at most: the loop ends earlier where the log is full.
-    max_episode_steps : int
-        After how many steps an episode is cut off; -1: never.
-    n_rest : int
-        Number of pauses of rest between two episodes.
-    n_rest_before : int
-        Number of pauses of rest before the first of these steps.
-    act_first : bool
-        Whether the next action is drawn before the step is learned from.
-    """
-
-    n_steps: int
-    max_episode_steps: int
-    n_rest: int
-    n_rest_before: int
-    act_first: bool
+    n_steps: int  # at most: the loop ends earlier where the log is full
+    max_episode_steps: int  # after which an episode is cut off; -1: never
+    n_rest: int  # pauses of rest between two episodes
+    n_rest_before: int  # pauses of rest before the first of these steps
+    act_first: bool  # whether the next action is drawn before the step is learned from
 
 
 @inlined

@@ -5,30 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import (
-    check_choice,
-    check_function,
-    check_whole,
-    known_arguments,
-    no_attribute,
-    shown,
-)
+from replay.checks import check_choice, check_function, check_whole, known_arguments, shown
 from replay.encoders.contract import Encoder
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.blocks import LogBlock, window_ends
-from replay.log.closed_moves import ClosedMoves, closed_moves
+from replay.log.closed_moves import closed_moves
 from replay.log.event_log import EventLog
-from replay.simulation.driver import Driver, LogWriter, way_back, world_tables
+from replay.simulation.driver import Driver, LogWriter, replay_stream, way_back, world_tables
 from replay.simulation.encoded import act_encoded, in_places
 from replay.simulation.loop import draw_start
-from replay.simulation.random_streams import acting_stream, give_back, replay_stream
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
@@ -39,19 +31,6 @@ __all__ = ["Run", "simulate"]
 
 _STARTS = ("start_state", "start_cumulative")
 _MOST_STEPS = 10**15  # a hundred days even of the fastest learner
-
-
-_INSTEAD = {
-    "plot draw show": (
-        "analyses.plots.plot_event(run) draws a pause, analyses.page.write_page(run) makes a page."
-    ),
-    "save to_parquet": "run.log.save(folder) does that.",
-    "sequences replay replays kinds classify": "analyses.classify(run) gives the sequences.",
-    "steps backups runs graph events": "the log has it, as in run.log.steps.",
-    "states actions rewards": "run.log.steps has them as columns.",
-    "Q q q_values action_values values": "run.memory.action_values has the learned values.",
-    "world": "run.mdp is the world.",
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,10 +114,6 @@ class Run:
         mdp : MDP, optional
             The world of these states, so that figures and the page can draw it.
 
-        Returns
-        -------
-        EventLog
-
         Raises
         ------
         ValueError
@@ -182,12 +157,6 @@ class Run:
             "log": self.log,
         }
         return pd.Series(facts).map(str).to_frame("Run").to_html()
-
-    if not TYPE_CHECKING:  # mypy knows which attributes there are
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """Raise an error that names what to use instead of a missing attribute."""
-            raise no_attribute(self, name, _INSTEAD)
 
 
 @known_arguments
@@ -259,26 +228,36 @@ def simulate(
     (True, 0)
     """
     found = find_learner(learner, params)
-    if encoder is not None:
-        return _encoded(
-            mdp, found, encoder, n_steps, max_episode_steps, seed, log, n_windows, on_block
-        )
-    phases = _phases(mdp, n_steps)
-    given = cast("MDP | Protocol", mdp)
-    n_steps = sum(phase.n_steps for phase in phases)
     seed = check_whole("seed", seed)
-    longest = n_steps + 1  # never reached
     if max_episode_steps is not None:
-        longest = check_whole("max_episode_steps", max_episode_steps, at_least=1)
-    n_windows = min(check_whole("n_windows", n_windows, at_least=1), n_steps)
+        max_episode_steps = check_whole("max_episode_steps", max_episode_steps, at_least=1)
+    n_windows = check_whole("n_windows", n_windows, at_least=1)
     check_choice("log", log, ("replay", "all", "none"))
     if on_block is not None:
         check_function("on_block", on_block, "a block")
-    if log == "none" and on_block is not None:
-        raise ValueError("on_block receives the log, so log must be 'replay' or 'all'.")
-    for phase in phases:
-        _check_world(found, phase.mdp)
-    _check_ends(phases)
+        if log == "none":
+            raise ValueError("on_block receives the log, so log must be 'replay' or 'all'.")
+        if encoder is not None:
+            raise ValueError("With an encoder the log is not cut into blocks: leave out on_block.")
+    if encoder is not None:
+        number = check_whole("n_steps", n_steps, at_least=1, at_most=_MOST_STEPS)
+        ends = window_ends(number, min(n_windows, number))
+        made = act_encoded(
+            cast("Any", mdp),
+            found,
+            encoder,
+            n_steps=number,
+            max_episode_steps=max_episode_steps,
+            seed=seed,
+            log=log,
+            window_ends=ends,
+        )
+        return Run(found, None, seed, window_ends=ends, **made._asdict())
+    phases = _phases(mdp, n_steps)
+    given = cast("MDP | Protocol", mdp)
+    n_steps = sum(phase.n_steps for phase in phases)
+    longest = n_steps + 1 if max_episode_steps is None else max_episode_steps  # or never reached
+    _check_worlds(found, phases)
 
     first = phases[0].mdp
     sizes = Sizes(
@@ -289,8 +268,13 @@ def simulate(
         given.n_links,
         way_back(found, given, first.n_actions),
     )
-    protocol = given if isinstance(given, Protocol) else None
-    ends = window_ends(n_steps, n_windows)
+    ends = window_ends(n_steps, min(n_windows, n_steps))
+    protocol, closed = None, None
+    if isinstance(given, Protocol):
+        protocol = given
+        begins = [0, *protocol.changes.tolist()]
+        worlds = (phase.mdp for phase in phases)
+        closed = closed_moves(zip(begins, worlds, strict=True)) if len(begins) > 1 else None
     writer = LogWriter(
         log,
         found,
@@ -299,15 +283,15 @@ def simulate(
         seed=seed,
         n_steps=n_steps,
         on_block=on_block,
-        closed=None if protocol is None else _closed_moves(protocol),
+        closed=closed,
     )
-    rng, replay_rng = acting_stream(seed), replay_stream(seed) if found.replays else None
+    rng = np.random.default_rng(seed)
     driver = Driver(
         found,
         sizes,
         writer,
         rng=rng,
-        replay_rng=replay_rng,
+        replay_rng=replay_stream(seed) if found.replays else None,
         known=first,
         window_ends=ends,
     )
@@ -324,52 +308,8 @@ def simulate(
             driver.act(world._replace(**starts), 1, cut, phase.n_rest)
             world = following
     event_log = driver.finish()
-    give_back(rng, replay_rng)
-    return Run(
-        found, first, seed, event_log, driver.memory, ends, driver.clock.rewards[:-1], protocol
-    )
-
-
-def _encoded(
-    environment: Any,
-    learner: Learner,
-    encoder: Encoder,
-    n_steps: int | None,
-    max_episode_steps: int | None,
-    seed: int,
-    log: str,
-    n_windows: int,
-    on_block: Callable[[LogBlock], None] | None,
-) -> Run:
-    """Check the arguments of `simulate`, and run a learner on the codes of observations."""
-    if on_block is not None:
-        raise ValueError("With an encoder the log is not cut into blocks: leave out on_block.")
-    number = check_whole("n_steps", n_steps, at_least=1, at_most=_MOST_STEPS)
-    if max_episode_steps is not None:
-        max_episode_steps = check_whole("max_episode_steps", max_episode_steps, at_least=1)
-    ends = window_ends(number, min(check_whole("n_windows", n_windows, at_least=1), number))
-    made = act_encoded(
-        environment,
-        learner,
-        encoder,
-        n_steps=number,
-        max_episode_steps=max_episode_steps,
-        seed=check_whole("seed", seed),
-        log=check_choice("log", log, ("replay", "all", "none")),
-        window_ends=ends,
-    )
-    return Run(
-        learner,
-        None,
-        seed,
-        made.log,
-        made.memory,
-        ends,
-        made.rewards,
-        codes=made.codes,
-        places=made.places,
-        changes=made.changes,
-    )
+    rewards = driver.clock.rewards[:-1]
+    return Run(found, first, seed, event_log, driver.memory, ends, rewards, protocol)
 
 
 def _phases(mdp: Any, n_steps: int | None) -> tuple[Phase, ...]:
@@ -390,14 +330,21 @@ def _phases(mdp: Any, n_steps: int | None) -> tuple[Phase, ...]:
     return (Phase(mdp, n_steps),)
 
 
-def _closed_moves(protocol: Protocol) -> ClosedMoves | None:
-    worlds = [phase.mdp for phase in protocol.phases]
-    begins = [0, *protocol.changes.tolist()]
-    return closed_moves(zip(begins, worlds, strict=True)) if len(worlds) > 1 else None
-
-
-def _check_ends(phases: Sequence[Phase]) -> None:
-    """Refuse a start from which no end can be reached in any phase in which it is one."""
+def _check_worlds(found: Learner, phases: Sequence[Phase]) -> None:
+    """Refuse worlds in which this learner cannot learn, or its values are unbounded."""
+    why = cure = ""
+    if found.description.computes_values and found.params.discount == 1.0:
+        why, cure = "with a discount of 1 values are sums over an episode", "use a discount below 1"
+    elif found.description.needs_episodes:
+        why, cure = f"{found.name!r} learns at an episode's end", "choose another learner"
+    for mdp in (phase.mdp for phase in phases if why):
+        if mdp.dead_ends.size:
+            raise ValueError(
+                f"No terminal state can be reached from {mdp.dead_ends.size} of the {mdp.n_states} "
+                f"states of {mdp.name!r}, such as state {mdp.dead_ends[0]}, but {why}: {cure}, or "
+                "make a state terminal."
+            )
+    # A start from which no end can be reached may be one in one phase, but not in all.
     starts = np.concatenate([phase.mdp.start_states for phase in phases])
     lost = np.concatenate([phase.mdp.lost_starts for phase in phases])
     n_starts, n_lost = (np.bincount(each, minlength=starts.max() + 1) for each in (starts, lost))
@@ -407,22 +354,4 @@ def _check_ends(phases: Sequence[Phase]) -> None:
             f"No path leads from the start to an end of {mdp.name!r}: none of its "
             f"{np.count_nonzero(mdp.terminal)} terminal states can be reached from state {state}, "
             "in which episodes may start. Open a path, or leave out the end or this start."
-        )
-
-
-def _check_world(found: Learner, mdp: MDP) -> None:
-    """Refuse a world in which this learner cannot learn, or its values are unbounded."""
-    if found.description.computes_values and found.params.discount == 1.0:
-        why = "with a discount of 1 values are sums over an episode"
-        cure = "use a discount below 1"
-    elif found.description.needs_episodes:
-        why = f"{found.name!r} learns at an episode's end"
-        cure = "choose another learner"
-    else:
-        return
-    lost = mdp.dead_ends
-    if lost.size:
-        raise ValueError(
-            f"No terminal state can be reached from {lost.size} of the {mdp.n_states} states of "
-            f"{mdp.name!r}, such as state {lost[0]}, but {why}: {cure}, or make a state terminal."
         )

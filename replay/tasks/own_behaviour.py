@@ -16,23 +16,10 @@ from replay.simulation.driver import Driver, LogWriter, changing_tables, way_bac
 from replay.simulation.loop import Given
 from replay.tasks.task import Lap, Task, begin_protocol, next_lap
 
-__all__ = ["LONGEST_LAP", "act_through", "noisy"]
+__all__ = ["LONGEST_LAP", "ActingAnimal", "noisy"]
 
 LONGEST_LAP = 3000
 """After so many steps a lap is cut off, and the animal is carried to the end of the given path."""
-
-
-def act_through(
-    task: Task,
-    learner: Any,
-    params: Any,
-    *,
-    seed: int,
-    n_rest_before: int,
-    rngs: tuple[np.random.Generator, ...],
-) -> tuple[list[Lap], EventLog]:
-    """Let a learner act through a task."""
-    return _Animal(task, learner, params, seed=seed, rngs=rngs).run(n_rest_before)
 
 
 def noisy(mean: NDArray[np.float64], sd: float, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -44,8 +31,8 @@ def noisy(mean: NDArray[np.float64], sd: float, rng: np.random.Generator) -> NDA
     return drawn
 
 
-class _Animal:
-    """A learner that acts in a task."""
+class ActingAnimal:
+    """A learner that acts through a task; the generators are for replay, laps, rewards, actions."""
 
     def __init__(
         self,

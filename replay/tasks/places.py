@@ -9,7 +9,6 @@ begin at that place.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from replay.checks import (
     shown,
     typed,
 )
+from replay.worlds.graphs import anticlockwise
 from replay.worlds.mdp import MDP
 
 __all__ = ["Places", "Rule", "State", "explore"]
@@ -140,10 +140,6 @@ class Places:
             Where the lap begins.
         memory : str, optional
             The animal's memory.
-
-        Returns
-        -------
-        State
         """
         is_home = self.steps_from_home.get(node) == 0
         return State(node, _AWAY if is_home else self._homewards, memory)
@@ -217,10 +213,6 @@ class Places:
         state, next_state : int
             Numbers of states.
 
-        Returns
-        -------
-        int
-
         Raises
         ------
         ValueError
@@ -235,16 +227,12 @@ class Places:
 
     @typed
     def actions(self, path: tuple[int, ...]) -> NDArray[np.int32]:
-        """Return the actions that lead along a path.
+        """Return the actions that lead along a path, int32 of shape (n_steps,).
 
         Parameters
         ----------
         path : tuple of int
             Numbers of states.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_steps,)
 
         Raises
         ------
@@ -290,10 +278,6 @@ class Places:
         start : int, optional
             The state in which laps begin; by default all states in which any lap may begin, with
             equal probability.
-
-        Returns
-        -------
-        MDP
 
         Raises
         ------
@@ -418,10 +402,6 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
         Gives states a heading: away from this node, or towards it. Neighbours must differ in their
         distance from it.
 
-    Returns
-    -------
-    Places
-
     Raises
     ------
     TypeError
@@ -451,8 +431,19 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
     _check_rules(graph, rules)
     if home is not None:
         _check_node(graph, home, "home")
-    neighbours = {node: _anticlockwise(graph, node) for node in graph}
-    distance = {} if home is None else _steps_from(home, graph)
+    positions = dict(graph.nodes(data="pos"))
+    neighbours = {node: tuple(anticlockwise(graph, node, positions)) for node in graph}
+    distance: dict[str, int] = {}
+    if home is not None:
+        distance = dict(
+            nx.single_source_shortest_path_length(graph.to_undirected(as_view=True), home)
+        )
+    for node, neighbour in graph.edges if home is not None else ():
+        if node not in distance or distance.get(neighbour) == distance[node]:
+            raise ValueError(
+                f"Headings are defined by the distance from {home!r}, but {node!r} and "
+                f"{neighbour!r} are equally far from it, or cannot be reached: leave out home."
+            )
     places = Places(graph, (), rules, neighbours, distance)
     found: dict[State, None] = {}
     for memory in dict.fromkeys(rule.memory for rule in rules):
@@ -528,40 +519,12 @@ def _check_rules(graph: nx.Graph, rules: tuple[Rule, ...]) -> None:
 
 def _check_node(graph: nx.Graph, node: object, what: str) -> None:
     if not isinstance(node, str) or node not in graph:
-        raise ValueError(f"{what} names {shown(node)}, but the places are {_some(graph)}.")
-
-
-def _some(graph: nx.Graph) -> str:
-    """Name the first nodes of a graph."""
-    return ", ".join(list(graph)[:40]) + (", ..." if len(graph) > 40 else "")
+        some = ", ".join(list(graph)[:40]) + (", ..." if len(graph) > 40 else "")
+        raise ValueError(f"{what} names {shown(node)}, but the places are {some}.")
 
 
 def _is_known(key: tuple[Any, ...], worlds: dict[Any, MDP]) -> bool:
     try:
         return key in worlds
-    except Exception:  # not hashable, as lists are, or worse: the checks will say what is wrong
+    except TypeError:  # lists are not hashable: the checks will say what is wrong
         return False
-
-
-def _steps_from(home: str, graph: nx.Graph) -> dict[str, int]:
-    """Count the steps from home to each place; they must change with every move."""
-    steps = nx.single_source_shortest_path_length(graph.to_undirected(as_view=True), home)
-    for node, neighbour in graph.edges:
-        if steps.get(node) is None or steps.get(neighbour) == steps.get(node):
-            raise ValueError(
-                f"Headings are defined by the distance from {home!r}, but {node!r} and "
-                f"{neighbour!r} are equally far from it, or cannot be reached: leave out home."
-            )
-    return dict(steps)
-
-
-def _anticlockwise(graph: nx.Graph, node: str) -> tuple[str, ...]:
-    """List the neighbours of a node anticlockwise from the east."""
-    x, y = graph.nodes[node]["pos"]
-
-    def turn(neighbour: str) -> float:
-        there = graph.nodes[neighbour]["pos"]
-        # Rounded, so that a neighbour in the east never comes last by a rounding error.
-        return round(math.atan2(there[1] - y, there[0] - x) / math.tau, 9) % 1
-
-    return tuple(sorted(graph.adj[node], key=turn))

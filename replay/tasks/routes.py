@@ -53,10 +53,6 @@ def task_of_routes(
         Further parameters of `Task`: landmarks, local_radius, one_way, remark, choices, headings,
         lap_names, reward_sd.
 
-    Returns
-    -------
-    Task
-
     Raises
     ------
     TypeError

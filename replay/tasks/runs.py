@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_choice, check_whole, known_arguments, no_attribute, shown
+from replay.checks import check_choice, check_whole, known_arguments, shown
 from replay.learners import find_learner
 from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
 from replay.simulation.driver import LogWriter
 from replay.simulation.feed import RecordedExperience
-from replay.tasks.own_behaviour import act_through, noisy
+from replay.tasks.own_behaviour import ActingAnimal, noisy
 from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.task import Lap, Task, begin_protocol, next_lap
 from replay.worlds.mdp import MDP
@@ -24,16 +24,6 @@ from replay.worlds.mdp import MDP
 __all__ = ["BEHAVIOURS", "GivenLaps", "TaskRun", "give_laps", "replay_laps", "run_task"]
 
 BEHAVIOURS = ("given", "own")
-_INSTEAD = {
-    "plot draw show": (
-        "analyses.plots.plot_event(animal) draws a pause, analyses.page.write_page(animal) a page."
-    ),
-    "save": "animal.log.save(folder) does that.",
-    "sequences replay replays kinds classify": (
-        "analyses.classify(animal) and analyses.place_sequences(animal) give the sequences."
-    ),
-    "steps backups runs graph mdp": "the log has it, as in animal.log.steps.",
-}
 
 
 class TaskRun(NamedTuple):
@@ -56,21 +46,10 @@ class TaskRun(NamedTuple):
         """Show the number of laps and the log."""
         return f"TaskRun({len(self.laps)} laps, {self.log!r})"
 
-    if not TYPE_CHECKING:  # type: ignore[misc]  # mypy knows which attributes there are
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """Raise an error that names what to use instead of a missing attribute."""
-            raise no_attribute(self, name, _INSTEAD)
-
 
 @known_arguments
 def run_task(
-    task: Task | str,
-    learner: Any,
-    params: Any = None,
-    *,
-    seed: int = 0,
-    behaviour: str = "given",
+    task: Task | str, learner: Any, params: Any = None, *, seed: int = 0, behaviour: str = "given"
 ) -> TaskRun:
     """Let one animal go through a task.
 
@@ -121,9 +100,8 @@ def run_task(
         return TaskRun(replay_laps(given, learner, params), given.laps)
     sequence = np.random.SeedSequence(check_whole("seed", seed))
     rngs = tuple(map(np.random.default_rng, sequence.spawn(4)))
-    laps, log = act_through(
-        task, learner, params, seed=seed, n_rest_before=_n_rest_before(task), rngs=rngs
-    )
+    animal = ActingAnimal(task, learner, params, seed=seed, rngs=rngs)
+    laps, log = animal.run(_n_rest_before(task))
     table = _laps(task, laps, log.columns("steps"))
     closed = _closed(task, laps, table["n_steps"].to_numpy())
     return TaskRun(log.with_states(task.analysed, task.world, closed), table)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -29,6 +30,7 @@ from replay.worlds.mdp import MDP
 __all__ = ["Block", "Lap", "Laps", "Task", "begin_protocol", "check_blocks", "next_lap"]
 
 _MOST_SHOWN = 20  # blocks, in a notebook
+_HEADING = re.compile(r"[^{}]*\{\}[^{}]*")
 _LANE_CM = 4.0  # separates the two directions of travel in a figure
 
 
@@ -257,7 +259,13 @@ class Task:
                     raise ValueError(
                         f"The landmark {name!r} must list nodes of the graph, got {shown(node)}."
                     )
-        if not _are_headings(self.headings):
+        forms: Any = self.headings
+        are_texts = isinstance(forms, tuple | list) and all(isinstance(each, str) for each in forms)
+        if (
+            not are_texts
+            or len(forms) != 2
+            or not all(each.isprintable() and _HEADING.fullmatch(each) for each in forms)
+        ):
             raise ValueError(
                 "headings must be two texts with one {} for the name, such as '{}>' and '{}<'; "
                 f"got {shown(self.headings)}."
@@ -350,17 +358,6 @@ class Task:
         ]
         table = pd.DataFrame(rows).to_html(index=False, max_rows=_MOST_SHOWN)
         return f"<p>{escape(repr(self))}</p>{table}<p>{escape(self.remark)}</p>"
-
-
-def _are_headings(headings: object) -> bool:
-    if not isinstance(headings, tuple | list) or len(headings) != 2:
-        return False
-    return all(isinstance(each, str) and each.count("{}") == 1 for each in headings) and all(
-        each.replace("{}", "").isprintable()
-        and "{" not in each.replace("{}", "")
-        and "}" not in each.replace("{}", "")
-        for each in headings
-    )
 
 
 def _aside(model: Places, node: str, heading: str) -> NDArray[np.float64]:

@@ -69,10 +69,6 @@ def moving_wall(
         Pauses of rest after each phase.
     seed : int, sequence of int, numpy.random.Generator or None
 
-    Returns
-    -------
-    Protocol
-
     Raises
     ------
     ValueError
@@ -91,11 +87,7 @@ def moving_wall(
 
 
 def shortcut(
-    size: int = 12,
-    n_steps: int = 10_000,
-    noise: float = 0.0,
-    n_rest: int = 0,
-    seed: _Seed = 0,
+    size: int = 12, n_steps: int = 10_000, noise: float = 0.0, n_rest: int = 0, seed: _Seed = 0
 ) -> Protocol:
     """Maze in which a cell of the shortest path is blocked in the first phase, and then opened.
 
@@ -103,10 +95,6 @@ def shortcut(
     ----------
     size, n_steps, noise, n_rest, seed
         As in `moving_wall`.
-
-    Returns
-    -------
-    Protocol
 
     Raises
     ------
@@ -145,10 +133,6 @@ def moving_reward(
         As in `moving_wall`.
     n_places : int
         At least 2.
-
-    Returns
-    -------
-    Protocol
 
     Raises
     ------
@@ -238,8 +222,15 @@ def _check(n_steps: int, n_rest: int, noise: float = 0.0, **counts: int) -> None
 
 
 def _protocol(name: str, mdps: list[MDP], n_steps: int, noise: float, n_rest: int) -> Protocol:
-    noisy = [_with_noise(mdp, noise) for mdp in mdps] if noise > 0 else mdps
-    return Protocol([Phase(mdp, n_steps, n_rest) for mdp in noisy], name=name)
+    if noise > 0:  # each action has, with this probability, the outcome of a random action
+        n = mdps[0].n_actions
+        any_action = sparse.kron(sparse.eye_array(mdps[0].n_states), np.full((n, n), 1 / n))
+        mix = (1 - noise) * sparse.eye_array(n * mdps[0].n_states) + noise * any_action
+        mdps = [
+            _from_matrices(mdp, *((mix @ table).tocsr() for table in _matrices(mdp)))
+            for mdp in mdps
+        ]
+    return Protocol([Phase(mdp, n_steps, n_rest) for mdp in mdps], name=name)
 
 
 def _draw(seed: _Seed, size: int, n_phases: int) -> list[MDP]:
@@ -268,13 +259,19 @@ def _move_wall(maze: MDP, latest: MDP) -> MDP | None:
     start = int(np.argmax(maze.start_probability))
     shortest = latest.steps_to_end[start]
     least = _LEAST_DETOUR * shortest if latest is maze else 0
+    path = [start]
+    while not latest.terminal[path[-1]]:
+        reached = np.concatenate([latest.successors(path[-1], a) for a in range(latest.n_actions)])
+        path.append(int(reached[np.argmin(latest.steps_to_end[reached])]))
     longest, best = 0.0, None
-    for state in _shortest_path(latest, start)[1:-1]:
+    for state in path[1:-1]:
         n_steps = _steps_around(maze, start, state)
         is_best = least <= n_steps < np.inf and n_steps > longest
         if is_best and _steps_around(latest, start, state) > shortest:
             longest, best = n_steps, state
-    return None if best is None else _without(maze, best)
+    if best is None:
+        return None
+    return MDP.from_transitions(**close_moves(maze.transitions(), maze.successor == best)._asdict())
 
 
 def _steps_around(mdp: MDP, start: int, wall: int) -> float:
@@ -313,14 +310,6 @@ def _within_reach(maze: MDP, places: np.ndarray) -> bool:
     return bool(np.isfinite(n_steps[:, elsewhere]).all())
 
 
-def _shortest_path(mdp: MDP, state: int) -> list[int]:
-    path = [state]
-    while not mdp.terminal[path[-1]]:
-        reached = np.concatenate([mdp.successors(path[-1], a) for a in range(mdp.n_actions)])
-        path.append(int(reached[np.argmin(mdp.steps_to_end[reached])]))
-    return path
-
-
 def _matrices(mdp: MDP) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Return P(s' | s, a), and P times r(s, a, s'), with one row per pair of state and action."""
     chance = mdp.transition_matrix()
@@ -346,18 +335,3 @@ def _from_matrices(
         reward[rows, successor] / probability,
         **same | changes,
     )
-
-
-def _without(mdp: MDP, state: int) -> MDP:
-    """Build a wall: actions that led to this state now leave the animal in place, unrewarded."""
-    moves = close_moves(mdp.transitions(), mdp.successor == state)
-    return MDP.from_transitions(**moves._asdict())
-
-
-def _with_noise(mdp: MDP, noise: float) -> MDP:
-    """Let each action have, with probability `noise`, the outcome of a random action."""
-    n = mdp.n_actions
-    any_action = sparse.kron(sparse.eye_array(mdp.n_states), np.full((n, n), 1 / n))
-    mix = (1 - noise) * sparse.eye_array(n * mdp.n_states) + noise * any_action
-    chance, reward = _matrices(mdp)
-    return _from_matrices(mdp, (mix @ chance).tocsr(), (mix @ reward).tocsr())

@@ -121,7 +121,7 @@ def from_networkx(
     check_drawing(graph, positions)
     walk = graph if bin_size is None else _divide(graph, bin_size, positions)
     number = {node: state for state, node in enumerate(walk)}
-    neighbours = {node: _neighbours(walk, node, positions) for node in walk}
+    neighbours = {node: anticlockwise(walk, node, positions) for node in walk}
     n_actions = max(*map(len, neighbours.values()), 1)
     transition = np.empty((len(walk), n_actions), dtype=np.int64)
     reward = np.zeros(transition.shape)
@@ -212,10 +212,7 @@ def _known(graph: nx.Graph, argument: str, nodes: object) -> list[Hashable]:
 def _is_node(graph: nx.Graph, node: object) -> bool:
     # True and False equal the nodes 1 and 0, but are hardly meant as such.
     is_flag = isinstance(node, bool | np.bool_)
-    try:
-        return node in graph and (not is_flag or any(node is each for each in graph))
-    except Exception:  # objects may raise anything here
-        return False
+    return node in graph and (not is_flag or any(node is each for each in graph))
 
 
 def _by_node(graph: nx.Graph, argument: str, values: object) -> dict[Hashable, float]:
@@ -257,8 +254,17 @@ def _divide(
     walk.add_nodes_from(graph)
     n_new, total = 0, 0.0
     for u, v, data in graph.edges(data=True):
-        ends = [positions.get(node) for node in (u, v)]
-        length = _length_of((u, v), data.get("distance"), ends)
+        here, there = (positions.get(node) for node in (u, v))
+        distance = data.get("distance")
+        if distance is None and here is not None and there is not None:
+            distance = math.dist(here, there)
+        if distance is None:
+            raise ValueError(
+                "With bin_size each edge needs a 'distance' in cm, or a 'pos' at both ends; edge "
+                f"{(u, v)!r} has neither."
+            )
+        what = f"'distance' in cm of edge {(u, v)!r}"
+        length = check_number(what, distance, at_least=0, at_most=LARGEST_NUMBER)
         total += length
         # Half bins are rounded up: Python would round 2.5 to 2 but 3.5 to 4.
         n_steps = max(1, math.floor(min(length / bin_size, 2.0 * _MOST_STEPS) + 0.5))
@@ -275,8 +281,8 @@ def _divide(
                     f"The node {node!r} has the same name as a state along the edge {(u, v)!r}: "
                     "give it another name."
                 )
-            if ends[0] is not None and ends[1] is not None:
-                x, y = np.add(ends[0], np.subtract(ends[1], ends[0]) * (k / n_steps)).tolist()
+            if here is not None and there is not None:
+                x, y = np.add(here, np.subtract(there, here) * (k / n_steps)).tolist()
                 positions[node] = (x, y)
         nx.add_path(walk, path)
     check_bin_size(bin_size, n_new + graph.number_of_edges())
@@ -289,26 +295,13 @@ def _divide(
     return walk
 
 
-def _length_of(
-    edge: tuple[Hashable, Hashable], distance: object, ends: list[tuple[float, float] | None]
-) -> float:
-    """Return the length of an edge in cm."""
-    here, there = ends
-    if distance is None and here is not None and there is not None:
-        distance = math.dist(here, there)
-    if distance is None:
-        raise ValueError(
-            "With bin_size each edge needs a 'distance' in cm, or a 'pos' at both ends; edge "
-            f"{edge!r} has neither."
-        )
-    what = f"'distance' in cm of edge {edge!r}"
-    return check_number(what, distance, at_least=0, at_most=LARGEST_NUMBER)
-
-
-def _neighbours(
+def anticlockwise(
     graph: nx.Graph, node: Hashable, positions: Mapping[Hashable, tuple[float, float]]
-) -> list[Hashable]:
-    """List the neighbours in the order of the actions."""
+) -> list[Any]:
+    """List the neighbours of a node as actions are numbered: anticlockwise from the east.
+
+    In the order of the graph if a position is unknown.
+    """
     listed: list[Hashable] = list(graph.adj[node])
     if any(each not in positions for each in (node, *listed)):
         return listed

@@ -41,31 +41,22 @@ class _Outcome(NamedTuple):
 
 
 def from_gymnasium(environment: object) -> Transitions:
-    """List the transitions of a tabular Gymnasium environment.
-
-    Parameters
-    ----------
-    environment : gymnasium.Env or str
-        See `replay.worlds.mdp.MDP.from_gymnasium`.
-
-    Returns
-    -------
-    Transitions
-        Labels are the environment's states; time limits are left out.
-
-    Raises
-    ------
-    TypeError
-        If it is not an environment, or does not list its transitions.
-    ValueError
-        If its table is not as described; the message names state and action.
+    """List the transitions of a tabular Gymnasium environment, as `MDP.from_gymnasium` says.
 
     Examples
     --------
     >>> int(from_gymnasium("FrozenLake-v1").terminal.sum())
     5
     """
-    env = _made(environment) if isinstance(environment, str) else environment
+    env = environment
+    if isinstance(environment, str):
+        try:
+            env = gymnasium.make(environment)
+        except Exception as error:  # environments may raise anything
+            raise ValueError(
+                f"Gymnasium cannot make the environment {shown(environment)}: "
+                f"{' '.join(str(error).split())}"
+            ) from error
     world = getattr(env, "unwrapped", None)
     table = getattr(world, "P", None)
     if world is None or table is None:
@@ -115,15 +106,6 @@ def from_gymnasium(environment: object) -> Transitions:
         (*range(n_states), *copy),
         spec.id if spec else type(world).__name__,
     )
-
-
-def _made(name: str) -> gymnasium.Env[Any, Any]:
-    try:
-        return gymnasium.make(name)
-    except Exception as error:  # environments may raise anything
-        raise ValueError(
-            f"Gymnasium cannot make the environment {shown(name)}: {' '.join(str(error).split())}"
-        ) from error
 
 
 def _start(world: Any, n_states: int) -> NDArray[np.float64] | None:

@@ -56,10 +56,6 @@ def random_maze(size: int = 40, seed: int | np.random.Generator | None = 0) -> M
     seed : int, numpy.random.Generator or None
         Seed; None gives a different maze each time.
 
-    Returns
-    -------
-    MDP
-
     Raises
     ------
     ValueError
@@ -113,10 +109,6 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
         Width of a cell in cm.
     name : str
         Name of the maze in logs.
-
-    Returns
-    -------
-    MDP
 
     Raises
     ------
@@ -235,10 +227,6 @@ def open_maze(scale: int = 1, random_starts: bool = False) -> MDP:
     random_starts : bool
         Whether episodes start in any free cell except the goal, with equal probability.
 
-    Returns
-    -------
-    MDP
-
     Raises
     ------
     ValueError
@@ -265,7 +253,9 @@ def open_maze(scale: int = 1, random_starts: bool = False) -> MDP:
         ........."""
     if check_flag("random_starts", random_starts):
         drawn = drawn.replace("S", ".")
-    return from_ascii(_scaled(drawn, scale), name="open_maze")
+    scale = check_whole("scale", scale, at_least=1, at_most=_MOST_CELLS // 9)
+    rows = ["".join(cell * scale for cell in row) for row in dedent(drawn).splitlines()]
+    return from_ascii("\n".join(row for row in rows for _ in range(scale)), name="open_maze")
 
 
 def two_way_track(length: int = 10) -> MDP:
@@ -291,12 +281,6 @@ def two_way_track(length: int = 10) -> MDP:
     corridor = "." * (length - 2)
     drawn = f"S{corridor}G\n{'#' * length}\nG{corridor}S"
     return from_ascii(drawn, name="two_way_track")
-
-
-def _scaled(drawn: str, scale: int) -> str:
-    scale = check_whole("scale", scale, at_least=1, at_most=_MOST_CELLS // 9)
-    rows = dedent(drawn).splitlines()
-    return "\n".join("".join(cell * scale for cell in row) for row in rows for _ in range(scale))
 
 
 def layout(mdp: MDP) -> NDArray[np.bool_]:

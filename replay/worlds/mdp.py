@@ -17,17 +17,16 @@ References
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from replay.checks import check_array, check_text, check_whole, no_attribute, shown
+from replay.checks import check_array, check_text, check_whole, shown
 from replay.worlds import solutions
 from replay.worlds.solutions import Solution
 from replay.worlds.transitions import (
@@ -51,22 +50,6 @@ __all__ = ["MDP", "uniform_policy"]
 
 PROBABILITY_TOLERANCE = 1e-9
 _MOST_SHOWN = 8  # names of actions, in a notebook
-
-
-_INSTEAD = {
-    "plot draw show render": "analyses.plots.plot_mdp(mdp) draws it.",
-    "states": "states are the numbers from 0 to mdp.n_states - 1; mdp.labels names them.",
-    "actions": "actions are the numbers from 0 to mdp.n_actions - 1; mdp.action_names names them.",
-    "goal goals end ends": "mdp.terminal marks the states in which an episode ends.",
-    "start starts": "mdp.start_probability has a probability for each state.",
-    "transitions P T": "mdp.successors(state, action) gives next states, mdp.transitions() all.",
-    "rewards R": "mdp.reward has one per transition, mdp.expected_reward() is a table of means.",
-    "gamma discount": "worlds have no discount: give it to mdp.solve, or to a learner.",
-    "walls layout": "replay.worlds.mazes.layout(mdp) has the walls of a maze.",
-    "add_barrier block": "mdp.with_barrier(a, b) makes a world with a barrier between two states.",
-    "positions pos": "mdp.position has them, in cm.",
-    "reset step": "mdp.to_gymnasium() makes an environment; replay.simulate lets a learner act.",
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,10 +192,6 @@ class MDP:
         state : int or label
             A state that is not terminal, named as for `with_barrier`.
 
-        Returns
-        -------
-        MDP
-
         Raises
         ------
         ValueError
@@ -281,7 +260,8 @@ class MDP:
         if not is_closed.any():
             near = np.unique(moves.next_state[np.isin(moves.state, a) & leaves])
             is_number = self._has_numbers and _is_whole(one)
-            known = [shown(state if is_number else self._name(state)) for state in near.tolist()]
+            names = range(self.n_states) if is_number or self.labels is None else self.labels
+            known = [shown(names[state]) for state in near.tolist()]
             raise ValueError(
                 "A barrier stands between two neighbouring states; no move leads from "
                 f"{shown(one)} to {shown(other)}. From {shown(one)} moves lead to "
@@ -296,8 +276,8 @@ class MDP:
         """
         if self._has_numbers and (self.labels is None or _is_whole(place)):
             return np.array([check_whole("state", place, at_most=self.n_states - 1)])
-        found = []
-        with suppress(Exception):  # objects may raise anything here
+        found: list[int] = []
+        if isinstance(place, Hashable):
             found = [
                 state for state, label in enumerate(self.labels or ())
                 if label == place and isinstance(label, bool) == isinstance(place, bool)
@@ -315,16 +295,8 @@ class MDP:
         """Whether a whole number is that of a state, since it is no label."""
         return not any(map(_is_whole, self.labels or ()))
 
-    def _name(self, state: int) -> Hashable:
-        return state if self.labels is None else self.labels[state]
-
     def transition_rows(self) -> NDArray[np.intp]:
-        """Return the row s * n_actions + a of every transition.
-
-        Returns
-        -------
-        ndarray of int, shape (n_transitions,)
-        """
+        """Return the row s * n_actions + a of every transition, shape (n_transitions,)."""
         rows = np.arange(self.n_states * self.n_actions)
         return np.repeat(rows, np.diff(self.successor_offset))
 
@@ -534,10 +506,6 @@ class MDP:
         name : str, default "mdp"
             Name of the MDP in logs.
 
-        Returns
-        -------
-        MDP
-
         Raises
         ------
         ValueError
@@ -595,10 +563,6 @@ class MDP:
             The user's names of the states: numbers, texts or tuples of them.
         name : str, default "mdp"
             Name of the MDP in logs.
-
-        Returns
-        -------
-        MDP
 
         Raises
         ------
@@ -860,12 +824,6 @@ class MDP:
             for a, b in pairs
         )
 
-    if not TYPE_CHECKING:  # mypy knows which attributes there are
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """Raise an error that names what to use instead of a missing attribute."""
-            raise no_attribute(self, name, _INSTEAD)
-
     def __repr__(self) -> str:
         """Show the name and the size."""
         return (
@@ -931,7 +889,14 @@ def _check(mdp: MDP) -> None:
                 f"{n_transitions} transitions; got {table.shape}."
             )
     _check_rows(mdp)
-    _check_start(mdp)
+    start = mdp.start_probability
+    for wrong in np.flatnonzero((start < 0) | (mdp.terminal & (start > 0)))[:1]:
+        what = "is terminal" if mdp.terminal[wrong] else "has a negative probability"
+        raise ValueError(
+            f"Episodes cannot start in state {wrong}: it {what} (start probability {start[wrong]})."
+        )
+    if abs(start.sum() - 1) > PROBABILITY_TOLERANCE:
+        raise ValueError(f"start_probability must sum to 1; got {float(start.sum())!r}.")
 
 
 def _check_rows(mdp: MDP) -> None:
@@ -972,14 +937,3 @@ def _check_rows(mdp: MDP) -> None:
             f"state {wrong // mdp.n_actions}, action {wrong % mdp.n_actions} "
             f"has {float(total[wrong])}."
         )
-
-
-def _check_start(mdp: MDP) -> None:
-    start = mdp.start_probability
-    for wrong in np.flatnonzero((start < 0) | (mdp.terminal & (start > 0)))[:1]:
-        what = "is terminal" if mdp.terminal[wrong] else "has a negative probability"
-        raise ValueError(
-            f"Episodes cannot start in state {wrong}: it {what} (start probability {start[wrong]})."
-        )
-    if abs(start.sum() - 1) > PROBABILITY_TOLERANCE:
-        raise ValueError(f"start_probability must sum to 1; got {float(start.sum())!r}.")

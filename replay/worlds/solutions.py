@@ -106,7 +106,12 @@ def solve(
         seen.add(policy.tobytes())
         chain = transition[states * n_actions + policy]
         if discount == 1:
-            _check_bounded(chain, terminal)
+            endless = np.flatnonzero(np.isinf(_steps_to_end(chain, terminal)))
+            if endless.size:  # improvement only finds such a policy if a loop pays
+                raise ValueError(
+                    f"With discount 1 rewards are unbounded: from {_some(endless)} it pays never "
+                    "to end the episode. Use a discount below 1."
+                )
         decomposition = _decomposed(sparse.eye_array(n_states) - discount * chain)
         values = decomposition.solve(reward[states, policy])
         # Rounding errors scale with the sum of the absolute rewards.
@@ -337,16 +342,6 @@ def _nearest_end_policy(
     np.minimum.at(nearest, rows, steps[transition.indices])
     policy: NDArray[np.int64] = nearest.reshape(n_states, n_actions).argmin(axis=1)
     return policy
-
-
-def _check_bounded(chain: sparse.csr_array, terminal: NDArray[np.bool_]) -> None:
-    """Refuse a policy that never ends episodes: improvement only finds one if a loop pays."""
-    endless = np.flatnonzero(np.isinf(_steps_to_end(chain, terminal)))
-    if endless.size:
-        raise ValueError(
-            f"With discount 1 rewards are unbounded: from {_some(endless)} it pays never to end "
-            "the episode. Use a discount below 1."
-        )
 
 
 def _some(states: NDArray[Any]) -> str:

@@ -138,7 +138,7 @@ def close_moves(world: Transitions, is_closed: NDArray[np.bool_]) -> Transitions
 def _transition_table(transition: object) -> NDArray[Any]:
     """Read next states as int64, or probabilities as float64."""
     table: NDArray[Any] = np.empty(0)
-    with suppress(Exception):  # whatever an object raises that is asked for its numbers
+    with suppress(TypeError, ValueError):  # rows of different lengths, say
         table = np.asarray(transition)
     if table.ndim == 2 and table.dtype.kind in "iu":
         return check_array(table, "transition", kind="whole", n_dims=2)
@@ -154,8 +154,11 @@ def _transition_table(transition: object) -> NDArray[Any]:
 def terminal_mask(terminal: object, n_states: int) -> NDArray[np.bool_]:
     """Convert terminal states, given as a mask or as a list, to a mask."""
     given = np.atleast_1d(check_array(terminal, "terminal", kind="number", n_dims=None))
-    is_mask = _holds_flags(terminal)
-    if is_mask:
+    flags = np.asarray(terminal)
+    is_mask = flags.dtype.kind == "b" or (
+        flags.dtype.kind == "O" and all(isinstance(each, bool | np.bool_) for each in flags.flat)
+    )
+    if is_mask and flags.size:
         if given.shape != (n_states,):
             raise ValueError(f"terminal must have shape ({n_states},); got {given.shape}.")
         return given.astype(bool)
@@ -172,14 +175,6 @@ def terminal_mask(terminal: object, n_states: int) -> NDArray[np.bool_]:
             "True and False, not 1 and 0."
         )
     return mask
-
-
-def _holds_flags(values: object) -> bool:
-    given = np.asarray(values)
-    flags = given.dtype.kind == "b" or (
-        given.dtype.kind == "O" and all(isinstance(each, bool | np.bool_) for each in given.flat)
-    )
-    return bool(flags and given.size)
 
 
 def start_distribution(start: object, terminal: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -282,11 +277,7 @@ def check_size(n_states: int, n_actions: int) -> None:
 
 
 def check_indices(
-    what: str,
-    index: NDArray[Any],
-    size: int,
-    state: NDArray[Any],
-    action: NDArray[Any],
+    what: str, index: NDArray[Any], size: int, state: NDArray[Any], action: NDArray[Any]
 ) -> None:
     """Check that numbers of states or actions are in range.
 

@@ -44,10 +44,6 @@ def deterministic_tree(
     seed : int, numpy.random.Generator or None
         Seed; None gives a different tree each time.
 
-    Returns
-    -------
-    MDP
-
     Raises
     ------
     ValueError
@@ -103,10 +99,6 @@ def stochastic_tree(
         Number of children per state.
     seed : int, numpy.random.Generator or None
         Seed; None gives a different tree each time.
-
-    Returns
-    -------
-    MDP
 
     Raises
     ------

@@ -2,22 +2,12 @@
 
 from collections.abc import Callable
 from inspect import signature
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 
-from replay.checks import Named, check_choice, no_attribute, typed
-from replay.tasks.published import (
-    arenas,
-    arms,
-    linear_tracks,
-    people,
-    t_maze,
-    t_revaluation,
-    two_choice_t,
-    two_tracks,
-    w_track,
-)
+from replay.checks import Named, check_choice, typed
+from replay.tasks.published import arenas, arms, linear_tracks, people, t_mazes, two_choice_t
 from replay.tasks.published.maze_data import find_maze, landmarks, maze_graph
 from replay.tasks.task import Task
 
@@ -60,10 +50,6 @@ class TaskEntry(NamedTuple):
             places per metre and so on; see the builder's docstring and the task's `remark`.
             Without it, or with a builder that has no such parameter, the task is always the same.
 
-        Returns
-        -------
-        Task
-
         Examples
         --------
         >>> entry = find_task("linear_track")
@@ -74,19 +60,7 @@ class TaskEntry(NamedTuple):
             return self.builder(rng=rng)
         return self.builder()
 
-    if not TYPE_CHECKING:  # type: ignore[misc]  # mypy knows which attributes there are
 
-        def __getattr__(self, name: str) -> NoReturn:
-            """Raise an error that names what to use instead of a missing attribute."""
-            raise no_attribute(self, name, _INSTEAD)
-
-
-_INSTEAD = {
-    "name world graph places laps blocks landmarks remark position": (
-        "entry.build() makes the task, which has it."
-    ),
-    "plot draw show": "analyses.plots.plot_task(entry.build()) draws it.",
-}
 _REWARD_CHANGE = (
     "reverse_share",
     "changed_end",
@@ -135,7 +109,7 @@ TASKS |= {
         ("reverse_share", "begins_at_animal", "begins_elsewhere", "ends_at_animal"),
     ),
     "two_tracks": TaskEntry(
-        two_tracks.two_tracks, ("on_other_side", "more_run_side_at_rest", "rest_as_awake")
+        linear_tracks.two_tracks, ("on_other_side", "more_run_side_at_rest", "rest_as_awake")
     ),
     "gupta_2t": TaskEntry(
         two_choice_t.gupta_2t,
@@ -155,7 +129,7 @@ TASKS |= {
         ),
     ),
     "w_track": TaskEntry(
-        w_track.w_track,
+        arms.w_track,
         (
             "reverse_share",
             *(f"{name}_{well}" for name in _AT_WELLS for well in ("centre", "side")),
@@ -164,10 +138,10 @@ TASKS |= {
             "forward_minus_reverse_rank_in_stop",
         ),
     ),
-    "t_unvisited": TaskEntry(t_maze.t_unvisited, _T_ARMS),
-    "t_unvisited_unknown": TaskEntry(t_maze.t_unvisited_unknown, _T_ARMS),
+    "t_unvisited": TaskEntry(t_mazes.t_unvisited, _T_ARMS),
+    "t_unvisited_unknown": TaskEntry(t_mazes.t_unvisited_unknown, _T_ARMS),
     "t_revaluation": TaskEntry(
-        t_revaluation.t_revaluation,
+        t_mazes.t_revaluation,
         ("reverse_share", "better_paid_side", "better_paid_side_at_rest", "rest_as_awake"),
     ),
     "barrier_arena": TaskEntry(
@@ -253,10 +227,6 @@ def find_task(name: str) -> TaskEntry:
     ----------
     name : str
         A name in ``TASKS``.
-
-    Returns
-    -------
-    TaskEntry
 
     Raises
     ------

@@ -1,22 +1,21 @@
-"""Mazes with several arms: eight arms with a goal that moves, and the Y."""
+"""Mazes with several arms: eight arms with a goal that moves, the Y, and the W."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from replay.checks import check_whole
 from replay.tasks.graph_paths import shortest_path
 from replay.tasks.places import Rule
-from replay.tasks.published.maze_data import maze_task, maze_with
-from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.published.maze_data import Variant, lap_of, maze_task, maze_with
 from replay.tasks.routes import task_of_routes
-from replay.tasks.task import Block, Lap, Laps, Task
+from replay.tasks.task import Block, Laps, Task
 
-__all__ = ["eight_arm", "y_maze"]
+__all__ = ["eight_arm", "w_track", "y_maze"]
 
 _HOME, _PORTS = "home", ("ctrL", "ctrR")
 _ENDS = tuple(f"arm{number}_4" for number in range(1, 9))
 _GOAL_PAYS, _HOME_PAYS = 1.0, 0.1
+_N_TRIALS = 40
 _FEWEST, _MOST = 4, 15
 _PHASES = _TO_CENTRE, _TO_ARM, _TO_HOME = ("to_centre", "to_arm", "to_home")
 _NAMES = {
@@ -24,29 +23,20 @@ _NAMES = {
     **{(port, arm): arm[:4] for port in _PORTS for arm in _ENDS},
     **{(arm, _HOME): "home" for arm in _ENDS},
 }
-_CHOSEN = (
-    "A trial consists of three laps: from home to a centre port, from there to an arm, and back "
-    "home; the animal knows which one it is in. With own behaviour either centre port will do. The "
-    "home port pays a tenth of the goal. In given laps, arms are searched one after the other, and "
-    "the animal leaves a known goal by chance in one of ten trials. The number of trials is chosen."
-)
-_GRAIN_DRAWN = (
-    "0.78 to 2.1 times as many places per metre, since the length of the arms and the spatial "
-    "resolution are choices. "
-)
-_DRAWN = (
-    "Drawn for each animal: 3 to 6 goals, and how often the goal is left by chance (in 5 to 20 of "
-    f"100 trials), since animals differ in how much they run and explore; and {_GRAIN_DRAWN}"
-)
-_Y_DRAWN = (
-    "Drawn for each animal: the order in which arms are run, and 24 to 48 laps, since we could not "
-    f"read the study; and {_GRAIN_DRAWN}"
-)
+
+_CENTRE, _WELLS = "C0", {"left": "L0", "right": "R0"}
+_OTHER = {"left": "right", "right": "left"}
+_W_NAMES = {
+    ("C0", "L0"): "out_left",
+    ("C0", "R0"): "out_right",
+    ("L0", "C0"): "in_left",
+    ("R0", "C0"): "in_right",
+    ("L0", "R0"): "left_to_right",
+    ("R0", "L0"): "right_to_left",
+}
 
 
-def eight_arm(
-    n_goals: int | None = None, n_trials: int = 40, *, rng: np.random.Generator | None = None
-) -> Task:
+def eight_arm(*, rng: np.random.Generator | None = None) -> Task:
     """Eight arms: one pays until it has been found 4 to 15 times, then another one does.
 
     Laps are in the block ``search`` until the goal has been found, then in the block ``goal``. With
@@ -60,15 +50,12 @@ def eight_arm(
     11
     """
     variant = Variant(rng)
-    n_goals = variant.whole(4, 3, 6, n_goals)
-    n_goals = check_whole("n_goals", n_goals, at_least=1, at_most=1000)
-    leaves = variant.share(0.1, 0.05, 0.2)
-    n_trials = check_whole("n_trials", n_trials, at_least=1, at_most=100_000)
+    n_goals, leaves = variant.whole(4, 3, 6), variant.share(0.1, 0.05, 0.2)
     paid = {_HOME: _HOME_PAYS} | dict.fromkeys(_ENDS, _GOAL_PAYS)
     blocks = [Block("rest", 0, n_rest=variant.n_rest)]
     for _ in range(n_goals):
-        blocks.append(Block("search", 3 * n_trials, ("at random",), paid))
-        blocks.append(Block("goal", 3 * n_trials, ("goal",), paid, error=leaves))
+        blocks.append(Block("search", 3 * _N_TRIALS, ("at random",), paid))
+        blocks.append(Block("goal", 3 * _N_TRIALS, ("goal",), paid, error=leaves))
     blocks[-1] = blocks[-1]._replace(n_rest=variant.n_rest)
     rules = [rule for goal in _ENDS for rule in _trial(goal, paid)]
     return maze_task(
@@ -76,11 +63,9 @@ def eight_arm(
         rules,
         _eight_arm_laps,
         blocks,
-        chosen=_CHOSEN,
-        drawn="" if rng is None else _DRAWN + DRAWN,
+        variant,
         home=_HOME,
         lap_names=_NAMES,
-        reward_sd=variant.reward_sd,
     )
 
 
@@ -108,11 +93,9 @@ def _eight_arm_laps(task: Task, rng: np.random.Generator) -> Laps:
             arm = str(rng.choice(left)) if searches else goal
             here = _HOME
             for phase, aim in zip(_PHASES, (str(rng.choice(_PORTS)), arm, _HOME), strict=True):
-                path = task.model.walk(shortest_path(task.graph, here, aim, rng), phase)
-                world = task.model.world(rules, block.closed, path[0])
-                n_rest = known.n_rest if is_over else 0
-                name = task.lap_names[here, aim]
-                run = yield Lap(world, path[0], path, block.name, name, n_rest)
+                nodes, name = shortest_path(task.graph, here, aim, rng), task.lap_names[here, aim]
+                lap = lap_of(task, block, 0, nodes, rules, name, memory=phase)
+                run = yield lap._replace(n_rest=known.n_rest if is_over else 0)
                 here = task.model.states[run[-1]].node
                 if phase == _TO_ARM:
                     n_found += here == goal
@@ -122,7 +105,7 @@ def _eight_arm_laps(task: Task, rng: np.random.Generator) -> Laps:
         before = goal
 
 
-def y_maze(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
+def y_maze(*, rng: np.random.Generator | None = None) -> Task:
     """Y-maze: from each arm to each other one in turn; all arms pay.
 
     With `rng` what the experiment leaves open is drawn for one animal: the number of laps, the
@@ -134,7 +117,7 @@ def y_maze(n_laps: int | None = None, *, rng: np.random.Generator | None = None)
     37
     """
     variant = Variant(rng)
-    n_laps = variant.whole(36, 24, 48, n_laps)
+    n_laps = variant.whole(36, 24, 48)
     maze = maze_with("y_maze", variant.density())
     marks = maze.landmarks
     (choice,) = marks["choice"]
@@ -161,6 +144,65 @@ def y_maze(n_laps: int | None = None, *, rng: np.random.Generator | None = None)
         blocks,
         home=choice,
         one_way=True,
-        reward_sd=variant.reward_sd,
-        **maze.about(drawn="" if rng is None else _Y_DRAWN + DRAWN),
+        **maze.about("y_maze", variant),
     )
+
+
+def w_track(*, rng: np.random.Generator | None = None) -> Task:
+    """W-track with alternation from the first lap on, in sessions of one day with rest in between.
+
+    There are 24 laps per session, outward and inward, or 16 to 40 with `rng`. With `rng` what the
+    experiment leaves open is drawn for one animal: also the probability of errors and how fast it
+    falls, places per metre, pauses of rest, and the standard deviation of rewards. The side visited
+    last before the first lap is always drawn, with the laps.
+
+    Examples
+    --------
+    >>> task = w_track()
+    >>> len(task.places), sorted({state.memory for state in task.model.states})
+    (50, ['', 'left', 'right'])
+    """
+    variant = Variant(rng)
+    n_laps = variant.whole(24, 16, 40)
+    first, lasting = variant.share(0.5, 0.3, 0.5), variant.share(0.6, 0.5, 0.8)
+    blocks = [Block("rest", 0, n_rest=variant.n_rest)]
+    paid = dict.fromkeys((_CENTRE, *_WELLS.values()), 1.0)
+    for k in range(8):
+        name, error = f"session {k + 1}", first * lasting**k
+        blocks.append(Block(name, n_laps, (), paid, n_rest=variant.n_rest, error=error))
+    return maze_task(
+        maze_with("w_track", variant.density()),
+        _w_rules(paid),
+        _w_laps,
+        blocks,
+        variant,
+        home=_CENTRE,
+        lap_names=_W_NAMES,
+    )
+
+
+def _w_rules(paid: dict[str, float]) -> list[Rule]:
+    """Return the rules: inward laps pay at the centre, outward ones at the other side."""
+    sides = tuple(_WELLS.values())
+    home = Rule(sides, (_CENTRE, *sides), ((_CENTRE, paid[_CENTRE]),))
+    right = {last: _WELLS[side] for last, side in _OTHER.items()}
+    return [home] + [
+        Rule((_CENTRE,), sides, ((right[last], paid[right[last]]),), last) for last in _WELLS
+    ]
+
+
+def _w_laps(task: Task, rng: np.random.Generator) -> Laps:
+    side_of = {well: side for side, well in _WELLS.items()}
+    here, last = _CENTRE, str(rng.choice(list(_WELLS)))
+    for block in task.blocks[1:]:
+        rules = _w_rules(dict(block.rewards))
+        for number in range(block.n_laps):
+            right = _WELLS[_OTHER[last]] if here == _CENTRE else _CENTRE
+            wrong = _WELLS[last] if here == _CENTRE else _WELLS[_OTHER[side_of[here]]]
+            errs = rng.random() < block.error * (1.0 if here == _CENTRE else 0.5)
+            nodes = shortest_path(task.graph, here, wrong if errs else right, rng)
+            memory = last if here == _CENTRE else ""
+            name = task.lap_names[here, nodes[-1]]
+            run = yield lap_of(task, block, number, nodes, rules, name, memory)
+            here = task.model.states[run[-1]].node
+            last = side_of.get(here, last)

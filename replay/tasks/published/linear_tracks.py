@@ -1,4 +1,4 @@
-"""Linear tracks, run back and forth."""
+"""Linear tracks, run back and forth: one of them, or two that do not join."""
 
 from __future__ import annotations
 
@@ -6,33 +6,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from replay.checks import check_whole
-from replay.tasks.published.maze_data import find_maze, maze_with
-from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.published.maze_data import Variant, find_maze, maze_with
 from replay.tasks.routes import task_of_routes
 from replay.tasks.task import Block, Task
 
 __all__ = ["linear_track", "linear_track_0x", "linear_track_4x", "linear_track_novel", "long_track"]
+__all__ += ["two_tracks"]
 
-_DRAWN = (
-    "Drawn for each animal: the end at which it begins, and 0.78 to 2.1 times as many places per "
-    "metre, since the spatial resolution is a choice"
-)
+_MANY = 16
+_FEW = (4, 8, 3, 2, 1)  # the first where nothing is drawn
 
 
 def _track(
-    name: str,
-    maze: str,
-    blocks: Sequence[Block],
-    headings: tuple[str, str],
-    variant: Variant,
-    drawn: str,
+    name: str, maze: str, blocks: Sequence[Block], headings: tuple[str, str], variant: Variant
 ) -> Task:
     """Make a track that is run back and forth in all blocks, beginning at either end."""
     track = maze_with(maze, variant.density())
     nodes = track.along(list(find_maze(maze)["nodes"]))
     back_and_forth = variant.choice((("out", "in"), ("in", "out")))
-    drawn = f"{_DRAWN}; {drawn}. {DRAWN}" if variant.rng is not None else ""
     return task_of_routes(
         name,
         track.graph,
@@ -41,15 +32,14 @@ def _track(
         home=nodes[0],
         one_way=True,
         headings=headings,
-        reward_sd=variant.reward_sd,
-        **track.about(drawn=drawn),
+        **track.about(name, variant),
     )
 
 
-def _short_track(name: str, blocks: Sequence[Block], variant: Variant, drawn: str) -> Task:
+def _short_track(name: str, blocks: Sequence[Block], variant: Variant) -> Task:
     before = Block("rest", 0, n_rest=variant.n_rest)
     headings = ("out{}", "in{}")
-    return _track(name, "linear_track", [before, *blocks], headings, variant, drawn)
+    return _track(name, "linear_track", [before, *blocks], headings, variant)
 
 
 def _pay(near: float, far: float) -> dict[str, float]:
@@ -74,10 +64,6 @@ def linear_track(
     rng : numpy.random.Generator, optional
         Draws, for one animal, what the experiment leaves open: these numbers, the end at which it
         begins, places per metre, pauses of rest, and the standard deviation of rewards.
-
-    Returns
-    -------
-    Task
     """
     variant = Variant(rng)
     n_training = variant.whole(20, 10, 40, n_training)
@@ -86,13 +72,10 @@ def linear_track(
         Block("training", n_training, rewards=_pay(1.0, 1.0)),
         Block("familiar", n_laps, rewards=_pay(1.0, 1.0), n_rest=variant.n_rest),
     ]
-    drawn = "10 to 40 laps until the track counts as familiar, and 20 to 60 further laps"
-    return _short_track("linear_track", blocks, variant, drawn)
+    return _short_track("linear_track", blocks, variant)
 
 
-def linear_track_novel(
-    n_laps: int | None = None, n_sessions: int = 3, *, rng: np.random.Generator | None = None
-) -> Task:
+def linear_track_novel(*, rng: np.random.Generator | None = None) -> Task:
     """Linear track from the first lap on, in sessions with rest between them.
 
     There are 20 one-way laps per session, or 10 to 40 with `rng`, since rats differ in how much
@@ -100,13 +83,12 @@ def linear_track_novel(
     which it begins, places per metre, pauses of rest, and the standard deviation of rewards.
     """
     variant = Variant(rng)
-    n_laps = variant.whole(20, 10, 40, n_laps)
-    n_sessions = check_whole("n_sessions", n_sessions, at_least=1, at_most=1000)
+    n_laps = variant.whole(20, 10, 40)
     blocks = [
         Block(f"session {k + 1}", n_laps, rewards=_pay(1.0, 1.0), n_rest=variant.n_rest)
-        for k in range(n_sessions)
+        for k in range(3)
     ]
-    return _short_track("linear_track_novel", blocks, variant, "10 to 40 laps per session")
+    return _short_track("linear_track_novel", blocks, variant)
 
 
 def linear_track_4x(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
@@ -120,12 +102,12 @@ def linear_track_4x(n_laps: int | None = None, *, rng: np.random.Generator | Non
     return _reward_track("linear_track_4x", 4.0, n_laps, rng)
 
 
-def linear_track_0x(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
+def linear_track_0x(*, rng: np.random.Generator | None = None) -> Task:
     """Linear track on which one end pays nothing in the second of three epochs.
 
     Laps and what is drawn are as in `linear_track_4x`.
     """
-    return _reward_track("linear_track_0x", 0.0, n_laps, rng)
+    return _reward_track("linear_track_0x", 0.0, None, rng)
 
 
 def _reward_track(
@@ -139,8 +121,7 @@ def _reward_track(
         Block("unequal", n_laps, rewards=unequal),
         Block("restored", n_laps, rewards=_pay(1.0, 1.0), n_rest=variant.n_rest),
     ]
-    drawn = "which end changes, and 30 to 40 laps per epoch, as in the experiment"
-    return _short_track(name, blocks, variant, drawn)
+    return _short_track(name, blocks, variant)
 
 
 def long_track(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
@@ -153,10 +134,6 @@ def long_track(n_laps: int | None = None, *, rng: np.random.Generator | None = N
     rng : numpy.random.Generator, optional
         Draws, for one animal, what the experiment leaves open: the number of laps, the end at which
         it begins, places per metre, pauses of rest, and the standard deviation of rewards.
-
-    Returns
-    -------
-    Task
     """
     variant = Variant(rng)
     n_laps = variant.whole(20, 10, 30, n_laps)
@@ -164,4 +141,41 @@ def long_track(n_laps: int | None = None, *, rng: np.random.Generator | None = N
         Block("rest", 0, n_rest=variant.n_rest),
         Block("run", n_laps, rewards={"n0": 1.0, "n41": 1.0}, n_rest=variant.n_rest),
     ]
-    return _track("long_track", "long_track", blocks, ("{}>", "{}<"), variant, "10 to 30 laps")
+    return _track("long_track", "long_track", blocks, ("{}>", "{}<"), variant)
+
+
+def two_tracks(*, rng: np.random.Generator | None = None) -> Task:
+    """Two linear tracks: 16 laps there and back on the first, few on the second; then rest.
+
+    There are 4 laps there and back on the second track, or 8, 4, 3, 2 or 1 with `rng`, as in the
+    five kinds of session [1]_. With `rng` what the experiment leaves open is drawn for one animal,
+    too: places per metre, pauses of rest, and the standard deviation of rewards.
+
+    References
+    ----------
+    .. [1] Huelin Gorriz et al. (2023). https://doi.org/10.1038/s41467-023-43939-z
+
+    Examples
+    --------
+    >>> [(block.name, block.n_laps) for block in two_tracks().blocks]
+    [('rest', 0), ('first track', 32), ('second track', 8)]
+    """
+    variant = Variant(rng)
+    n_few = variant.choice(_FEW)
+    maze = maze_with("two_tracks", variant.density())
+    first, second = maze.landmarks["left_arm"], maze.landmarks["right_arm"]
+    routes = {
+        "first_out": first,
+        "first_in": first[::-1],
+        "second_out": second,
+        "second_in": second[::-1],
+    }
+    blocks = [Block("rest", 0, n_rest=variant.n_rest)]
+    for which, track, n_laps in (("first", first, _MANY), ("second", second, n_few)):
+        paid = {track[0]: 1.0, track[-1]: 1.0}
+        ways = (f"{which}_out", f"{which}_in")
+        n_rest = variant.n_rest * (which == "second")
+        blocks.append(Block(f"{which} track", 2 * n_laps, ways, paid, n_rest=n_rest))
+    return task_of_routes(
+        "two_tracks", maze.graph, routes, blocks, **maze.about("two_tracks", variant)
+    )

@@ -1,39 +1,63 @@
-"""The mazes of the experiments as graphs of places, from `data/mazes.json`.
+"""The mazes of the experiments as graphs of places, and tasks in them.
 
-The file says what is known about each maze and what was chosen; all positions are modelling
-choices.
+`data/mazes.json` says what is known about each maze and what was chosen; all positions are
+modelling choices. `data/tasks.toml` says what was chosen in each task.
+
+The builders of tasks have an optional parameter `rng`. Without it the task is as documented, the
+same for all animals. With it, everything that the papers leave open is drawn for each animal, so
+that no statistic can agree with a finding because of a single modelling choice.
 """
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import networkx as nx
 import numpy as np
 
-from replay.checks import check_choice
+from replay.checks import check_choice, typed
 from replay.data import data_file
 from replay.tasks.places import Rule, explore
-from replay.tasks.task import Block, Laps, Task
+from replay.tasks.task import Block, Lap, Laps, Task
 
-__all__ = ["Maze", "find_maze", "landmarks", "maze_graph", "maze_task", "maze_with"]
+__all__ = ["Maze", "Variant", "find_maze", "landmarks", "lap_of", "maze_graph", "maze_task"]
+__all__ += ["maze_with"]
 
 _PAUSES = "Pauses occur only at the start and the end of a lap."
 _NOISE = (
     "The standard deviation of rewards is a tenth of their mean, as in the simulations of Mattar & "
     "Daw."
 )
+_FINEST, _COARSEST = 19 / 9, 7 / 9  # 20 and 8 places on the linear track, which has 10
+_FEWEST_PAUSES, _USUAL_PAUSES, _MOST_PAUSES = 5, 10, 20
+_USUAL_REWARD_SD, _MOST_REWARD_SD = 0.1, 0.2
+_NOISE_DRAWN = (
+    "Also drawn for each animal: 5 to 20 pauses of rest, since how often an animal replays at rest "
+    "depends on how long it rests; and the standard deviation of rewards, from 0 to a fifth of "
+    "their mean, since no study reports it."
+)
+
+_T = TypeVar("_T")
 
 
 @cache
 def _mazes() -> dict[str, dict[str, Any]]:
     mazes: dict[str, dict[str, Any]] = json.loads(data_file("mazes.json").read_bytes())
     return mazes
+
+
+@cache
+def _texts() -> dict[str, dict[str, str]]:
+    texts = tomllib.loads(data_file("tasks.toml").read_text("utf-8"))
+    return {
+        name: {key: " ".join(text.split()) for key, text in texts[name].items()} for name in texts
+    }
 
 
 def find_maze(name: str) -> dict[str, Any]:
@@ -148,22 +172,28 @@ class Maze:
             path.extend(self.stretches.get(move, ()))
         return tuple(path)
 
-    def about(self, chosen: str = "", *, drawn: str = "", noisy: bool = True) -> dict[str, Any]:
-        """Return the parameters that every `Task` in this maze has in common.
+    def about(self, task: str, variant: Variant, *, noisy: bool = True) -> dict[str, Any]:
+        """Return the parameters that every `Task` in this maze has in common, by the task's name.
 
         Examples
         --------
-        >>> maze_with("y_maze").about()["remark"].split(":")[0]
+        >>> maze_with("y_maze").about("y_maze", Variant(None))["remark"].split(":")[0]
         'Known'
         """
-        maze = find_maze(self.name)
-        noise = _NOISE if noisy and not drawn else ""
-        choices = " ".join(filter(None, [maze["chosen"], chosen, _PAUSES, noise, drawn]))
+        maze, text = find_maze(self.name), _texts()[task]
+        parts = [maze["chosen"], text.get("chosen"), _PAUSES]
+        if variant.rng is None:
+            parts[1:1] = [text.get("fixed")]
+            parts += [_NOISE] if noisy else []
+        else:
+            parts += [text["drawn"], _NOISE_DRAWN] if noisy else [text["drawn"]]
+        choices = " ".join(filter(None, parts))
         return {
             "landmarks": self.landmarks,
             "local_radius": self.local_radius,
             "remark": f"Known: {maze['known']} Chosen: {choices}",
             "choices": choices,
+            "reward_sd": variant.reward_sd if noisy else 0.0,
         }
 
 
@@ -296,15 +326,87 @@ def maze_task(
     rules: Iterable[Rule],
     protocol: Callable[[Task, np.random.Generator], Laps],
     blocks: Iterable[Block],
+    variant: Variant,
     *,
-    chosen: str = "",
-    drawn: str = "",
-    name: str | None = None,
+    name: str = "",
     home: str | None = None,
     **about: Any,
 ) -> Task:
-    """Make a task in one of the mazes, with a given protocol."""
+    """Make a task in one of the mazes, with a given protocol; by default it has the maze's name."""
+    name = name or maze.name
     places = explore(maze.graph, rules, home)
-    common = maze.about(chosen, drawn=drawn, noisy=about.get("reward_sd") != 0)
+    common = maze.about(name, variant, noisy=about.get("reward_sd") != 0)
     common["one_way"] = home is not None
-    return Task(name or maze.name, places, protocol, tuple(blocks), **common | about)
+    return Task(name, places, protocol, tuple(blocks), **common | about)
+
+
+def lap_of(
+    task: Task,
+    block: Block,
+    number: int,
+    nodes: Iterable[str],
+    rules: Iterable[Rule],
+    name: str,
+    memory: str = "",
+    shown: bool = False,
+) -> Lap:
+    """Make a lap along some nodes; after the last one of a block there is rest."""
+    path = task.model.walk(nodes, memory)
+    world = task.model.world(rules, block.closed, path[0])
+    n_rest = block.n_rest if number == block.n_laps - 1 else 0
+    return Lap(world, path[0], path, block.name, name, n_rest, shown)
+
+
+class Variant:
+    """Draws what an experiment leaves open, or returns the documented values.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator or None
+        Without it every method returns the documented value.
+
+    Attributes
+    ----------
+    n_rest : int
+        Pauses of rest before, after and between sessions: 10, or drawn from 5 to 20.
+    reward_sd : float
+        Standard deviation of a reward as a share of its mean: 0.1, or drawn from 0 to 0.2.
+
+    Examples
+    --------
+    >>> usual, own = Variant(None), Variant(np.random.default_rng(1))
+    >>> usual.whole(34, 30, 40), own.whole(34, 30, 40)
+    (34, 35)
+    """
+
+    @typed
+    def __init__(self, rng: np.random.Generator | None) -> None:
+        self.rng = rng
+        self.n_rest = self.whole(_USUAL_PAUSES, _FEWEST_PAUSES, _MOST_PAUSES)
+        self.reward_sd = self.share(_USUAL_REWARD_SD, 0.0, _MOST_REWARD_SD)
+
+    def whole(self, usual: int, least: int, most: int, given: int | None = None) -> int:
+        """Return a given number, or else the documented one or one from `least` to `most`."""
+        if given is not None:
+            return given
+        return usual if self.rng is None else int(self.rng.integers(least, most + 1))
+
+    def share(self, usual: float, least: float, most: float) -> float:
+        """Return the documented number, or a random one."""
+        return usual if self.rng is None else float(self.rng.uniform(least, most))
+
+    def choice(self, options: Sequence[_T]) -> _T:
+        """Return the first of some options, or a random one."""
+        return options[0 if self.rng is None else int(self.rng.integers(len(options)))]
+
+    def order(self, options: Sequence[_T]) -> tuple[_T, ...]:
+        """Return options in their documented order, or in random order."""
+        if self.rng is None:
+            return tuple(options)
+        return tuple(options[place] for place in self.rng.permutation(len(options)))
+
+    def density(self) -> float:
+        """Return the number of places per metre, as a multiple of that of the documented maze."""
+        if self.rng is None:
+            return 1.0
+        return float(np.exp(self.rng.uniform(np.log(_COARSEST), np.log(_FINEST))))

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from replay.checks import typed
 from replay.tasks.places import Rule
-from replay.tasks.published.maze_data import find_maze, landmarks, maze_task, maze_with
-from replay.tasks.published.variants import DRAWN, Variant
-from replay.tasks.task import Block, Lap, Laps, Task
+from replay.tasks.published.maze_data import (
+    Variant,
+    find_maze,
+    landmarks,
+    lap_of,
+    maze_task,
+    maze_with,
+)
+from replay.tasks.task import Block, Laps, Task
 
 __all__ = ["gupta_2t"]
 
@@ -25,17 +31,6 @@ _SESSIONS = (
     (_ALTERNATION, "left"),
     ("right", _ALTERNATION),
     (_ALTERNATION, "right"),
-)
-_CHOSEN = (
-    "A lap leads from one visit of a second feeder to the next, since pauses are there; the animal "
-    "does not pause at the first feeder. The last arm is remembered only while the rule is "
-    "alternation. After the switch in mid-session the first lap still follows the old rule. Each "
-    "animal has all six sessions, in random order. The number of laps is chosen."
-)
-_DRAWN = (
-    "Drawn for each animal: 8 to 20 laps per half-session, since only its length of 20 minutes is "
-    "known; and 0.78 to 2.1 times as many places per metre, since the lengths are not known and "
-    "the spatial resolution is a choice. "
 )
 
 
@@ -56,10 +51,6 @@ def gupta_2t(n_laps: int | None = None, *, rng: np.random.Generator | None = Non
         metre, pauses of rest, and the standard deviation of rewards. The order of sessions is
         always drawn, with the laps.
 
-    Returns
-    -------
-    Task
-
     Examples
     --------
     >>> task = gupta_2t()
@@ -70,7 +61,8 @@ def gupta_2t(n_laps: int | None = None, *, rng: np.random.Generator | None = Non
     n_laps = variant.whole(12, 8, 20, n_laps)
     maze = maze_with(_MAZE, variant.density())
     routes = {side: maze.along(nodes) for side, nodes in find_maze(_MAZE)["laps"].items()}
-    against = _against(routes.values())
+    # The maze is run one way.
+    against = tuple((b, a) for route in routes.values() for a, b in pairwise(route))
     blocks = [Block("rest", 0, n_rest=variant.n_rest)]
     for halves in _SESSIONS:
         for k, rule in enumerate(halves):
@@ -82,10 +74,7 @@ def gupta_2t(n_laps: int | None = None, *, rng: np.random.Generator | None = Non
     def laps(task: Task, rng: np.random.Generator) -> Laps:
         return _laps(task, rng, routes)
 
-    drawn = "" if rng is None else _DRAWN + DRAWN
-    return maze_task(
-        maze, rules, laps, blocks, chosen=_CHOSEN, drawn=drawn, reward_sd=variant.reward_sd
-    )
+    return maze_task(maze, rules, laps, blocks, variant)
 
 
 def _rules(block: Block) -> list[Rule]:
@@ -115,12 +104,11 @@ def _laps(task: Task, rng: np.random.Generator, routes: Mapping[str, Sequence[st
             for number in range(block.n_laps):
                 followed = old if old and number == 0 else rule
                 side = _other(last) if followed == _ALTERNATION else followed
-                nodes = _after(routes[last], here) + _until(routes[side], stops[side])
+                before, route = routes[last], routes[side]
+                rest = before[before.index(here) : -1] if here != before[0] else ()
+                nodes = (*rest, *route[: route.index(stops[side]) + 1])
                 memory = last if rule == _ALTERNATION else ""
-                path = task.model.walk(nodes, memory)
-                world = task.model.world(rules, block.closed, path[0])
-                n_rest = block.n_rest if number == block.n_laps - 1 else 0
-                run = yield Lap(world, path[0], path, block.name, side, n_rest)
+                run = yield lap_of(task, block, number, nodes, rules, side, memory)
                 here = task.model.states[run[-1]].node
                 last = side_of[here]
             old = rule
@@ -132,17 +120,3 @@ def _feeders(side: str) -> tuple[str, ...]:
 
 def _other(side: str) -> str:
     return _SIDES[side == _SIDES[0]]
-
-
-def _after(route: Sequence[str], node: str) -> list[str]:
-    """Return the rest of a lap from a node on, without its last node."""
-    return list(route[route.index(node) : -1]) if node != route[0] else []
-
-
-def _until(route: Sequence[str], node: str) -> list[str]:
-    return list(route[: route.index(node) + 1])
-
-
-def _against(routes: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
-    """List the moves against the direction in which the maze is run."""
-    return tuple((there, here) for route in routes for here, there in pairwise(route))

@@ -1,4 +1,7 @@
-"""The T-maze of Olafsdottir et al. (2015): arms that are first seen, then cued, and run last."""
+"""T-mazes: arms that are first seen, then cued, and run last; and arms worth more or less by day.
+
+The first is that of Olafsdottir et al. (2015), the second that of Carey et al. (2019).
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,10 @@ import numpy as np
 
 from replay.tasks.graph_paths import both_directions, shortest_path
 from replay.tasks.places import Rule
-from replay.tasks.published.maze_data import find_maze, maze_task, maze_with
-from replay.tasks.published.variants import DRAWN, Variant
-from replay.tasks.task import Block, Lap, Laps, Task
+from replay.tasks.published.maze_data import Variant, find_maze, lap_of, maze_task, maze_with
+from replay.tasks.task import Block, Laps, Task
 
-__all__ = ["t_unvisited", "t_unvisited_unknown"]
+__all__ = ["t_revaluation", "t_unvisited", "t_unvisited_unknown"]
 
 _MAZE = "t_unvisited"
 _HOME, _STOP, _CUED, _UNCUED = "s0", "s9", "cued5", "uncued5"
@@ -25,27 +27,12 @@ _ROUTES = {
     "to_uncued": (_HOME, _UNCUED),
     "from_uncued": (_UNCUED, _HOME),
 }
-_CHOSEN = (
-    "Both ends of the stem pay while only the stem is run, then the cued arm and the stem's start. "
-    "The number of laps is chosen."
-)
-_SEEN = (
-    "Seeing an arm is modelled as a lap along it from the barrier on: its steps are in the log, "
-    "though the animal only looked. Seeing the food is modelled as the reward at the arm's end."
-)
-_NOT_SEEN = (
-    "The animal learns nothing from seeing the arms or the food: a model knows only what was run, "
-    "so no arm can be replayed before it was run."
-)
-_DRAWN = (
-    "Drawn for each animal: the side of the cued arm; 16 to 40 laps, since rats differ in how much "
-    "they run; and 0.78 to 2.1 times as many places per metre, since the spatial resolution is a "
-    "choice. "
-)
-_DRAWN_SEEN = "Also drawn: 1 to 4 looks along each arm before the cue, and as many after it. "
+
+_GOOD_SIDES = {"food": "left", "water": "right"}
+_N_DAYS = 6
 
 
-def t_unvisited(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
+def t_unvisited(*, rng: np.random.Generator | None = None) -> Task:
     """T-maze whose arms are known by sight: seeing an arm teaches the same as running along it.
 
     The phases are rest, the stem alone, both arms seen, one of them cued, rest, and the whole maze.
@@ -60,25 +47,20 @@ def t_unvisited(n_laps: int | None = None, *, rng: np.random.Generator | None = 
     """
     variant = Variant(rng)
     n_looks = variant.whole(2, 1, 4)
-    drawn = _DRAWN + _DRAWN_SEEN
-    return _t_maze("t_unvisited", n_laps, n_looks, variant, chosen=_SEEN, drawn=drawn)
+    return _t_maze("t_unvisited", n_looks, variant)
 
 
-def t_unvisited_unknown(
-    n_laps: int | None = None, *, rng: np.random.Generator | None = None
-) -> Task:
+def t_unvisited_unknown(*, rng: np.random.Generator | None = None) -> Task:
     """T-maze whose arms are not known before they are run: seeing them teaches nothing.
 
     With `rng` what the experiment leaves open is drawn for one animal: the side of the cued arm,
     the number of laps, places per metre, pauses of rest, and the standard deviation of rewards.
     """
-    return _t_maze("t_unvisited_unknown", n_laps, 0, Variant(rng), chosen=_NOT_SEEN, drawn=_DRAWN)
+    return _t_maze("t_unvisited_unknown", 0, Variant(rng))
 
 
-def _t_maze(
-    name: str, n_laps: int | None, n_looks: int, variant: Variant, *, chosen: str, drawn: str
-) -> Task:
-    n_laps, n_rest = variant.whole(24, 16, 40, n_laps), variant.n_rest
+def _t_maze(name: str, n_looks: int, variant: Variant) -> Task:
+    n_laps, n_rest = variant.whole(24, 16, 40), variant.n_rest
     barrier_at = find_maze(_MAZE)["barrier"]
     mirrored = variant.choice((False, True))
     maze = maze_with(_MAZE, variant.density(), keep=barrier_at, mirrored=mirrored)
@@ -98,18 +80,7 @@ def _t_maze(
         blocks.insert(3, Block("goal cue", len(looks), looks, cue, n_rest=n_rest))
     rules = [rule for block in blocks[1:] for rule in _rules(block)]
     names = {ends: name for name, ends in _ROUTES.items()}
-    return maze_task(
-        maze,
-        rules,
-        _laps,
-        blocks,
-        name=name,
-        chosen=f"{_CHOSEN} {chosen}",
-        drawn="" if variant.rng is None else drawn + DRAWN,
-        home=_HOME,
-        lap_names=names,
-        reward_sd=variant.reward_sd,
-    )
+    return maze_task(maze, rules, _laps, blocks, variant, name=name, home=_HOME, lap_names=names)
 
 
 def _rules(block: Block) -> list[Rule]:
@@ -137,9 +108,55 @@ def _laps(task: Task, rng: np.random.Generator) -> Laps:
             else:
                 n_out += 1
             nodes = shortest_path(task.graph, start, end, rng)
-            path = task.model.walk(nodes, _BACK if end == _HOME else "")
-            world = task.model.world(rules, block.closed, path[0])
-            n_rest = block.n_rest if number == block.n_laps - 1 else 0
+            memory = _BACK if end == _HOME else ""
             name = task.lap_names[start, end]
-            run = yield Lap(world, path[0], path, block.name, name, n_rest, shown)
+            run = yield lap_of(task, block, number, nodes, rules, name, memory, shown)
             here = task.model.states[run[-1]].node
+
+
+def t_revaluation(*, rng: np.random.Generator | None = None) -> Task:
+    """T-maze with food and water, one of them restricted each day; rest before and after.
+
+    There are 16 laps a day, or 10 to 24 with `rng`. With `rng` what the experiment leaves open is
+    drawn for one animal: also the good that is restricted on the first day, what the other one
+    pays, how often each is chosen, places per metre, pauses of rest, and the standard deviation of
+    rewards.
+
+    Examples
+    --------
+    >>> t_revaluation().blocks[1].rewards
+    {'left6': 1.0, 'right6': 0.25}
+    """
+    variant = Variant(rng)
+    n_laps = variant.whole(16, 10, 24)
+    other, to_restricted = variant.share(0.25, 0.1, 0.5), variant.share(0.7, 0.6, 0.9)
+    goods = variant.choice((("food", "water"), ("water", "food")))
+    maze = maze_with("t_revaluation", variant.density())
+    ends = {good: maze.landmarks[f"{side}_arm"][-1] for good, side in _GOOD_SIDES.items()}
+    blocks = [Block("rest", 0, n_rest=variant.n_rest)]
+    for day in range(_N_DAYS):
+        restricted = goods[day % 2]
+        paid = {end: 1.0 if good == restricted else other for good, end in ends.items()}
+        name = f"{restricted} {day // 2 + 1}"
+        blocks.append(Block(name, n_laps, (restricted,), paid, n_rest=variant.n_rest))
+    rules = [
+        Rule((_HOME,), tuple(block.rewards), tuple(block.rewards.items())) for block in blocks[1:]
+    ]
+
+    def laps(task: Task, rng: np.random.Generator) -> Laps:
+        for block, rule in zip(task.blocks[1:], rules, strict=True):
+            (restricted,) = block.contingency
+            (unrestricted,) = set(_GOOD_SIDES) - {restricted}
+            for number in range(block.n_laps):
+                good = restricted if rng.random() < to_restricted else unrestricted
+                nodes = shortest_path(task.graph, _HOME, ends[good], rng)
+                yield lap_of(task, block, number, nodes, [rule], _GOOD_SIDES[good])
+
+    return maze_task(
+        maze,
+        rules,
+        laps,
+        blocks,
+        variant,
+        lap_names={(_HOME, end): _GOOD_SIDES[good] for good, end in ends.items()},
+    )
