@@ -185,7 +185,7 @@ def test_planted_code_is_not_run(project):
     planted = b"cos\nsystem\n(S'touch " + str(project.package / "ran").encode() + b"'\ntR."
     for path in project.cache.rglob("*.nb[ic]"):
         path.write_bytes(pickle.dumps(numba.__version__) + planted)
-    project.cache.chmod(0o777)
+    (project.cache / "hippocampal-replay").chmod(0o777)
     assert project.run()[0] == "1"
     assert not (project.package / "ran").exists()
 
