@@ -242,6 +242,8 @@ def read_table(path: str | os.PathLike[str], texts: Iterable[str] = ()) -> pd.Da
 def write_csv(table: pd.DataFrame, path: str | os.PathLike[str] | IO[bytes]) -> None:
     """Write a table as CSV with twelve digits; equal tables give equal bytes.
 
+    Columns with numbers from a million on have sixteen: times since 1970 need them.
+
     A text that a spreadsheet would compute, since it begins with ``=``, ``+``, ``-`` or ``@``,
     gets an apostrophe before it, which `read_table` removes.
 
@@ -252,8 +254,16 @@ def write_csv(table: pd.DataFrame, path: str | os.PathLike[str] | IO[bytes]) -> 
     animal,value
     001,-1
     '-1+2,2
+    >>> write_csv(pd.DataFrame({"start_time": [1.8e9 + 0.0625, 12.5]}), sys.stdout)
+    start_time
+    1800000000.0625
+    12.5
     """
     plain = _with_texts(table, _FORMULA, "'")
+    for name, values in plain.select_dtypes("float").items():
+        if (values.abs() >= 1e6).any():
+            digits = values.map("{:.16g}".format).where(values.notna())
+            plain = plain.assign(**{str(name): digits})
     plain.to_csv(path, index=False, float_format="%.12g", lineterminator="\n")
 
 

@@ -41,8 +41,8 @@ events, of up to some hundreds, change by less than that within a bin of 5 cm.
 """
 CELLS = len(ORDER) * 1000 * EPS
 """Log likelihoods, in all some hundreds, are summed over cells in another order."""
-DIGITS = 5e-6
-"""Numbers in CSV have 12 digits: times near 1e6 s are 1e-5 s apart."""
+DIGITS = 1e-8
+"""Numbers in CSV have 12 digits, of times below 1,000 s, and 16 of times near 1e6 s."""
 TIMES = ("start_time", "end_time", "time", "begin", "end")
 
 
