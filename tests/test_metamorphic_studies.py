@@ -229,7 +229,7 @@ def test_the_study_does_not_depend_on_the_order_of_cells(results):
                 each.sort_values(keys, ignore_index=True).astype({"unit": str})
                 for each in (one, other)
             )
-        left = ["p", "p_value", "threshold"]
+        left = ["p", "p_value", "threshold", "null"]
         one, other = (each.drop(columns=left, errors="ignore") for each in (one, other))
         assert_same_table(one, other, 0.0, CELLS, name)
 
