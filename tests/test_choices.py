@@ -8,7 +8,6 @@ import pytest
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.decide.choices import (
     _others,
-    describe_dependence,
     shares_by_choice,
 )
 from analyses.recordings.decide.conclusions import conclude
@@ -16,6 +15,7 @@ from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.preparation import describe_pauses
+from analyses.reports.recorded import describe_dependence
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from itertools import chain
 import pandas as pd
 
 from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.decide.choices import describe_dependence
 from analyses.recordings.decide.conclusions import Conclusions
 from analyses.recordings.decide.controls import CONTROLS
 from analyses.reports.preparation import explanations_of, notes_of
@@ -17,11 +16,13 @@ from analyses.reports.recorded import (
     LEAST_SEQUENCES,
     accounts_table,
     count_replay,
+    describe_dependence,
     describe_dependence_of_animals,
     describe_rates,
     enough_sequences,
     funnel,
     intervals_over,
+    rate_in_words,
     replay_by_chance,
     statistics_table,
     stretches_of_kinds,
@@ -187,7 +188,7 @@ def report_of_animals(
     )
     of_each = []
     for name, found in animals.items():
-        rate = "unknown" if found.calibration is None else found.calibration.rate_in_words
+        rate = "unknown" if found.calibration is None else rate_in_words(found.calibration)
         n_laps = found.experience.steps["episode"].nunique()
         told = count_replay(found.events, found.calibration)
         of_each.append((in_markdown(name), n_laps, told, rate))

@@ -19,6 +19,7 @@ from analyses.recordings.prepare.lap_ends import PAUSE as PAUSE_AT_NODE
 from analyses.recordings.prepare.lap_ends import suggested_ends
 from analyses.recordings.prepare.recorded_experience import Experienced
 from analyses.recordings.prepare.session import Session
+from analyses.reports.text import plural
 
 __all__ = ["describe_events", "describe_experience", "describe_held_out", "describe_pauses"]
 __all__ += ["explanations_of", "notes_of", "session_notes"]
@@ -43,7 +44,7 @@ def notes_of(found: Conclusions) -> list[str]:
     if calibration is not None:
         n_tested = int(events["evidence"].notna().sum())
         notes.append(
-            f"{n_tested} of {len(events)} event{'s' * (len(events) != 1)} "
+            f"{n_tested} of {plural(len(events), 'event')} "
             f"{'has' if n_tested == 1 else 'have'} at least {judgement.least_active} active cells "
             f"and {'was' if n_tested == 1 else 'were'} compared with controls: "
             f"{judgement.n_shuffles} exchanges of cells each, and {judgement.n_controls} events of "
@@ -54,7 +55,7 @@ def notes_of(found: Conclusions) -> list[str]:
     n_lost = found.n_without_sequence
     if n_lost:
         notes.append(
-            f"{n_lost} more event{'s' * (n_lost != 1)} had as much evidence for travel, but "
+            f"{plural(n_lost, 'more event')} had as much evidence for travel, but "
             f"visit{'s' * (n_lost == 1)} no sequence of {judgement.detection.min_length} states."
         )
     sequences = found.sequences
@@ -62,7 +63,7 @@ def notes_of(found: Conclusions) -> list[str]:
     n_early = sequences.loc[too_early, "event"].nunique()
     if n_early:
         notes.append(
-            f"{n_early} replay event{'s' * (n_early != 1)} "
+            f"{plural(n_early, 'replay event')} "
             f"{'travel' if n_early > 1 else 'travels'} along a line as the animal had not yet run "
             "in this recording. Whether it had before is not told, so that the kind is ambiguous; "
             "the novelty of these sequences is unexperienced."
@@ -319,7 +320,7 @@ def describe_events(found: Detected, criteria: Criteria) -> str:
         )
     if found.n_pauses:
         told += (
-            f" The field potential has {found.n_pauses} pause{'s' * (found.n_pauses != 1)} of more "
+            f" The field potential has {plural(found.n_pauses, 'pause')} of more "
             f"than {PAUSE:g} s, in which nothing can be found."
         )
     if found.n_long > _MANY_LONG * found.n:
@@ -334,8 +335,8 @@ def describe_experience(recording: Recording, found: Experienced, state_size: fl
     """Describe the animal's experience in a sentence, and what is doubtful about it."""
     graph = nx.Graph() if recording.graph is None else recording.graph
     text = (
-        f"The animal's experience is {found.n_moves:,} moves in {found.n_laps} "
-        f"lap{'s' * (found.n_laps != 1)} between {found.n_states} states, at most "
+        f"The animal's experience is {found.n_moves:,} moves in "
+        f"{plural(found.n_laps, 'lap')} between {found.n_states} states, at most "
         f"{found.farthest:.3g} cm apart."
     )
     if "arena" in graph.graph:

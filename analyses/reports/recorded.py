@@ -10,13 +10,15 @@ from scipy import stats
 
 from analyses.intervals import LEAST_UNITS, wilson_interval
 from analyses.recordings.decide.calibration import Calibration
-from analyses.recordings.decide.choices import describe_dependence
+from analyses.recordings.decide.choices import AS_CHOSEN
 from analyses.recordings.prepare.travel_events import N_SEARCHES
-from analyses.reports.text import interval, markdown, number, rows_of, with_interval
+from analyses.reports.text import interval, markdown, number, plural, rows_of, with_interval
+from analyses.tables import KINDS
 
 __all__ = ["KIND_NAMES", "LEAST_SEQUENCES", "accounts_table", "count_replay"]
-__all__ += ["describe_dependence_of_animals", "describe_rates", "enough_sequences", "funnel"]
-__all__ += ["intervals_over", "replay_by_chance", "statistics_table", "stretches_of_kinds"]
+__all__ += ["describe_dependence", "describe_dependence_of_animals", "describe_rates"]
+__all__ += ["enough_sequences", "funnel", "intervals_over", "rate_in_words", "replay_by_chance"]
+__all__ += ["statistics_table", "stretches_of_kinds"]
 
 LEAST_SEQUENCES = 5
 """The least number of sequences of a statistic that is reported and compared."""
@@ -32,6 +34,14 @@ KIND_NAMES = {
 """The names of the kinds of events in reports."""
 
 _LEVEL, _TAIL = 0.05, 0.2
+_WORDS = {
+    "state size": "a state size of",
+    "lap ends": "laps that end",
+    "sequences": "sequences of at least",
+    "jumps": "jumps of at most",
+    "level": "a level of",
+}
+"""How the choices of `shares_by_choice` begin."""
 
 
 def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -> str:
@@ -45,7 +55,7 @@ def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -
     """
     n, total = int(events["is_replay"].sum()), len(events)
     low, high = wilson_interval(n / max(total, 1), total)
-    text = f"Of {total} event{'s' * (total != 1)} {n} hold{'s' * (n == 1)} replay"
+    text = f"Of {plural(total, 'event')} {n} hold{'s' * (n == 1)} replay"
     text += f" (95 %: {low:.0%} to {high:.0%})" if total else ""
     if calibration is not None:
         n_tested = int(events["evidence"].notna().sum())
@@ -85,16 +95,16 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
     n_controls, rate = calibration.n_events, calibration.false_positive_rate
     n_found = calibration.n_exchanged
     if np.isnan(n_found):
-        passing = f"of the same events with exchanged cells {calibration.rate_in_words} do."
+        passing = f"of the same events with exchanged cells {rate_in_words(calibration)} do."
         n_reach = round(rate * n_controls)
         table = [[n_replay, n_tested - n_replay], [n_reach, n_controls - n_reach]]
         p = stats.fisher_exact(table, alternative="greater").pvalue
         test = "Fisher's exact test, one-sided"
     else:  # both are counts, the controls those of so many times the time
         passing = (
-            f"after an exchange of cells, the same search finds {n_found:.0f} "
-            f"event{'s' * (n_found != 1)} in the same time, and those that travel are "
-            f"{calibration.rate_in_words} of the number of events."
+            f"after an exchange of cells, the same search finds {plural(round(n_found), 'event')} "
+            "in the same time, and those that travel are "
+            f"{rate_in_words(calibration)} of the number of events."
         )
         times = n_controls / n_found if n_found else N_SEARCHES
         n_reach = round(rate * len(events) * times)
@@ -120,6 +130,18 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
     return f"{text} This is compatible with chance: there is no evidence of replay."
 
 
+def rate_in_words(calibration: Calibration) -> str:
+    """Write the false-positive rate with its interval.
+
+    Examples
+    --------
+    >>> rate_in_words(Calibration(1.5, 0.0, 0.0, 0.06, 60, "sweeps", 0.04))
+    '0.0% (95 %: 0.0% to 6.0%)'
+    """
+    low, high = calibration.ci_low, calibration.ci_high
+    return f"{calibration.false_positive_rate:.1%} (95 %: {low:.1%} to {high:.1%})"
+
+
 def describe_rates(calibrations: Iterable[Calibration | None]) -> str:
     """Say what the false-positive rates of animals are; empty if there are none."""
     known = [each for each in calibrations if each is not None]
@@ -134,6 +156,42 @@ def describe_rates(calibrations: Iterable[Calibration | None]) -> str:
         "The false-positive rate is the number of events that the same search finds in the same "
         "time after an exchange of cells, and that pass, divided by the number of candidate events."
     )
+
+
+def describe_dependence(table: pd.DataFrame) -> str:
+    """Say in a sentence which choices change shares by more than their intervals; or nothing.
+
+    Shares differ by more than their intervals if neither lies in the interval of the other. For
+    each choice, the largest of these differences is told.
+
+    Examples
+    --------
+    >>> row = {"choice": "as chosen", "value": "", "kind": "forward_episode", "share": 0.52,
+    ...        "ci_low": 0.4, "ci_high": 0.63}
+    >>> other = {"choice": "state size", "value": "30 cm", "share": 0.19, "ci_low": 0.1,
+    ...          "ci_high": 0.3}
+    >>> describe_dependence(pd.DataFrame([row, row | other]))[55:95]
+    'with a state size of 30 cm, the share of'
+    """
+    table = table[table["kind"].isin(KINDS)]  # the rest follows from them
+    own = table[table["choice"] == AS_CHOSEN].set_index("kind")
+    others = table[table["choice"] != AS_CHOSEN].join(
+        own[["share", "ci_low", "ci_high"]].add_suffix("_own"), on="kind"
+    )
+    within = others["share"].between(others["ci_low_own"], others["ci_high_own"])
+    within |= others["share_own"].between(others["ci_low"], others["ci_high"])
+    others = others[~within & others["share"].notna() & others["share_own"].notna()]
+    others = others.assign(change=(others["share"] - others["share_own"]).abs())
+    others = others.sort_values("change", ascending=False, kind="stable").drop_duplicates("choice")
+    if not len(others):
+        return ""
+    parts = [
+        f"with {_WORDS[row.choice]} {row.value}, the share of "
+        f"{row.kind.replace('_', ' ')} is {row.share:.2f} instead of "
+        f"{row.share_own:.2f} ({row.ci_low_own:.2f} to {row.ci_high_own:.2f})"
+        for row in rows_of(others)
+    ]
+    return f"Shares depend on choices by more than their intervals: {'; '.join(parts)}."
 
 
 def describe_dependence_of_animals(choices: pd.DataFrame) -> str:

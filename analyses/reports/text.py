@@ -24,10 +24,10 @@ def plural(n: int, noun: str) -> str:
 
     Examples
     --------
-    >>> plural(1, "lap"), plural(2_000, "lap")
-    ('1 lap', '2,000 laps')
+    >>> plural(1, "lap"), plural(2, "lap")
+    ('1 lap', '2 laps')
     """
-    return f"{n:,} {noun}{'s' * (n != 1)}"
+    return f"{n} {noun}{'s' * (n != 1)}"
 
 
 def number(value: float) -> str:

@@ -55,17 +55,6 @@ class Calibration(NamedTuple):
     worst_rate: float
     n_exchanged: float = np.nan
 
-    @property
-    def rate_in_words(self) -> str:
-        """The false-positive rate with its interval.
-
-        Examples
-        --------
-        >>> Calibration(1.5, 0.0, 0.0, 0.06, 60, "sweeps", 0.04).rate_in_words
-        '0.0% (95 %: 0.0% to 6.0%)'
-        """
-        return f"{self.false_positive_rate:.1%} (95 %: {self.ci_low:.1%} to {self.ci_high:.1%})"
-
 
 def calibrate(
     chance: pd.DataFrame, level: float = Judgement().level, n_found: float | None = None

@@ -40,10 +40,9 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.decide.calibration import Calibration
-from analyses.recordings.decide.choices import describe_dependence
 from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.recover.simulated_recording import simulated_recording
-from analyses.reports.recorded import count_replay, funnel, replay_by_chance
+from analyses.reports.recorded import count_replay, describe_dependence, funnel, replay_by_chance
 from analyses.studies.recorded_replay.animal_figures import DRAWINGS, of_one_animal
 from analyses.studies.recorded_replay.animal_tables import analyse, write_track
 from analyses.studies.recorded_replay.plan import (
