@@ -119,7 +119,11 @@ def worlds() -> None:
     """List the changing worlds of replay change."""
     from replay.worlds.changing_worlds import WORLDS
 
-    rows = [(name, f"{_first_line(build)}{_settings(build)}") for name, build in WORLDS.items()]
+    rows = []
+    for name, build in WORLDS.items():
+        given = getattr(build, "keywords", {})  # of a partial
+        settings = ", ".join(f"{key}={value}" for key, value in given.items())
+        rows.append((name, _first_line(build) + (f" With {settings}." if settings else "")))
     print_table(("world", "description"), rows)
 
 
@@ -184,12 +188,6 @@ def columns(table: str | None = None, /) -> None:
 def _first_line(builder: Callable[..., object]) -> str:
     function = getattr(builder, "func", builder)  # of a partial
     return (function.__doc__ or "").partition("\n")[0]
-
-
-def _settings(builder: Callable[..., object]) -> str:
-    given = getattr(builder, "keywords", {})
-    settings = ", ".join(f"{key}={value}" for key, value in given.items())
-    return f" With {settings}." if settings else ""
 
 
 def _print_parameters(learner: str) -> None:

@@ -305,18 +305,14 @@ def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]
                     "The name of a learner must be followed by parameters as name=value, got "
                     f"{shown(pair)}."
                 )
-            given[key] = _value(value)
+            try:  # what is no number is a name
+                given[key] = json.loads(value)
+            except ValueError:
+                given[key] = value
         found[learner_label(find_learner(name, given).name, pairs)] = (name, given)
     if not found:
         raise ValueError(f"Name at least one learner. Choose from: {', '.join(LEARNERS)}.")
     return found
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def read_steps(text: str | None) -> int | dict[str, int] | None:

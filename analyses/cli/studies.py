@@ -141,7 +141,8 @@ _BUSY = 1.5
 def _estimate(cost: WorkCost, n_jobs: int | None) -> str:
     """Describe an estimated cost; the number of workers of a cluster is not known."""
     left = " and ".join(
-        f"{_rounded(count)} {name.removesuffix('s') if count == 1 else name}"
+        (f"{count / 1e6:,.1f} million " if count >= 1_000_000 else f"{count:,} ")
+        + (name.removesuffix("s") if count == 1 else name)
         for name, count in cost.counts.items()
     )
     verb = "is" if list(cost.counts.values()) == [1] else "are"
@@ -170,7 +171,3 @@ def _time(seconds: float) -> str:
         return f"{seconds / 60:.0f} minutes"
     n = max(round(seconds), 1)
     return f"{n} second{'s' * (n != 1)}"
-
-
-def _rounded(count: int) -> str:
-    return f"{count / 1e6:,.1f} million" if count >= 1_000_000 else f"{count:,}"

@@ -113,14 +113,16 @@ def progress_bars() -> Iterator[Progress]:
 
 def print_frame(table: pd.DataFrame) -> None:
     """Print a data frame, numbers with three significant digits; what is missing is empty."""
-    rows = [tuple(map(_text, row)) for row in table.itertuples(index=False)]
+    rows = [
+        [
+            ("" if math.isnan(value) else f"{value:.3g}")
+            if isinstance(value, float)
+            else str(value)
+            for value in row
+        ]
+        for row in table.itertuples(index=False)
+    ]
     print_table(tuple(map(str, table.columns)), rows)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.3g}"
-    return str(value)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -138,7 +140,15 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     columns = [[name, *(row[place] for row in rows)] for place, name in enumerate(header)]
     room = _widths(columns, width - 2 * (len(header) - 1))
     if room is None:
-        _print_paragraphs(header, rows, width)
+        wrapper = textwrap.TextWrapper(
+            max(width, 20), initial_indent="  ", subsequent_indent="    ",
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        for first, *others in rows:
+            print(first)
+            for name, cell in zip(header[1:], others, strict=True):
+                if cell:
+                    print(wrapper.fill(f"{name}: {' '.join(cell.split())}"))
         return
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     for name, cells in zip(header, room, strict=True):
@@ -179,19 +189,3 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
     wanted = sum(natural) - sum(least)
     share = min(spare / wanted, 1.0) if wanted else 0.0
     return [low + int((high - low) * share) for low, high in zip(least, natural, strict=True)]
-
-
-def _print_paragraphs(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> None:
-    for first, *others in rows:
-        print(first)
-        for name, cell in zip(header[1:], others, strict=True):
-            if cell:
-                text = textwrap.fill(
-                    f"{name}: {' '.join(cell.split())}",
-                    max(width, 20),
-                    initial_indent="  ",
-                    subsequent_indent="    ",
-                    break_long_words=False,
-                    break_on_hyphens=False,
-                )
-                print(text)

@@ -63,11 +63,19 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
     found = conclude_session(plan.session, scored)
     choices = shares_by_choice(plan.session, scored, found)
     shares = recorded_shares(plan.session, found, n_sessions=plan.n_sessions, seed=plan.seed)
-    nwb_note = _write_nwb(plan, results.folder / f"replay{ending}.nwb", found)
+    path, recording = results.folder / f"replay{ending}.nwb", plan.session.recording
+    try:
+        write_nwb(path, found, recording.origin, recording.digest())
+        nwb_note = f"{path.name} contains events, sequences and decoded paths for other programs."
+    except ImportError as error:
+        nwb_note = f"There is no {path.name}: {error}"
     statistics = recorded_statistics([found], landmarks_of(plan))
     accounts = beside_predictions(enough_sequences(statistics), plan.predictions)
-    epochs = epoch_tables(found, plan.epochs, landmarks_of(plan), plan.session.recording, plan.seed)
+    epochs = epoch_tables(found, plan.epochs, landmarks_of(plan), recording, plan.seed)
     calibration = [] if found.calibration is None else [found.calibration]
+    notes = [("data", note) for note in notes_of(found)]
+    notes += [("replay", note) for note in explanations_of(found)]
+    notes.append(("shares", shares.note))
     tables = {
         "events.csv": found.events,
         "sequences.parquet": found.sequences,
@@ -85,7 +93,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         "accounts.csv": accounts,
         "controls.csv": found.controls,
         "chance.csv": scored.chance,
-        "notes.csv": _notes(found, shares.note),
+        "notes.csv": pd.DataFrame(notes, columns=["about", "note"]),
         "calibration.csv": pd.DataFrame(calibration, columns=Calibration._fields),
         **epochs,
     }
@@ -96,12 +104,6 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
     with replacing(results.folder / f"report{ending}.md") as beside:
         beside.write_text(report, "utf-8")
     return Analysed(found, tables)
-
-
-def _notes(found: Conclusions, about_shares: str) -> pd.DataFrame:
-    rows = [("data", note) for note in notes_of(found)]
-    rows += [("replay", note) for note in explanations_of(found)]
-    return pd.DataFrame([*rows, ("shares", about_shares)], columns=["about", "note"])
 
 
 def landmarks_of(plan: RecordingPlan) -> dict[str, list[str]] | None:
@@ -200,12 +202,3 @@ def _place_fields(session: Session) -> pd.DataFrame:
         return table
     rates = session.headings.rates
     return table.assign(rate_ahead=rates[:, :n_bins].ravel(), rate_back=rates[:, n_bins:].ravel())
-
-
-def _write_nwb(plan: RecordingPlan, path: Path, found: Conclusions) -> str:
-    """Write the NWB file; return a text that names it, or says why there is none."""
-    try:
-        write_nwb(path, found, plan.session.recording.origin, plan.session.recording.digest())
-    except ImportError as error:
-        return f"There is no {path.name}: {error}"
-    return f"{path.name} contains events, sequences and decoded paths for other programs."

@@ -149,7 +149,13 @@ def plan_animals(animals: Mapping[str, RecordingPlan]) -> AnimalsPlan:
                 "twice. Name each recording once."
             )
         digests[digest] = other
-        if not _is_same_track(first, plan):
+        track, own = first.session.track, plan.session.track
+        is_same = (
+            np.array_equal(track.edges, own.edges)
+            and track.node_position.shape == own.node_position.shape
+            and np.allclose(track.node_position, own.node_position, rtol=0.0, atol=1e-6)
+        )
+        if not is_same:
             raise ValueError(
                 f"{name} and {other} are on different tracks, so their statistics cannot be "
                 "averaged. Give all recordings of one experiment the same track (track)."
@@ -157,16 +163,6 @@ def plan_animals(animals: Mapping[str, RecordingPlan]) -> AnimalsPlan:
         if describe_choices(plan) != describe_choices(first):
             raise ValueError(f"{name} and {other} must be analysed in the same way.")
     return AnimalsPlan(dict(animals))
-
-
-def _is_same_track(one: RecordingPlan, other: RecordingPlan) -> bool:
-    a, b = one.session.track, other.session.track
-    return (
-        a.edges.shape == b.edges.shape
-        and bool((a.edges == b.edges).all())
-        and a.node_position.shape == b.node_position.shape
-        and bool((abs(a.node_position - b.node_position) < 1e-6).all())
-    )
 
 
 def plan_files(

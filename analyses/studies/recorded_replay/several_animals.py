@@ -179,13 +179,13 @@ def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
 def _of_animals(draw: Draw, results: Results) -> Iterator[tuple[str, Figure]]:
     """Draw a figure of each animal."""
     for animal in results.manifest()["animals"]:
-        for name, figure in draw(results, partial(_read, results, animal)):
+
+        def read(name: str, animal: str = animal) -> pd.DataFrame:
+            table = results.read(name)
+            return table[table[_ANIMAL].astype(str) == animal].drop(columns=_ANIMAL)
+
+        for name, figure in draw(results, read):
             yield f"{animal}_{name}", figure
-
-
-def _read(results: Results, animal: str, name: str) -> pd.DataFrame:
-    table = results.read(name)
-    return table[table[_ANIMAL].astype(str) == animal].drop(columns=_ANIMAL)
 
 
 STUDY = Study(
