@@ -58,6 +58,9 @@ class Described(NamedTuple):
     text: str
 
 
+_UNTOLD = Described("", "", "")  # in Python without docstrings (-OO)
+
+
 def described(thing: object, section: str) -> dict[str, Described]:
     """Read what a section of the docstring of a function or a class says about each name.
 
@@ -102,7 +105,8 @@ class Fields(NamedTuple):
             if name not in held:  # the command has it
                 continue
             kind, usual = type(held[name]), getattr(held[name], name)
-            hint, about = get_type_hints(kind)[name], described(kind, "Attributes")[name]
+            hint = get_type_hints(kind)[name]
+            about = described(kind, "Attributes").get(name, _UNTOLD)
             others = [
                 f"; {where} {getattr(record, name):g}"
                 for where, record in self.elsewhere.items()
@@ -135,7 +139,7 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
 
     parameters = []
     for each in own:
-        hint, about = each.annotation, told.get(each.name, Described("", "", ""))
+        hint, about = each.annotation, told.get(each.name, _UNTOLD)
         if get_origin(hint) is Annotated:
             hint, about = get_args(hint)
         if get_origin(hint) in (Sequence, tuple):

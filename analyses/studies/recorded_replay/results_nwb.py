@@ -46,14 +46,16 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
     try:
         import h5py
         from pynwb import NWBHDF5IO, NWBFile
+        from pynwb.file import Subject
     except ImportError:
         raise ImportError(
             "NWB files need pynwb: pip install 'hippocampal-replay[recordings]'."
         ) from None
+    source = origin.get("file", "a recording")
     start = datetime.fromisoformat(origin.get("session_start_time", _UNKNOWN))
     start = start if start.tzinfo else start.replace(tzinfo=UTC)
     file = NWBFile(
-        session_description="Replay found in " + origin.get("file", "a recording"),
+        session_description=f"Replay found in {source}",
         identifier=f"{origin.get('identifier', 'recording')}/replay/{digest[:12]}",
         session_start_time=start,
         file_create_date=start,  # today's date would change the bytes
@@ -61,33 +63,31 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
         keywords=["replay", "place cells", "decoding"],
         experiment_description="Replay decoded from a recording; see the notes for the criteria.",
     )
-    file.subject = _subject(origin)
-    for name, (source, description, table) in _tables(found).items():
-        if len(table):
-            file.add_time_intervals(_intervals(name, source, description, table))
-    _add_module(file, found)
-    _add_events(file, found)
-    held = BytesIO()  # on a full disk, HDF5 would crash Python
-    with h5py.File(held, "w") as opened, NWBHDF5IO(file=opened, mode="w") as writer:
-        writer.write(file)
-    with h5py.File(held, "r+") as opened:
-        _name_objects(opened, digest)
-    with replacing(path) as beside:
-        beside.write_bytes(held.getbuffer())
-
-
-def _subject(origin: Mapping[str, str]) -> Any:
-    """Describe the animal as in the source; what is unknown is said in the terms of NWB."""
-    from pynwb.file import Subject
-
-    source = origin.get("file", "a recording")
-    return Subject(
+    file.subject = Subject(  # what is unknown is said in the terms of NWB
         subject_id=origin.get("subject", safe_name(Path(source).stem)),
         description=f"The animal of {source}.",
         species=origin.get("species", _ANY_ANIMAL),
         sex=origin.get("sex", "U"),
         age=origin.get("age", _ANY_AGE),
     )
+    for name, (columns, description, table) in _tables(found).items():
+        if len(table):
+            file.add_time_intervals(_intervals(name, columns, description, table))
+    _add_module(file, found)
+    _add_events(file, found)
+    held = BytesIO()  # on a full disk, HDF5 would crash Python
+    with h5py.File(held, "w") as opened, NWBHDF5IO(file=opened, mode="w") as writer:
+        writer.write(file)
+
+    def rename(name: str, item: Any) -> None:
+        if "object_id" in item.attrs:
+            item.attrs.modify("object_id", str(uuid5(NAMESPACE_URL, f"{digest}/{name}")))
+
+    with h5py.File(held, "r+") as opened:  # each identifier is unique, and the same again
+        rename("", opened)
+        opened.visititems(rename)
+    with replacing(path) as beside:
+        beside.write_bytes(held.getbuffer())
 
 
 def _tables(found: Conclusions) -> dict[str, tuple[str, str, pd.DataFrame]]:
@@ -220,14 +220,3 @@ def _add_events(file: Any, found: Conclusions) -> None:
     for start, end, event, kind in rows:
         table.add_row(timestamp=start, duration=end - start, event=int(event), kind=str(kind))
     file.add_events_table(table)
-
-
-def _name_objects(file: Any, digest: str) -> None:
-    """Give each object of a file a unique and reproducible identifier."""
-
-    def rename(name: str, item: Any) -> None:
-        if "object_id" in item.attrs:
-            item.attrs.modify("object_id", str(uuid5(NAMESPACE_URL, f"{digest}/{name}")))
-
-    rename("", file)
-    file.visititems(rename)
