@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import IO
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from replay.checks import check_fits, check_text, shown
@@ -49,10 +51,15 @@ _CHECKSUM = re.compile(r"([0-9a-f]{64})  ([^\0\r\n]+)\n")
 _NEVER = re.compile(r"^[a-zA-Z]:|[\x00-\x1f\x7f-\x9f\ud800-\udfff\\]")  # drives, controls
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f\ud800-\udfff/\\:*?"<>|]|^[. ]+|[. ]+$')
 _NAME_BYTES = 150  # of a name that becomes part of another; file systems allow 255
+_MOST_BYTES = 64 << 30  # of a file of results, which takes about a minute to read
+_HOLE_BYTES = 1 << 30
+_HOLE_SHARE = 100  # a disk that compresses makes no table smaller by as much
 _PARSED = 20  # memory of a parsed text, relative to its length
 _TABLE = 10  # memory of a table, relative to its text
 _BYTES = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}
 _TEXT_BYTES = 16  # at least, of other values
+_SHARED = 1 << 26  # bytes of texts that are worth counting
+_COPIES = 2  # of a text, while a table is converted
 _FORMULA = re.compile("(?='*[=+@\t\r-])")
 _NO_FORMULA = re.compile("'(?='*[=+@\t\r-])")
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
@@ -192,18 +199,50 @@ def opened_parquet(path: str | os.PathLike[str]) -> Iterator[pq.ParquetFile]:
 
     Equal values take no space in a file, so that a small one may claim any number of them.
     """
-    with opened(path) as source, pq.ParquetFile(source, page_checksum_verification=True) as file:
+    with (
+        opened(path) as source,
+        pq.ParquetFile(source, page_checksum_verification=True) as file,
+    ):
         found = file.metadata
         groups = [found.row_group(number) for number in range(found.num_row_groups)]
         values = 0
         for place in range(found.num_columns):
-            column = file.schema.column(place)
+            chunks, column = [group.column(place) for group in groups], file.schema.column(place)
+            # A damaged one may claim less than none, which must not offset what others claim.
             width = _BYTES.get(column.physical_type, max(_TEXT_BYTES, column.length))
-            # A damaged group may claim less than none, which must not offset what others claim.
-            values += width * sum(abs(group.column(place).num_values) for group in groups)
+            values += width * sum(abs(each.num_values) for each in chunks)
+            most = sum(abs(each.num_values * each.total_uncompressed_size) for each in chunks)
+            if column.physical_type == "BYTE_ARRAY" and most > _SHARED:
+                has_prefixes = any("DELTA_BYTE_ARRAY" in each.encodings for each in chunks)
+                values += _COPIES * _text_bytes(path, column.path, has_prefixes)
         n_bytes = sum(abs(group.total_byte_size) for group in groups)
         check_fits(max(values, n_bytes), f"the contents of {path}")
         yield file
+
+
+def _text_bytes(path: str | os.PathLike[str], column: str, has_prefixes: bool) -> int:
+    """Count the bytes of texts, of which a file holds equal ones, or equal prefixes, once."""
+    n_bytes = 0
+    with (
+        opened(path) as source,
+        pq.ParquetFile(
+            source,
+            read_dictionary=[] if has_prefixes else [column],
+            page_checksum_verification=True,
+        ) as file,
+    ):
+        for batch in file.iter_batches(64 if has_prefixes else 65_536, columns=[column]):
+            texts = batch.column(0)
+            while pa.types.is_nested(texts.type):
+                texts = texts.flatten()
+                texts = texts[0] if isinstance(texts, list) else texts
+            held = texts.dictionary if pa.types.is_dictionary(texts.type) else texts
+            lengths = pc.binary_length(held)
+            if held is not texts:
+                lengths = lengths.take(texts.indices)
+            n_bytes += pc.sum(lengths.cast(pa.int64())).as_py() or 0
+            check_fits(_COPIES * n_bytes, f"the texts of the column {column!r} of {path}")
+    return n_bytes
 
 
 def read_table(path: str | os.PathLike[str], texts: Iterable[str] = ()) -> pd.DataFrame:
@@ -359,13 +398,7 @@ def damaged_files(listing: str | os.PathLike[str], root: Path) -> list[str]:
     names = {name for _, name in found if _is_inner(name)}
     if text != _listed(found) or len(names) < len(found):  # a name twice would be read twice
         return [own]
-    damaged = []
-    for digest, name in found:
-        kept = ""
-        with suppress(OSError):
-            kept = "" if _is_linked(root, name) else _digest(root / name)
-        damaged += [name] if kept != digest else []
-    return sorted(damaged)
+    return sorted(name for digest, name in found if _is_damaged(root, name, digest))
 
 
 def _is_linked(root: Path, name: str) -> bool:
@@ -384,6 +417,21 @@ def _listed(found: Sequence[tuple[str, str]]) -> str:
 def _digest(path: Path) -> str:
     with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_damaged(root: Path, name: str, digest: str) -> bool:
+    try:
+        found = (root / name).stat()
+        is_large = found.st_size > _MOST_BYTES or _is_hole(found)
+        return is_large or _is_linked(root, name) or digest != _digest(root / name)
+    except OSError:
+        return True
+
+
+def _is_hole(found: os.stat_result) -> bool:
+    """Whether a large file has hardly any bytes on the disk: a few of these take hours to read."""
+    stored = 512 * getattr(found, "st_blocks", found.st_size)  # Windows does not tell
+    return found.st_size > max(_HOLE_BYTES, _HOLE_SHARE * stored)
 
 
 def remove_leftovers(paths: Iterable[Path]) -> None:

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from malformed import limited
+from pyarrow import parquet as pq
 
+from replay.checks import memory
 from replay.files import (
     check_file,
     damaged_files,
@@ -23,6 +26,7 @@ from replay.files import (
     read_table,
     replacing,
     safe_name,
+    write_checksums,
     write_csv,
 )
 
@@ -103,11 +107,23 @@ def test_a_file_that_memory_cannot_hold_is_refused_before_it_is_read(tmp_path):
         file.truncate(1 << 42)  # a hole, which takes no space on the disk
     with pytest.raises(ValueError, match=r"no room for the contents of .*world\.json"):
         read_file(path)
+    write_checksums(tmp_path / "list.sha256", [], tmp_path)
+    listing = (tmp_path / "list.sha256").read_text().replace("0 files", "1 files")
+    (tmp_path / "list.sha256").write_text(f"{listing}{'0' * 64}  world.json\n")
+    with limited(5):
+        assert damaged_files(tmp_path / "list.sha256", tmp_path) == ["world.json"]
 
 
 def test_a_list_that_takes_hours_to_check_is_damaged(tmp_path):
-    """A name again and again."""
+    """Files of gigabytes that take no space on the disk, or a name again and again."""
     root, listing = tmp_path, tmp_path / "list.sha256"
+    names = [f"{number}.csv" for number in range(40)]
+    for name in names:
+        with (root / name).open("wb") as file:
+            file.truncate(30 << 30)
+    forge(listing, *names)
+    with limited(5):
+        assert damaged_files(listing, root) == sorted(names)
     (root / "0.csv").write_bytes(bytes(1 << 20))
     forge(listing, *["0.csv"] * 10_000)
     with limited(5):
@@ -223,3 +239,29 @@ def test_texts_are_the_same_after_writing_and_reading(tmp_path):
     assert again["value"].tolist() == table["value"].tolist()
     begun = [line[:2] for line in (tmp_path / "table.csv").read_text().splitlines()]
     assert begun[5:11] == ["'=", "'+", "'-", "'@", "''", "'c"]
+
+
+def test_texts_that_rows_share_are_counted_for_each_row(tmp_path):
+    text, path = "x" * 1_000_000, tmp_path / "bomb.parquet"
+    shared = pa.DictionaryArray.from_arrays(np.zeros(20_000, np.int32), [text])
+    pq.write_table(pa.table({"note": shared}), path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < 10_000
+    with limited(20), pytest.raises(ValueError, match=r"no room for .* it needs .* GB of memory"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("within", ["column", "list", "prefixes"])
+def test_texts_are_counted_as_they_are(within, tmp_path, monkeypatch):
+    path = tmp_path / "table.parquet"
+    texts = pa.array(["x" * 199_999 + letter for letter in "ab" * 200])  # of 80 MB, held twice
+    if within == "list":
+        texts = pa.ListArray.from_arrays(np.arange(0, 401, 2, dtype=np.int32), texts)
+    kept = {"column_encoding": {"note": "DELTA_BYTE_ARRAY"}} if within == "prefixes" else {}
+    table = pa.table({"note": texts})
+    pq.write_table(table, path, compression="zstd", use_dictionary=within != "prefixes", **kept)
+    assert path.stat().st_size < 300_000
+    monkeypatch.setattr(memory, "_memory_bytes", lambda: 159e6)
+    with pytest.raises(ValueError, match="no room for the texts of the column 'note"):
+        read_table(path)
+    monkeypatch.setattr(memory, "_memory_bytes", lambda: 161e6)
+    assert len(read_table(path)) == len(table)
