@@ -27,7 +27,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.json")
 MODULES = ("analyses/sequences", "analyses/measures", "analyses/findings/evidence.py")
-MODULES += ("analyses/recordings/prepare", "analyses/intervals.py", "analyses/reward_rate.py")
+MODULES += ("analyses/recordings/prepare", "analyses/intervals.py")
 MODULES += ("analyses/recordings/decide", "analyses/recordings/recover", "analyses/jobs")
 MODULES += ("replay/tasks/runs.py", "replay/learners")
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {

@@ -31,9 +31,9 @@ from analyses.findings import table
 from analyses.jobs.mdp_files import read_mdp, write_mdps
 from analyses.jobs.results import Results
 from analyses.jobs.workers import n_processes
+from analyses.measures.reward_rate import normalise
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import read_track
-from analyses.reward_rate import normalise
 from analyses.sequences.classification import classify, classify_paths
 from analyses.sequences.experience import Experience
 from analyses.sequences.growing import chain_kinds

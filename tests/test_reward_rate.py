@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analyses.reward_rate import (
+from analyses.measures.reward_rate import (
     area_under_curve,
     normalise,
     paired_difference,

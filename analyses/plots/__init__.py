@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 from replay.lazy import offered
 
 if TYPE_CHECKING:
-    from analyses.figure_files import save as save
     from analyses.plots.decoded_event import events_sheet_figure as events_sheet_figure
     from analyses.plots.decoded_event import plot_movements as plot_movements
     from analyses.plots.decoded_event import plot_posterior as plot_posterior
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from analyses.plots.explanation import explained_sequences_figure as explained_sequences_figure
     from analyses.plots.explanation import explanation_figure as explanation_figure
     from analyses.plots.explanation import identifiability_figure as identifiability_figure
+    from analyses.plots.figure_files import save as save
     from analyses.plots.film import animate_pause as animate_pause
     from analyses.plots.findings import found_accounts_figure as found_accounts_figure
     from analyses.plots.findings import page_figure as page_figure

@@ -28,7 +28,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import is_color_like
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from analyses.figure_files import FIGURE_SETTINGS
+from analyses.plots.figure_files import FIGURE_SETTINGS
 from analyses.tables import KINDS, LEARNER_LABELS, LEARNER_ORDER, in_order, read_learner_label
 from replay.checks import check_text, shown
 

@@ -22,7 +22,7 @@ from analyses.intervals import shares
 from analyses.jobs.cost import N_CHANGING_RUNS, N_CHANGING_WORLDS
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study, digests, drawn
-from analyses.reward_rate import over_mdps
+from analyses.measures.reward_rate import over_mdps
 from analyses.sequences.growing import chain_kinds
 from analyses.studies.baselines import Baselines, baselines
 from analyses.tables import KINDS

@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from analyses import classify
+from analyses.measures.reward_rate import normalise, summarise
 from analyses.plots import (
     plot_learning_curves,
     plot_mdp,
@@ -23,7 +24,6 @@ from analyses.plots import (
     replay_events_figure,
     save,
 )
-from analyses.reward_rate import normalise, summarise
 from replay import simulate
 from replay.experiments import EXPERIMENTS
 from replay.worlds.mazes import random_maze

@@ -11,9 +11,10 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from analyses import intervals, reward_rate
+from analyses import intervals
 from analyses.jobs.mdp_files import write_mdps
 from analyses.jobs.results import Results
+from analyses.measures import reward_rate
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
 from analyses.tables import in_paper_order
 from replay.experiments import EXPERIMENTS
