@@ -196,10 +196,10 @@ class Description(NamedTuple):
         What determines the next backup; empty if it never replays.
     source : str
         Authors and year of the papers that it follows, separated by commas.
-    label : str, default ""
-        Its name in figures, if it is in ``LEARNERS``; without one, the plain name.
     computes_values : bool, default True
         Whether it learns action values.
+    label : str, default ""
+        Its name in figures, if it is in ``LEARNERS``; without one, the plain name.
     evaluates : bool, default False
         Whether `record` is given ``gain`` and ``need``.
     goes_forward : bool, default False
@@ -231,8 +231,8 @@ class Description(NamedTuple):
     phases: tuple[int, ...]
     priority: str
     source: str
-    label: str = ""
     computes_values: bool = True
+    label: str = ""
     evaluates: bool = False
     goes_forward: bool = False
     learns_on_policy: bool = False

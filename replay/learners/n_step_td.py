@@ -63,7 +63,7 @@ class Memory(NamedTuple):
 def description(params: Params) -> Description:
     stores = "action values; the last n steps" + "; traces" * (params.trace_decay > 0.0)
     source = "Sutton & Barto 2018"
-    return Description(stores, (), "", source, "n-step TD", learns_on_policy=True)
+    return Description(stores, (), "", source, label="n-step TD", learns_on_policy=True)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:

@@ -54,7 +54,7 @@ def description(params: Params) -> Description:
     if params.initial_value > 0.0:
         stores, label = "optimistic action values", "Q-learning, optimistic"
     source = "Watkins & Dayan 1992"
-    return Description(stores, (), "", source, label, acts_before_learning=first)
+    return Description(stores, (), "", source, label=label, acts_before_learning=first)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
