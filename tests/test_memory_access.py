@@ -278,7 +278,7 @@ def test_exploring_before_the_first_step():
     moves = tree.transition_matrix().toarray().reshape(*tried.shape, -1).mean(axis=1)
     np.testing.assert_allclose(T[~tree.terminal], moves[~tree.terminal], rtol=1e-12)
     assert (T[tree.terminal] == tree.start_probability).all()
-    assert memory.whereabouts.earned.tolist() == [0.0, tried.sum()]
+    assert memory.whereabouts[["earned", "n_tries"]].tolist() == [(0.0, tried.sum())]
     with pytest.raises(ValueError, match="pre_explored needs to know the world: give feed its mdp"):
         taught(LAP, pre_explored=True)
 

@@ -221,7 +221,7 @@ def pause_frames(
 ) -> Frames:
     """Draw a replay event frame by frame.
 
-    Yields the same figure each time, as it changes, and the time that it is shown, in s.
+    Each frame is the same figure, as it changes, and the time that it is shown, in s.
     """
     log = log_of(log)
     event = longest_event(log, run) if event is None else event
@@ -238,9 +238,13 @@ def pause_frames(
     place = state_positions(world)
     running = np.arange(0, n, speed) + speed
     moments = [(0.0, _AT_REST), *((progress, 1 / FRAMES_PER_SECOND) for progress in running)]
-    for progress, seconds in [*moments, (np.inf, _AT_THE_END)]:
-        _draw(film, moves, place, float(progress))
-        yield figure, seconds
+
+    def frames() -> Frames:
+        for progress, seconds in [*moments, (np.inf, _AT_THE_END)]:
+            _draw(film, moves, place, float(progress))
+            yield figure, seconds
+
+    return frames()
 
 
 def _begin(

@@ -292,10 +292,7 @@ def _is_number(node: object) -> bool:
 
 def _length(name: str, value: float) -> float:
     """Check a length in cm."""
-    length = check_number(name, value, at_least=0, at_most=LARGEST_NUMBER)
-    if length == 0:
-        raise ValueError(f"{name} must be above 0 cm, got 0.")
-    return length
+    return check_number(name, value, at_least=0.1, at_most=1e7, hint="It is in cm.")
 
 
 def _circle(n_points: int) -> NDArray[np.float64]:

@@ -29,14 +29,13 @@ def explained(name: str) -> str:
     >>> explained("begins_at_animal")
     'share: sequences that begin near the animal'
     """
-    cited = findings().drop_duplicates("study").set_index("study")["citation"]
-    check_choice("statistic, task or study", name, [*STATISTICS, *TASKS, *cited.index])
+    if name in STATISTICS:
+        return f"{'share: ' * STATISTICS[name].is_share}{STATISTICS[name].label}"
     if name in TASKS:
         return (TASKS[name].builder.__doc__ or "").partition("\n")[0]
-    if name in cited.index:
-        return str(cited[name])
-    statistic = STATISTICS[name]
-    return f"{'share: ' * statistic.is_share}{statistic.label}"
+    cited = findings().drop_duplicates("study").set_index("study")["citation"]
+    check_choice("statistic, task or study", name, [*STATISTICS, *TASKS, *cited.index])
+    return str(cited[name])
 
 
 def list_accounts() -> pd.DataFrame:
