@@ -40,6 +40,7 @@ _LOST = 2.5  # sampling intervals; times that were rounded to ms are two apart a
 _SHORTEST_STRETCH = 0.1  # s that the filter needs
 _PAUSE = 0.015  # s: the shortest ripple; an event goes on where fewer samples are missing
 _SHORTEST = 0.001  # s, of a stretch: a value
+_ROUNDED = 1e-6  # s: a duration of times on a grid may be the shortest one but for its last digits
 
 
 class Signal(NamedTuple):
@@ -267,12 +268,13 @@ def find_events(
     kept = peak >= criteria.threshold
     begin, stop, peak = seconds[start[kept]], seconds[end[kept]], peak[kept]
     if len(begin):
-        is_new = np.append(True, begin[1:] - stop[:-1] >= criteria.merged_within)
+        is_new = np.append(True, begin[1:] - stop[:-1] >= criteria.merged_within - _ROUNDED)
         first = np.flatnonzero(is_new)
         last = np.append(first[1:], len(begin)) - 1
         begin, stop, peak = begin[first], stop[last], np.maximum.reduceat(peak, first)
     duration = stop - begin
-    kept = (duration >= criteria.shortest) & (duration <= criteria.longest) & (duration > 0)
+    kept = (duration >= criteria.shortest - _ROUNDED) & (duration > 0)
+    kept &= duration <= criteria.longest + _ROUNDED
     if speed is not None:
         fast = check_array(speed, "speed", kind="number", missing=True)
         if len(fast) != len(seconds):
