@@ -76,6 +76,8 @@ class Conclusions(NamedTuple):
     controls : DataFrame
         For each control: `control, n, least_evidence`, which at most .05 of them reach; `rate`, the
         share that reaches that of replay, with its 95 % interval `ci_low, ci_high`.
+    chance : DataFrame
+        The controls that count: `event, control, evidence`.
     n_without_sequence : int
         Number of events with as much evidence for travel whose course has no place sequence.
     session : Session
@@ -94,6 +96,7 @@ class Conclusions(NamedTuple):
     paths: pd.DataFrame
     calibration: Calibration | None
     controls: pd.DataFrame
+    chance: pd.DataFrame
     n_without_sequence: int
     session: Session
     held: HeldOut | None = None
@@ -147,13 +150,14 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     recording, judgement = session.recording, session.judgement
     events, n_lost = scored.events.copy(), 0
     calibration, controls = None, pd.DataFrame(columns=_CONTROLS)
+    chance = scored.chance
     travels = events["event"].isin(scored.stretches["event"])
     if session.counts:
         n_found = None
         if session.chance_counts is not None:
             n_found = len(session.chance_counts) / N_SEARCHES
         own = events.set_index("event")["evidence"]
-        chance = without_replay(scored.chance, own, judgement.level, n_found)
+        chance = without_replay(chance, own, judgement.level, n_found)
         calibration, controls = calibrate(chance, judgement.level, n_found)
         events["tail_exchanged"], events["tail_worst"] = tail_rates(
             events["evidence"], chance, n_found
@@ -189,7 +193,7 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     )
     return Conclusions(
         events, stretches, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
-        paths, calibration, controls, n_lost, session,
+        paths, calibration, controls, chance, n_lost, session,
     )  # fmt: skip
 
 

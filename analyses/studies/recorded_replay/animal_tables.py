@@ -92,7 +92,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         "statistics.csv": statistics,
         "accounts.csv": accounts,
         "controls.csv": found.controls,
-        "chance.csv": scored.chance,
+        "chance.csv": found.chance,
         "notes.csv": pd.DataFrame(notes, columns=["about", "note"]),
         "calibration.csv": pd.DataFrame(calibration, columns=Calibration._fields),
         **epochs,
