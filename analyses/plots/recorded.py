@@ -37,7 +37,7 @@ _MEASURES = {
     "replay_share": "Replay, share\nof candidates",
 }
 _REPLAY = "#d55e00"
-_TICKS = (-100, -50, -20, -10, -5, 0, 5, 10, 20, 50, 100, 500)  # nats
+_TICKS = (-100, -20, -5, 0, 5, 10, 20, 100, 500)  # nats
 
 
 @drawing
