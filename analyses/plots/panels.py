@@ -28,7 +28,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, figure_style, plain
-from analyses.tables import different
 from replay.checks import (
     check_array,
     check_cells,
@@ -217,9 +216,11 @@ def _check_drawn(table: pd.DataFrame, name: str) -> None:
 def _with_plain_cells(table: pd.DataFrame) -> pd.DataFrame:
     for name in table.select_dtypes(exclude=["number", "bool"]):
         cells = table[name]
-        if not any("$" in cell for cell in different(cells) if isinstance(cell, str)):
+        categorical = isinstance(cells.dtype, pd.CategoricalDtype)
+        texts = cells.cat.categories if categorical else cells
+        if not any("$" in text for text in texts if isinstance(text, str)):
             continue
-        if isinstance(cells.dtype, pd.CategoricalDtype):
+        if categorical:
             table = table.assign(**{str(name): cells.cat.rename_categories(plain)})
         else:
             changed = [plain(cell) if isinstance(cell, str) else cell for cell in cells]

@@ -106,9 +106,10 @@ has 0.5, row 2 has 'a'.
             continue
         types = [(bool, np.bool_), _NUMBER, (str,), (list, tuple, np.ndarray) if lists else ()]
         kinds: dict[int, int | None] = {}
-        for row in np.flatnonzero(cells.notna()).tolist():
-            fitting = (n for n, each in enumerate(types) if isinstance(cells.iloc[row], each))
-            kinds[row] = next(fitting, None)
+        for row, (cell, present) in enumerate(zip(cells, cells.notna(), strict=True)):
+            if present:
+                fitting = (n for n, each in enumerate(types) if isinstance(cell, each))
+                kinds[row] = next(fitting, None)
         first = next(iter(kinds), 0)
         odd = [row for row in kinds if kinds[row] is None or kinds[row] != kinds[first]]
         if not odd:  # lists
