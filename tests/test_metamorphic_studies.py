@@ -5,6 +5,7 @@ Nor does the order of cells matter. Each test states one relation between two re
 
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,10 +15,13 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.observed import Observed
+from analyses.recordings.basics.parts import join_parts
 from analyses.recordings.decide.find_replay import find_replay
+from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.cells import Cells
 from analyses.recordings.recover.observe import observe
 from analyses.recordings.recover.recover import recover
+from analyses.recordings.recover.shares import recorded_shares
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.explanation.explain import plan_explanation
 from analyses.studies.explanation.inputs import read_animals
@@ -115,6 +119,67 @@ def test_a_cut_at_rest_changes_no_event(parts, found, recorded):
     other = find_replay(apart, judgement=JUDGEMENT)
     for name in ("events", "stretches", "sequences"):
         pd.testing.assert_frame_equal(getattr(other, name), getattr(found, name))
+
+
+def part_of(recorded, begin, end, order):
+    """What was saved of a session in one of several files."""
+    spikes = [each[(each >= begin) & (each <= end)] for each in recorded.spikes]
+    during = (recorded.time >= begin) & (recorded.time <= end)
+    events = recorded.events[recorded.events["start_time"].between(begin, end)]
+    return replace(
+        recorded,
+        time=recorded.time[during],
+        position=recorded.position[during],
+        spikes=tuple(spikes[cell] for cell in order),
+        units=tuple(f"u{cell}" for cell in order),
+        events=events,
+    )
+
+
+def test_a_session_cut_in_time_is_that_of_its_parts(found, recorded):
+    """Cells are in another order in the second file, which comes first."""
+    begin, end = recorded.span()
+    middle = recorded.time[np.searchsorted(recorded.time, REST[0])]
+    one = part_of(recorded, begin, REST[0], range(60))
+    other = part_of(recorded, min(middle, REST[1]), end, ORDER)
+    whole = join_parts(other, one)
+    assert whole.units == tuple(f"u{cell}" for cell in range(60))
+    for cell in range(60):
+        np.testing.assert_array_equal(whole.spikes[cell], recorded.spikes[cell])
+    again = find_replay(whole, judgement=JUDGEMENT)
+    for name in ("events", "stretches", "sequences"):
+        pd.testing.assert_frame_equal(getattr(again, name), getattr(found, name))
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda part: {"time": part.time - 30.0}, "must follow one another"),
+    (lambda part: {"units": (*part.units[:-1], "other")}, "must have the same cells"),
+    (lambda part: {"graph": nx.relabel_nodes(part.graph, str)}, "must have the same track"),
+    (lambda part: {"events": None}, "has no events and another part has"),
+    (lambda part: {"decoded": pd.DataFrame({"event": [0], "time": [60.0], "x": 1.0, "y": 1.0})},
+     "has decoded: only positions"),
+])  # fmt: skip
+def test_parts_that_are_not_of_one_session_are_refused(change, message, recorded):
+    one = part_of(recorded, 0.0, REST[0], range(60))
+    other = part_of(recorded, REST[1], recorded.span()[1], range(60))
+    with pytest.raises(ValueError, match=message):
+        join_parts(one, replace(other, **change(other)))
+    with pytest.raises(ValueError, match="needs two parts"):
+        join_parts(one)
+
+
+@pytest.mark.parametrize("detected", [False, True])
+def test_corrected_shares_do_not_depend_on_the_clock(detected):
+    """Simulated events begin at drawn times, rounded near 1e6 s to 1e-10 s."""
+    tables = []
+    for shift in (0.0, 1e6):
+        recording = moved(simulated_recording(12), shift)
+        recording = replace(recording, events=None) if detected else recording
+        found = find_replay(recording, judgement=JUDGEMENT)
+        session = prepare(recording, judgement=JUDGEMENT)
+        tables.append(recorded_shares(session, found, n_sessions=1).table)
+    assert tables[0]["recall"].notna().all()
+    pd.testing.assert_frame_equal(*tables)
 
 
 def test_animals_and_cells_with_other_names_have_the_same_tables(tmp_path):

@@ -7,6 +7,7 @@ from replay.lazy import offered
 if TYPE_CHECKING:
     from analyses.recordings.basics.judgement import ARENA as ARENA
     from analyses.recordings.basics.judgement import Judgement as Judgement
+    from analyses.recordings.basics.parts import join_parts as join_parts
     from analyses.recordings.basics.recording import Recording as Recording
     from analyses.recordings.basics.settings import Settings as Settings
     from analyses.recordings.decide.find_replay import find_replay as find_replay
