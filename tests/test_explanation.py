@@ -112,6 +112,19 @@ def test_what_is_measured_of_a_sequence():
     assert found["frequency"][1] == np.mean(np.log1p([2, 1]))
 
 
+def test_the_order_of_sequences_changes_no_feature():
+    """Means are summed in another order; each is the same number, and none loses any bit."""
+    rng = np.random.default_rng(1)
+    both = rat(pd.DataFrame({"step": np.repeat(ENDS, 7), "states": LAPS * 7}))
+    order = rng.permutation(len(both.replayed.lap))
+    one, other = (
+        pd.DataFrame([replay_features(each, both.places)])
+        for each in (both.replayed, both.replayed.take(order))
+    )
+    pd.testing.assert_frame_equal(one, other, check_exact=True)
+    assert lost_bits(one, other).tolist() == [[0.0]]
+
+
 def test_a_recording_shows_long_paths_without_their_ends_and_turns():
     """Dead ends are never seen; short paths, those with turns, and the longest are seldom found."""
     line = {

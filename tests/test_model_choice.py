@@ -180,6 +180,17 @@ def test_ranks_by_two_measures(monkeypatch, one, other, p):
     assert choice.misfit(row, ["a"]) == pytest.approx([p])
 
 
+def test_rounding_makes_no_animal_unusual(monkeypatch):
+    """All animals of an account that always replays the same differ by the last digits only."""
+    last = 1e-16 * np.arange(10)
+    choice = line(monkeypatch, ["a"] * 10, range(10), 0.3 + last)
+    rows = pd.DataFrame({"x": [0.3 + 9e-16, 0.3 - 9e-16, 5.0], "y": [1e-16, 0.0, 0.0]})
+    assert choice.misfit(rows, ["a"]).tolist() == [1.0, 1.0, 1 / 11]
+    far = line(monkeypatch, ["a"] * 10, range(10), 1e4 + np.repeat([0.0, 3.0], 5))
+    at_both = pd.DataFrame({"x": [1e4 + 1e-11, 1e4 + 3.0 - 1e-11], "y": 0.0})
+    assert far.misfit(at_both, ["a"]).tolist() == [1.0, 1.0]
+
+
 def test_power_and_importance(monkeypatch):
     """All of `z` are farther than any of `a`, and it is `y` that tells."""
     choice = line(monkeypatch, ["a"] * 10, range(10), X)

@@ -33,6 +33,7 @@ MEASURES = {
 """What is measured of each sequence."""
 
 _QUANTILES = (0.1, 0.5, 0.9)
+_DIGITS = 12  # so many that counts can be had back from shares
 
 
 def measure(replayed: Replayed, places: Places) -> pd.DataFrame:
@@ -129,7 +130,8 @@ def replay_features(replayed: Replayed, places: Places) -> dict[str, float]:
         goes = np.bincount(move[own], minlength=places.n_moves) / n_here[places.ends[:, 0]]
         names = [f"goes {here} to {there}{way}" for here, there in places.ends.tolist()]
         found |= dict(zip(names, goes.tolist(), strict=True))
-    return found
+    # Two sums of the same numbers may differ in the last digits, which must not rank animals.
+    return {name: round(value, _DIGITS) for name, value in found.items()}
 
 
 def lost_bits(rows: pd.DataFrame, others: pd.DataFrame) -> NDArray[np.float64]:
@@ -161,4 +163,4 @@ def lost_bits(rows: pd.DataFrame, others: pd.DataFrame) -> NDArray[np.float64]:
     taken, own = decisions(rows)
     _, expected = decisions(others)
     lost = (taken * own).sum(axis=1)[:, None] - taken @ expected.T
-    return np.asarray(lost / taken[:, group == 0].sum(axis=1)[:, None])
+    return np.asarray(np.round(lost / taken[:, group == 0].sum(axis=1)[:, None], 9))

@@ -41,6 +41,7 @@ _N_TREES = 200  # twice as many recover no more
 _LEAST_VOTE = 1e-3
 _TOLD_APART = 0.8
 _N_NEAREST = 5
+_TINY = 1e-9  # of what does not vary
 _N_GROUPS = 300
 
 
@@ -180,8 +181,11 @@ class ModelChoice:
         draw = (self._truth * (1 + draws.max()) + draws)[own]  # each of each account has a number
         # Each feature weighs by its s.d. among these animals, or a tenth of that among all.
         spread = np.maximum(self._values[own].std(axis=0), 0.1 * self._values.std(axis=0))
-        scale = 1.0 / np.where(spread > 0, spread, np.inf)
-        mine, rows = self._values[own] * scale, self._values_of(features) * scale
+        scale = 1.0 / np.where(spread > _TINY, spread, np.inf)
+        middle = self._values[own].mean(axis=0)
+        mine, rows = (
+            (values - middle) * scale for values in (self._values[own], self._values_of(features))
+        )
         known = self.simulations.features[own]
         same = draw[:, None] == draw
         found, usual = [], []
@@ -217,7 +221,7 @@ class ModelChoice:
             self._unseen_votes[:, np.isin(self.accounts, list(each))].sum(axis=1) + _LEAST_VOTE
             for each in (members, others)
         )
-        return np.asarray(np.log(one / two))
+        return np.asarray(np.round(np.log(one / two), 9))
 
     def importance(self) -> pd.DataFrame:
         """Return how much each feature serves to tell accounts apart, the most important first."""
@@ -329,7 +333,7 @@ def classes_of(
     for one in range(n):
         for other in range(one + 1, n):
             margins = [
-                np.sign(probabilities[truth == a, a] - probabilities[truth == a, b])
+                np.sign(np.round(probabilities[truth == a, a] - probabilities[truth == a, b], 9))
                 for a, b in ((one, other), (other, one))
             ]
             apart.append(float(np.mean([(1 + np.mean(each)) / 2 for each in margins])))
@@ -416,7 +420,8 @@ def _temperature(
 
 def _distance(rows: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
     square = (rows**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * rows @ others.T
-    return np.asarray(np.sqrt(np.maximum(square, 0.0)))
+    # Equal animals would be as far apart as the difference of two large sums is off.
+    return np.asarray(np.sqrt(np.maximum(np.round(square, 8), 0.0)))
 
 
 def _nearest(away: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ from analyses.studies.explanation.predictions import beside_own_accounts
 __all__ = ["LEVEL", "SURE", "answer", "group_of"]
 
 SURE, LEVEL = 0.9, 0.05
-_N_MISFITS = 8
+_N_MISFITS, _TINY = 8, 1e-9
 
 
 def answer(
@@ -177,14 +177,14 @@ def _misfits(simulated: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
     """List the features in which an animal lies farthest outside of what a class simulates."""
     low, middle, high = simulated.quantile([0.05, 0.5, 0.95]).to_numpy()
     value = own[simulated.columns].to_numpy()[0]
-    width = np.maximum(np.where(value > middle, high - middle, middle - low), 1e-9)
+    width = np.maximum(np.where(value > middle, high - middle, middle - low), _TINY)
     table = pd.DataFrame(
         {
             "feature": simulated.columns, "value": value, "low": low, "high": high,
             "distance": np.abs(value - middle) / width,
         }
     )  # fmt: skip
-    outside = table[(value < low) | (value > high)]
+    outside = table[(value < low - _TINY) | (value > high + _TINY)]
     ordered: pd.DataFrame = outside.sort_values("distance", ascending=False, kind="stable")
     return ordered.head(_N_MISFITS)
 
