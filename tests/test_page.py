@@ -23,7 +23,7 @@ from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.prepare.evidence import EVIDENCE, Evidence
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.sequences.pauses import replayed_moves
-from analyses.studies.pages import DecodedResults, page_of_folders
+from analyses.studies.pages import DecodedResults, page_of_folders, read_decoded
 from analyses.tables import KINDS
 from replay.files import write_checksums
 from replay.log.backups import PHASES
@@ -574,6 +574,13 @@ def test_a_reproduction(sweeping, control, tmp_path):
         page_of_folders([tmp_path], out, experiment="tree")
     with pytest.raises(ValueError, match="Unknown learner of"):
         page_of_folders([tmp_path], out, learners=["sfma"])
+
+
+def test_results_of_another_command_are_named(tmp_path):
+    made = {"study": "reproduce", "command": "replay reproduce"}
+    (tmp_path / "manifest.json").write_text(json.dumps(made))
+    with pytest.raises(ValueError, match="was written by replay reproduce: name a folder that"):
+        read_decoded(tmp_path)
 
 
 def keep_decoded(folder, study, tables):

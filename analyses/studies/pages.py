@@ -28,6 +28,7 @@ from replay.worlds.mdp import MDP
 __all__ = ["DecodedResults", "page_of_folders", "read_decoded", "read_log"]
 
 _DEFAULT_EXPERIMENT = "maze"
+_RECORDINGS = ("recording", "recordings")
 _DECODED = ("events.csv", "sequences.parquet", "paths.parquet", "experience.parquet")
 
 
@@ -117,7 +118,7 @@ def _shown(
     folder: Path, experiment: str | None, learners: Sequence[str]
 ) -> Sequence[EventLog | DecodedResults]:
     manifest = Results(folder).manifest()
-    if manifest.get("study") in ("recording", "recordings"):
+    if manifest.get("study") in _RECORDINGS:
         return read_decoded(folder)
     if "experiments" in manifest and "learners" in manifest:
         return _kept_logs(folder, experiment, learners)
@@ -140,9 +141,15 @@ def read_decoded(folder: str | Path) -> list[DecodedResults]:
     One result per animal: its tables, and its moves on its track.
     """
     results = Results(folder)
+    manifest = results.manifest()
+    if manifest.get("study") not in _RECORDINGS:
+        raise ValueError(
+            f"{folder} was written by {manifest.get('command', 'another command')}: name a folder "
+            "that replay recording wrote, or the log of a run (runs.parquet and others)."
+        )
     results.check_tables()
     with _told_if_not_read(folder, ValueError):
-        state_size = results.manifest()["judgement"]["state_size"]
+        state_size = manifest["judgement"]["state_size"]
         world = world_of(read_track(inside(folder, "track.json")), state_size)
         first = results.read("events.csv")
         names = first["animal"].astype(str).unique() if "animal" in first else [""]
