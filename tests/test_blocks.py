@@ -180,13 +180,13 @@ def test_an_episode_run_back_needs_no_index(learner, n_steps, monkeypatch):
     assert "_experience" not in vars(counts)
 
 
-@pytest.mark.parametrize("sizes", [(1 << 18, 1 << 17), (37, 1 << 17), (1000, 300), (1, 1)])
+@pytest.mark.parametrize("sizes", [(1 << 18, 1 << 17), (37, 1 << 17), (500, 300), (1, 1)])
 @pytest.mark.parametrize(("learner", "params"), LEARNERS)
 def test_counts_of_blocks_are_those_of_the_whole(learner, params, sizes, monkeypatch):
     """Of the listed chains too; and what is handed over is the whole log, column by column."""
-    n_steps, options = 1500, {"max_episode_steps": 60, "seed": 2}
+    n_steps, options = 800, {"max_episode_steps": 60, "seed": 2}
     if sizes == (1, 1):
-        n_steps = 400
+        n_steps = 200
     protocol = Protocol([Phase(MAZE, n_steps // 2, n_rest=2), Phase(OTHER, n_steps // 2)])
     run, in_one_block = simulate(protocol, learner, params, **options), ReplayCounts(n_steps, 100)
     simulate(protocol, learner, params, on_block=in_one_block.add, **options)

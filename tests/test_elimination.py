@@ -44,11 +44,11 @@ def walk(rng, mdp, chain, state, n_steps, rate=0.9):
 
 
 def test_only_what_moved_is_computed_anew_and_nothing_is_missed(rng):
-    mdp = random_maze(10)
+    mdp = random_maze(7)
     room = mdp.n_transitions + mdp.n_states
     chain, solver = markov_chain(mdp.n_states, room), elimination(mdp.n_states, room)
     state, shares = 0, []
-    for n_steps in [2500, *[4] * 20, *[100] * 10]:
+    for n_steps in [1500, *[4] * 20, *[100] * 5]:
         state = walk(rng, mdp, chain, state, n_steps)
         ours = visits_of(solver, chain, state, 0.95)
         anew = visits_of(elimination(mdp.n_states, room), chain, state, 0.95)

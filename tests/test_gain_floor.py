@@ -35,7 +35,7 @@ def test_laps_go_to_and_fro_with_noise():
 
 @pytest.fixture(scope="module")
 def table():
-    return run(STUDY, SizedPlan({"animals": 5}, seed=0))["gain_floor.csv"]
+    return run(STUDY, SizedPlan({"animals": 2}, seed=0))["gain_floor.csv"]
 
 
 def test_forward_replay_needs_the_floor(table):
@@ -75,8 +75,8 @@ def test_the_table_fits_into_a_narrow_terminal(table, monkeypatch):
 def test_the_figure(table):
     figure = gain_floor_figure(table)
     assert [ax.get_title("left") for ax in figure.axes] == [
-        "Linear track (5 animals)",
-        "Open maze, random starts (5 animals)",
+        "Linear track (2 animals)",
+        "Open maze, random starts (2 animals)",
     ]
     for ax in figure.axes:
         zeros = [text for text in ax.texts if text.get_text() == "0"]
