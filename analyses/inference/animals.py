@@ -32,7 +32,8 @@ __all__ = ["FEW_SEQUENCES", "Places", "Replayed", "ReplayingAnimal", "experience
 __all__ += ["replaying_animals"]
 
 _MOST_PLACES = 2000
-_MOST_SEQUENCES, FEW_SEQUENCES = 1000, 10
+# Three times as many tell no more, and accounts that replay little would have to replay for long.
+_MOST_SEQUENCES, FEW_SEQUENCES = 300, 10
 _LEAST_TOLD = 0.1  # of all headings: by chance, 5 % are
 
 
@@ -72,6 +73,18 @@ class Replayed(NamedTuple):
             self.lap[numbers], self.step[numbers], self.phase[numbers], self.location[numbers],
             self.states.take(numbers), self.event[numbers], self.along.take(numbers),
         )  # fmt: skip
+
+    @classmethod
+    def joined(cls, parts: Sequence[Replayed]) -> Replayed:
+        """Take the sequences of several replays together, one after the other."""
+        columns: list[Any] = []
+        for own in zip(*parts, strict=True):
+            if isinstance(own[0], Lists):
+                begin = np.append(0, np.cumsum(np.concatenate([each.length for each in own])))
+                columns.append(Lists(np.concatenate([each.flat for each in own]), begin))
+            else:
+                columns.append(np.concatenate(own))
+        return cls(*columns)
 
     @property
     def is_told(self) -> NDArray[np.bool_]:

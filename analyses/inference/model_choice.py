@@ -68,6 +68,11 @@ class Simulations:
         """The accounts that replayed anything, in the order in which they were given."""
         return list(dict.fromkeys(self.account.tolist()))
 
+    @property
+    def kept(self) -> pd.DataFrame:
+        """The `account` and `draw` of the draws that replay enough to be compared."""
+        return pd.DataFrame({"account": self.account, "draw": self.draw}).drop_duplicates()
+
     def select(self, rows: NDArray[np.bool_]) -> Simulations:
         """Select rows."""
         return Simulations(self.account[rows], self.draw[rows], self.features[rows])
@@ -200,8 +205,12 @@ class ModelChoice:
         as_unusual = (ranks[0] < rank[0][:, None]) | (
             (ranks[0] == rank[0][:, None]) & (ranks[1] <= rank[1][:, None])
         )
-        n_draws = len(np.unique(draw))
+        n_draws = self.n_draws(members)
         return np.asarray((1 + n_draws * as_unusual.mean(axis=1)) / (1 + n_draws))
+
+    def n_draws(self, members: Sequence[str]) -> int:
+        """Count the draws behind the p of a class, which is at least 1 / (1 + this number)."""
+        return int(self.simulations.kept["account"].isin(list(members)).sum())
 
     def power(self, members: Sequence[str], level: float) -> float:
         """Return how often the test of misfit tells the class from the account most like it.

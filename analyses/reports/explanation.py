@@ -9,7 +9,7 @@ import pandas as pd
 
 from analyses.reports.text import cells_in_markdown, listed, markdown, rows_of
 
-__all__ = ["VERDICTS", "report_of_explanation"]
+__all__ = ["LEVEL", "VERDICTS", "report_of_explanation", "told_p"]
 
 VERDICTS = {
     "account": "{name} explains this replay: probability {probability:.2f}, and its animals look "
@@ -17,15 +17,19 @@ VERDICTS = {
     "control": "No account: replay looks like {name}, which does not learn (probability "
     "{probability:.2f}).",
     "none": "None of these: {name} comes first ({probability:.2f}), but hardly any of its animals "
-    "replays like this one (p = {misfit:.3f}).",
+    "replays like this one (p {p}).",
     "undecided": "Undecided between {others}.",
     "few": "Too few sequences to name an account: {n}. {name} comes first ({probability:.2f}).",
 }
 """Verdict -> the sentence that tells it."""
 
+LEVEL = 0.05
+"""A class with a p of misfit of at most this is refused."""
+
 _CLASSES = """Accounts joined by *or* cannot be told apart after these moves. The p of misfit is \
 how often an animal of the class is as unusual for it as this one; at .05 or less, the class is no \
-explanation, however probable it is beside the others. The power is how often the test would \
+explanation, however probable it is beside the others. It cannot be less than 1 / (1 + draws). The \
+power is how often the test would \
 notice that animals of the listed account most like the class are none of it: where it is low, a \
 relative that is in no list would pass."""
 
@@ -46,6 +50,17 @@ it: the same moves, as many sequences in each phase and lap, seen as imperfectly
 pauses counts, and what it is, not how much; a sequence is what it is in `statistics.csv` of a \
 recording. `predictions.csv` and the figure have all accounts; in the comparison of `replay \
 recording` they ran in other mazes."""
+
+
+def told_p(p: float, n_draws: int) -> str:
+    """Write a p of misfit; the least that so many draws allow is an upper bound.
+
+    Examples
+    --------
+    >>> told_p(0.25, 19), told_p(1 / 20, 19)
+    ('= 0.250', '<= 0.050')
+    """
+    return f"{'=' if p > 1.001 / (1 + n_draws) else '<='} {p:.3f}"
 
 
 def report_of_explanation(tables: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> str:
@@ -79,12 +94,13 @@ def report_of_explanation(tables: Mapping[str, pd.DataFrame], notes: Sequence[st
 def _of_animal(verdict: Any, own: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     """Write the sections of one animal; a section of which there is nothing to say is empty."""
     best = own["probabilities.csv"].sort_values("probability", ascending=False).head(8)
-    header = ("accounts", "probability", "p of misfit", "power of this test", "bits per sequence")
+    header = ("accounts", "probability", "draws", "p of misfit", "power of this test")
     rows = [
         (
             each.account,
             f"{each.probability:.3f}",
-            f"{each.misfit:.3f}",
+            str(each.n_draws),
+            told_p(each.misfit, each.n_draws).removeprefix("= "),
             f"{each.power:.2f}",
             f"{each.bits:.2f}",
             f"{each.share_of_ceiling:.2f}",
@@ -93,10 +109,23 @@ def _of_animal(verdict: Any, own: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     ]
     yield f"## {verdict.animal}"
     yield f"**{verdict.text}**"
-    yield markdown((*header, "share of the ceiling"), rows)
+    yield markdown((*header, "bits per sequence", "share of the ceiling"), rows)
     yield _CLASSES
     yield _TRUST.format(**verdict._asdict())
     yield _BITS.format(**verdict._asdict())
+    again = [
+        f"{each.account} ({each.n_replicas:.0f} times)"
+        for each in rows_of(own["probabilities.csv"])
+        if each.n_replicas > 1
+    ]
+    if again:
+        yield (
+            "Each draw of these replayed on the same laps again, with other chances, until it had "
+            f"half as many sequences as the animal: {', '.join(again)}."
+        )
+    untested = own["probabilities.csv"].query("n_draws < 1 / @LEVEL - 1")
+    if len(untested):
+        yield f"Of too few draws to be refused by any misfit: {', '.join(untested['account'])}."
     if verdict.silent:
         yield f"Too little replay after these moves to be compared: {verdict.silent}."
     yield from _items(

@@ -20,13 +20,13 @@ from analyses.inference.model_choice import (
     parameter_intervals,
 )
 from analyses.jobs.columns import TABLES
-from analyses.reports.explanation import VERDICTS
+from analyses.reports.explanation import LEVEL, VERDICTS, told_p
 from analyses.studies.explanation.plan import ExplanationPlan, known_parameters, simulations_of
 from analyses.studies.explanation.predictions import beside_own_accounts
 
-__all__ = ["LEVEL", "SURE", "answer", "group_of"]
+__all__ = ["SURE", "answer", "group_of"]
 
-SURE, LEVEL = 0.9, 0.05
+SURE = 0.9
 _N_MISFITS, _TINY = 8, 1e-9
 
 
@@ -37,9 +37,9 @@ def answer(
     simulations = simulations_of(tables["features"])
     if len(simulations.names) < 2:
         raise ValueError(
-            f"Of the accounts, only {' '.join(simulations.names) or 'none'} replays at least half "
-            f"as many sequences as {animal.name} ({len(animal.replayed.lap):,}): name others, or "
-            "leave this animal out. What was simulated for the others is kept."
+            f"Of the accounts, only {' '.join(simulations.names) or 'none'} replays often enough "
+            f"to be compared with {animal.name} ({len(animal.replayed.lap):,} sequences): name "
+            "others, or leave this animal out. What was simulated for the others is kept."
         )
     choice = ModelChoice(simulations, plan.seed)
     own = pd.DataFrame([replay_features(animal.replayed, animal.places)])
@@ -58,6 +58,9 @@ def answer(
     ]
     n_sequences = len(animal.replayed.lap)
     silent = ", ".join(name for name in plan.accounts if name not in choice.accounts)
+    n_draws = np.array([choice.n_draws(members) for members in choice.classes])
+    kept = tables["draws"].merge(simulations.kept, on=["account", "draw"])
+    replicas = kept.groupby("account")["n_replicas"].mean()
     likely = _likely(probability)
     verdict = _verdict(probability, misfit[likely], shares[top], n_sequences)
     best = np.isin(simulations.account, choice.classes[top])
@@ -73,7 +76,8 @@ def answer(
             [
                 {
                     "verdict": verdict, "text": VERDICTS[verdict].format(
-                        name=names[top], probability=probability[top], misfit=misfit[top],
+                        name=names[top], probability=probability[top],
+                        p=told_p(misfit[top], n_draws[top]),
                         others=", ".join(f"{names[k]} ({probability[k]:.2f})" for k in likely),
                         n=n_sequences,
                     ),
@@ -87,7 +91,8 @@ def answer(
             {
                 "account": names, "is_control": np.equal(shares, 1), "probability": probability,
                 "prior": [len(members) / len(choice.accounts) for members in choice.classes],
-                "misfit": misfit,
+                "misfit": misfit, "n_draws": n_draws,
+                "n_replicas": [replicas[members].max() for members in choice.classes],
                 "power": [choice.power(members, LEVEL) for members in choice.classes],
                 "bits": bits,
                 "share_of_ceiling": (bits - walk) / (ceiling - walk) if ceiling > walk else np.nan,

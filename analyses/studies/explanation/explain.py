@@ -33,6 +33,7 @@ from analyses.reports.explanation import report_of_explanation
 from analyses.studies.explanation.answers import answer, group_of
 from analyses.studies.explanation.plan import (
     LEAST_DRAWS,
+    LEAST_SHARE,
     ExplanationPlan,
     named_accounts,
     simulated_draws,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 __all__ = ["STUDY", "Explanation", "explain", "plan_explanation"]
 
 _SAMPLES = 3  # of the sequences of each simulated animal
-_LEAST_SHARE = 0.5  # of the animal's number of sequences
 _SECONDS_OF_TREES, _SECONDS_OF_DRAW = 8.0, 0.06
 _COLUMNS = {
     file: list(TABLES[f"explain/{file}" if file == "confusion.csv" else file].columns)
@@ -248,11 +248,11 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     seen, places = animal.replayed, animal.places
     features, bits, drawn, samples = [], [], [], {}
     account = plan.accounts[name]
-    for draw, params, n_made, wrong, made, as_replayed, rng in simulated_draws(
-        animal, name, account, draws, plan
+    for draw, params, n_made, n_replicas, wrong, made, as_replayed, rng in simulated_draws(
+        animal, name, account, draws, plan, len(seen.lap)
     ):
-        drawn.append((name, draw, n_made, json.dumps(params)))
-        if n_made < _LEAST_SHARE * len(seen.lap) or not len(made.lap):
+        drawn.append((name, draw, n_made, n_replicas, json.dumps(params)))
+        if n_made < LEAST_SHARE * len(seen.lap) or not len(made.lap):
             continue
         for _ in range(_SAMPLES):
             sample = made.take(as_many(made, seen.lap, rng))
@@ -276,7 +276,9 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
         "features": pd.DataFrame(features),
         "bits": pd.concat(bits, ignore_index=True) if bits else empty,
         "statistics": statistics.assign(account=name, draw=of_sample),
-        "draws": pd.DataFrame(drawn, columns=["account", "draw", "n_sequences", "parameters"]),
+        "draws": pd.DataFrame(
+            drawn, columns=["account", "draw", "n_sequences", "n_replicas", "parameters"]
+        ),
     }
 
 
@@ -341,7 +343,8 @@ def _time_draws(plan: ExplanationPlan, animal: str, account: str) -> tuple[str, 
     begin = working_seconds()
     draws = range(min(2, plan.n_draws))
     own = plan.accounts[account]
-    for _ in simulated_draws(plan.animals[animal], account, own, draws, plan):
+    rat = plan.animals[animal]
+    for _ in simulated_draws(rat, account, own, draws, plan, len(rat.replayed.lap)):
         pass
     return account, max(working_seconds() - begin, 0.0) / len(draws)
 

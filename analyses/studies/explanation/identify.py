@@ -24,11 +24,13 @@ from analyses.inference.simulation import as_many
 from analyses.jobs.cost import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, N_SEQUENCES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
+from analyses.reports.explanation import LEVEL
 from analyses.sequences.sequences import Lists
-from analyses.studies.explanation.answers import LEVEL, SURE
+from analyses.studies.explanation.answers import SURE
 from analyses.studies.explanation.plan import (
     DRAWS_OF_PIECE,
     LEAST_DRAWS,
+    LEAST_SHARE,
     named_accounts,
     simulated_draws,
     simulations_of,
@@ -49,7 +51,6 @@ __all__ += ["estimate_identifiability", "recorded_laps", "sampled_features", "wi
 _SAMPLES = 3
 _GROUPS = (3, 10)  # animals
 _MOST_KEPT = 1000
-_LEAST_SHARE = 0.5
 _SECONDS_OF_ANIMALS = 0.006  # of one account in the trees
 
 
@@ -147,7 +148,8 @@ def _make(plan: IdentifiabilityPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     name, draws = plan.part(piece.number)
     animal, account = plan.protocols[piece.group], plan.accounts[name]
     parts = []
-    for made in simulated_draws(animal, name, account, draws, plan):
+    most = plan.numbers(piece.group)[-1]
+    for made in simulated_draws(animal, name, account, draws, plan, most):
         kept = np.sort(made.rng.permutation(len(made.seen.lap))[:_MOST_KEPT])
         parts.append((made.draw, made.seen.take(kept)))
     sequences = pd.DataFrame(
@@ -203,7 +205,7 @@ def sampled_features(
     made: Replayed, n: int, places: Places, rng: np.random.Generator
 ) -> list[dict[str, float]]:
     """Measure the features of some samples of `n` sequences; none if too few were replayed."""
-    if len(made.lap) < _LEAST_SHARE * n:
+    if len(made.lap) < LEAST_SHARE * n:
         return []
     found = []
     for _ in range(_SAMPLES):

@@ -19,11 +19,19 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece
 from replay.checks import check_list, check_text, shown
 
-__all__ = ["DRAWS_OF_PIECE", "LEAST_DRAWS", "ExplanationPlan", "drawn_parameters"]
-__all__ += ["known_parameters", "named_accounts", "simulated_draws", "simulations_of"]
+__all__ = ["DRAWS_OF_PIECE", "LEAST_DRAWS", "LEAST_SHARE", "ExplanationPlan"]
+__all__ += [
+    "drawn_parameters",
+    "known_parameters",
+    "named_accounts",
+    "simulated_draws",
+    "simulations_of",
+]
 
 DRAWS_OF_PIECE = 16
 LEAST_DRAWS = 20  # a p of misfit can then be below .05
+LEAST_SHARE = 0.5  # of the number of sequences that are compared
+_MOST_REPLICAS = 32
 
 
 class ExplanationPlan(NamedTuple):
@@ -110,6 +118,8 @@ class SimulatedDraw(NamedTuple):
     params : dict of str to Any
     n_made : int
         Number of sequences that it replays.
+    n_replicas : int
+        How often it replays on the same laps.
     wrong : float
         The share of its places that are wrong.
     seen : Replayed
@@ -123,6 +133,7 @@ class SimulatedDraw(NamedTuple):
     draw: int
     params: dict[str, Any]
     n_made: int
+    n_replicas: int
     wrong: float
     seen: Replayed
     as_replayed: Replayed
@@ -156,16 +167,27 @@ def simulated_draws(
     account: Account,
     draws: range,
     plan: Any,
+    n_compared: int,
 ) -> Iterator[SimulatedDraw]:
-    """Simulate some draws of an account, and see them as the plan says that replay is seen."""
+    """Simulate some draws of an account, and see them as the plan says that replay is seen.
+
+    How much an account replays does not count: with less than half of the number that is compared,
+    it replays again on the same laps, unless even that would never be enough.
+    """
+    n_enough = LEAST_SHARE * n_compared
     for draw, params, seeds, rng in drawn_parameters(name, account, draws, plan):
         wrong = float(rng.uniform(0.0, plan.wrong_places or 0.0))
         shares = [wrong, 0.0] if wrong else [0.0]
-        seen, *others = simulate_misread(animal, account, params, seeds, shares)
-        n_made, as_replayed = len(seen.lap), others[0] if others else seen
+        replicas: list[list[Replayed]] = []
+        n_made = 0
+        while not replicas or n_made < n_enough <= n_made / len(replicas) * _MOST_REPLICAS:
+            replicas.append(simulate_misread(animal, account, params, seeds, shares))
+            n_made += len(replicas[-1][0].lap)
+        seen, *others = (Replayed.joined(made) for made in zip(*replicas, strict=True))
+        as_replayed = others[0] if others else seen
         if animal.is_decoded and plan.wrong_places is None:
             seen = as_replayed = as_decoded(seen, animal.places, rng)
-        yield SimulatedDraw(draw, params, n_made, wrong, seen, as_replayed, rng)
+        yield SimulatedDraw(draw, params, n_made, len(replicas), wrong, seen, as_replayed, rng)
 
 
 def drawn_parameters(
