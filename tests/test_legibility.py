@@ -308,7 +308,8 @@ ON_A_PAGE = {  # for a page
     "explained_sequences_figure": lambda: plots.explained_sequences_figure(*explained()[1:]),
     "identifiability_figure": lambda: plots.identifiability_figure(
         pd.DataFrame(
-            {"n_sequences": [30, 90], "recovered": 0.9, "sure": 0.5, "right_if_sure": 1.0}
+            {"n_sequences": [30, 90], "recovered": 0.9, "named": 0.5, "right_if_sure": 1.0}
+            | {"account_bits": 2.5, "n_accounts": 25, "n_classes": 16}
         ),
         table(n_sequences=[30, 90], truth=[*PAPER_LEARNERS], found=[*PAPER_LEARNERS]),
     ),

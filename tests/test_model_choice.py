@@ -88,6 +88,11 @@ def test_what_is_said_of_known_votes(choice):
     assert 0 < told["sure"] < 1
     assert told["sure"] == pytest.approx(weight @ sure)
     assert told["right_if_sure"] == pytest.approx((weight * sure) @ right / (weight @ sure))
+    # Bits against the 1 / 3 that each account had before; a class is shared by its accounts.
+    own = [p[0] if name == "a" else p[1] / 2 for name, p in rows]
+    assert told["account_bits"] == pytest.approx(weight @ np.log2(np.multiply(own, 3)))
+    alone = [name == "a" and p[0] > 0.9 for name, p in rows]
+    assert told["named"] == pytest.approx(weight @ alone) != 0.0
     table = choice.confusion().set_index(["truth", "found"])["share"]
     for name in "abc":
         own = [p[0] > p[1] for each, p in rows if each == name]
@@ -109,6 +114,18 @@ def test_without_an_account(choice):
     scores = np.log(own[:, 0] + LEAST) - np.log(own[:, 1] + LEAST)
     used = scores / np.log(found[:, 0] / found[:, 1])
     assert used == pytest.approx(best_temperature(votes, truth, np.ones(144)), rel=2e-3)
+
+
+def test_nothing_is_recovered_if_nothing_is_told_apart(choice):
+    """Of `b` and `c` alone: no bit about which it is, no account named, and nothing tested."""
+    known = choice.simulations
+    alike = known.select(known.account != "a")
+    one = ModelChoice(Simulations(alike.account, alike.draw, alike.features.drop(columns="a")))
+    assert one.classes == [["b", "c"]]
+    told = one.summary()
+    assert (told.pop("account_bits"), told.pop("named")) == (0.0, 0.0)
+    assert np.isnan([*told.values(), one.recovered_of_groups(3)]).all()
+    assert len(told) == 4
 
 
 def test_groups_of_two_by_enumeration(choice, monkeypatch):

@@ -251,10 +251,12 @@ class ModelChoice:
         return pd.DataFrame(rows, columns=["truth", "found", "share"])
 
     def recovered_of_groups(self, n_animals: int) -> float:
-        """Return the share of groups of animals of one account whose class comes first.
+        """Return the share of groups of animals of one account whose class comes first, if several.
 
         Animals of a group differ in their parameters, and their evidence is added up.
         """
+        if len(self.classes) < 2:
+            return np.nan
         rng, shares = np.random.default_rng(self.seed), []
         prior = np.bincount(self._class) / len(self._class)
         evidence = np.log(np.maximum(self.unseen, _LEAST_VOTE) / prior)
@@ -268,9 +270,11 @@ class ModelChoice:
     def summary(self, unseen: NDArray[np.float64] | None = None) -> dict[str, float]:
         """Say how good the classifier is on animals that it has not seen, or on one `unseen_as`.
 
-        `recovered`: the share whose class comes first; `sure`: of animals with a class above .9;
-        `right_if_sure`: of these, the share that is right; `calibration_error`: see
-        :func:`calibration_error`.
+        `account_bits`: what is learned of the account, of log2 of their number; `named`: the share
+        for which the true account alone is above .9; `recovered`: the share whose class comes
+        first; `sure`: of animals with a class above .9; `right_if_sure`: of these, the share that
+        is right; `calibration_error`: see :func:`calibration_error`. If all accounts are one class,
+        nothing was tested, and the last four are NaN.
         """
         truth = self._class[self._truth]
         unseen = self.unseen if unseen is None else unseen
@@ -278,7 +282,17 @@ class ModelChoice:
         sure = most > 0.9
         weight = self._weight / self._weight.sum()
         n_sure = float(weight[sure].sum())
-        return {
+        size = np.array([len(members) for members in self.classes])[truth]
+        # A class says nothing of which of its accounts it is.
+        of_truth = unseen[np.arange(len(truth)), truth] / size * len(self.accounts)
+        found = {
+            "account_bits": float(weight @ np.log2(np.maximum(of_truth, _LEAST_VOTE))),
+            "named": float(weight @ (sure & right & (size == 1))),
+        }
+        if len(self.classes) < 2:
+            others = ("recovered", "sure", "right_if_sure", "calibration_error")
+            return found | dict.fromkeys(others, np.nan)
+        return found | {
             "recovered": float(weight @ right),
             "sure": n_sure,
             "right_if_sure": float(weight[sure] @ right[sure]) / n_sure if n_sure else np.nan,

@@ -57,12 +57,12 @@ def explained_maze_figure(
     means = bits.drop(columns=["walk", "ceiling"]).mean().sort_values(ascending=False)
     members = [name for name in means.index if name in account.split(" or ")]
     rivals = [name for name in means.index if name not in members]
-    if not members or not rivals:
+    if not members:
         raise ValueError(
-            f"{account!r} and a rival must be among the accounts of sequences, got "
+            f"{account!r} must be among the accounts of sequences, got "
             f"{', '.join(map(str, means.index))}."
         )
-    best, rival = members[0], rivals[0]
+    best, rival = members[0], (rivals or ["walk"])[0]  # all accounts may be one class
     first = sequences.drop_duplicates("sequence").set_index("sequence")
     states = {
         int(number): np.asarray(path, dtype=np.int64)

@@ -176,16 +176,19 @@ def identifiability_figure(
 
     Examples
     --------
-    >>> recovery = pd.DataFrame({"n_sequences": [30], "recovered": 0.9, "sure": 0.5,
-    ...                          "right_if_sure": 1.0})
+    >>> recovery = pd.DataFrame({"n_sequences": [30], "recovered": 0.9, "named": 0.5,
+    ...                          "right_if_sure": 1.0, "account_bits": 1.2, "n_accounts": 3,
+    ...                          "n_classes": 3})
     >>> confusion = pd.DataFrame({"n_sequences": [30], "truth": "sfma", "found": "sfma",
     ...                           "share": 1.0})
     >>> len(identifiability_figure(recovery, confusion).axes)
     2
     """
-    check_table(recovery, ["n_sequences", "recovered", "sure", "right_if_sure"], "recovery")
+    needed = ["n_sequences", "recovered", "named", "right_if_sure", "account_bits", "n_accounts"]
+    check_table(recovery, [*needed, "n_classes"], "recovery", empty=False)
     check_table(confusion, ["n_sequences", "truth", "found", "share"], "confusion", empty=False)
     most = confusion[confusion["n_sequences"] == confusion["n_sequences"].max()]
+    last = recovery.sort_values("n_sequences").to_dict("records")[-1]
     truths = list(dict.fromkeys(most["truth"]))
     found = list(dict.fromkeys(most["found"]))
     names = [_names(text) for text in found]
@@ -194,8 +197,8 @@ def identifiability_figure(
     left, right = figure.subplots(1, 2, width_ratios=(1, 2.2))
     for column, text, style in (
         ("recovered", "class comes first", "-o"),
-        ("sure", "probability above .9", "--s"),
-        ("right_if_sure", "of these: right", ":^"),
+        ("named", "it alone is above .9", "--s"),
+        ("right_if_sure", "right if above .9", ":^"),
     ):
         left.plot(
             recovery["n_sequences"], recovery[column], style, color="k", markersize=3, label=text
@@ -213,7 +216,10 @@ def identifiability_figure(
     right.set_yticks(range(len(truths)), [label(name) for name in truths], fontsize=SMALL)
     add_note(
         figure,
-        f"Right: % of simulated animals with {most['n_sequences'].iloc[0]} sequences; accounts "
-        "joined by or cannot be told apart. Numbers below 5 are omitted.",
+        f"With {last['n_sequences']} sequences, {last['account_bits']:.1f} bits are known of which "
+        f"of {last['n_accounts']} accounts it is, in {last['n_classes']} classes"
+        f"{'' if last['n_classes'] > 1 else ', so that nothing was tested'}. Left: the true "
+        f"account or its class. Right: % of simulated animals with {most['n_sequences'].iloc[0]} "
+        "sequences; accounts joined by or cannot be told apart. Numbers below 5 are omitted.",
     )
     return figure

@@ -66,7 +66,7 @@ _NUMBERS = frozenset(
     [
         "mean", "sem", "ci_low", "ci_high", "count", "share", "probability", "difference",
         "bits", "time_step", "per_step", "reward_rate",
-        "recovered", "sure", "right_if_sure", "predicted", "predicted_low", "predicted_high",
+        "recovered", "named", "right_if_sure", "predicted", "predicted_low", "predicted_high",
         "published", "published_low", "published_high", "experiment_low", "experiment_high",
         "ours", "corrected", "misfit", "share_of_ceiling", "evidence",
     ]

@@ -14,6 +14,8 @@ __all__ = ["LEVEL", "VERDICTS", "report_of_explanation", "told_p"]
 VERDICTS = {
     "account": "{name} explains this replay: probability {probability:.2f}, and its animals look "
     "like it.",
+    "part": "{name} explains this replay in part: probability {probability:.2f}, and its animals "
+    "look like it, but {but}.",
     "control": "No account: replay looks like {name}, which does not learn (probability "
     "{probability:.2f}).",
     "none": "None of these: {name} comes first ({probability:.2f}), but hardly any of its animals "
@@ -33,10 +35,16 @@ power is how often the test would \
 notice that animals of the listed account most like the class are none of it: where it is low, a \
 relative that is in no list would pass."""
 
-_TRUST = """How far to trust this: of simulated animals with these moves and {n_sequences:,} \
-sequences each, the true class came first in {recovered:.0%}; {sure:.0%} gave a probability above \
-.9, and of these {right_if_sure:.0%} were right. The expected calibration error is \
-{calibration_error:.3f}. An account that is not in the list may be taken for a relative that is."""
+_LEARNED = """simulated animals with these moves and {n_sequences:,} sequences each tell \
+{account_bits:.1f} bits about which of {n_accounts} accounts they have"""
+
+_TRUST = f"""How far to trust this: {_LEARNED}, in {{n_classes}} classes, and for {{named:.0%}} \
+the true account alone is above .9. The true class came first in {{recovered:.0%}}; \
+{{sure:.0%}} gave a probability above .9, and of these {{right_if_sure:.0%}} were right. The \
+expected calibration error is {{calibration_error:.3f}}. An account that is not in the list may be \
+taken for a relative that is."""
+
+_UNTESTED = f"""Nothing was tested: {_LEARNED}, so that all of these are one class."""
 
 _BITS = """The bits of a sequence are log2 of its probability: {walk_bits:.2f} under a walk along \
 the track, and {ceiling_bits:.2f} under a model without a theory that learns from the animal's own \
@@ -44,6 +52,10 @@ replay in other laps. The share of the ceiling says how much of this way an acco
 that did not choose its parameters. An account is known here by its mean moves in each lap, so \
 that an account with a lower probability may have more bits: they say which sequences decide, not \
 who wins."""
+
+_GROUP = """Before any animal, each of these {n} rows is as frequent as the others and counts as \
+one animal, so that a longer list expects less of each. An animal of which *none of these* is said \
+is no evidence for any class."""
 
 _PREDICTED = """Statistics of this replay beside what the account that comes first predicts for \
 it: the same moves, as many sequences in each phase and lap, seen as imperfectly. Only replay in \
@@ -87,7 +99,7 @@ def report_of_explanation(tables: Mapping[str, pd.DataFrame], notes: Sequence[st
             for each in rows_of(group)
         ]
         header = ("accounts", "frequency", "90 %", "exceedance", "protected")
-        parts += ["## All animals", markdown(header, rows)]
+        parts += ["## All animals", markdown(header, rows), _GROUP.format(n=len(group))]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -111,7 +123,7 @@ def _of_animal(verdict: Any, own: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     yield f"**{verdict.text}**"
     yield markdown((*header, "bits per sequence", "share of the ceiling"), rows)
     yield _CLASSES
-    yield _TRUST.format(**verdict._asdict())
+    yield (_TRUST if verdict.n_classes > 1 else _UNTESTED).format(**verdict._asdict())
     yield _BITS.format(**verdict._asdict())
     again = [
         f"{each.account} ({each.n_replicas:.0f} times)"

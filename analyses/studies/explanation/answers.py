@@ -28,6 +28,7 @@ __all__ = ["SURE", "answer", "group_of"]
 
 SURE = 0.9
 _N_MISFITS, _TINY = 8, 1e-9
+_LEAST_OF_CEILING = 0.1
 
 
 def answer(
@@ -62,7 +63,20 @@ def answer(
     kept = tables["draws"].merge(simulations.kept, on=["account", "draw"])
     replicas = kept.groupby("account")["n_replicas"].mean()
     likely = _likely(probability)
-    verdict = _verdict(probability, misfit[likely], shares[top], n_sequences)
+    classes = pd.DataFrame(
+        {
+            "account": names, "is_control": np.equal(shares, 1), "probability": probability,
+            "prior": [len(members) / len(choice.accounts) for members in choice.classes],
+            "misfit": misfit, "n_draws": n_draws,
+            "n_replicas": [replicas[members].max() for members in choice.classes],
+            "power": [choice.power(members, LEVEL) for members in choice.classes],
+            "bits": bits,
+            "share_of_ceiling": (bits - walk) / (ceiling - walk) if ceiling > walk else np.nan,
+        }
+    )  # fmt: skip
+    controls = [name for name in choice.accounts if plan.accounts[name].is_control]
+    in_part = _shortcomings(classes.iloc[top], _ahead(sequences, choice.classes[top], controls))
+    verdict = _verdict(probability, misfit[likely], shares[top], n_sequences, bool(in_part))
     best = np.isin(simulations.account, choice.classes[top])
     parameters = [
         _parameters(choice, name, simulations, tables["draws"], own)
@@ -70,7 +84,6 @@ def answer(
         if not plan.accounts[name].is_control
     ]
     no_parameters = pd.DataFrame(columns=list(TABLES["parameters.csv"].columns))
-    summary = choice.summary()
     return {
         "verdicts.csv": pd.DataFrame(
             [
@@ -79,25 +92,16 @@ def answer(
                         name=names[top], probability=probability[top],
                         p=told_p(misfit[top], n_draws[top]),
                         others=", ".join(f"{names[k]} ({probability[k]:.2f})" for k in likely),
-                        n=n_sequences,
+                        n=n_sequences, but=", and ".join(in_part),
                     ),
                     "account": names[top], "probability": probability[top], "misfit": misfit[top],
                     "n_sequences": n_sequences, "silent": silent,
-                    "walk_bits": walk, "ceiling_bits": ceiling, **summary,
+                    "walk_bits": walk, "ceiling_bits": ceiling, "n_accounts": len(choice.accounts),
+                    "n_classes": len(choice.classes), **choice.summary(),
                 }
             ]
         ),
-        "probabilities.csv": pd.DataFrame(
-            {
-                "account": names, "is_control": np.equal(shares, 1), "probability": probability,
-                "prior": [len(members) / len(choice.accounts) for members in choice.classes],
-                "misfit": misfit, "n_draws": n_draws,
-                "n_replicas": [replicas[members].max() for members in choice.classes],
-                "power": [choice.power(members, LEVEL) for members in choice.classes],
-                "bits": bits,
-                "share_of_ceiling": (bits - walk) / (ceiling - walk) if ceiling > walk else np.nan,
-            }
-        ),
+        "probabilities.csv": classes,
         "parameters.csv": pd.concat([no_parameters, *parameters], ignore_index=True),
         "misfits.csv": _misfits(simulations.features[best], own),
         "importance.csv": choice.importance(),
@@ -129,18 +133,46 @@ def _verdict(
     misfit: NDArray[np.float64],
     control_share: float,
     n_sequences: int,
+    is_in_part: bool,
 ) -> str:
     """Judge by the misfit of the classes that are not ruled out: if none fits, none is named.
 
-    A class that cannot be told from a control is no answer either.
+    A class that cannot be told from a control, or from any other account, is no answer either.
     """
     if n_sequences < FEW_SEQUENCES:
         return "few"
     if (misfit <= LEVEL).all():
         return "none"
-    if probability.max() <= SURE or 0 < control_share < 1:
+    if probability.max() <= SURE or 0 < control_share < 1 or len(probability) < 2:
         return "undecided"
-    return "control" if control_share else "account"
+    if control_share:
+        return "control"
+    return "part" if is_in_part else "account"
+
+
+def _shortcomings(best: pd.Series, ahead: str) -> list[str]:
+    """Say what an account leaves unexplained, or untested, though it is probable and fits."""
+    found = []
+    if best["share_of_ceiling"] < _LEAST_OF_CEILING:
+        share = best["share_of_ceiling"]
+        found.append(f"it comes {share:.2f} of the way from a walk along the track to the ceiling")
+    if ahead:
+        found.append(f"{ahead}, which does not learn, predicts its sequences better")
+    if best["power"] <= LEVEL:  # no more often than it refuses the class itself
+        found.append(
+            f"the test of misfit does not notice its relatives (power {best['power']:.2f})"
+        )
+    return found
+
+
+def _ahead(sequences: pd.DataFrame, members: list[str], controls: list[str]) -> str:
+    """Name the control that predicts better than a class by two standard errors over laps."""
+    by_lap = sequences.pivot_table("bits", "lap", "account", aggfunc="sum")
+    best = by_lap[members].sum().idxmax()
+    rivals = by_lap[[name for name in controls if name not in members]]
+    gain = rivals.sub(by_lap[best], axis=0)
+    surely = gain.mean() > 2 * gain.sem()
+    return str(gain.mean()[surely].idxmax()) if surely.any() else ""
 
 
 def _bits_by_account(animal: ReplayingAnimal, bits: pd.DataFrame) -> pd.DataFrame:
@@ -194,31 +226,36 @@ def _misfits(simulated: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
     return ordered.head(_N_MISFITS)
 
 
-def group_of(plan: ExplanationPlan, probabilities: pd.DataFrame) -> pd.DataFrame:
-    """Infer how frequent each class is among animals; classes of all animals are joined first."""
+def group_of(
+    plan: ExplanationPlan, probabilities: pd.DataFrame, verdicts: pd.DataFrame
+) -> pd.DataFrame:
+    """Infer how frequent each class is among animals; classes of all animals are joined first.
+
+    *None of these* is as frequent as a class before. An animal so judged says nothing of classes.
+    """
     links = nx.Graph()
     for text in probabilities["account"]:
         nx.add_path(links, text.split(" or "))
-    groups = [
-        sorted(each, key=list(plan.accounts).index) for each in nx.connected_components(links)
-    ]
-    table = probabilities.assign(
-        group=[
-            next(class_name(each) for each in groups if text.split(" or ")[0] in each)
-            for text in probabilities["account"]
-        ]
-    )
-    summed = table.pivot_table(
+    group_of_account = {
+        name: class_name(sorted(each, key=list(plan.accounts).index))
+        for each in nx.connected_components(links) for name in each
+    }  # fmt: skip
+    group = [group_of_account[text.split(" or ")[0]] for text in probabilities["account"]]
+    summed = probabilities.assign(group=group).pivot_table(
         ["probability", "prior"], "animal", "group", aggfunc="sum", fill_value=0.0, sort=False
     )
-    evidence = np.log(
-        np.maximum(summed["probability"].to_numpy(float), 1e-12)
-        / np.maximum(summed["prior"].to_numpy(float), 1e-12)
-    )
-    found = account_frequencies(evidence, seed=plan.seed)
+    least = np.log(1e-12)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        evidence = np.fmax(np.log(summed["probability"] / summed["prior"]).to_numpy(float), least)
+    verdict = verdicts.set_index("animal")["verdict"][summed.index].to_numpy()
+    evidence[verdict == "none"] = least
+    # Of few sequences, nothing is known of whether they fit: as probable as the mean class.
+    none = np.where(np.isin(verdict, ["none", "few"]), 0.0, least)
+    found = account_frequencies(np.column_stack((evidence, none)), seed=plan.seed)
     return pd.DataFrame(
         {
-            "account": summed["probability"].columns, "frequency": found.mean, "low": found.low,
+            "account": [*summed["probability"].columns, "none of these"],
+            "frequency": found.mean, "low": found.low,
             "high": found.high, "exceedance": found.exceedance, "protected": found.protected,
             "equal": found.equal, "n_animals": len(evidence),
         }

@@ -295,7 +295,7 @@ def _summarise(plan: ExplanationPlan, results: Results) -> dict[str, pd.DataFram
         for file, tables in parts.items()
     }
     if len(plan.animals) > 1:
-        found["group.csv"] = group_of(plan, found["probabilities.csv"])
+        found["group.csv"] = group_of(plan, found["probabilities.csv"], found["verdicts.csv"])
     with replacing(results.folder / "report.md") as beside:
         notes = [note for animal in plan.animals.values() for note in animal.notes]
         beside.write_text(report_of_explanation(found, notes), "utf-8")
@@ -314,10 +314,11 @@ def _show(plan: ExplanationPlan, tables: Mapping[str, pd.DataFrame]) -> Iterable
         yield Shown(
             f"{row.animal}: {row.text}",
             best[shown_columns].round(3),
-            f"Of simulated animals whose account is known, {row.recovered:.0%} are recovered, and "
-            f"{row.right_if_sure:.0%} of those that are sure (above .9) are right. Bits are log2 "
-            f"of the probability of a sequence: {row.walk_bits:.1f} for a walk along the track, "
-            f"and {row.ceiling_bits:.1f} for a model that learns from the animal's own replay.",
+            f"Simulated animals whose account is known tell {row.account_bits:.1f} bits about "
+            f"which of {row.n_accounts} it is, in {row.n_classes} classes; for {row.named:.0%} "
+            "one account alone, the true one, is above .9. Bits are log2 of the probability of a "
+            f"sequence: {row.walk_bits:.1f} for a walk along the track, and "
+            f"{row.ceiling_bits:.1f} for a model that learns from the animal's own replay.",
         )
     if len(tables["group.csv"]):
         yield Shown("Frequencies among animals", tables["group.csv"].round(3))

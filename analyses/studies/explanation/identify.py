@@ -260,7 +260,10 @@ def left_out(choice: ModelChoice, members: Sequence[str]) -> dict[str, Any]:
 
 
 def _show(plan: IdentifiabilityPlan, tables: Mapping[str, pd.DataFrame]) -> Iterable[Shown]:
-    yield Shown("How often the true class is found", tables["recovery.csv"].round(3))
+    yield Shown(
+        "What would be known of the account: bits, and how often it alone is named",
+        tables["recovery.csv"].round(3),
+    )
     yield from _sessions(plan, tables["recovery.csv"])
     most = tables["confusion.csv"]
     largest = most.groupby("protocol", sort=False)["n_sequences"].transform("max")
@@ -305,10 +308,10 @@ def _missing(sure: float, accepted: float) -> float:
 
 def _sessions(plan: IdentifiabilityPlan, recovery: pd.DataFrame) -> Iterable[Shown]:
     """Say what more sessions like the first one add, with as many sequences in each."""
-    known = recovery.set_index(["protocol", "n_sequences"])["recovered"]
+    known = recovery.set_index(["protocol", "n_sequences"])["account_bits"]
     rows = [
         {"protocol": _first_session(protocol, m), "sessions": m, "sequences_each": n,
-         "recovered": known.get((protocol, n * m)),
+         "account_bits": known.get((protocol, n * m)),
          "one_session": known.get((_first_session(protocol, m), n))}
         for protocol, m in plan.n_sessions.items()
         for n in plan.n_sequences
