@@ -29,10 +29,10 @@ def most_backups(params, memory):
     return 10_000_000
 
 def replay(params, memory, pause, rng, log):
-    for _ in range(300_000_000):
+    for _ in range(100_000_000):
         memory.action_values[0, 0] += rng.random()
 """
-"""A step takes some seconds."""
+"""A step takes about a second."""
 
 
 @pytest.fixture

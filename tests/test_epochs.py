@@ -244,7 +244,7 @@ def test_bursts_do_not_make_a_difference():
     """Events that come in groups pass a test that counts them one by one, and not this one."""
     rng = np.random.default_rng(3)
     blockwise, one_by_one = [], []
-    for _ in range(60):
+    for _ in range(40):
         counts = 6 * rng.poisson(0.5, (2, 10))
         blocks = [blocks_of(each, name) for each, name in zip(counts, "ab", strict=True)]
         table = compare_epochs(pd.concat(blocks, ignore_index=True)).set_index("measure")

@@ -17,7 +17,7 @@ LAPS = pd.concat([pd.DataFrame(LAP | {"terminated": [False, True]})] * 3, ignore
 SIZE = {"n_states": 3, "n_actions": 1}
 
 
-def test_rest_is_logged_between_two_episodes():
+def test_rest_is_logged_between_two_episodes(plain):
     log = feed(own_learner, LAPS, **SIZE, rest={2: 4, 6: 1})
     backups = log.backups
     rest = backups[backups["phase"] == "rest"]
@@ -33,8 +33,10 @@ def test_rest_is_logged_between_two_episodes():
 
 
 @pytest.mark.parametrize("learner", ["prioritized_sweeping", "full_backups"])
-def test_rest_is_that_of_a_protocol(learner):
+def test_rest_is_that_of_a_protocol(learner, request):
     """What was simulated with rest, and fed with rest, is replayed alike."""
+    if learner == "full_backups":
+        request.getfixturevalue("plain")
     maze = from_ascii("S..\n.#.\n..G")
     world = Protocol([Phase(maze, 300, n_rest=5), Phase(maze, 200, n_rest=7)])
     params = {"replay_at": "rest", "max_pops": 3}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from figure_of_eight import EIGHT
 
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.linearised_track import linearise
@@ -9,13 +10,7 @@ from replay.worlds.tracks import (
     make_circular_track,
     make_linear_track,
     make_tmaze_track,
-    make_track_graph,
     make_wtrack,
-)
-
-EIGHT = make_track_graph(
-    [(60, 5), (60, 95), (10, 95), (10, 5), (110, 95), (110, 5)],
-    [(0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 0)],
 )
 
 

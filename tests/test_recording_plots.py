@@ -1,11 +1,9 @@
 """Figures of recordings hold the data of their tables; no test compares pixels."""
 
-from itertools import chain, pairwise
-
-import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from figure_of_eight import EIGHT, run_eight
 from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -32,17 +30,9 @@ from analyses.recordings.basics.linearised_track import linearise
 from analyses.recordings.prepare.evidence import EventEvidence
 from analyses.recordings.prepare.state_space_decoder import CONTINUOUS, STATIONARY
 from analyses.sequences.track import graph_of_log
-from replay import MDP
-from replay.log.event_log import EventLog
 from replay.worlds.tracks import (
     make_linear_track,
     make_tmaze_track,
-    make_track_graph,
-)
-
-EIGHT = make_track_graph(
-    [(60, 5), (60, 95), (10, 95), (10, 5), (110, 95), (110, 5)],
-    [(0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 0)],
 )
 
 
@@ -228,27 +218,8 @@ def test_the_figure_of_an_event_has_the_panels_that_it_can_have(width, assert_le
         plot_movements(posterior.sum(axis=1))
 
 
-@pytest.fixture
-def ran():
-    """Run the left loop, then the right one, of the figure of eight."""
-    world = MDP.from_networkx(EIGHT, bin_size=15.0)
-    joined = graph_of_log(EventLog({}, mdp=world))
-
-    def way(*corners):
-        parts = [nx.shortest_path(joined, a, b)[1:] for a, b in pairwise(corners)]
-        return [corners[0], *chain(*parts)]
-
-    laps = [way(0, 1, 2, 3, 0), way(0, 1, 4, 5, 0)]
-    steps = {
-        "state": [state for lap in laps for state in lap[:-1]],
-        "next_state": [state for lap in laps for state in lap[1:]],
-        "terminated": [k == len(lap) - 2 for lap in laps for k in range(len(lap) - 1)],
-    }
-    return EventLog({"steps": steps}, mdp=world), way
-
-
-def test_a_path_is_coloured_by_its_pieces(ran, ax):
-    log, way = ran
+def test_a_path_is_coloured_by_its_pieces(ax):
+    log, way = run_eight()
     path = way(2, 1, 4)
     paths = pd.DataFrame({"step": [len(log.steps) - 1], "states": [path]})
     (row,) = (row for _, row in place_sequences(log, paths).iterrows())
@@ -260,8 +231,8 @@ def test_a_path_is_coloured_by_its_pieces(ran, ax):
     np.testing.assert_allclose(np.unique(joined, axis=0), np.unique(log.mdp.position[path], axis=0))
 
 
-def test_an_animal_whose_place_is_unknown_is_not_drawn(ran, ax):
-    log, way = ran
+def test_an_animal_whose_place_is_unknown_is_not_drawn(ax):
+    log, way = run_eight()
     paths = pd.DataFrame({"step": 3, "states": [way(0, 1, 2)] * 2, "location": [1, -1]})
     n_drawn = []
     for _, row in place_sequences(log, paths).iterrows():
@@ -272,8 +243,8 @@ def test_an_animal_whose_place_is_unknown_is_not_drawn(ran, ax):
 
 
 @pytest.mark.parametrize(("width", "n_columns"), [(COLUMN_WIDTH, 2), (FULL_WIDTH, 4)])
-def test_paths_get_a_panel_each(ran, width, n_columns, assert_legible):
-    log, way = ran
+def test_paths_get_a_panel_each(width, n_columns, assert_legible):
+    log, way = run_eight()
     paths = [way(0, 1, 2), way(2, 1, 0), way(2, 1, 4), [3, 4], way(0, 1)]
     table = pd.DataFrame({"step": len(log.steps) - 1, "states": paths})
     graph = graph_of_log(log)

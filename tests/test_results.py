@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from malformed import limited
 from matplotlib.figure import Figure
+from test_files import forge
 
 from analyses import studies
 from analyses.cli import folders
@@ -373,12 +374,6 @@ def test_a_symbolic_link_is_damage_and_its_target_stays(made, folder, tmp_path, 
     assert digests(folder) == digests(made)
     assert there == (digests(target) if target.is_dir() else target.read_bytes())
     assert is_whole(folder)
-
-
-def forge(listing, *names):
-    """Write a list of checksums that none of these files has."""
-    lines = "".join(f"{'0' * 64}  {name}\n" for name in names)
-    listing.write_text(f"# {len(names)} files\n{lines}")
 
 
 def test_resuming_removes_and_reads_nothing_outside_the_folder(tmp_path):

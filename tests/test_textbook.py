@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from test_learners import queued
 
 from replay import feed, simulate
 from replay.worlds.mazes import from_ascii
@@ -42,13 +43,6 @@ def taught(learner, table, n_states=4, n_actions=2, **params):
         on_step=lambda k, memory: memories.append(memory),
     )
     return memories[-1], log.backups
-
-
-def queued(memory):
-    size = memory.queue.size[0]
-    return dict(
-        zip(memory.queue.state[:size].tolist(), memory.queue.priority[:size].tolist(), strict=True)
-    )
 
 
 def test_q_learning():
