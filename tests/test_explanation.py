@@ -373,6 +373,28 @@ def test_parameters_are_inferred():
     assert rate.high - rate.low < 0.25 < rate.prior_high - rate.prior_low
 
 
+def test_a_parameter_beyond_its_prior_is_at_an_edge():
+    """The animal goes on where no draw does, up or down; in the middle, no edge is told."""
+    true = np.linspace(0, 1, 100)
+    known = Simulations(np.full(100, "a", dtype=object), np.arange(100), pd.DataFrame({"x": true}))
+    rows = pd.DataFrame({"x": [-0.5, 0.5, 1.5]})
+    found = parameter_intervals(known, pd.DataFrame({"rate": true}), rows)
+    assert found["edge"].tolist() == ["lower", "", "upper"]
+
+
+def test_none_of_these_names_the_parameter_at_an_edge(monkeypatch):
+    """A rat that replays every lap backwards, if accounts forget more than any that is known."""
+    monkeypatch.setattr(model_choice, "_N_TREES", 20)
+    few = ["episodic_control", "shuffled_laps"]
+    rows = pd.DataFrame({"parameter": ["discount"], "median": 0.98, "low": 0.9, "high": 0.99,
+                         "prior_low": 0.8, "prior_high": 0.99, "edge": "upper"})  # fmt: skip
+    monkeypatch.setattr(answers, "parameter_intervals", lambda *_: rows)
+    monkeypatch.setattr(answers, "_verdict", lambda *_: "none")
+    found = explain(reverse_rat_log(), accounts=few, n_draws=20, wrong_places=0.0)
+    [told] = found.verdicts["text"]
+    assert told.endswith("may explain it: discount of episodic_control (upper, 0.98).")
+
+
 def test_calibration_error_by_hand():
     right = np.array([True, True, False, True])
     assert calibration_error(np.full(4, 0.75), right) == 0.0
@@ -887,6 +909,8 @@ def test_an_animal_that_replays_more_than_all_but_one_account_is_named():
     rat = SimpleNamespace(name="rat", replayed=SimpleNamespace(lap=range(300)))
     with pytest.raises(ValueError, match=r"only dyna_q replays often .* with rat \(300 sequences"):
         answers.answer(SimpleNamespace(seed=0), rat, {"features": made})
+    with pytest.raises(ValueError, match="only none replays often enough"):
+        answers.answer(SimpleNamespace(seed=0), rat, {"features": pd.DataFrame([])})
 
 
 @pytest.mark.parametrize(

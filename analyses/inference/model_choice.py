@@ -43,6 +43,7 @@ _TOLD_APART = 0.8
 _N_NEAREST = 5
 _TINY = 1e-9  # of what does not vary
 _N_GROUPS = 300
+_EDGE = 0.9  # of the draws lie on one side of a parameter at an edge
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,8 +393,8 @@ def parameter_intervals(
 
     `simulations` are those of one account, and `parameters` has a row for each of them. Trees
     predict each parameter; draws weigh as often as they share a leaf with the animal. Returns
-    `row` (of `features`), `parameter, median, low, high` and `prior_low, prior_high`, of numbers
-    only.
+    `row` (of `features`), `parameter, median, low, high`, `prior_low, prior_high`, and `edge`:
+    ``lower`` or ``upper`` if the median lies in that tenth of the prior; of numbers only.
     """
     values = simulations.features.to_numpy(dtype=np.float64)
     given = features[simulations.features.columns].to_numpy(dtype=np.float64)
@@ -418,8 +419,10 @@ def parameter_intervals(
             share = np.cumsum((together / together.sum(axis=0)).mean(axis=1))
             share *= n_draws / (n_draws + 1)  # a part lies outside of all draws
             found = np.interp([0.5, 0.05, 0.95], share, ordered).tolist()
-            rows.append((row, name, *found, *prior))
-    names = ["row", "parameter", "median", "low", "high", "prior_low", "prior_high"]
+            below, above = np.mean(ordered < found[0] - _TINY), np.mean(ordered > found[0] + _TINY)
+            edge = "upper" if below >= _EDGE else "lower" if above >= _EDGE else ""
+            rows.append((row, name, *found, *prior, edge))
+    names = ["row", "parameter", "median", "low", "high", "prior_low", "prior_high", "edge"]
     return pd.DataFrame(rows, columns=names)
 
 

@@ -19,7 +19,7 @@ VERDICTS = {
     "control": "No account: replay looks like {name}, which does not learn (probability "
     "{probability:.2f}).",
     "none": "None of these: {name} comes first ({probability:.2f}), but hardly any of its animals "
-    "replays like this one (p {p}).",
+    "replays like this one (p {p}).{edges}",
     "undecided": "Undecided between {others}.",
     "few": "Too few sequences to name an account: {n}. {name} comes first ({probability:.2f}).",
 }
@@ -145,6 +145,7 @@ def _of_animal(verdict: Any, own: Mapping[str, pd.DataFrame]) -> Iterator[str]:
         [
             f"{each.account}: {each.parameter} {each.median:.3g} ({each.low:.3g} to "
             f"{each.high:.3g}) [{each.prior_low:.3g} to {each.prior_high:.3g}]"
+            f"{each.edge and f', at the {each.edge} edge of the prior'}"
             for each in rows_of(own["parameters.csv"])
         ],
     )

@@ -84,6 +84,16 @@ def answer(
         if not plan.accounts[name].is_control
     ]
     no_parameters = pd.DataFrame(columns=list(TABLES["parameters.csv"].columns))
+    inferred = pd.concat([no_parameters, *parameters], ignore_index=True)
+    at_edge = [
+        f"{each.parameter} of {each.account} ({each.edge}, {each.median:.3g})"
+        for each in inferred.itertuples() if each.edge
+    ]  # fmt: skip
+    edges = (
+        f" At an edge of its prior, so that values beyond may explain it: {', '.join(at_edge)}."
+        if at_edge
+        else ""
+    )
     return {
         "verdicts.csv": pd.DataFrame(
             [
@@ -92,7 +102,7 @@ def answer(
                         name=names[top], probability=probability[top],
                         p=told_p(misfit[top], n_draws[top]),
                         others=", ".join(f"{names[k]} ({probability[k]:.2f})" for k in likely),
-                        n=n_sequences, but=", and ".join(in_part),
+                        n=n_sequences, but=", and ".join(in_part), edges=edges,
                     ),
                     "account": names[top], "probability": probability[top], "misfit": misfit[top],
                     "n_sequences": n_sequences, "silent": silent,
@@ -102,7 +112,7 @@ def answer(
             ]
         ),
         "probabilities.csv": classes,
-        "parameters.csv": pd.concat([no_parameters, *parameters], ignore_index=True),
+        "parameters.csv": inferred,
         "misfits.csv": _misfits(simulations.features[best], own),
         "importance.csv": choice.importance(),
         "explained.parquet": sequences,

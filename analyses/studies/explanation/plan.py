@@ -204,6 +204,8 @@ def drawn_parameters(
 
 def simulations_of(features: pd.DataFrame) -> Simulations:
     """Take the simulated animals from the tables of pieces."""
+    if not len(features):  # no draw of any account replays enough
+        features = pd.DataFrame({"account": [], "draw": []})
     known = features.drop(columns=["account", "draw"])
     return Simulations(features["account"].to_numpy(object), features["draw"].to_numpy(int), known)
 
