@@ -30,8 +30,12 @@ def test_other_places_at_both_ends_hide_no_replay(around, seed):
     longest = found.stretches.sort_values("length").drop_duplicates("event", keep="last")
     longest = longest.set_index("event").loc[found.events["event"][found.events["is_replay"]]]
     paths = rat.truth.loc[longest.index]
-    away = [longest[name] - paths[name] for name in ("start_time", "end_time")]
-    assert (pd.concat(away).abs() <= 0.02).mean() >= 0.65
+    away = pd.concat([longest[name] - paths[name] for name in ("start_time", "end_time")])
+    # A place within a field of where the path begins or ends is no other one; and in 30 ms of some
+    # other places hardly a cell fires (.85 to .92 of the ends of four rats).
+    is_other = pd.concat([paths["before"], paths["after"]]) >= 40.0
+    assert is_other.sum() >= 60
+    assert (away[is_other.to_numpy()].abs() <= 0.02).mean() >= 0.85
     assert np.median(np.abs(away)) <= 0.01
     lasts = found.events["end_time"] - found.events["start_time"]
     share = (paths["end_time"] - paths["start_time"]) / lasts[longest.index]

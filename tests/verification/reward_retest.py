@@ -7,8 +7,13 @@ spikes (github.com/mattrkleinman/KleinmanFoster_2025_eLife; without a licence, s
 kept here). Their own spike density events are decoded. Each event of replay is counted at the visit
 to an end of the track during which it happens.
 
-``python tests/verification/reward_retest.py FOLDER OUT.csv ANIMAL ...`` counts the sessions of some
-animals, with FOLDER/ANIMAL/SESSION/session_info.mat, spike_data.mat and sdes.mat.
+The change is the log of a ratio of ratios: of replay per visit, or per minute of a visit, with
+raised reward against before, at the end where it was raised against the other end::
+
+    python tests/verification/reward_retest.py FOLDER OUT ANIMAL ...
+
+analyses the sessions FOLDER/ANIMAL/SESSION with session_info.mat, spike_data.mat and sdes.mat. The
+same command goes on after an interruption.
 
 References
 ----------
@@ -18,25 +23,47 @@ References
    signaling. https://doi.org/10.7554/eLife.99678
 """
 
+from __future__ import annotations
+
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 from scipy import io
 
+from analyses.cli.studies import do_study
+from analyses.findings.table import findings
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Shown, Study
 from analyses.recordings import Judgement, Recording, find_replay
 from analyses.recordings.decide.conclusions import Conclusions
 from analyses.recordings.prepare.session import prepare
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 EPOCHS = ("before", "raised", "after")
+SENSES = ("forward", "reverse")
+MEASURES = {"visit": "visits", "minute": "minutes"}
 LEAST_CELLS = 20  # with a place field
 ENDS_OF_TRACK = (0.8, 99.6)  # percentiles of positions: beyond, the rat leans over the ends
-COUNTS = ["visits", "minutes", "events", "content", "forward", "reverse", "undecided"]
+SET_APART = ("Con_3", "Exp_3")
+"""Animals that no development has used."""
+GROUPS = {
+    "all": None,
+    "saline": "silenced == False",
+    "silenced": "silenced == True",
+    "familiar track": "novel == False",
+    "novel track": "novel == True",
+    "set apart": "animal in @SET_APART",
+}
+"""Sessions that are pooled -> how their rows are selected."""
+_N_DRAWN = 2000
+_PUBLISHED = "ambrose2016_via_mattar.pct_exp1.{}_{}"  # rate at the raised end against the other, %
 
 
 class RewardSession(NamedTuple):
@@ -125,96 +152,184 @@ def counts_of(session: RewardSession, found: Conclusions) -> pd.DataFrame:
     return table.fillna(0.0).reset_index()
 
 
-def count_session(folder: Path, seed: int = 0) -> tuple[pd.DataFrame, dict[str, Any]]:
+def totals(counts: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Add up each session, or animal: a row for each; columns are (what, end, epoch)."""
+    return counts.pivot_table(
+        index=by,
+        columns=["end", "epoch"],
+        values=[*SENSES, *MEASURES.values()],
+        aggfunc="sum",
+        fill_value=0,
+    )
+
+
+def drawn_again(units: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Draw rows again, as many as there are, and add them up: a row for each draw."""
+    n = len(units)
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_N_DRAWN)
+    return pd.DataFrame(drawn @ units.to_numpy(dtype=float), columns=units.columns)
+
+
+def ratio_of_ratios(total: pd.DataFrame, sense: str, exposure: str = "visits") -> pd.Series:
+    """Compute the log of how much more there is per visit where and when reward is raised.
+
+    There is one value for each row of totals. Half a replay is added to each count, so that none is
+    infinite.
+    """
+    rate = np.log((total[sense] + 0.5) / total[exposure])
+    change = rate.xs("raised", axis=1, level="epoch") - rate.xs("before", axis=1, level="epoch")
+    return change["raised"] - change["other"]
+
+
+class Retest(NamedTuple):
+    """The plan: the folder with a folder for each animal, and the seed of all controls."""
+
+    folder: str
+    animals: tuple[str, ...]
+    seed: int = 0
+
+    def sessions(self, animal: str) -> list[Path]:
+        """List the folders of the sessions with spikes."""
+        return sorted(path.parent for path in Path(self.folder, animal).glob("*/spike_data.mat"))
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the manifest must hold."""
+        names = {animal: [each.name for each in self.sessions(animal)] for animal in self.animals}
+        return {"seed": self.seed, "sessions": names}
+
+    def n_pieces(self) -> dict[str, int]:
+        """Return the number of sessions of each animal."""
+        return {animal: len(self.sessions(animal)) for animal in self.animals}
+
+
+def _make(plan: Retest, piece: Piece) -> dict[str, pd.DataFrame]:
     """Find the replay of a session; return its counts, and one row about it."""
-    row: dict[str, Any] = {"animal": folder.parent.name, "session": folder.name}
+    folder = plan.sessions(piece.group)[piece.number]
+    row: dict[str, Any] = {"animal": folder.parent.name, "session": folder.name, "left_out": ""}
     try:
         session = read_session(folder)
         n_cells = len(prepare(session.recording).cells)
         if n_cells < LEAST_CELLS:
-            return pd.DataFrame(), row | {"left_out": f"{n_cells} cells have a place field"}
-        found = find_replay(session.recording, judgement=Judgement(other_sizes=()), seed=seed)
+            raise ValueError(f"{n_cells} cells have a place field")
+        judgement = Judgement(other_sizes=())
+        found = find_replay(session.recording, judgement=judgement, seed=plan.seed)
     except (ValueError, OSError, StopIteration, AttributeError, IndexError) as error:
-        return pd.DataFrame(), row | {"left_out": str(error)[:120]}
+        left_out = pd.DataFrame([row | {"left_out": str(error)[:120]}])
+        return {"sessions": left_out, "counts": pd.DataFrame()}
     calibration, events = found.calibration, found.events
     assert calibration is not None
-    row |= session.conditions | {
-        "n_cells": n_cells, "n_events": len(events),
+    row |= session.conditions
+    about = row | {
+        "n_cells": n_cells,
+        "n_events": len(events),
         "n_content": int((events["p_content"] <= 0.05).sum()),
         "n_replay": int(events["is_replay"].sum()),
         "least_evidence": calibration.least_evidence,
-        "worst": calibration.worst, "worst_rate": calibration.worst_rate,
+        "worst": calibration.worst,
+        "worst_rate": calibration.worst_rate,
         "exchanged_rate": calibration.false_positive_rate,
         "n_tail_exchanged": int((events["tail_exchanged"] <= 0.2).sum()),
         "n_tail_worst": int((events["tail_worst"] <= 0.2).sum()),
-        **events["kind"].value_counts().to_dict(),
-    }  # fmt: skip
-    return counts_of(session, found).assign(**row), row
+    }
+    counts = counts_of(session, found).assign(**row).drop(columns="left_out")
+    return {"sessions": pd.DataFrame([about]), "counts": counts}
 
 
-def ratio_of_ratios(table: pd.DataFrame, what: str) -> float:
-    """Compute the log of how much more there is per visit where and when reward is raised.
-
-    That is raised against before, at the end where it was raised against the other end; half a
-    replay is added to each, so that none is infinite.
-    """
-    total = table.groupby(["end", "epoch"])[[what, "visits"]].sum()
-    rate = np.log((total[what] + 0.5) / total["visits"])
-    change = rate.xs("raised", level="epoch") - rate.xs("before", level="epoch")
-    return float(change["raised"] - change["other"])
-
-
-def with_interval(
-    table: pd.DataFrame, what: str, by: str, n: int = 2000, seed: int = 0
-) -> tuple[float, float, float]:
-    """Return the same with its 95 % interval, by drawing sessions or animals again."""
-    parts = [part for _, part in table.groupby(by)]
-    rng = np.random.default_rng(seed)
-    drawn = [
-        ratio_of_ratios(
-            pd.concat([parts[k] for k in rng.integers(len(parts), size=len(parts))]), what
-        )
-        for _ in range(n)
-    ]
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return ratio_of_ratios(table, what), float(low), float(high)
-
-
-def main() -> None:
-    """Count all sessions of some animals, and write the tables."""
-    folder, out, *animals = sys.argv[1:]
-    sessions = sorted(
-        path.parent for animal in animals for path in Path(folder, animal).glob("*/spike_data.mat")
-    )
-    with ProcessPoolExecutor(2) as pool:
-        counted = []
-        for counts, row in pool.map(partial(count_session), sessions):
-            counted.append((counts, row))
-            print(
+def _summarise(plan: Retest, results: Results) -> dict[str, pd.DataFrame]:
+    counts = results.read_pieces("counts")
+    first = ["animal", "session", "silenced", "novel", "end", "epoch"]
+    counts = counts[[*first, *(name for name in counts if name not in first)]]
+    known = findings().set_index("id")["value"]
+    rates, changes = [], []
+    for group, query in GROUPS.items():
+        own = counts if query is None else counts.query(query)
+        if own.empty:
+            continue
+        units = {
+            "sessions": totals(own, ["animal", "session"]),
+            "animals": totals(own, ["animal"]),
+        }
+        total = units["animals"].sum().to_frame().T
+        again = {over: drawn_again(each, plan.seed) for over, each in units.items()}
+        for sense in SENSES:
+            for measure, exposure in MEASURES.items():
+                row = {
+                    "group": group,
+                    "sense": sense,
+                    "per": measure,
+                    "log_ratio": ratio_of_ratios(total, sense, exposure).item(),
+                }
+                for over, each in again.items():
+                    ends = ratio_of_ratios(each, sense, exposure).quantile([0.025, 0.975])
+                    row[f"n_{over}"] = len(units[over])
+                    # One unit drawn again is itself: that is no interval.
+                    low, high = ends if len(units[over]) > 1 else (np.nan, np.nan)
+                    row |= {f"low_over_{over}": low, f"high_over_{over}": high}
+                equal, unequal = (
+                    1 + known[_PUBLISHED.format(sense, when)] / 100 for when in ("equal", "unequal")
+                )
+                is_alike = group == "all" and measure == "minute"
+                row["published"] = np.log(unequal / equal) if is_alike else np.nan
+                changes.append(row)
+            drawn = 100 * again["sessions"][sense] / again["sessions"]["visits"]
+            n, visits, minutes = (total[name].iloc[0] for name in (sense, *MEASURES.values()))
+            table = pd.DataFrame(
                 {
-                    key: row[key]
-                    for key in row
-                    if key in ("animal", "session", "left_out", "n_cells", "n_events", "n_replay")
-                },
-                flush=True,
+                    "n": n.astype(int),
+                    "visits": visits.astype(int),
+                    "minutes": minutes,
+                    "per_100_visits": 100 * n / visits,
+                    "ci_low": drawn.quantile(0.025),
+                    "ci_high": drawn.quantile(0.975),
+                    "per_minute": n / minutes,
+                }
             )
-    rows = pd.DataFrame([row for _, row in counted])
-    table = pd.concat([counts for counts, _ in counted if len(counts)], ignore_index=True)
-    rows.to_csv(Path(out).with_suffix(".sessions.csv"), index=False)
-    table.to_csv(out, index=False)
-    total = table.groupby(["end", "epoch"])[COUNTS].sum()
-    rates = 100 * total[["forward", "reverse"]].div(total["visits"], axis=0)
-    rates = rates.add_suffix("_per_100_visits")
-    print(total.join(rates).round(2).to_string())
-    table["of"] = table["animal"] + table["session"]
-    for what in ("reverse", "forward"):
-        for by in ("of", "animal"):
-            value, low, high = with_interval(table, what, by)
-            print(
-                f"{what}, log ratio of ratios, over {'sessions' if by == 'of' else 'animals'}: "
-                f"{value:.2f} ({low:.2f} to {high:.2f})"
-            )
+            rates.append(table.reset_index().assign(group=group, sense=sense))
+    table = pd.concat(rates, ignore_index=True)
+    return {
+        "retest_sessions.csv": results.read_pieces("sessions"),
+        "retest_counts.csv": counts,
+        "retest_rates.csv": table[["group", "sense", *table.columns[:-2]]],
+        "retest_changes.csv": pd.DataFrame(changes),
+    }
 
+
+def _show(plan: Retest, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    sessions, rates = tables["retest_sessions.csv"], tables["retest_rates.csv"]
+    used = sessions[sessions["left_out"] == ""]
+    rates = rates[rates["group"] == "all"].drop(columns="group")
+    return [
+        Shown(
+            f"{len(used)} sessions; {int(used['n_replay'].sum())} of "
+            f"{int(used['n_events'].sum())} events hold replay",
+            rates.round(2),
+        ),
+        Shown(
+            "Log of the ratio of ratios: raised reward against before, this end against the other",
+            tables["retest_changes.csv"].round(2),
+        ),
+    ]
+
+
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from reward_retest_figures import retest_figure
+
+    yield "retest", retest_figure(*(results.read(f"retest_{name}.csv") for name in TABLES))
+
+
+TABLES = ("rates", "changes")
+STUDY = Study(
+    "reward_retest",
+    "Does reverse replay follow reward in the rats of another study?",
+    plan=None,
+    make=_make,
+    summarise=_summarise,
+    figures={"retest": _draw},
+    show=_show,
+    command="python tests/verification/reward_retest.py FOLDER OUT ANIMAL ...",
+)
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) < 4:
+        sys.exit(f"Usage: {STUDY.command}")
+    do_study(STUDY, Retest(sys.argv[1], tuple(sys.argv[3:])), Path(sys.argv[2]))

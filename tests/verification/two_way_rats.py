@@ -95,12 +95,13 @@ def simulate_two_way_rat(
         places.append(np.repeat(xy[[where]], len(still), axis=0))
         return clock + seconds
 
-    def hold() -> float:
+    def hold(end: int) -> tuple[float, float]:
+        """Hold another place; return the time, and how far (cm) it is from an end of the path."""
         if around is None:
-            return clock
+            return clock, np.nan
         seconds, other = rng.uniform(*around), rng.integers(len(xy))
         fire(0.6 * gain * rates[rng.integers(2)][:, [other] * 10], seconds / 10)
-        return clock + seconds
+        return clock + seconds, between[other, end]
 
     for lap in range(n_laps):
         heading, route = lap % 2, routes[lap // 2 % len(routes)]
@@ -124,15 +125,16 @@ def simulate_two_way_rat(
         if with_heading < 1 and rng.random() >= with_heading:
             direction, fired = "none", (rates[0] + rates[1]) / 2
         burst = clock
-        clock = begin = hold()
+        clock, before = hold(way[0])
+        begin = clock
         fire(gain * fired[:, way], each)
         clock = end = clock + each * length
-        clock = hold()
-        truth.append((begin, end, direction, burst, clock))
+        clock, after = hold(way[-1])
+        truth.append((begin, end, direction, burst, clock, before, after))
     rest(1.0, root)
     t, where = np.concatenate(time), np.concatenate(places)
     recording = Recording(
         f"{name} {seed}", graph, t, where, tuple(np.sort(np.array(each)) for each in spikes)
     )
-    columns = ["start_time", "end_time", "direction", "burst_start", "burst_end"]
+    columns = ["start_time", "end_time", "direction", "burst_start", "burst_end", "before", "after"]
     return TwoWayRat(recording, pd.DataFrame(truth, columns=columns))
