@@ -13,8 +13,8 @@ from commands import replay
 from analyses.recordings.basics.files import Files
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file
-from analyses.recordings.readers.nwb_tables import choose_events, hippocampal
-from analyses.recordings.readers.unit_choice import choose_units
+from analyses.recordings.readers.nwb_tables import choose_events
+from analyses.recordings.readers.nwb_units import choose_units, hippocampal
 from analyses.studies.recorded_replay.plan import read_animal
 
 layouts = pytest.importorskip("nwb_layouts", reason="pynwb is not installed")

@@ -17,8 +17,8 @@ import pytest
 from malformed import limited
 
 from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.claims import check_hdf5
 from analyses.recordings.readers.contents import describe_file
-from analyses.recordings.readers.hdf5_files import check_hdf5
 from analyses.recordings.readers.table_files import open_table, read_events
 from analyses.recordings.readers.track_graphs import linear_to_plane, read_track
 from analyses.recordings.readers.units import to_cm
@@ -284,7 +284,7 @@ class TestArrays:
         found = read_recording(ARRAYS | spans | {"on_track_end": [30.0]}, TRACK)
         assert found.events.to_numpy().tolist() == [[5.0, 5.2]]
         assert found.on_track.tolist() == [[1.0, 30.0]]
-        with pytest.raises(ValueError, match="both on_track_start and on_track_end, or neither"):
+        with pytest.raises(ValueError, match="has on_track_start, but no on_track_end, the other"):
             read_recording(ARRAYS | spans, TRACK)
         drawn = TRACK | {"run_epochs": [[2.0, 20.0]]}
         assert read_recording(ARRAYS, drawn).on_track.tolist() == [[2.0, 20.0]]
@@ -299,7 +299,7 @@ class TestArrays:
         assert (found.start, found.rate, found.signal.shape) == (5.0, 1500.0, (100, 2))
         assert read_recording(ARRAYS | more, TRACK, events="find").field_potential is None
         lacking = {k: v for k, v in (ARRAYS | more).items() if not k.endswith("rate")}
-        with pytest.raises(ValueError, match="no field_potential_rate: one number"):
+        with pytest.raises(ValueError, match="but no field_potential_rate, its sampling"):
             read_recording(lacking, TRACK)
         with pytest.raises(ValueError, match="no field potential to detect ripples in"):
             read_recording(ARRAYS, TRACK, events="find_ripples")
@@ -316,7 +316,7 @@ class TestArrays:
         cube = ARRAYS | more | {"posterior": np.full((3, 2, 2), 0.25)}
         with pytest.raises(ValueError, match=r"got the shape \(3, 2, 2\). In two dimensions, resh"):
             read_recording(cube, TRACK)
-        with pytest.raises(ValueError, match="is without posterior_xy"):
+        with pytest.raises(ValueError, match="has posterior, but no posterior_xy, the centres"):
             read_recording({k: v for k, v in (ARRAYS | more).items() if k != "posterior_xy"}, TRACK)
 
     @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ class TestArrays:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"spike_unit": np.arange(3)}, "got 400 times and 3 units"),
+            ({"spike_unit": np.arange(3)}, "got 400 of spike_time, 3 of spike_unit"),
             ({"spike_unit": None}, "no spike_unit, the cell of each spike"),
             ({"position_xy": None}, r"neither position_xy \(cm\) nor position_xy_px"),
             ({"position_time": None, "spike_time": None}, "must have the arrays position_time"),

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 import networkx as nx
@@ -187,7 +188,19 @@ def cut_track(graph: nx.Graph, bin_size: float = Settings().bin_size) -> BinnedT
         return _cut_arena(graph.graph["arena"], nodes, node_position, edges)
     along = node_position[edges[:, 1]] - node_position[edges[:, 0]]
     length = np.hypot(*along.T)
-    _check_lengths(graph, nodes, edges, length)
+    for (one, other), straight in zip(edges.tolist(), length.tolist(), strict=True):
+        names = f"from {nodes[one]!r} to {nodes[other]!r}"
+        if straight <= 0:
+            raise ValueError(
+                f"The edge {names} of the track graph has length 0: both nodes have one position."
+            )
+        given = graph.edges[nodes[one], nodes[other]].get("distance", straight)
+        given = check_number(f"The distance of the edge {names}, in cm,", given)
+        if not abs(given - straight) <= 1e-3 * straight + 1e-6:
+            raise ValueError(
+                f"The edge {names} is {straight:g} cm long by the positions of its nodes, but its "
+                f"distance is {given!r}. Give both in cm; draw a bent corridor as several edges."
+            )
     if length.sum() > _LONGEST:
         raise ValueError(
             f"The track is {length.sum() / 100:,.0f} m long in all, and at most "
@@ -207,12 +220,18 @@ def cut_track(graph: nx.Graph, bin_size: float = Settings().bin_size) -> BinnedT
         weights[one, other] = weights[other, one] = distance
     node_distance = shortest_path(weights, directed=False)
     _, part = connected_components(np.isfinite(weights), directed=False)
-    edge_order, edge_spacing = _laid_out(graph, nodes)
-    track = BinnedTrack(
+    # From bin to bin the way leads through either end of each edge, or along one edge.
+    to_end = np.stack([offset, length[edge] - offset], axis=1)
+    along_edge = np.abs(offset[:, None] - offset[None, :])
+    distance = np.where(edge[:, None] == edge[None, :], along_edge, np.inf)
+    for one, other in product(range(2), range(2)):
+        ends = edges[edge, one][:, None], edges[edge, other][None, :]
+        through = to_end[:, one][:, None] + node_distance[ends] + to_end[:, other][None, :]
+        distance = np.minimum(distance, through)
+    return BinnedTrack(
         nodes, node_position, edges, length, node_distance, edge, offset, position, width,
-        np.empty((0, 0)), part[edges[edge, 0]].astype(np.int32), edge_order, edge_spacing,
+        distance, part[edges[edge, 0]].astype(np.int32), *_laid_out(graph, nodes),
     )  # fmt: skip
-    return track._replace(distance=_distances(track))
 
 
 def _read_graph(
@@ -229,7 +248,7 @@ def _read_graph(
     for number, node in enumerate(nodes):
         try:
             given = np.asarray(graph.nodes[node].get("pos"), dtype=float)
-        except Exception:  # objects may raise anything here
+        except (TypeError, ValueError):
             given = np.empty(0)
         if given.shape != (2,) or not np.isfinite(given).all():
             raise ValueError(
@@ -280,42 +299,6 @@ def _laid_out(
         )
     pairs = np.array([[place[one], place[other]] for one, other in order], dtype=np.int32)
     return pairs, np.broadcast_to(given.ravel(), (len(order) - 1,)).astype(np.float64)
-
-
-def _check_lengths(
-    graph: nx.Graph,
-    nodes: tuple[Hashable, ...],
-    edges: NDArray[np.int32],
-    length: NDArray[np.float64],
-) -> None:
-    for (one, other), straight in zip(edges.tolist(), length.tolist(), strict=True):
-        names = f"from {nodes[one]!r} to {nodes[other]!r}"
-        if straight <= 0:
-            raise ValueError(
-                f"The edge {names} of the track graph has length 0: both nodes have one position."
-            )
-        given = graph.edges[nodes[one], nodes[other]].get("distance", straight)
-        given = check_number(f"The distance of the edge {names}, in cm,", given)
-        if not abs(given - straight) <= 1e-3 * straight + 1e-6:
-            raise ValueError(
-                f"The edge {names} is {straight:g} cm long by the positions of its nodes, but its "
-                f"distance is {given!r}. Give both in cm; draw a bent corridor as several edges."
-            )
-
-
-def _distances(track: BinnedTrack) -> NDArray[np.float64]:
-    """Compute the distance between all bins: through either end of each edge, or along one edge."""
-    ends = track.edges[track.edge]
-    to_end = np.stack([track.offset, track.length[track.edge] - track.offset], axis=1)
-    distance = np.full((track.n_bins, track.n_bins), np.inf)
-    for one in range(2):
-        for other in range(2):
-            between = track.node_distance[ends[:, one][:, None], ends[:, other][None, :]]
-            through = to_end[:, one][:, None] + between + to_end[:, other][None, :]
-            distance = np.minimum(distance, through)
-    same = track.edge[:, None] == track.edge[None, :]
-    straight = np.abs(track.offset[:, None] - track.offset[None, :])
-    return np.where(same, np.minimum(distance, straight), distance)
 
 
 def _cut_arena(
@@ -381,10 +364,7 @@ def project(track: BinnedTrack, position: ArrayLike) -> Projection:
         found = project(track.whole, position)
         nearest = track.whole.distance[:, track.kept].argmin(axis=1)
         return found._replace(bin=np.where(found.bin < 0, -1, nearest[found.bin]).astype(np.int32))
-    try:
-        xy = np.asarray(position, dtype=float)
-    except (TypeError, ValueError):
-        xy = np.empty(0)
+    xy = np.asarray(position, dtype=float)
     if xy.ndim != 2 or xy.shape[1] != 2:
         raise ValueError(
             f"Positions must be pairs (x, y) in cm, of shape (n_samples, 2), got shape {xy.shape}."

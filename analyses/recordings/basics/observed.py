@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from replay.checks import check_list
 
-__all__ = ["LONGEST_GAP", "LONGEST_LOST", "Observed", "Seen", "common", "joined", "seconds_in"]
-__all__ += ["tracked", "within"]
+__all__ = ["LONGEST_GAP", "LONGEST_LOST", "Observed", "Seen", "check_intervals", "common", "joined"]
+__all__ += ["outside_of", "seconds_in", "tracked", "with_spikes", "within"]
 
 LONGEST_GAP = 1.0
 """Across a longer gap between positions, in s, they are not interpolated: they are unknown."""
 LONGEST_LOST = 5.0
 """After a longer gap between positions, in s, nobody knows where the animal was: a lap ends."""
+_MOST_OUTSIDE = 0.5  # of the spikes: otherwise intervals are on another clock
 
 
 def joined(intervals: ArrayLike) -> NDArray[np.float64]:
@@ -50,6 +51,17 @@ def common(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.f
     begin = np.maximum(one[:, None, 0], other[None, :, 0]).ravel()
     end = np.minimum(one[:, None, 1], other[None, :, 1]).ravel()
     return np.stack([begin, end], axis=1)[end > begin]
+
+
+def outside_of(intervals: ArrayLike) -> NDArray[np.float64]:
+    """Return all times outside of some intervals, as intervals.
+
+    Examples
+    --------
+    >>> outside_of([[2.0, 3.0], [7.0, 9.0]]).tolist()
+    [[-inf, 2.0], [3.0, 7.0], [9.0, inf]]
+    """
+    return np.concatenate([[-np.inf], joined(intervals).ravel(), [np.inf]]).reshape(-1, 2)
 
 
 def within(
@@ -127,19 +139,15 @@ class Seen(NamedTuple):
         return np.tensordot(self.cells.astype(float), np.asarray(values), axes=(0, 0))
 
 
-def _always() -> NDArray[np.float64]:
-    return np.array([[-np.inf, np.inf]])
-
-
-def _checked(intervals: ArrayLike, whose: str) -> NDArray[np.float64]:
+def check_intervals(intervals: ArrayLike, what: str) -> NDArray[np.float64]:
+    """Check intervals, which may be without an end."""
     try:
         pairs = np.asarray(intervals, dtype=float)
     except (TypeError, ValueError):
         pairs = np.empty(0)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not (pairs[:, 0] <= pairs[:, 1]).all():
         raise ValueError(
-            f"The intervals in which {whose} {'were' if whose == 'all spikes' else 'was'} observed "
-            "must be pairs of a begin and a later end, in s: shape (n_intervals, 2)."
+            f"{what} must be pairs of a begin and a later end, in s: shape (n_intervals, 2)."
         )
     return pairs
 
@@ -170,23 +178,24 @@ class Observed:
     [[True, True], [False, True]]
     """
 
-    spikes: NDArray[np.float64] = field(default_factory=_always)
+    spikes: NDArray[np.float64] = field(default_factory=lambda: outside_of([]))
     cells: tuple[NDArray[np.float64], ...] = ()
 
     def __post_init__(self) -> None:
         """Sort and join intervals."""
-        everywhere = joined(_checked(self.spikes, "all spikes"))
-        cells = tuple(
-            common(joined(_checked(each, f"cell {number}")), everywhere)
-            for number, each in enumerate(check_list("cells", self.cells))
-        )
+        what = "The intervals in which all spikes were observed"
+        everywhere = joined(check_intervals(self.spikes, what))
+        cells = []
+        for number, each in enumerate(check_list("cells", self.cells)):
+            what = f"The intervals in which cell {number} was observed"
+            cells.append(common(joined(check_intervals(each, what)), everywhere))
         object.__setattr__(self, "spikes", everywhere)
-        object.__setattr__(self, "cells", cells)
+        object.__setattr__(self, "cells", tuple(cells))
 
     @property
     def is_always(self) -> bool:
         """Whether nothing says that anything was not observed."""
-        return not self.cells and np.array_equal(self.spikes, _always())
+        return not self.cells and np.array_equal(self.spikes, outside_of([]))
 
     def of_cells(self, n_cells: int) -> Sequence[NDArray[np.float64]]:
         """Return the intervals of each cell."""
@@ -217,3 +226,38 @@ class Observed:
         at = np.searchsorted(parts[:, 0], begin, side="right") - 1
         is_whole = end <= np.append(parts[:, 1], -np.inf)[at]
         return Seen(np.where(is_whole, np.append(number, -1)[at], -1), cells)
+
+
+def with_spikes(
+    spikes: Sequence[NDArray[np.float64]],
+    valid: NDArray[np.float64],
+    intervals: Sequence[NDArray[np.float64]],
+) -> tuple[Observed, tuple[NDArray[np.float64], ...], list[str]]:
+    """Return when spikes were observed, those that lie there, and phrases on the others.
+
+    `valid` are the intervals of all data, and `intervals` those of each cell, if there are any.
+    """
+    told = []
+    if intervals:
+        own = zip(intervals, spikes, strict=True)
+        n_outside = sum(int((~within(joined(each), times)).sum()) for each, times in own)
+        if n_outside > _MOST_OUTSIDE * sum(map(len, spikes)):
+            told.append(
+                "the intervals in which cells were observed do not fit their spikes, of which "
+                f"{n_outside:,} lie outside, and are not used: are both in s, on one clock?"
+            )
+            intervals = []
+    if intervals and all(np.array_equal(each, intervals[0]) for each in intervals):
+        observed = Observed(common(joined(intervals[0]), joined(valid)))
+    else:
+        observed = Observed(valid, tuple(intervals))
+    cells = zip(observed.of_cells(len(spikes)), spikes, strict=True)
+    kept = tuple(times[within(each, times)] for each, times in cells)
+    n_lost = sum(map(len, spikes)) - sum(map(len, kept))
+    if n_lost:
+        words = ("its cell was", "is") if n_lost == 1 else ("their cells were", "are")
+        told.append(
+            f"{n_lost:,} spike{'s' * (n_lost != 1)} outside of the times in which {words[0]} "
+            f"observed {words[1]} left out"
+        )
+    return observed, kept, told

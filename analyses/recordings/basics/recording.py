@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from typing import NamedTuple
 
@@ -17,17 +18,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.basics.binned_track import cut_track, project
+from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.clocks import check_digits, order_in_time
 from analyses.recordings.basics.observed import (
     LONGEST_LOST,
     Observed,
+    check_intervals,
     seconds_in,
     tracked,
     within,
 )
 from analyses.recordings.basics.settings import FARTHEST, MOST_UNKNOWN
 from replay.checks import (
+    check_all,
     check_array,
     check_column,
     check_number,
@@ -37,12 +40,11 @@ from replay.checks import (
     typed,
 )
 
-__all__ = ["FieldPotential", "Posterior", "Recording", "sampled_at"]
+__all__ = ["FieldPotential", "Posterior", "Recording", "check_bins", "check_events", "sampled_at"]
 
 _MOST_SHOWN = 20
 _OFF_TRACK = 10.0
 _TOLERANCE = 1e-3
-_OTHER_CLOCKS = ("events", "the posterior", "decoded places", "the field potential")
 _SLOWEST = 1.0  # Hz
 _SHORTEST = 30.0  # cm, of all edges of a track
 _METRES = 0.015  # of the track: positions in metres extend over a hundredth of it
@@ -125,14 +127,6 @@ class Posterior(NamedTuple):
     outward: NDArray[np.float64] | None = None
 
 
-def _nothing() -> NDArray[np.float64]:
-    return np.empty(0)
-
-
-def _nowhere() -> NDArray[np.float64]:
-    return np.empty((0, 2))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Recording:
     """A recording of one animal on one track; missing data are empty or None.
@@ -202,8 +196,8 @@ class Recording:
 
     name: str
     graph: nx.Graph | None = None
-    time: NDArray[np.float64] = field(default_factory=_nothing)
-    position: NDArray[np.float64] = field(default_factory=_nowhere)
+    time: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    position: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 2)))
     spikes: tuple[NDArray[np.float64], ...] = ()
     electrode: NDArray[np.int64] | None = None
     units: tuple[str, ...] = ()
@@ -212,7 +206,7 @@ class Recording:
     decoded: pd.DataFrame | None = None
     events: pd.DataFrame | None = None
     field_potential: FieldPotential | None = None
-    on_track: NDArray[np.float64] = field(default_factory=_nowhere)
+    on_track: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 2)))
     epochs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -239,11 +233,12 @@ class Recording:
                 f"{self.name} must have one of units for each cell, or none: it has "
                 f"{len(self.units)} for {len(self.spikes)} cells. Choose both alike."
             )
-        _check_observed(self.observed, self.spikes, self.name)
+        self._check_observed()
         for what, intervals in (("on_track", self.on_track), *self.epochs.items()):
-            _check_intervals(intervals, f"{what} of {self.name}")
+            if len(intervals):
+                check_intervals(intervals, f"{what} of {self.name}")
         if self.events is not None:
-            _check_events(self.events, self.name)
+            check_events(self.events, f"the events of {self.name}")
         if self.decoded is not None:
             what = f"the decoded places of {self.name}"
             check_table(self.decoded, ["event", "time", "x", "y"], what)
@@ -257,8 +252,7 @@ class Recording:
         self._check_one_clock()
         self._check_cells()
         if self.graph is not None:
-            self._check_scale(self.graph)
-            self._check_bins(self.graph)
+            self._check_places(cut_track(self.graph, bin_size=10.0))
 
     def __repr__(self) -> str:
         """Show the name and what there is, in one line."""
@@ -280,7 +274,7 @@ class Recording:
 
     def _repr_html_(self) -> str:
         rows: list[tuple[str, str, object, object]] = []
-        spikes = np.concatenate(self.spikes) if self.spikes else _nothing()
+        spikes = np.concatenate(self.spikes) if self.spikes else np.empty(0)
         for what, times in (
             ("positions", self.time),
             (f"spikes of {len(self.spikes)} cells", spikes),
@@ -431,11 +425,27 @@ class Recording:
         for name, part in parts.items():
             object.__setattr__(self, name, part)
 
+    def _check_observed(self) -> None:
+        """Check that spikes are finite, and lie in the times in which their cell was observed."""
+        if self.observed.cells and len(self.observed.cells) != len(self.spikes):
+            raise ValueError(
+                f"{self.name} must say for each of its {len(self.spikes)} cells when it was "
+                f"observed; got {len(self.observed.cells)}."
+            )
+        intervals = self.observed.of_cells(len(self.spikes))
+        for cell, (times, own) in enumerate(zip(self.spikes, intervals, strict=True)):
+            check_array(times, f"The spike times of cell {cell} of {self.name}", kind="number")
+            n_outside = int((~within(own, times)).sum())
+            if n_outside:
+                raise ValueError(
+                    f"{n_outside} of {len(times)} spikes of cell {cell} of {self.name} lie outside "
+                    "of the times in which it was observed. Give both in s, on one clock, and "
+                    "leave such spikes out."
+                )
+
     def _check_one_clock(self) -> None:
         """Check that all times are on one clock, so that they overlap."""
-        clocks = {}
-        if len(self.time):
-            clocks["positions"] = self.time
+        clocks = {"positions": self.time}
         if self.spikes:
             clocks["spikes"] = np.concatenate(self.spikes)
         if self.events is not None:
@@ -452,11 +462,11 @@ class Recording:
                 f"{self.name} has no position from {begin:.12g} to {end:.12g} s, when the animal "
                 f"was on the track: {_span('positions', self.time)}. Give both in s, on one clock."
             )
-        pairs = [("positions", "spikes", _LEAST_TOGETHER), ("spikes", "positions", _LEAST_TOGETHER)]
         known = "spikes" if "spikes" in clocks else "positions"
-        pairs += [(known, name, 0.5) for name in _OTHER_CLOCKS]
+        pairs = [("positions", "spikes", _LEAST_TOGETHER), ("spikes", "positions", _LEAST_TOGETHER)]
+        pairs += [(known, name, 0.5) for name in clocks if name not in ("positions", "spikes")]
         for one, other, least in pairs:
-            if not (one in clocks and other in clocks and len(clocks[one]) and len(clocks[other])):
+            if not len(clocks.get(one, ())) or not len(clocks.get(other, ())):
                 continue
             begin, end = _ends(clocks[one])
             times = clocks[other]
@@ -495,53 +505,47 @@ class Recording:
                 "clock, or leave these cells out."
             )
 
-    def _check_scale(self, graph: nx.Graph) -> None:
-        """Check that not too many positions are unknown or off the track."""
-        track = cut_track(graph, bin_size=10.0)
-        if track.length.sum() < _SHORTEST:
+    def _check_places(self, track: BinnedTrack) -> None:
+        """Check that positions, bins and decoded places are in cm, and on the track."""
+        whole = float(track.length.sum())
+        if whole < _SHORTEST:
             raise ValueError(
-                f"The track of {self.name} is {track.length.sum():.3g} cm long in all. Lengths and "
-                "positions are in cm: multiply metres by 100."
+                f"The track of {self.name} is {whole:.3g} cm long in all. Lengths and positions "
+                "are in cm: multiply metres by 100."
             )
+        width, height = np.ptp(track.node_position, axis=0)
+        extent = float(max(width, height))
         xy = self.position[self.during]
-        if not len(xy):
-            return
-        unknown = np.isnan(xy).any(axis=1)
-        width = float(np.ptp(track.node_position, axis=0).max())
-        _check_unit(xy, f"positions of {self.name}", width)
-        if unknown.mean() > self.most_unknown:
-            raise ValueError(
-                f"{unknown.sum()} of {len(xy)} positions of {self.name} on the track are NaN, more "
-                f"than {self.most_unknown:.0%}. Where the animal was not tracked, leave rows out, "
-                "give the times on the track (epochs, such as run=0:600), or allow more with "
-                "most_unknown."
-            )
-        away = project(track, xy[~unknown]).away
-        n_off = int(np.count_nonzero(away > FARTHEST))
-        if n_off + unknown.sum() > self.most_unknown * len(xy):
-            low, high = np.nanpercentile(xy, [1, 99], axis=0)
-            width, height = np.ptp(track.node_position, axis=0)
-            raise ValueError(
-                f"{n_off} of {len(xy)} positions of {self.name} are more than {FARTHEST:g} cm "
-                f"from the track: they go from ({low[0]:.0f}, {low[1]:.0f}) to "
-                f"({high[0]:.0f}, {high[1]:.0f}), and the graph is {width:.0f} x {height:.0f} cm. "
-                "Are positions in pixels, or on other axes? Give both in cm with the same origin "
-                "(a graph may have pixels_per_cm), or give the times on the track (epochs, such as "
-                "run=0:600)." + (f" What was read: {self.notes[0]}" if self.notes else "")
-            )
-
-    def _check_bins(self, graph: nx.Graph) -> None:
-        """Check that the posterior, or decoded places, lie on the track."""
-        track = cut_track(graph, bin_size=10.0)
-        length = float(np.ptp(track.node_position, axis=0).max())
+        if len(xy):
+            unknown = np.isnan(xy).any(axis=1)
+            _check_unit(xy, f"positions of {self.name}", extent)
+            if unknown.mean() > self.most_unknown:
+                raise ValueError(
+                    f"{unknown.sum()} of {len(xy)} positions of {self.name} on the track are NaN, "
+                    f"more than {self.most_unknown:.0%}. Where the animal was not tracked, leave "
+                    "rows out, give the times on the track (epochs, such as run=0:600), or allow "
+                    "more with most_unknown."
+                )
+            n_off = int(np.count_nonzero(project(track, xy[~unknown]).away > FARTHEST))
+            if n_off + unknown.sum() > self.most_unknown * len(xy):
+                low, high = np.nanpercentile(xy, [1, 99], axis=0)
+                raise ValueError(
+                    f"{n_off} of {len(xy)} positions of {self.name} are more than {FARTHEST:g} cm "
+                    f"from the track: they go from ({low[0]:.0f}, {low[1]:.0f}) to "
+                    f"({high[0]:.0f}, {high[1]:.0f}), and the graph is {width:.0f} x {height:.0f} "
+                    "cm. Are positions in pixels, or on other axes? Give both in cm with the same "
+                    "origin (a graph may have pixels_per_cm), or give the times on the track "
+                    "(epochs, such as run=0:600)."
+                    + (f" What was read: {self.notes[0]}" if self.notes else "")
+                )
         if not track.is_arena:  # in metres along the track, all are near its beginning
-            length = float(track.length.sum() + track.edge_spacing.sum())
+            extent = whole + float(track.edge_spacing.sum())
         if self.posterior is not None:
             position = self.posterior.position
-            _check_unit(position, f"positions of the bins of the posterior of {self.name}", length)
-            away = project(track, position).away
-            lost = np.nansum(self.posterior.probability[:, away > _OFF_TRACK])
-            share = lost / np.nansum(self.posterior.probability)
+            _check_unit(position, f"positions of the bins of the posterior of {self.name}", extent)
+            is_off = project(track, position).away > _OFF_TRACK
+            probability = self.posterior.probability
+            share = np.nansum(probability[:, is_off]) / np.nansum(probability)
             if share > _TOLERANCE:
                 raise ValueError(
                     f"Bins of the posterior of {self.name} do not fit the track: {share:.1%} of it "
@@ -550,12 +554,11 @@ class Recording:
                 )
         if self.decoded is not None:
             xy = self.decoded[["x", "y"]].to_numpy(dtype=float)
-            _check_unit(xy, f"decoded places of {self.name}", length)
-            away = project(track, xy).away
-            n_off = int(np.count_nonzero(away > FARTHEST))
-            if n_off > self.most_unknown * len(away):
+            _check_unit(xy, f"decoded places of {self.name}", extent)
+            n_off = int(np.count_nonzero(project(track, xy).away > FARTHEST))
+            if n_off > self.most_unknown * len(xy):
                 raise ValueError(
-                    f"{n_off} of {len(away)} decoded places of {self.name} are more than "
+                    f"{n_off} of {len(xy)} decoded places of {self.name} are more than "
                     f"{FARTHEST:g} cm from the track. Give both in cm on the same axes."
                 )
 
@@ -571,48 +574,39 @@ def _check_unit(xy: NDArray[np.float64], what: str, length: float) -> None:
         )
 
 
-def _check_intervals(intervals: NDArray[np.float64], what: str) -> None:
-    if len(intervals):
-        pairs = check_array(intervals, what, kind="number", n_dims=2)
-        if pairs.shape[1] != 2 or (pairs[:, 0] > pairs[:, 1]).any():
-            raise ValueError(f"{what} must be pairs of a begin and a later end, in s.")
-
-
-def _check_observed(observed: Observed, spikes: tuple[NDArray[np.float64], ...], name: str) -> None:
-    if observed.cells and len(observed.cells) != len(spikes):
-        raise ValueError(
-            f"{name} must say for each of its {len(spikes)} cells when it was observed; got "
-            f"{len(observed.cells)}."
-        )
-    for cell, (times, own) in enumerate(zip(spikes, observed.of_cells(len(spikes)), strict=True)):
-        check_array(times, f"The spike times of cell {cell} of {name}", kind="number", n_dims=1)
-        n_outside = int((~within(own, times)).sum())
-        if n_outside:
-            raise ValueError(
-                f"{n_outside} of {len(times)} spikes of cell {cell} of {name} lie outside of the "
-                "times in which it was observed. Give both in s, on one clock, and leave such "
-                "spikes out."
-            )
-
-
 def _minutes(seconds: float) -> str:
     return f"{seconds / 60:.1f} min"
 
 
-def _check_events(events: pd.DataFrame, name: str) -> None:
-    what = f"the events of {name}"
-    check_table(events, ["start_time", "end_time"], what)
-    start, end = (
-        check_column(events, column, what, kind="number") for column in ("start_time", "end_time")
+def check_events(
+    table: pd.DataFrame, what: str, bounds: tuple[str, str] = ("start_time", "end_time")
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Check and return the begins and ends of events, in s; messages name rows by the index."""
+    check_table(table, bounds, what)
+    start, end = check_all(
+        partial(check_column, table, column, what, kind="number") for column in bounds
     )
+    for column in bounds:
+        check_digits(table[column], f"The times of {what}")
     wrong = np.flatnonzero(end <= start)
     if len(wrong):
-        row = int(wrong[0])
+        row = wrong[0]
         raise ValueError(
-            f"Events of {name} must end after they begin; row {row} goes from {start[row]:.12g} "
-            f"to {end[row]:.12g} s."
+            f"Events must end after they begin; row {table.index[row]} of {what} goes from "
+            f"{start[row]:.12g} to {end[row]:.12g} s."
         )
-    check_digits(end, f"The end times of events of {name}")
+    return start, end
+
+
+def check_bins(probability: NDArray[np.float64], n_times: int, n_bins: int, what: str) -> None:
+    """Check that a posterior has a row for each time and a column for each bin."""
+    shape = n_times, n_bins
+    if probability.shape != shape:
+        turned = ": it is transposed" if probability.shape == shape[::-1] else ""
+        raise ValueError(
+            f"{what} must have the shape {shape}, a row for each time and a column for each bin; "
+            f"got {probability.shape}{turned}."
+        )
 
 
 def _check_posterior(posterior: Posterior, name: str) -> None:
@@ -623,18 +617,12 @@ def _check_posterior(posterior: Posterior, name: str) -> None:
             f"The bins of the posterior of {name} must have x and y; got the shape "
             f"{posterior.position.shape}."
         )
-    shape = (len(posterior.time), len(posterior.position))
-    if posterior.probability.shape != shape:
-        is_transposed = posterior.probability.shape == shape[::-1]
-        raise ValueError(
-            f"{what} must have the shape {shape}, a row for each time and a column for each bin; "
-            f"got {posterior.probability.shape}"
-            f"{': it is transposed' if is_transposed else ''}."
-        )
+    n_times, n_bins = len(posterior.time), len(posterior.position)
+    check_bins(posterior.probability, n_times, n_bins, what)
     for kind, values in {**posterior.movement, "outward": posterior.outward}.items():
-        if values is not None and values.shape != shape[:1]:
+        if values is not None and values.shape != (n_times,):
             raise ValueError(
-                f"{what} must have one probability of {kind!r} for each of {shape[0]} times; got "
+                f"{what} must have one probability of {kind!r} for each of {n_times} times; got "
                 f"the shape {values.shape}."
             )
     sums = posterior.probability.sum(axis=1)

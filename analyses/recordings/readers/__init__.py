@@ -21,9 +21,9 @@ from analyses.recordings.basics.settings import FIND, FIND_RIPPLES, MOST_UNKNOWN
 from analyses.recordings.readers.array_files import read_arrays, read_intervals
 from analyses.recordings.readers.epochs import with_epochs
 from analyses.recordings.readers.mat_files import files_of
+from analyses.recordings.readers.npz_files import kind_of, stored_form
 from analyses.recordings.readers.nwb_files import Choices, read_nwb
 from analyses.recordings.readers.posteriors import NETCDF, read_posterior
-from analyses.recordings.readers.pynapple_objects import kind_of, stored_form
 from analyses.recordings.readers.remote_files import find_remote, is_address, name_of
 from analyses.recordings.readers.table_files import read_table
 from analyses.recordings.readers.track_graphs import IncompleteError, read_track
@@ -134,24 +134,20 @@ def read_recording(
     if channel is not None and not isinstance(channel, str):
         channel = check_whole("channel", channel)
     choices = Choices(position, units, channel)
-    has_tables = any(map(_is_nwb, (source, session)))
-    if is_name and wanted != FIND_RIPPLES and not has_tables:
+    endings = {_ending(source), _ending(session)}
+    if is_name and wanted != FIND_RIPPLES and ".nwb" not in endings:
         raise ValueError(
             f"events is the name of a table in an NWB file, {shown(events)}, but no file here is "
             f"one: give a table (.csv, .parquet), {FIND!r} or {FIND_RIPPLES!r}."
         )
-    has_structures = has_tables or any(map(_is_matlab, (source, session)))
-    given = [key for key, value in choices._asdict().items() if value is not None]
-    wrong = [key for key in given if not (has_structures if key == "position" else has_tables)]
+    wrong = []
+    for key, value in choices._asdict().items():
+        fitting = {".nwb", ".mat"} if key == "position" else {".nwb"}
+        if value is not None and not fitting & endings:
+            where = "an NWB file or one of MATLAB" if key == "position" else "an NWB file"
+            wrong.append(f"{key} chooses from {where}, but no file here is one: leave it out.")
     if wrong:
-        where = {"position": "an NWB file or one of MATLAB"}
-        raise ValueError(
-            " ".join(
-                f"{key} chooses from {where.get(key, 'an NWB file')}, but no file here is one: "
-                "leave it out."
-                for key in wrong
-            )
-        )
+        raise ValueError(" ".join(wrong))
     # Where the animal is off the track in some epochs, positions are checked after these are known.
     allowed = most_unknown if epochs is None else 1.0
     found = _read(source, graph, wanted, bins, choices, allowed)
@@ -174,13 +170,85 @@ def read_recording(
             "channel chooses the field potential in which ripples are detected, or which is shown "
             f"beside events that are given: add events, {FIND_RIPPLES!r} or a table."
         )
+    found = _with_track(found, bin_size)
+    return found if epochs is None else with_epochs(found, epochs, most_unknown)
+
+
+def _ending(source: object) -> str:
+    """Return the ending of a file by which its format is known, that of MATLAB for a folder."""
+    if not isinstance(source, str | Path):
+        return ""
+    if is_address(source):
+        return Path(name_of(str(source))).suffix.lower()
+    ending = Path(source).suffix.lower()
+    return ".mat" if ending != ".nwb" and Path(source).is_dir() else ending
+
+
+def _read(
+    source: object,
+    graph: nx.Graph | None,
+    events: str | None,
+    bins: object,
+    choices: Choices,
+    most_unknown: float,
+) -> Recording:
+    if is_address(source):
+        remote = find_remote(str(source))
+        found = read_nwb(remote, graph, events=events, choices=choices, most_unknown=most_unknown)
+        return replace(found, origin={"file": remote.name, **remote.origin, **found.origin})
+    if isinstance(source, Recording):
+        return source if graph is None else replace(source, graph=graph)
+    if isinstance(source, pd.DataFrame):
+        return read_table(source, graph, most_unknown=most_unknown)
+    if hasattr(source, "data_vars"):
+        return read_posterior(source, graph, bins=bins)
+    stored = stored_form(source[-1] if isinstance(source, tuple) and len(source) == 2 else source)
+    if stored is not None:  # an object of pynapple
+        name = f"the {kind_of(stored)}"
+        return read_arrays(stored, graph, name=name, most_unknown=most_unknown)
+    if isinstance(source, Mapping):
+        return read_arrays(source, graph, most_unknown=most_unknown)
+    if not isinstance(source, str | Path):
+        raise TypeError(
+            "A recording must be a file, a Dataset with acausal_posterior, a TsGroup, Tsd or "
+            f"TsdFrame, a mapping of names to arrays, or a DataFrame; got {shown(source)}."
+        )
+    path, ending = Path(source), _ending(source)
+    if ending == ".nwb":
+        found = read_nwb(path, graph, events=events, choices=choices, most_unknown=most_unknown)
+    elif ending in NETCDF:
+        found = read_posterior(path, graph, bins=bins)
+    elif ending in (".npz", ".mat"):
+        found = read_arrays(path, graph, position=choices.position, most_unknown=most_unknown)
+    elif ending in (".csv", ".parquet"):
+        found = read_table(path, graph, most_unknown=most_unknown)
+    elif ending in _PICKLES:
+        raise ValueError(
+            f"{path.name} is a pickle. Pickles are not read, because they can run any code, and "
+            "other versions cannot read them. Save the Dataset with to_netcdf, or arrays with "
+            "numpy.savez."
+        )
+    else:
+        raise ValueError(
+            "Recordings are read from .nwb, .nc, .npz, .mat, .csv and .parquet; got "
+            f"{shown(path.name)}. Export it as one of these."
+        )
+    digests = []
+    for each in files_of(path):
+        with opened(each) as file:
+            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+    first, *others = digests
+    digest = hashlib.sha256("".join(digests).encode()).hexdigest() if others else first
+    return replace(found, origin={"file": path.name, "sha256": digest, **found.origin})
+
+
+def _with_track(found: Recording, bin_size: float) -> Recording:
+    """Complete a recording without a track by its arena, and describe the track of others."""
     is_decoded = found.posterior is not None or found.decoded is not None
     if found.graph is None and (found.spikes or is_decoded) and len(found.time) > 1:
         arena = find_arena(found.position[found.during], bin_size)
         if is_open(arena):
-            notes = (*found.notes, describe_arena(arena))
-            found = replace(found, graph=arena, notes=notes)
-            return found if epochs is None else with_epochs(found, epochs, most_unknown)
+            return replace(found, graph=arena, notes=(*found.notes, describe_arena(arena)))
     has_positions = bool(len(found.time))
     session_too = {} if has_positions else {"session": "positions.npz"}
     if found.graph is None:
@@ -202,122 +270,32 @@ def read_recording(
             **session_too,
         )
     n_edges = found.graph.number_of_edges()
+    n_parts = nx.number_connected_components(found.graph)
     length = sum(
         float(np.hypot(*np.subtract(found.graph.nodes[u]["pos"], found.graph.nodes[v]["pos"])))
         for u, v in found.graph.edges
     )
-    n_parts = nx.number_connected_components(found.graph)
     note = (
         f"Track: {len(found.graph)} nodes, {n_edges} edge{'s' * (n_edges != 1)}, {length:.0f} cm"
         + (f", in {n_parts} separate parts." if n_parts > 1 else ".")
     )
-    found = replace(found, notes=(*found.notes, note))
-    return found if epochs is None else with_epochs(found, epochs, most_unknown)
-
-
-def _is_nwb(source: object) -> bool:
-    if is_address(source):
-        return name_of(str(source)).lower().endswith(".nwb")
-    return isinstance(source, str | Path) and Path(source).suffix.lower() == ".nwb"
-
-
-def _is_matlab(source: object) -> bool:
-    if not isinstance(source, str | Path) or is_address(source):
-        return False
-    return Path(source).suffix.lower() == ".mat" or Path(source).is_dir()
-
-
-def _read(
-    source: object,
-    graph: nx.Graph | None,
-    events: str | None,
-    bins: object,
-    choices: Choices,
-    most_unknown: float,
-) -> Recording:
-    if is_address(source):
-        remote = find_remote(str(source))
-        found = read_nwb(remote, graph, events=events, choices=choices, most_unknown=most_unknown)
-        return replace(found, origin={"file": remote.name, **remote.origin, **found.origin})
-    if isinstance(source, str | Path):
-        found = _of_file(Path(source), graph, events, bins, choices, most_unknown)
-        digests = []
-        for each in files_of(Path(source)):
-            with opened(each) as file:
-                digests.append(hashlib.file_digest(file, "sha256").hexdigest())
-        first, *others = digests
-        digest = hashlib.sha256("".join(digests).encode()).hexdigest() if others else first
-        origin = {"file": Path(source).name, "sha256": digest, **found.origin}
-        return replace(found, origin=origin)
-    if isinstance(source, Recording):
-        return source if graph is None else replace(source, graph=graph)
-    if isinstance(source, pd.DataFrame):
-        return read_table(source, graph, most_unknown=most_unknown)
-    if hasattr(source, "data_vars"):
-        return read_posterior(source, graph, bins=bins)
-    stored = stored_form(source[-1] if isinstance(source, tuple) and len(source) == 2 else source)
-    if stored is not None:  # an object of pynapple
-        name = f"the {kind_of(stored)}"
-        return read_arrays(stored, graph, name=name, most_unknown=most_unknown)
-    if isinstance(source, Mapping):
-        return read_arrays(source, graph, most_unknown=most_unknown)
-    raise TypeError(
-        "A recording must be a file, a Dataset with acausal_posterior, a TsGroup, Tsd or TsdFrame, "
-        f"a mapping of names to arrays, or a DataFrame; got {shown(source)}."
-    )
-
-
-def _of_file(
-    path: Path,
-    graph: nx.Graph | None,
-    events: str | None,
-    bins: object,
-    choices: Choices,
-    most_unknown: float,
-) -> Recording:
-    suffix = path.suffix.lower()
-    if suffix == ".nwb":
-        return read_nwb(path, graph, events=events, choices=choices, most_unknown=most_unknown)
-    if suffix in NETCDF:
-        return read_posterior(path, graph, bins=bins)
-    if suffix in (".npz", ".mat"):
-        return read_arrays(path, graph, position=choices.position, most_unknown=most_unknown)
-    if suffix in (".csv", ".parquet"):
-        return read_table(path, graph, most_unknown=most_unknown)
-    if path.is_dir():
-        return read_arrays(path, graph, position=choices.position, most_unknown=most_unknown)
-    if suffix in _PICKLES:
-        raise ValueError(
-            f"{path.name} is a pickle. Pickles are not read, because they can run any code, and "
-            "other versions cannot read them. Save the Dataset with to_netcdf, or arrays with "
-            "numpy.savez."
-        )
-    raise ValueError(
-        "Recordings are read from .nwb, .nc, .npz, .mat, .csv and .parquet; got "
-        f"{shown(path.name)}. Export it as one of these."
-    )
-
-
-def _check_same_session(found: Recording, session: Recording) -> None:
-    for key, what in (("subject", "animals"), ("session_start_time", "sessions")):
-        one, other = found.origin.get(key), session.origin.get(key)
-        if one is None or other is None:
-            continue
-        is_time = key == "session_start_time"
-        if one != other and not (is_time and _moment(one) == _moment(other)):
-            raise ValueError(
-                f"{found.name} and {session.name} are of different {what}, {one} and {other}: name "
-                f"a file of the same session, or correct the {key} of the wrong one."
-            )
-
-
-def _moment(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()
+    return replace(found, notes=(*found.notes, note))
 
 
 def _completed(found: Recording, session: Recording) -> Recording:
     """Add data of the session that the recording lacks."""
-    _check_same_session(found, session)
+    for key, what in (("subject", "animals"), ("session_start_time", "sessions")):
+        one, other = found.origin.get(key), session.origin.get(key)
+        if one is None or other is None or one == other:
+            continue
+        if key == "session_start_time":  # one moment may be written in two time zones
+            moments = [datetime.fromisoformat(each).timestamp() for each in (one, other)]
+            if moments[0] == moments[1]:
+                continue
+        raise ValueError(
+            f"{found.name} and {session.name} are of different {what}, {one} and {other}: name "
+            f"a file of the same session, or correct the {key} of the wrong one."
+        )
     has_position = bool(len(found.time))
     origin = {f"session_{key}": value for key, value in session.origin.items()}
     notes = (*found.notes, *session.notes)

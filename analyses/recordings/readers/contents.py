@@ -15,28 +15,29 @@ from analyses.recordings.basics.observed import joined
 from analyses.recordings.basics.settings import FIND, FIND_DECODED
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.array_files import is_remark, load_arrays
-from analyses.recordings.readers.mat_files import ARRAYS
+from analyses.recordings.readers.npz_files import ARRAYS, kind_of
 from analyses.recordings.readers.nwb_files import (
     HIGHEST_RATE,
     LOWEST_RATE,
     field_potentials_of,
     open_nwb,
 )
-from analyses.recordings.readers.nwb_marks import marks_of
 from analyses.recordings.readers.nwb_positions import angles_of, default_series, series_of
 from analyses.recordings.readers.nwb_tables import (
     choose_events,
-    hippocampal,
     intervals_of,
     labels_of,
     tables_of,
+)
+from analyses.recordings.readers.nwb_units import (
+    hippocampal,
+    intervals_of_units,
+    marks_of,
     unit_columns,
     units_of,
     without_noise,
 )
-from analyses.recordings.readers.observed_times import intervals_of_units
 from analyses.recordings.readers.posteriors import NETCDF, open_posterior
-from analyses.recordings.readers.pynapple_objects import kind_of
 from analyses.recordings.readers.remote_files import find_remote, is_address
 from analyses.recordings.readers.table_files import READ, open_table
 from analyses.recordings.readers.track_graphs import IncompleteError
@@ -98,19 +99,14 @@ def describe_file(
     lines: list[str] = []
     choices: list[dict[str, str]] = [{}]
     lacks: dict[str, str] = {}
-    if is_address(path):
-        remote = find_remote(str(path))
-        with open_nwb(remote) as file:
-            lines, choices = _of_nwb(file, remote.name)
-        return [*lines, *_to_analyse(path, given, choices, lacks)]
-    found = check_path("path", path)
-    ending = found.suffix.lower()
+    where: Any = find_remote(str(path)) if is_address(path) else check_path("path", path)
+    ending = ".nwb" if is_address(path) else where.suffix.lower()
     if ending == ".nwb":
-        with open_nwb(found) as file:
-            lines, choices = _of_nwb(file, found.name)
-    elif ending in (".npz", ".mat") or found.is_dir():
+        with open_nwb(where) as file:
+            lines, choices = _of_nwb(file, where.name)
+    elif ending in (".npz", ".mat") or where.is_dir():
         position = given.get("position")
-        arrays = load_arrays(found, None if position is None else str(position))
+        arrays = load_arrays(where, None if position is None else str(position))
         known = tuple(arrays) if kind_of(arrays) else ARRAYS
         for key, each in arrays.items():
             what = f"not read, {each}" if is_remark(each) else _size(each)
@@ -119,20 +115,20 @@ def describe_file(
     elif ending in NETCDF:
         lines = [
             f"Variable {key}: {_size(each)} ({', '.join(map(str, each.dims))})."
-            for key, each in open_posterior(found).data_vars.items()
+            for key, each in open_posterior(where).data_vars.items()
         ]
         lines.append("It holds no positions of the animal: name a file that does.")
         lacks = {"session": "positions.npz"}
     elif ending in (".csv", ".parquet"):
-        table = open_table(found)
+        table = open_table(where)
         lines = [f"A table of {count_text(len(table), 'row')}: {', '.join(map(str, table))}."]
         others = [str(each) for each in table if each not in READ]
         lines += [f"Columns that are not used: {', '.join(others)}."] if others else []
     else:
         raise ValueError(
-            f"{found.name} cannot be described: .nwb, .nc, .npz, .mat, .csv and .parquet files can."
+            f"{where.name} cannot be described: .nwb, .nc, .npz, .mat, .csv and .parquet files can."
         )
-    return [*lines, *_to_analyse(found, given, choices, lacks)]
+    return [*lines, *_to_analyse(path, given, choices, lacks)]
 
 
 def _to_analyse(
@@ -192,7 +188,16 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[dict[str, str]]]:
         how = "--units marks decodes them" if file.units is not None else "they are decoded so"
         lines.append(f"Spikes that were not sorted: {', '.join(marks)}; {how}.")
     tables = tables_of(file)
-    lines += [_of_table(key, table) for key, table in tables.items()]
+    for key, table in tables.items():
+        times = intervals_of(table)
+        text = f"Intervals {key}: {count_text(len(times), 'row')}"
+        if len(times):
+            text += f", {times['start_time'].min():g} to {times['end_time'].max():g} s"
+        labels = [each for each in dict.fromkeys(chain(*labels_of(table).values())) if each]
+        if labels:
+            listed = ", ".join(labels[:_MOST_VALUES])
+            text += f"; labels: {listed}" + " ..." * (len(labels) > _MOST_VALUES)
+        lines.append(f"{text}.")
     events = choose_events(tables, name, None)
     if events:
         choice["events"] = events[0]
@@ -200,9 +205,9 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[dict[str, str]]]:
     for rate, key, each in potentials:
         why = "" if LOWEST_RATE < rate <= HIGHEST_RATE else f"; not used, as it is not at {_RATES}"
         lines.append(f"Electrical series {key}: {_size(each.data)} at {rate:g} Hz{why}.")
-    used = [*series.values(), *angles_of(file).values(), *units.values(), *marks.values()]
-    used += [*tables.values(), *(each for _, _, each in potentials)]
-    lines += _not_used(file, {id(each) for each in used})
+    read = [*series.values(), *angles_of(file).values(), *units.values(), *marks.values()]
+    read += [*tables.values(), *(each for _, _, each in potentials), file.units, file.electrodes]
+    lines += _not_used(file, {id(each) for each in read})
     if file.scratch and "track_graph" in file.scratch:
         lines.append("The track graph is in the file.")
     return lines, [choice, *({**choice, "position": key} for key in series), {}]
@@ -214,13 +219,12 @@ def _not_used(file: NWBFile, used: set[int]) -> Iterator[str]:
     from pynwb.core import DynamicTable
 
     for each in file.objects.values():
-        if id(each) in used or each is file.units or each is file.electrodes:
+        if id(each) in used:
             continue
         if isinstance(each, TimeSeries):
-            kind = type(each).__name__
             yield (
-                f"Series {each.name} ({kind}): {_size(each.data)}; not used, as it is neither "
-                "positions of one or more columns, nor spikes, nor a field potential."
+                f"Series {each.name} ({type(each).__name__}): {_size(each.data)}; not used, as it "
+                "is neither positions of one or more columns, nor spikes, nor a field potential."
             )
         elif isinstance(each, DynamicTable):
             yield (
@@ -249,18 +253,6 @@ def _of_units(file: NWBFile) -> Iterator[str]:
             if values.dtype.kind in "USb" and len(each) <= _MOST_VALUES:
                 listed = ", ".join(f"{n} of {one}" for one, n in zip(each, counts, strict=True))
                 yield f"Units{of} by {key}: {listed}."
-
-
-def _of_table(name: str, table: Any) -> str:
-    times = intervals_of(table)
-    text = f"Intervals {name}: {count_text(len(times), 'row')}"
-    labels = [each for each in dict.fromkeys(chain(*labels_of(table).values())) if each]
-    if len(times):
-        text += f", {times['start_time'].min():g} to {times['end_time'].max():g} s"
-    if labels:
-        shown = ", ".join(labels[:_MOST_VALUES]) + (" ..." if len(labels) > _MOST_VALUES else "")
-        text += f"; labels: {shown}"
-    return f"{text}."
 
 
 def _size(values: NDArray[Any]) -> str:

@@ -34,27 +34,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.clocks import check_digits
-from analyses.recordings.readers.claims import ClaimError, check_claim
-from analyses.recordings.readers.hdf5_files import check_hdf5
+from analyses.recordings.readers.claims import ClaimError, check_claim, check_hdf5
+from analyses.recordings.readers.npz_files import ARRAYS
 from analyses.recordings.readers.nwb_tables import choose_events
 from analyses.recordings.readers.units import in_pairs, to_cm
 from replay.checks import shown, unknown_name
 from replay.files import check_file, opened
 
-__all__ = ["ARRAYS", "files_of", "load_mat"]
+__all__ = ["files_of", "load_mat"]
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_AT = 512  # after the header of MATLAB
-ARRAYS = (
-    "position_time", "position_t_ticks", "position_xy", "position_xy_px", "position_linear",
-    "position_linear_px", "clock_hz", "spike_time", "spike_t_ticks", "spike_unit", "mark_time",
-    "mark_electrode", "mark_features", "event_start", "event_end", "epoch_start", "epoch_end",
-    "epoch_label", "field_potential", "field_potential_start", "field_potential_rate",
-    "field_potential_time", "on_track_start", "on_track_end", "observed_start", "observed_end",
-    "observed_unit",
-    "posterior", "posterior_time", "posterior_xy",
-)  # fmt: skip
-"""The names of arrays that are read."""
 _OF_CELLEXPLORER = ("times", "timestamps", "x", "y", "linearized")
 _KINDS = ("behavior", "events", "states")  # files of a session, beside spikes.cellinfo
 _DEEPEST = 8
@@ -100,7 +90,7 @@ def load_mat(path: Path, position: str | None = None) -> dict[str, NDArray[Any]]
     """
     tree: dict[str, Any] = {}
     for each in files_of(path):
-        own = _load_tree(each)
+        own = _tree_of(each)
         structures = [value for value in own.values() if isinstance(value, Mapping)]
         if not path.is_dir() or len(structures) != 1:
             tree.update(own)
@@ -137,13 +127,26 @@ def load_mat(path: Path, position: str | None = None) -> dict[str, NDArray[Any]]
     return {**found, **others}
 
 
-def _load_tree(path: Path) -> dict[str, Any]:
+def _tree_of(path: Path) -> dict[str, Any]:
+    """Read a file of any version as nested dictionaries, arrays and lists."""
     check_file(path)
     try:
         with opened(path) as file:
             file.seek(_HDF5_AT)
             is_hdf5 = file.read(len(_HDF5)) == _HDF5
-        return _of_hdf5(path) if is_hdf5 else _of_older(path)
+        if not is_hdf5:
+            return _of_older(path)
+        try:
+            import h5py
+        except ImportError:
+            raise ImportError(
+                f"{path.name} is a file of MATLAB 7.3, which needs h5py: pip install "
+                "'hippocampal-replay[recordings]'; or save it with save -v7."
+            ) from None
+        check_hdf5(path)
+        with h5py.File(path, "r") as file:
+            tree: dict[str, Any] = _Reading(file, path).plain(file, 0)
+            return tree
     except (ClaimError, ImportError):
         raise
     except Exception as error:  # a damaged file may raise anything
@@ -285,7 +288,7 @@ def _field(tree: Any, *keys: str) -> Any:
 
 
 def _of_older(path: Path) -> dict[str, Any]:
-    """Read a file of version 4 to 7.2, as nested dictionaries, arrays and lists."""
+    """Read a file of version 4 to 7.2."""
     from scipy import io
 
     tree: dict[str, Any] = {}
@@ -340,21 +343,6 @@ def _check_contents(file: BinaryIO, path: Path) -> None:
                 left = stream.unconsumed_tail
                 check_claim(n_bytes, stored, f"the variables of {path.name}")
         file.seek(end)
-
-
-def _of_hdf5(path: Path) -> dict[str, Any]:
-    """Read a file of version 7.3, in the same form."""
-    try:
-        import h5py
-    except ImportError:
-        raise ImportError(
-            f"{path.name} is a file of MATLAB 7.3, which needs h5py: pip install "
-            "'hippocampal-replay[recordings]'; or save it with save -v7."
-        ) from None
-    check_hdf5(path)
-    with h5py.File(path, "r") as file:
-        tree: dict[str, Any] = _Reading(file, path).plain(file, 0)
-        return tree
 
 
 class _Reading:

@@ -11,78 +11,50 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.recordings.basics.clocks import check_digits, check_times
-from analyses.recordings.basics.marks import describe_classes
-from analyses.recordings.basics.observed import within
+from analyses.recordings.basics.observed import outside_of, with_spikes, within
 from analyses.recordings.basics.recording import FieldPotential, Recording, sampled_at
 from analyses.recordings.basics.settings import FIND_RIPPLES, MOST_UNKNOWN
-from analyses.recordings.readers.hdf5_files import check_contents, check_hdf5
-from analyses.recordings.readers.nwb_marks import MARKS, has_marks, read_marks
+from analyses.recordings.readers.claims import check_contents, check_hdf5
 from analyses.recordings.readers.nwb_positions import read_positions
 from analyses.recordings.readers.nwb_tables import (
     by_name,
     choose_events,
-    hippocampal,
     intervals_of,
     labelled_epochs,
     not_read,
     running_epochs,
     split_choice,
     tables_of,
-    unit_columns,
-    units_of,
-    without_noise,
 )
-from analyses.recordings.readers.observed_times import (
-    intervals_of_units,
-    outside_of,
-    with_spikes,
-)
+from analyses.recordings.readers.nwb_units import read_spikes
 from analyses.recordings.readers.remote_files import Remote, kept_folder, opened_remote
 from analyses.recordings.readers.table_files import bounds_of
 from analyses.recordings.readers.track_graphs import epochs_of, read_track
-from analyses.recordings.readers.unit_choice import choose_units
 from analyses.recordings.readers.units import count_text
-from replay.checks import check_fits, check_whole, shown, unknown_name
+from replay.checks import check_fits, check_whole, unknown_name
 from replay.files import check_file
 
 if TYPE_CHECKING:
-    from pynwb import NWBHDF5IO, NWBFile
+    from pynwb import NWBFile
 
 __all__ = ["HIGHEST_RATE", "LOWEST_RATE", "Choices", "field_potentials_of", "open_nwb", "read_nwb"]
 
 LOWEST_RATE, HIGHEST_RATE = 500.0, 5000.0
 """In Hz, of a field potential in which ripples are detected."""
-_MOST_REGIONS = 6
 _COPIES = 5  # of the field potential, while ripples are detected
 
 
 class Choices(NamedTuple):
-    """What to read of an NWB file that has several of a kind.
-
-    Attributes
-    ----------
-    position : str or None
-        The name of the series of positions; several are joined by commas. By default the first in
-        the plane.
-    units : str or None
-        An expression over the columns of units (`unit_choice`), after the name of their table if
-        there are several (``TABLE:EXPRESSION``); by default all units of the first are read.
-        ``"marks"`` reads the spikes that were not sorted instead.
-    channel : int, str or None
-        The channel of the field potential, from 0, which is read also if events are given; its
-        series (``SERIES``), or both (``SERIES:CHANNEL``). By default all channels of the first are
-        read where ripples are detected in them, and else none.
-    """
+    """What to read where a file has several of a kind, as `read_recording` describes it."""
 
     position: str | None = None
     units: str | None = None
@@ -97,36 +69,9 @@ def read_nwb(
     choices: Choices = Choices(),  # noqa: B008 (immutable)
     most_unknown: float = MOST_UNKNOWN,
 ) -> Recording:
-    """Read an NWB file.
+    """Read an NWB file, or one at an address; arguments are those of `read_recording`.
 
-    Parameters
-    ----------
-    path : path or Remote
-        The file, or where it is.
-    graph : networkx.Graph, optional
-        The track; by default, the JSON text `track_graph` in the file's scratch space.
-    events : str, optional
-        The name of the table of candidate events; by default the first table with a suitable name
-        (for instance ripples), if there is one. ``"find_ripples"`` reads the field potential
-        instead, for the detection of ripples.
-    choices : Choices, optional
-        What to read where the file has several of a kind.
-    most_unknown : float, default 0.2
-        The largest share of positions on the track that may be unknown.
-
-    Returns
-    -------
-    Recording
-        The recording.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the file is missing.
-    ImportError
-        If pynwb is not installed.
-    ValueError
-        If the file is damaged, lacks required data, or has implausible data.
+    `events` names a table, or is ``"find_ripples"``, which reads the field potential instead.
     """
     name = path.name if isinstance(path, Remote) else Path(path).name
     with open_nwb(path) as file:
@@ -135,7 +80,7 @@ def read_nwb(
 
 @contextmanager
 def open_nwb(path: str | Path | Remote) -> Iterator[NWBFile]:
-    """Open an NWB file whose data are read as they are asked for; see `read_nwb` for errors."""
+    """Open an NWB file whose data are read as they are asked for."""
     name = path.name if isinstance(path, Remote) else check_file(path).name
     try:
         from pynwb import NWBHDF5IO
@@ -145,10 +90,26 @@ def open_nwb(path: str | Path | Remote) -> Iterator[NWBFile]:
         ) from None
     try:
         with ExitStack() as stack:
-            file = stack.enter_context(_opened(path, stack, NWBHDF5IO))
+            if isinstance(path, Remote):
+                import h5py
+
+                there = stack.enter_context(opened_remote(path))
+                stored = stack.enter_context(h5py.File(there, "r"))
+                if check_contents(stored, name):
+                    raise ValueError(
+                        f"{name} leads to other files, which are not read over the network: "
+                        "download all of them, and name the file instead."
+                    )
+                file = stack.enter_context(NWBHDF5IO(file=stored, mode="r"))
+            else:
+                check_hdf5(path)
+                file = stack.enter_context(NWBHDF5IO(str(path), "r"))
             with warnings.catch_warnings():  # published files have more columns than NWB suggests
                 warnings.filterwarnings("ignore", "SpatialSeries .* data shape")
-                content = _content(file)
+                try:
+                    content = file.read()
+                except ValueError as error:  # one of pynwb's, which tells no user what to do
+                    raise OSError(str(error)) from error
             yield content
     except (ValueError, ImportError):
         raise
@@ -166,28 +127,6 @@ def open_nwb(path: str | Path | Remote) -> Iterator[NWBFile]:
         ) from error
 
 
-def _opened(path: Any, stack: ExitStack, reader: type[NWBHDF5IO]) -> NWBHDF5IO:
-    if not isinstance(path, Remote):
-        check_hdf5(path)
-        return reader(str(path), "r")
-    import h5py
-
-    file = stack.enter_context(h5py.File(stack.enter_context(opened_remote(path)), "r"))
-    if check_contents(file, path.name):
-        raise ValueError(
-            f"{path.name} leads to other files, which are not read over the network: download all "
-            "of them, and name the file instead."
-        )
-    return reader(file=file, mode="r")
-
-
-def _content(file: NWBHDF5IO) -> NWBFile:
-    try:
-        return file.read()
-    except ValueError as error:
-        raise OSError(str(error)) from error
-
-
 def _of_file(
     file: NWBFile,
     name: str,
@@ -196,47 +135,41 @@ def _of_file(
     choices: Choices,
     most_unknown: float,
 ) -> Recording:
-    if graph is None:
-        graph = _graph_of(file)
-    time, position, text = read_positions(file, name, graph, choices.position)
-    electrode = None
-    unit: tuple[str, ...] = ()
-    intervals: list[NDArray[np.float64]] = []
-    if choices.units == MARKS or (not units_of(file) and has_marks(file)):
-        spikes, electrode = read_marks(file, name)
-        how = describe_classes(spikes, electrode)
-    else:
-        spikes, unit, intervals, how = _spikes_of(file, name, choices.units)
-        if has_marks(file):
-            how += f" (spikes that were not sorted are not read; choose by units: {MARKS!r})"
-    text += f"; {how}"
+    if graph is None and file.scratch and "track_graph" in file.scratch:
+        with suppress(TypeError, json.JSONDecodeError):  # something else may have this name
+            graph = read_track(json.loads(np.asarray(file.get_scratch("track_graph")).item()))
+    time, position, how = read_positions(file, name, graph, choices.position)
+    found = read_spikes(file, name, choices.units)
+    told = [how, found.text]
     invalid = np.empty((0, 2))
     if file.invalid_times is not None:
         invalid = intervals_of(file.invalid_times).to_numpy()
-        text += f"; {count_text(len(invalid), 'invalid time')} left out"
+        told.append(f"{count_text(len(invalid), 'invalid time')} left out")
     valid = outside_of(invalid)
     position[~within(valid, time)] = np.nan
-    observed, spikes, how = with_spikes(spikes, valid, intervals)
-    text += f"; {how}" if how else ""
+    observed, spikes, lost = with_spikes(found.spikes, valid, found.intervals)
+    told += lost
     tables = tables_of(file)
     for key, table in tables.items():
         n_open = len(table) - len(intervals_of(table))
         if n_open:
-            text += f"; {n_open} of {count_text(len(table), 'row')} of {key!r} without a begin or "
-            text += "an end are left out"
-    found, field_potential = None, None
+            told.append(
+                f"{n_open} of {count_text(len(table), 'row')} of {key!r} without a begin or an "
+                "end are left out"
+            )
+    candidates, field_potential = None, None
     if events == FIND_RIPPLES or choices.channel is not None:
         field_potential, how = _field_potential_of(file, name, choices.channel)
-        text += f"; {how}"
+        told.append(how)
     suitable = () if events == FIND_RIPPLES else choose_events(tables, name, events)
     if suitable:
         chosen = suitable[0]
         for column in bounds_of(tables[chosen].colnames) or ():
             check_digits(tables[chosen][column].data[:], f"Times of the table {chosen!r}")
-        found = intervals_of(tables[chosen]).reset_index(drop=True)
-        text += f"; {count_text(len(found), 'event')} from the table {chosen!r}"
-        text += not_read(suitable[1:], "events")
-    if not spikes and not len(time) and found is None:
+        candidates = intervals_of(tables[chosen]).reset_index(drop=True)
+        counted = f"{count_text(len(candidates), 'event')} from the table {chosen!r}"
+        told.append(counted + not_read(suitable[1:], "events"))
+    if not spikes and not len(time) and candidates is None:
         raise ValueError(
             f"{name} has no units with spike times, no SpatialSeries of positions, and no table "
             "of events. Export sorted units and the tracked position to the NWB file."
@@ -249,93 +182,32 @@ def _of_file(
     elif len(of_graph) and not np.array_equal(on_track, of_graph):
         how += "; not those of the track graph: choose by epochs, with their times"
     if len(on_track):
-        text += f"; {count_text(len(on_track), 'epoch')} on the track ({how})"
-    text += f"; {twice}" if twice else ""
+        told.append(f"{count_text(len(on_track), 'epoch')} on the track ({how})")
+    told += twice
+    origin = {"identifier": str(file.identifier)}
+    if isinstance(file.session_start_time, datetime):
+        origin["session_start_time"] = file.session_start_time.isoformat()
+    if file.subject is not None and file.subject.subject_id:
+        origin["subject"] = str(file.subject.subject_id)
+        facts = {key: getattr(file.subject, key) for key in ("species", "sex", "age")}
+        origin |= {key: str(fact) for key, fact in facts.items() if fact}
     return Recording(
         name,
         graph,
         time,
         position,
         spikes=spikes,
-        electrode=electrode,
-        units=unit,
+        electrode=found.electrode,
+        units=found.units,
         observed=observed,
-        events=found,
+        events=candidates,
         field_potential=field_potential,
         on_track=on_track,
         epochs=epochs,
-        origin=_origin(file),
-        notes=(f"{name}: NWB; {text}.",),
+        origin=origin,
+        notes=(f"{name}: NWB; {'; '.join(told)}.",),
         most_unknown=most_unknown,
     )
-
-
-def _origin(file: NWBFile) -> dict[str, str]:
-    origin = {"identifier": str(file.identifier)}
-    start = file.session_start_time
-    if isinstance(start, datetime):
-        origin["session_start_time"] = start.isoformat()
-    if file.subject is not None and file.subject.subject_id:
-        origin["subject"] = str(file.subject.subject_id)
-        for name in ("species", "sex", "age"):
-            if getattr(file.subject, name):
-                origin[name] = str(getattr(file.subject, name))
-    return origin
-
-
-def _graph_of(file: NWBFile) -> nx.Graph | None:
-    """Read the track graph from JSON in the file's scratch space, if it is there."""
-    if not file.scratch or "track_graph" not in file.scratch:
-        return None
-    text = np.asarray(file.get_scratch("track_graph")).item()
-    try:
-        return read_track(json.loads(text))
-    except (TypeError, json.JSONDecodeError):
-        return None
-
-
-def _spikes_of(
-    file: NWBFile, name: str, choice: str | None
-) -> tuple[tuple[NDArray[np.float64], ...], tuple[str, ...], list[NDArray[np.float64]], str]:
-    """Read the spikes of the units that are chosen, their ids, and when each was observed.
-
-    The last is empty if it is not told. Also say which units these are.
-    """
-    known = units_of(file)
-    if not known:
-        return (), (), [], "no units"
-    table, expression = split_choice(choice or "", known)
-    units = known[table]
-    if "spike_times" not in units.colnames:
-        raise ValueError(
-            f"The units of {name} have no spike_times, only {shown(list(units.colnames))}. Export "
-            "the spike times of sorted units, in s."
-        )
-    columns = unit_columns(units)
-    rows, text = np.arange(len(units)), ""
-    if expression:
-        rows = np.flatnonzero(choose_units(expression, columns, name))
-        text = f" (of {len(units)}, with {expression})"
-    elif "location" in columns:
-        regions, counts = np.unique(columns["location"], return_counts=True)
-        if 1 < len(regions) <= _MOST_REGIONS:
-            listed = ", ".join(f"{n} of {each}" for each, n in zip(regions, counts, strict=True))
-            chosen = hippocampal(columns["location"])
-            text = f" ({listed}; choose by units, such as \"location == '{chosen}'\")"
-    noise, without = without_noise({key: values[rows] for key, values in columns.items()})
-    if noise:
-        both = f"({expression}) and {without}" if expression else without
-        both = both if units is next(iter(known.values())) else f"{table}:{both}"
-        text += f" ({noise}; these are decoded as cells, unless units={both!r})"
-    text += not_read([each for each in known if each != table], "units, such as {}:")
-    given = [np.asarray(units.get_unit_spike_times(int(row))) for row in rows]
-    for row, times in zip(rows, given, strict=True):
-        check_digits(times, f"The spike times of unit {row} of {name}")
-    spikes = tuple(times.astype(float) for times in given)
-    n_spikes = sum(map(len, spikes))
-    ids = tuple(map(str, np.asarray(units.id[:])[rows]))
-    how = f"{count_text(len(spikes), 'unit')} with {count_text(n_spikes, 'spike')}{text}"
-    return spikes, ids, intervals_of_units(units, rows), how
 
 
 def field_potentials_of(file: NWBFile) -> list[tuple[float, str, Any]]:
@@ -358,6 +230,7 @@ def field_potentials_of(file: NWBFile) -> list[tuple[float, str, Any]]:
 def _field_potential_of(
     file: NWBFile, name: str, choice: int | str | None
 ) -> tuple[FieldPotential, str]:
+    """Read the field potential that is chosen, or all channels of that of the lowest rate."""
     found = field_potentials_of(file)
     slow = {key: (rate, each) for rate, key, each in found if LOWEST_RATE < rate <= HIGHEST_RATE}
     if not slow:

@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.clocks import check_times
 from analyses.recordings.readers.nwb_tables import by_name
-from analyses.recordings.readers.track_graphs import IncompleteError, linear_to_plane
-from analyses.recordings.readers.units import count_text, to_cm
+from analyses.recordings.readers.units import count_text, to_cm, to_plane
 from replay.checks import unknown_name
 
 if TYPE_CHECKING:
     from pynwb import NWBFile
 
-__all__ = ["Positions", "angles_of", "default_series", "read_positions", "series_of"]
+__all__ = ["angles_of", "default_series", "read_positions", "series_of"]
 
-Positions = tuple[NDArray[np.float64], NDArray[np.float64], str]
+_Positions = tuple[NDArray[np.float64], NDArray[np.float64], str]
 """Times (s), positions (cm), and a phrase on what was read."""
 
 _ANGLES = ("rad", "deg")
@@ -38,27 +37,26 @@ def series_of(file: NWBFile) -> dict[str, Any]:
     Series of the same name are told apart by their container: ``Position/xy``. Series of positions
     in the plane come before those along the track.
     """
-    found = [
-        each for each in _spatial(file) if np.ndim(each.data) in (1, 2) and not _is_angle(each)
-    ]
+    found = [each for each in _spatial(file, angles=False) if np.ndim(each.data) in (1, 2)]
     found.sort(key=lambda each: (_width(each) < 2, str(each.parent.name) != "Position", each.name))
     return by_name(found)
 
 
 def angles_of(file: NWBFile) -> dict[str, Any]:
     """Return the series of angles, such as the head direction, by name; nothing reads them."""
-    return by_name(each for each in _spatial(file) if _is_angle(each))
+    return by_name(_spatial(file, angles=True))
 
 
-def _spatial(file: NWBFile) -> list[Any]:
+def _spatial(file: NWBFile, *, angles: bool) -> list[Any]:
     from pynwb.behavior import SpatialSeries
 
-    return [each for each in file.objects.values() if isinstance(each, SpatialSeries)]
-
-
-def _is_angle(series: Any) -> bool:
-    is_angle = str(series.unit).lower().startswith(_ANGLES)
-    return is_angle or type(series.parent).__name__ == "CompassDirection"
+    found = []
+    for each in file.objects.values():
+        if isinstance(each, SpatialSeries):
+            in_angles = str(each.unit).lower().startswith(_ANGLES)
+            if angles == (in_angles or type(each.parent).__name__ == "CompassDirection"):
+                found.append(each)
+    return found
 
 
 def default_series(known: dict[str, Any]) -> list[str]:
@@ -92,7 +90,7 @@ def _span(series: Any) -> tuple[float, float]:
 
 def read_positions(
     file: NWBFile, name: str, graph: nx.Graph | None, position: str | None
-) -> Positions:
+) -> _Positions:
     """Read the series that is named (several joined by commas), or else the default.
 
     Without a track, only the first is read: an arena is found from all positions.
@@ -101,7 +99,10 @@ def read_positions(
     if not known:
         return np.empty(0), np.empty((0, 2)), "no position"
     if position is not None:
-        chosen = _chosen(position, known, name)
+        chosen = [each.strip() for each in position.split(",") if each.strip()]
+        for each in chosen:
+            if each not in known:
+                raise unknown_name(f"series of positions of {name}", each, known)
     else:
         chosen = default_series(known) if graph is not None else [next(iter(known))]
     parts = [_read(known[each], each, name, graph) for each in chosen]
@@ -126,14 +127,6 @@ def read_positions(
     return time, place, text + (f" ({'; '.join(notes)})" if notes else "")
 
 
-def _chosen(position: str, known: dict[str, Any], name: str) -> list[str]:
-    names = [each.strip() for each in position.split(",") if each.strip()]
-    for each in names:
-        if each not in known:
-            raise unknown_name(f"series of positions of {name}", each, known)
-    return names
-
-
 def _width(series: Any) -> int:
     if _is_turned(series):
         return 2
@@ -149,7 +142,7 @@ def _is_turned(series: Any) -> bool:
     return bool(n_columns == len(series.timestamps) if has_times else n_columns > _MOST_COLUMNS)
 
 
-def _read(series: Any, label: str, name: str, graph: nx.Graph | None) -> Positions:
+def _read(series: Any, label: str, name: str, graph: nx.Graph | None) -> _Positions:
     data = np.asarray(series.data[:], dtype=float)
     data = data.T if _is_turned(series) else data.reshape(len(data), -1)
     width = data.shape[1]
@@ -163,15 +156,13 @@ def _read(series: Any, label: str, name: str, graph: nx.Graph | None) -> Positio
         time = check_times(series.timestamps[:], f"The timestamps of {label!r} of {name}")
     else:
         time = float(series.starting_time) + np.arange(len(data)) / float(series.rate)
-    place, scaled = to_cm(data, str(series.unit), graph, name)
+    unit, what = str(series.unit), f"The positions {label!r} of {name}"
+    if width == 1:
+        place, scaled = to_plane(data[:, 0], unit, graph, name, what)
+    else:
+        place, scaled = to_cm(data, unit, graph, name)
     notes = [scaled] if scaled else []
     if width == 1:
-        if graph is None:
-            raise IncompleteError(
-                f"The positions {label!r} of {name} are linearised: give the track graph with its "
-                "linear_edge_order and linear_edge_spacing (track), or positions (x, y)."
-            )
-        place = linear_to_plane(graph, place[:, 0], f"The positions {label!r} of {name}")
         notes.append("linearised")
     elif width > 2:
         notes.append(f"x and y are the first of its {count_text(width, 'column')}")

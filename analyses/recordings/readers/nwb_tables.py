@@ -1,4 +1,4 @@
-"""Tables of NWB files: units and what is known of each, candidate events, and epochs."""
+"""Tables of NWB files: candidate events, and epochs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.basics.binned_track import cut_track, project
+from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.settings import FARTHEST, RUN
 from analyses.recordings.readers.table_files import bounds_of
 from replay.checks import unknown_name
@@ -20,17 +20,13 @@ from replay.checks import unknown_name
 if TYPE_CHECKING:
     from pynwb import NWBFile
 
-__all__ = ["by_name", "choose_events", "hippocampal", "intervals_of", "labelled_epochs"]
-__all__ += ["labels_of", "not_read", "running_epochs", "split_choice", "tables_of", "unit_columns"]
-__all__ += ["units_of", "without_noise"]
+__all__ = ["by_name", "choose_events", "intervals_of", "labelled_epochs", "labels_of", "not_read"]
+__all__ += ["plain", "running_epochs", "split_choice", "tables_of"]
 
 _EVENT_NAMES = ("ripple", "swr", "sharp_wave", "mua", "hse", "candidate", "replay_events")
 _LABELS = ("label", "tags", "epoch_name", "epoch_type", "task", "environment", "state")
 _RUNNING = {"run", "running", "track", "maze", "task", "behavior", "behaviour"}
 _RESTING = {"rest", "sleep", "box", "home", "pre", "post", "off", "cage"}
-_NO_CELLS = {"mua", "multi", "multiunit", "noise", "artifact", "artefact", "bad"}
-_CELLS = {"good", "single", "singleunit", "sua"}  # columns in which 0 or False marks the others
-_HIPPOCAMPUS = "CA[1-4]|hippoc|HPC|dentate"
 _LEAST_ON_TRACK, _LEAST_EXTENT = 0.8, 0.5  # shares of samples, and of the extent of the track
 
 
@@ -115,108 +111,16 @@ def intervals_of(table: Any) -> pd.DataFrame:
     ).dropna()
 
 
-def units_of(file: NWBFile) -> dict[str, Any]:
-    """Return the tables of units by name: those with spikes first, of them the file's own."""
-    from pynwb.misc import Units
-
-    found = by_name(each for each in file.objects.values() if isinstance(each, Units) and len(each))
-
-    def rank(name: str) -> tuple[bool, bool, str]:
-        return "spike_times" not in found[name].colnames, found[name] is not file.units, name
-
-    return {name: found[name] for name in sorted(found, key=rank)}
-
-
-def unit_columns(units: Any) -> dict[str, NDArray[Any]]:
-    """Read the columns of units with one value for each; and `location`, from electrodes."""
-    found: dict[str, NDArray[Any]] = {}
-    for column in units.columns:
-        values = column.data
-        if np.ndim(values) == 1 and len(values) == len(units) and column.name in units.colnames:
-            listed = [_plain(each) for each in values[:]]
-            if all(isinstance(each, str | bool | int | float) for each in listed):
-                found[str(column.name)] = np.asarray(listed)
-    if "location" not in found:
-        places = _locations(units)
-        if places is not None:
-            found["location"] = np.asarray(places)
-    return found
-
-
-def hippocampal(regions: NDArray[Any]) -> str:
-    """Return the region of most units, of those in the hippocampus if there are any.
-
-    Examples
-    --------
-    >>> hippocampal(np.array(["PFC", "PFC", "left CA1"]))
-    'left CA1'
-    """
-    known, counts = np.unique(regions, return_counts=True)
-    is_there = [bool(re.search(_HIPPOCAMPUS, str(each), re.IGNORECASE)) for each in known]
-    return str(known[np.lexsort((-counts, np.logical_not(is_there)))[0]])
-
-
-def without_noise(columns: Mapping[str, NDArray[Any]]) -> tuple[str, str]:
-    """Say how many units are marked as no single cells, and the expression that leaves them out.
-
-    Examples
-    --------
-    >>> without_noise({"KSLabel": np.array(["good", "mua", "mua"])})
-    ('KSLabel: 2 of mua', "KSLabel != 'mua'")
-    >>> without_noise({"is_noise": np.array([False, True, True])})
-    ('is_noise: 2 of True', 'is_noise != True')
-    """
-    told, left = [], []
-    for column, values in columns.items():
-        if not column.isidentifier():
-            continue
-        known, counts = np.unique(values, return_counts=True)
-        name = re.sub("[^a-z]", "", column.lower()).removeprefix("is")
-        marks = [value for value in known.tolist() if isinstance(value, str)
-                 and re.sub("[^a-z]", "", value.lower()) in _NO_CELLS]  # fmt: skip
-        # Other numbers are a measure, such as a level of noise, of which nobody knows a limit here.
-        if name in _NO_CELLS | _CELLS and set(known.tolist()) <= {0, 1}:
-            marks = [value for value in known.tolist() if bool(value) == (name in _NO_CELLS)]
-        marked = {
-            value: n
-            for value, n in zip(known.tolist(), counts.tolist(), strict=True)
-            if value in marks
-        }
-        if marked:
-            told.append(f"{column}: {', '.join(f'{n} of {each}' for each, n in marked.items())}")
-            one, *others = marked
-            left.append(f"{column} not in {tuple(marked)!r}" if others else f"{column} != {one!r}")
-    return "; ".join(told), " and ".join(left)
-
-
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Convert a cell of a table to a text, number or truth value of Python."""
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _locations(units: Any) -> list[str] | None:
-    """Find the region of each unit, by its first electrode or its electrode group."""
-    electrodes = units.get_ancestor("NWBFile").electrodes
-    if "electrodes" in units.colnames and electrodes is not None:
-        if "location" not in electrodes.colnames:
-            return None
-        place = [str(_plain(each)) for each in electrodes["location"].data[:]]
-        index = units["electrodes"]
-        if hasattr(index, "target"):
-            rows, ends = index.target.data[:], index.data[:]
-            firsts = np.append(0, ends[:-1])
-            return [
-                place[int(rows[first])] if last > first else "unknown"
-                for first, last in zip(firsts, ends, strict=True)
-            ]
-        return [place[int(row)] for row in index.data[:]]
-    if "electrode_group" in units.colnames:
-        return [str(group.location) for group in units["electrode_group"].data[:]]
-    return None
-
-
-def labelled_epochs(tables: Mapping[str, Any]) -> tuple[dict[str, NDArray[np.float64]], str]:
+def labelled_epochs(
+    tables: Mapping[str, Any],
+) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
     """Collect begin and end of intervals by their label; also say which are in several tables.
 
     A label has the times of the first table that has it, and ``TABLE:LABEL`` those of each.
@@ -231,11 +135,11 @@ def labelled_epochs(tables: Mapping[str, Any]) -> tuple[dict[str, NDArray[np.flo
             taken, known = first.setdefault(label, (table, own))
             if not np.array_equal(own, known):
                 others.setdefault((taken, table), []).append(label)
-    told = "; ".join(
+    told = [
         f"times of {', '.join(map(repr, labels))} are those in {taken!r}, not in {table!r}: choose "
         f"by epochs, such as '{RUN}={table}:{labels[0]}'"
         for (taken, table), labels in others.items()
-    )
+    ]
     return {label: times for label, (_, times) in first.items()} | each, told
 
 
@@ -254,6 +158,18 @@ def _labelled(
             )
 
 
+def labels_of(table: Any) -> dict[str, list[str]]:
+    """Read the labels of the rows of a table, by the column that has them."""
+    found: dict[str, list[str]] = {}
+    for column in (each for each in _LABELS if each in table.colnames):
+        found[column] = []
+        for row in range(len(table)):
+            value = table[column][row]
+            words = [value] if isinstance(value, str | bytes) else np.ravel(np.asarray(value))
+            found[column].append(" ".join(str(plain(word)) for word in words).strip())
+    return found
+
+
 def running_epochs(
     tables: Mapping[str, Any],
     time: NDArray[np.float64],
@@ -268,13 +184,19 @@ def running_epochs(
     found = []
     for name, table in tables.items():
         for source, labels, times in _labelled({name: table}):
-            is_run = [_says_running(each) for each in labels]
+            is_run = []
+            for label in labels:  # `MazeEpoch` has the words maze and epoch
+                parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", label)
+                words = {part.lower() for part in parts}
+                is_run.append(bool(words & _RUNNING) and not words & _RESTING)
             if any(is_run):
                 how = f"of {len(table)} in {source!r}, by their labels"
                 found.append((times[is_run], how, f"{source}:{labels[is_run.index(True)]}"))
         if not found and "epoch" in name.lower() and graph is not None and len(time):
             times = intervals_of(table).to_numpy()
-            kept = [_is_on_track(time, position, graph, begin, end) for begin, end in times]
+            track = cut_track(graph, bin_size=10.0)
+            kept = [_is_on_track(position[(time >= begin) & (time <= end)], track)
+                    for begin, end in times]  # fmt: skip
             if any(kept):
                 found.append((times[kept], f"of {len(kept)} in {name!r}, by the positions", ""))
     if not found:
@@ -286,37 +208,10 @@ def running_epochs(
     return taken, how
 
 
-def labels_of(table: Any) -> dict[str, list[str]]:
-    """Read the labels of the rows of a table, by the column that has them."""
-    found: dict[str, list[str]] = {}
-    for column in (each for each in _LABELS if each in table.colnames):
-        found[column] = []
-        for row in range(len(table)):
-            value = table[column][row]
-            words = [value] if isinstance(value, str | bytes) else np.ravel(np.asarray(value))
-            found[column].append(" ".join(str(_plain(word)) for word in words).strip())
-    return found
-
-
-def _says_running(label: str) -> bool:
-    """Look for words of running, and none of rest; `MazeEpoch` has the words maze and epoch."""
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", label)
-    words = {part.lower() for part in parts}
-    return bool(words & _RUNNING) and not words & _RESTING
-
-
-def _is_on_track(
-    time: NDArray[np.float64],
-    position: NDArray[np.float64],
-    graph: nx.Graph,
-    begin: float,
-    end: float,
-) -> bool:
-    there = position[(time >= begin) & (time <= end)]
-    there = there[~np.isnan(there).any(axis=1)]
+def _is_on_track(position: NDArray[np.float64], track: BinnedTrack) -> bool:
+    there = position[~np.isnan(position).any(axis=1)]
     if len(there) < 2:
         return False
-    track = cut_track(graph, bin_size=10.0)
     is_near = project(track, there).away <= FARTHEST
     if is_near.mean() < _LEAST_ON_TRACK:
         return False

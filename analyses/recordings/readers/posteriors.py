@@ -30,28 +30,19 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.basics.clocks import check_times
-from analyses.recordings.basics.recording import Posterior, Recording
-from analyses.recordings.readers.claims import ClaimError, check_claim
-from analyses.recordings.readers.hdf5_files import check_hdf5
+from analyses.recordings.basics.recording import Posterior, Recording, check_bins
+from analyses.recordings.readers.claims import ClaimError, check_claim, check_hdf5
 from analyses.recordings.readers.table_files import open_table
 from analyses.recordings.readers.track_graphs import IncompleteError, linear_to_plane
-from replay.checks import check_array, check_table, shown, typed
+from replay.checks import check_array, check_table, shown
 from replay.files import check_file
 
-__all__ = ["NETCDF", "along_track", "is_posterior", "open_posterior", "read_posterior"]
+__all__ = ["NETCDF", "along_track", "open_posterior", "read_posterior"]
 
 NETCDF = (".nc", ".nc4", ".netcdf")
 
 _NAMES = ("acausal_posterior", "causal_posterior")
 _LEAST = 1e-6
-
-
-def is_posterior(source: object) -> bool:
-    """Whether an object is a Dataset with a decoded posterior."""
-    try:
-        return hasattr(source, "data_vars") and any(name in source for name in _NAMES)  # type: ignore[operator]
-    except TypeError:
-        return False
 
 
 def read_posterior(
@@ -84,44 +75,37 @@ def read_posterior(
     ValueError
         If there is no posterior, or its bins cannot be mapped to the track.
     """
-    if isinstance(source, str | Path):
-        name, source = Path(source).name, open_posterior(Path(source))
-    if not is_posterior(source):
-        has = shown(sorted(map(str, getattr(source, "data_vars", ()))))
-        raise ValueError(f"{name} must have acausal_posterior; it has {has}.")
     data: Any = source
-    array = data[next(each for each in _NAMES if each in data)]
+    if isinstance(source, str | Path):
+        name, data = Path(source).name, open_posterior(Path(source))
+    known = [each for each in _NAMES if each in data]
+    if not known:
+        raise ValueError(
+            f"{name} must have acausal_posterior; it has {shown(sorted(map(str, data.data_vars)))}."
+        )
+    array = data[known[0]]
     if "time" not in array.dims:
         raise ValueError(f"{array.name} of {name} must have a dimension time; got {array.dims}.")
-    others = [str(each) for each in array.dims if each != "time"]
-    array = array.transpose("time", *others)
     time = check_times(np.asarray(data["time"].values), f"time of {name}")
-    if others == ["state_bins"]:
-        state, place = _stacked(data, name)
-        values = np.asarray(array.values, dtype=float)
-    elif set(others) - {"state"} in ({"position"}, {"x_position", "y_position"}):
-        array = array.transpose("time", *sorted(others, key=lambda each: each != "state"))
-        state, place = _spread(data, others, name)
-        values = np.asarray(array.values, dtype=float).reshape(len(time), -1)
-    else:
-        raise ValueError(
-            f"{array.name} of {name} must have the dimensions time and state_bins, or time, state "
-            f"and position; got {tuple(array.dims)}."
-        )
+    values, state, place = _by_bin(data, array, name)
     movement = _movement(data, values, state)
     _check_sums(values, name)
     position = _in_plane(place, graph, bins, name)
     posterior, n_gaps = _posterior(time, values, place, position, movement, name)
-    outward = _outward(movement)
-    headings = ""
+    outward, headings = _outward(movement), ""
     if outward is not None:
         headings = "; inbound and outbound"
         if graph is None or not graph.graph.get("edge_order"):
             headings += " (not used: only a graph with linear_edge_order says what is outbound)"
         else:
             posterior = posterior._replace(outward=outward)
-    labels = np.asarray(data["interval_labels"].values) if "interval_labels" in data else None
-    events = None if labels is None else _labelled(time, labels)
+    events = None
+    if "interval_labels" in data:  # Spyglass labels the intervals that it decoded
+        labels = np.asarray(data["interval_labels"].values)
+        each = [label for label in dict.fromkeys(labels.tolist()) if label >= 0]
+        width = float(np.median(np.diff(np.sort(time))))
+        spans = [(time[labels == one].min(), time[labels == one].max() + width) for one in each]
+        events = pd.DataFrame(spans, columns=["start_time", "end_time"])
     rate = 1 / float(np.median(np.diff(np.sort(time)))) if len(time) > 1 else np.nan
     note = (
         f"{name}: {array.name}; {len(time):,} times, {rate:.4g} per second, "
@@ -157,35 +141,42 @@ def open_posterior(path: Path) -> Any:
         ) from None
 
 
-def _stacked(data: Any, name: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Read state and place of each state bin, whether or not the index is a MultiIndex."""
-    known = [
-        each for each in ("state", "position", "x_position", "y_position") if each in data.coords
-    ]
-    if "state" not in known or len(known) not in (2, 3):
+def _by_bin(
+    data: Any, array: Any, name: str
+) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
+    """Return the posterior, (n_time, n_bins), and state and place of each bin."""
+    axes = [str(each) for each in array.dims if each != "time"]
+    axes.sort(key=lambda each: each != "state")
+    values = np.asarray(array.transpose("time", *axes).values, dtype=float)
+    if axes == ["state_bins"]:  # whether or not its index is a MultiIndex
+        known = ("state", "position", "x_position", "y_position")
+        axes = [each for each in known if each in data.coords]
+        if "state" not in axes or len(axes) not in (2, 3):
+            raise ValueError(
+                f"state_bins of {name} must have the coordinates state and position; got "
+                f"{shown(sorted(map(str, data.coords)))}."
+            )
+        each_bin = [np.asarray(data[each].values) for each in axes]
+    elif set(axes) - {"state"} in ({"position"}, {"x_position", "y_position"}):
+        if any(each not in data.coords for each in axes if each != "state"):
+            raise ValueError(
+                f"The positions of bins are missing: {name} has no coordinate position."
+            )
+        along = [
+            np.asarray(data[each].values) if each in data.coords else np.arange(data.sizes[each])
+            for each in axes
+        ]
+        grid = np.meshgrid(*[np.arange(len(each)) for each in along], indexing="ij")
+        each_bin = [each[index.ravel()] for each, index in zip(along, grid, strict=True)]
+    else:
         raise ValueError(
-            f"state_bins of {name} must have the coordinates state and position; got "
-            f"{shown(sorted(map(str, data.coords)))}."
+            f"{array.name} of {name} must have the dimensions time and state_bins, or time, state "
+            f"and position; got {tuple(array.dims)}."
         )
-    place = np.stack([np.asarray(data[each].values, dtype=float) for each in known[1:]], axis=1)
-    return np.asarray(data["state"].values), place
-
-
-def _spread(data: Any, others: list[str], name: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """List state and place of each bin in the order of the flattened posterior."""
-    axes = sorted(others, key=lambda each: each != "state")
-    values = [
-        np.asarray(data[each].values) if each in data.coords else np.arange(data.sizes[each])
-        for each in axes
-    ]
-    if any(each not in data.coords for each in axes if each != "state"):
-        raise ValueError(f"The positions of bins are missing: {name} has no coordinate position.")
-    grid = np.meshgrid(*[np.arange(len(each)) for each in values], indexing="ij")
-    each_bin = [value[index.ravel()] for value, index in zip(values, grid, strict=True)]
-    is_state = axes[0] == "state"
-    state = each_bin[0] if is_state else np.full(grid[0].size, "")
-    places = each_bin[1:] if is_state else each_bin
-    return state, np.stack([np.asarray(each, dtype=float) for each in places], axis=1)
+    has_states = axes[0] == "state"
+    state = each_bin[0] if has_states else np.full(len(each_bin[0]), "")
+    places = [np.asarray(each, dtype=float) for each in each_bin[has_states:]]
+    return values.reshape(len(values), -1), state, np.stack(places, axis=1)
 
 
 def _movement(
@@ -238,7 +229,23 @@ def _in_plane(
         return place
     linear = place[:, 0]
     if bins is not None:
-        return _from_table(linear, bins, name)
+        table = open_table(bins) if isinstance(bins, str | Path) else bins
+        columns = ["linear_position", "x_position", "y_position"]
+        checked = check_table(table, columns, "The table of bins")
+        known = checked["linear_position"].to_numpy(dtype=float)
+        order = np.argsort(known)
+        at = order[np.clip(np.searchsorted(known[order], linear - 1e-6), 0, len(known) - 1)]
+        is_lost = ~np.isnan(linear) & (np.abs(known[at] - linear) > 1e-3)
+        if is_lost.any():
+            raise ValueError(
+                f"{name} has a bin at {linear[is_lost][0]:.6g} cm that is not in the table of "
+                "bins. Give the table of the decoder that computed this posterior."
+            )
+        xy = checked[["x_position", "y_position"]].to_numpy(dtype=float)[at]
+        if "node_id" in checked:  # -1 in gaps, where x and y are meaningless
+            xy[checked["node_id"].to_numpy()[at] == -1] = np.nan
+        xy[np.isnan(linear)] = np.nan
+        return xy
     if graph is None:
         raise IncompleteError(
             f"{name} has linearised positions. To map them to the track, give the track graph or "
@@ -248,26 +255,6 @@ def _in_plane(
     found = np.full((len(linear), 2), np.nan)
     found[known] = linear_to_plane(graph, linear[known], f"Bins of {name}")
     return found
-
-
-def _from_table(linear: NDArray[np.float64], bins: object, name: str) -> NDArray[np.float64]:
-    table = open_table(bins) if isinstance(bins, str | Path) else bins
-    columns = ["linear_position", "x_position", "y_position"]
-    checked = check_table(table, columns, "The table of bins")
-    known = checked["linear_position"].to_numpy(dtype=float)
-    order = np.argsort(known)
-    at = order[np.clip(np.searchsorted(known[order], linear - 1e-6), 0, len(known) - 1)]
-    is_lost = ~np.isnan(linear) & (np.abs(known[at] - linear) > 1e-3)
-    if is_lost.any():
-        raise ValueError(
-            f"{name} has a bin at {linear[is_lost][0]:.6g} cm that is not in the table of bins. "
-            "Give the table of the decoder that computed this posterior."
-        )
-    xy = checked[["x_position", "y_position"]].to_numpy(dtype=float)[at]
-    if "node_id" in checked:  # -1 in gaps, where x and y are meaningless
-        xy[checked["node_id"].to_numpy()[at] == -1] = np.nan
-    xy[np.isnan(linear)] = np.nan
-    return xy
 
 
 def _posterior(
@@ -306,15 +293,6 @@ def _posterior(
     return Posterior(time, probability, xy, movement), n_gaps
 
 
-def _labelled(time: NDArray[np.float64], labels: NDArray[Any]) -> pd.DataFrame:
-    """Make events of the labels that Spyglass gives to decoded intervals."""
-    each = [label for label in dict.fromkeys(labels.tolist()) if label >= 0]
-    width = float(np.median(np.diff(np.sort(time))))
-    spans = [(time[labels == one].min(), time[labels == one].max() + width) for one in each]
-    return pd.DataFrame(spans, columns=["start_time", "end_time"])
-
-
-@typed
 def along_track(
     time: ArrayLike,
     probability: ArrayLike,
@@ -333,18 +311,12 @@ def along_track(
     >>> found.posterior.position.tolist()
     [[10.0, 0.0], [20.0, 0.0]]
     """
-    name = " ".join(name.split())  # messages have one line
     when = check_times(time, f"The times of {name}")
     values = check_array(
         probability, f"The posterior of {name}", kind="number", missing=True, n_dims=2
     )
     place = check_array(linear, f"The places of {name} in cm", kind="number")
-    if values.shape != (len(when), len(place)):
-        hint = " It is transposed." if values.shape == (len(place), len(when)) else ""
-        raise ValueError(
-            f"The posterior of {name} must have a row for each of {len(when)} times and a column "
-            f"for each of {len(place)} places in cm; got shape {values.shape}.{hint}"
-        )
+    check_bins(values, len(when), len(place), f"The posterior of {name}")
     _check_sums(values, name)
     position = _in_plane(place[:, None], graph, None, name)
     posterior, n_gaps = _posterior(when, values, place[:, None], position, {}, name)

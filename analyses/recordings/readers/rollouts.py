@@ -92,20 +92,6 @@ def read_rollouts(source: str | Path | Mapping[str, object]) -> EventLog:
     >>> log.backups[["phase", "state", "next_state"]].values.tolist()
     [['start', 0, 1], ['start', 1, 3]]
     """
-    name, (states, actions, plans, rewards) = _arrays(source)
-    place = (states[:, 0] - 1) * _side(states, plans, name) + states[:, 1] - 1
-    logs = [
-        _episode(number, place[number], actions[number], plans[number], rewards[number])
-        for number in range(len(place))
-    ]
-    steps, backups = (pd.concat(tables, ignore_index=True) for tables in zip(*logs, strict=True))
-    n = len(place)
-    runs = {"run": np.arange(n), "experiment": [name] * n, "learner": ["recurrent_network"] * n}
-    return EventLog({"runs": runs, "steps": steps, "backups": backups}, {"log": "replay"})
-
-
-def _arrays(source: str | Path | Mapping[str, object]) -> tuple[str, list[NDArray[Any]]]:
-    """Check each array, and whether their shapes agree."""
     name = "the arrays" if isinstance(source, Mapping) else Path(source).name
     given = dict(source) if isinstance(source, Mapping) else load_arrays(Path(source))
     lacking = [key for key in _ARRAYS if key not in given]
@@ -113,15 +99,13 @@ def _arrays(source: str | Path | Mapping[str, object]) -> tuple[str, list[NDArra
         raise ValueError(
             f"Rollouts are the arrays {', '.join(_ARRAYS)}; {name} lacks {', '.join(lacking)}."
         )
-    if "plans" in given:
-        plans = check_array(
-            given["plans"], f"plans of {name}", kind="number", missing=True, n_dims=None
-        )
-        given["plans"] = np.nan_to_num(plans)
-    arrays = [
+    plans = check_array(
+        given["plans"], f"plans of {name}", kind="number", missing=True, n_dims=None
+    )
+    given["plans"] = np.nan_to_num(plans)
+    states, actions, plans, rewards = (
         check_array(given[key], f"{key} of {name}", **options) for key, options in _ARRAYS.items()
-    ]
-    states, actions, plans, rewards = arrays
+    )
     n, n_iterations = actions.shape
     if states.shape != (n, 2, n_iterations):
         raise ValueError(
@@ -133,18 +117,20 @@ def _arrays(source: str | Path | Mapping[str, object]) -> tuple[str, list[NDArra
             f"The shapes of plans and rewards of {name} must begin with {(n, n_iterations)}, as in "
             f"actions; got {plans.shape} and {rewards.shape}."
         )
-    return name, arrays
-
-
-def _side(states: NDArray[np.int64], plans: NDArray[np.int64], name: str) -> int:
-    """Return the side length of the arena: the largest row or column that was entered."""
-    side = int(states.max(initial=1))
+    side = int(states.max(initial=1))  # the largest row or column that was entered
     if plans.max(initial=0) > side * side:
         raise ValueError(
             f"plans of {name} have places up to {plans.max()}, but agent_states only an arena of "
             f"{side} x {side}: include all episodes."
         )
-    return side
+    place = (states[:, 0] - 1) * side + states[:, 1] - 1
+    logs = [
+        _episode(number, place[number], actions[number], plans[number], rewards[number])
+        for number in range(len(place))
+    ]
+    steps, backups = (pd.concat(tables, ignore_index=True) for tables in zip(*logs, strict=True))
+    runs = {"run": np.arange(n), "experiment": [name] * n, "learner": ["recurrent_network"] * n}
+    return EventLog({"runs": runs, "steps": steps, "backups": backups}, {"log": "replay"})
 
 
 def _episode(

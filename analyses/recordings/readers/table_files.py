@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.recordings.basics.clocks import check_digits
-from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.recording import Recording, check_events
 from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.readers.track_graphs import IncompleteError, epochs_of, linear_to_plane
 from replay import files
@@ -182,16 +182,6 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
             "Events need the columns start_time and end_time (s); got "
             f"{shown(list(table.columns))}."
         )
-    check_table(table, bounds, "the table of events")
-    check_digits(table[bounds[0]], "The times of the events")
-    columns = check_all(
-        partial(check_column, table, column, whose, kind="number") for column in bounds
-    )
-    found = pd.DataFrame(dict(zip(("start_time", "end_time"), columns, strict=True)))
-    wrong = np.flatnonzero(found["end_time"] <= found["start_time"])
-    if len(wrong):
-        raise ValueError(
-            f"Events must end after they begin; row {table.index[wrong[0]]} of {whose} goes from "
-            f"{columns[0][wrong[0]]:.12g} to {columns[1][wrong[0]]:.12g} s."
-        )
+    start, end = check_events(table, whose, bounds)
+    found = pd.DataFrame({"start_time": start, "end_time": end})
     return found.sort_values(["start_time", "end_time"], ignore_index=True)

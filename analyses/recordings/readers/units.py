@@ -1,4 +1,4 @@
-"""Units of length, the shape of places, and counts in messages."""
+"""Positions in cm and in the plane, from what files have; and counts in messages."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replay.checks import shown, typed
+from analyses.recordings.readers.track_graphs import IncompleteError, linear_to_plane
+from replay.checks import shown
 
-__all__ = ["count_text", "in_pairs", "to_cm"]
+__all__ = ["count_text", "in_pairs", "to_cm", "to_plane"]
 
 _CM = {
     "cm": 1.0, "centimeter": 1.0, "centimetre": 1.0,
@@ -18,7 +19,6 @@ _CM = {
 _PIXELS = ("px", "pixel")
 
 
-@typed
 def count_text(number: int, thing: str) -> str:
     """Write a count with its noun, in the plural unless the count is 1."""
     return f"{number:,} {thing}{'s' * (number != 1)}"
@@ -47,7 +47,6 @@ def in_pairs(values: ArrayLike, what: str) -> NDArray[np.generic]:
     )
 
 
-@typed
 def to_cm(
     values: ArrayLike, unit: str, graph: nx.Graph | None, name: str
 ) -> tuple[NDArray[np.float64], str]:
@@ -62,7 +61,6 @@ def to_cm(
     [150.0]
     """
     given = np.asarray(values, dtype=float)
-    name = " ".join(name.split())
     plain = unit.strip().lower()
     plain = plain.removesuffix("s") if len(plain) > 1 else plain
     scale = None if graph is None else graph.graph.get("pixels_per_cm")
@@ -82,3 +80,21 @@ def to_cm(
             "the track graph."
         )
     return given * _CM[plain], "" if _CM[plain] == 1.0 else f"{unit} to cm"
+
+
+def to_plane(
+    values: NDArray[np.float64], unit: str, graph: nx.Graph | None, name: str, what: str
+) -> tuple[NDArray[np.float64], str]:
+    """Convert positions along a linearised track to (x, y) in cm, like `to_cm`.
+
+    `what` is the subject of messages.
+    """
+    if graph is None:
+        is_scaled = unit.strip().lower().removesuffix("s") in _PIXELS
+        scale = f", and with pixels_per_cm, as they are in {unit}" if is_scaled else ""
+        raise IncompleteError(
+            f"{what} are linearised: give the track graph with its linear_edge_order and "
+            f"linear_edge_spacing (track){scale}; or positions (x, y)."
+        )
+    along, scaled = to_cm(values, unit, graph, name)
+    return linear_to_plane(graph, along, what), scaled

@@ -1,4 +1,4 @@
-"""Objects of pynapple and the files that it saves, as arrays with the names of `array_files`.
+"""Arrays in files of `numpy.savez`, and the objects of pynapple, which saves them so.
 
 =============  ===============================================================================
 `TsGroup`      the spikes of each unit, and in its `time_support` when they were observed
@@ -9,30 +9,100 @@
 =============  ===============================================================================
 
 They are recognised by their attributes, and their files by the names of arrays: pynapple itself is
-not needed. Times are in s.
+not needed. Times are in s. Arrays get the names of `array_files`.
 """
 
 from __future__ import annotations
 
+import math
 import pickletools
+import zipfile
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recordings.readers.mat_files import ARRAYS
+from analyses.recordings.readers.claims import ClaimError, check_claim
 from replay.checks import shown
+from replay.files import check_file, opened
 
-__all__ = ["KINDS", "kind_of", "stored_form", "text_in_pickle", "to_arrays"]
+__all__ = ["ARRAYS", "kind_of", "load_npz", "stored_form", "to_arrays"]
 
-KINDS = {
+ARRAYS = (
+    "position_time", "position_t_ticks", "position_xy", "position_xy_px", "position_linear",
+    "position_linear_px", "clock_hz", "spike_time", "spike_t_ticks", "spike_unit", "mark_time",
+    "mark_electrode", "mark_features", "event_start", "event_end", "epoch_start", "epoch_end",
+    "epoch_label", "field_potential", "field_potential_start", "field_potential_rate",
+    "field_potential_time", "on_track_start", "on_track_end", "observed_start", "observed_end",
+    "observed_unit",
+    "posterior", "posterior_time", "posterior_xy",
+)  # fmt: skip
+"""The names of arrays that are read."""
+_KINDS = {
     "TsGroup": ("t", "index", "start", "end"), "TsdFrame": ("t", "d", "columns"),
     "Tsd": ("t", "d"), "Ts": ("t",), "IntervalSet": ("start", "end"),
 }  # fmt: skip
-"""The arrays that are read of each kind of object."""
+"""The arrays that are read of each kind of object of pynapple."""
 _ROUNDING = 1e-3  # of the sums of a posterior
 _LONGEST = 10**6  # bytes
+
+
+def load_npz(path: Path) -> dict[str, NDArray[Any]]:
+    """Read the arrays of an ``.npz`` file by name."""
+    check_file(path)
+    try:
+        with (
+            opened(path) as file,
+            zipfile.ZipFile(file) as archive,
+            np.load(file, allow_pickle=False) as stored,
+        ):
+            kind = kind_of(stored.files)
+            names = _KINDS[kind] if kind else tuple(stored.files)  # others of pynapple are pickled
+            claimed = 0
+            for key in names:
+                with archive.open(f"{key}.npy") as member:
+                    shape, dtype = _header(member)
+                    claimed += abs(math.prod(shape)) * int(dtype.itemsize)  # none offsets others
+            check_claim(claimed, path.stat().st_size, f"the arrays of {path.name}")
+            found: dict[str, NDArray[Any]] = {}
+            for key in names:
+                with archive.open(f"{key}.npy") as member:
+                    if key == "columns" and _header(member)[1].hasobject:
+                        # The texts in a pickle are found by taking it apart; it is never run.
+                        codes = pickletools.genops(member.read(_LONGEST))
+                        texts = [
+                            text for code, text, _ in codes if code.name.endswith("BINUNICODE")
+                        ]
+                        found[key] = np.array(texts)[-found["d"].shape[-1] :]
+                        continue
+                found[key] = stored[key]
+            return found
+    except ClaimError:
+        raise
+    except ValueError as error:
+        if "pickle" in str(error).lower():
+            raise ValueError(
+                f"{path.name} has pickled objects, which are not read because they can run any "
+                "code, and other versions cannot read them. Save plain arrays of numbers."
+            ) from None
+        reason = str(error).rstrip(".")
+        raise ValueError(f"{path.name} cannot be read as arrays ({reason}).") from None
+    except Exception as error:  # a damaged file may raise anything
+        raise ValueError(
+            f"{path.name} must be a file of numpy.savez, but is truncated, damaged or of another "
+            f"format ({error}). Copy it again."
+        ) from None
+
+
+def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Read shape and dtype of a stored array, and not the array."""
+    read = np.lib.format.read_array_header_1_0
+    if np.lib.format.read_magic(member) != (1, 0):
+        read = np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(member)
+    return shape, dtype
 
 
 def stored_form(source: object) -> dict[str, Any] | None:
@@ -65,7 +135,7 @@ def kind_of(names: Collection[str]) -> str | None:
     """
     if set(names) & set(ARRAYS):
         return None
-    return next((kind for kind, own in KINDS.items() if set(own) <= set(names)), None)
+    return next((kind for kind, own in _KINDS.items() if set(own) <= set(names)), None)
 
 
 def to_arrays(
@@ -106,18 +176,3 @@ def to_arrays(
         + " A posterior in two dimensions lacks the positions of its bins: give arrays posterior "
         "(n_time, n_bins), posterior_time and posterior_xy."
     )
-
-
-def text_in_pickle(member: IO[bytes]) -> NDArray[np.str_] | None:
-    """List the texts in a pickled array, such as names of columns; None if it is not pickled.
-
-    A pickle is taken apart here, and never run.
-    """
-    version = np.lib.format.read_magic(member)
-    read = np.lib.format.read_array_header_1_0
-    if version != (1, 0):
-        read = np.lib.format.read_array_header_2_0
-    if not read(member)[2].hasobject:
-        return None
-    found = pickletools.genops(member.read(_LONGEST))
-    return np.array([text for code, text, _ in found if code.name.endswith("BINUNICODE")])
