@@ -568,7 +568,7 @@ class TestPosteriors:
         assert np.isnan(found.probability[1]).all()
         frame.values = values.T
         frame.columns = np.array([2.5, 80.0, 90.0])
-        with pytest.raises(ValueError, match=r"2 times and a column for each of 3 places"):
+        with pytest.raises(ValueError, match=r"must have the shape \(2, 3\), a row for each time"):
             self.read(frame)
         frame.columns = np.array(["a", "b"])
         with pytest.raises(ValueError, match="The columns of the TsdFrame must be x and y"):

@@ -17,9 +17,9 @@ from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.cells import Cells
 from analyses.recordings.recover.confusion import FOUND_KINDS, MISSED, confusion_matrix
 from analyses.recordings.recover.known_paths import known_paths
-from analyses.recordings.recover.known_replay import draw_session
 from analyses.recordings.recover.observe import observe
 from analyses.recordings.recover.recover import candidates_of, recover, recovery
+from analyses.recordings.recover.simulated_recording import draw_session
 from analyses.recordings.recover.unfolding import correct_shares, estimate_shares, unfold
 from replay import MDP
 from replay.data import reference_table

@@ -21,8 +21,8 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.recover.cells import draw_cells
-from analyses.recordings.recover.known_replay import draw_two_way_session
 from analyses.recordings.recover.recover import recovery
+from analyses.recordings.recover.simulated_recording import draw_two_way_session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -44,8 +44,8 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.recover.confusion import FOUND_KINDS, MISSED, REPLAYED, confusion_matrix
-from analyses.recordings.recover.known_replay import N_EACH, draw_session
 from analyses.recordings.recover.recover import recovery
+from analyses.recordings.recover.simulated_recording import N_EACH, draw_session
 from analyses.recordings.recover.unfolding import LEAST_RECALL, bootstrap_shares, unfold
 
 if TYPE_CHECKING:

@@ -142,24 +142,16 @@ class BinnedTrack(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """Positions projected to the nearest point of a track.
+    """Positions projected to the nearest point of a track."""
 
-    Attributes
-    ----------
-    edge : ndarray of int32, shape (n_samples,)
-        The edge of the nearest point; -1 if the position is unknown.
-    offset : ndarray of float64, shape (n_samples,)
-        The distance of that point from the first node of the edge, in cm; NaN if unknown.
-    away : ndarray of float64, shape (n_samples,)
-        The distance of the position from the track, in cm; NaN if unknown.
-    bin : ndarray of int32, shape (n_samples,)
-        The bin that contains the point; -1 if unknown.
-    """
-
+    # (n_samples,): the edge of the nearest point; -1 if the position is unknown
     edge: NDArray[np.int32]
+    # (n_samples,): the distance of that point from the first node of the edge, in cm; NaN if
+    # unknown
     offset: NDArray[np.float64]
+    # (n_samples,): the distance of the position from the track, in cm; NaN if unknown
     away: NDArray[np.float64]
-    bin: NDArray[np.int32]
+    bin: NDArray[np.int32]  # (n_samples,): the bin that contains the point; -1 if unknown
 
 
 def cut_track(graph: nx.Graph, bin_size: float = Settings().bin_size) -> BinnedTrack:

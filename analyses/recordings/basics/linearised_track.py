@@ -22,25 +22,15 @@ _GAP = 0.07
 
 
 class LinearisedTrack(NamedTuple):
-    """A track laid out on a line.
+    """A track laid out on a line."""
 
-    Attributes
-    ----------
-    low, high : ndarray of float64, shape (n_bins,)
-        The limits of each bin of the track along the line, in cm.
-    nodes : tuple of (float, str)
-        The positions at which the line passes a node of the graph, in cm, and the node's name.
-    gaps : tuple of (float, float)
-        The limits of each gap between two separate tracks, in cm.
-    length : float
-        The length of the line with its gaps, in cm.
-    """
-
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    low: NDArray[np.float64]  # (n_bins,): the limits of each bin of the track along the line, in cm
+    high: NDArray[np.float64]  # (n_bins,)
+    # the positions at which the line passes a node of the graph, in cm, and the node's name
     nodes: tuple[tuple[float, str], ...]
+    # the limits of each gap between two separate tracks, in cm
     gaps: tuple[tuple[float, float], ...]
-    length: float
+    length: float  # the length of the line with its gaps, in cm
 
     @property
     def centre(self) -> NDArray[np.float64]:

@@ -35,18 +35,10 @@ _SEED = 0  # of k-means
 
 
 class MarkClasses(NamedTuple):
-    """The spikes of each class of marks.
+    """The spikes of each class of marks."""
 
-    Attributes
-    ----------
-    spikes : tuple of ndarray of float64
-        The spike times of each class, in s.
-    electrode : ndarray of int64, shape (n_classes,)
-        Its electrode, ascending.
-    """
-
-    spikes: tuple[NDArray[np.float64], ...]
-    electrode: NDArray[np.int64]
+    spikes: tuple[NDArray[np.float64], ...]  # the spike times of each class, in s
+    electrode: NDArray[np.int64]  # (n_classes,): its electrode, ascending
 
 
 def classes_of_marks(times: Sequence[ArrayLike], marks: Sequence[ArrayLike]) -> MarkClasses:

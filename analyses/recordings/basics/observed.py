@@ -92,7 +92,7 @@ def seconds_in(intervals: NDArray[np.float64], begin: float, end: float) -> floa
     return float(np.diff(common(intervals, np.array([[begin, end]])), axis=1).sum())
 
 
-def tracked(time: NDArray[np.float64], longest_gap: float = LONGEST_GAP) -> NDArray[np.float64]:
+def tracked(time: NDArray[np.float64]) -> NDArray[np.float64]:
     """Find the intervals of positions, given the times of those that are known.
 
     Examples
@@ -100,24 +100,18 @@ def tracked(time: NDArray[np.float64], longest_gap: float = LONGEST_GAP) -> NDAr
     >>> tracked(np.array([0.0, 0.5, 1.0, 300.0, 300.5])).tolist()
     [[0.0, 1.0], [300.0, 300.5]]
     """
-    begins = np.flatnonzero(np.diff(time, prepend=-np.inf) > longest_gap)
+    begins = np.flatnonzero(np.diff(time, prepend=-np.inf) > LONGEST_GAP)
     ends = np.append(begins[1:], len(time))[: len(begins)] - 1
     return np.stack([time[begins], time[ends]], axis=1)
 
 
 class Seen(NamedTuple):
-    """The cells that are observed in each of some periods.
+    """The cells that are observed in each of some periods."""
 
-    Attributes
-    ----------
-    number : ndarray of int64, shape (n_periods,)
-        The row of `cells`; -1 where none is observed throughout, or not always the same ones.
-    cells : ndarray of bool, shape (n_sets, n_cells)
-        Sets of cells that are observed together.
-    """
-
+    # (n_periods,): the row of `cells`; -1 where none is observed throughout, or not always the same
+    # ones
     number: NDArray[np.int64]
-    cells: NDArray[np.bool_]
+    cells: NDArray[np.bool_]  # (n_sets, n_cells): sets of cells that are observed together
 
     @classmethod
     def all(cls, n_periods: int, n_cells: int) -> Seen:

@@ -30,36 +30,24 @@ LOW_THRESHOLD = 2.0
 
 
 class Detected(NamedTuple):
-    """Where candidate events come from, and how many others there are.
+    """Where candidate events come from, and how many others there are."""
 
-    Attributes
-    ----------
-    how : str
-        ``given``; ``activity`` or ``ripples``, in which they were detected; ``decoded``, stretches
-        of a posterior without gaps; or ``posterior``, travel in all quiet time.
-    n : int
-        Number of candidate events.
-    n_overlap, n_fast : int
-        Given events that overlap an earlier one, or begin while the animal is fast.
-    n_bursts, n_short, n_long, n_low, n_pauses : int
-        Bursts at any speed; slow ones that are too short, or too long, or reach only a lower
-        threshold; and pauses of the field potential.
-    longest : float in s
-        The longest burst that is counted.
-    minutes, by_chance : float
-        Quiet time in which travel was searched, and what is found there after an exchange of cells.
-    """
-
+    # ``given``; ``activity`` or ``ripples``, in which they were detected; ``decoded``, stretches of
+    # a posterior without gaps; or ``posterior``, travel in all quiet time
     how: str
-    n: int
+    n: int  # number of candidate events
+    # given events that overlap an earlier one, or begin while the animal is fast
     n_overlap: int = 0
     n_fast: int = 0
+    # bursts at any speed; slow ones that are too short, or too long, or reach only a lower
+    # threshold; and pauses of the field potential
     n_bursts: int = 0
     n_short: int = 0
     n_long: int = 0
     n_low: int = 0
     n_pauses: int = 0
-    longest: float = 0.0
+    longest: float = 0.0  # the longest burst that is counted
+    # quiet time in which travel was searched, and what is found there after an exchange of cells
     minutes: float = 0.0
     by_chance: float = 0.0
 

@@ -22,25 +22,15 @@ _SEED = 0  # of the chance level
 
 
 class DecodingError(NamedTuple):
-    """The error of decoding the position of the running animal.
+    """The error of decoding the position of the running animal."""
 
-    Attributes
-    ----------
-    distance : float
-        The median distance along the track, in cm; with several separate tracks, of the positions
-        decoded on the correct one.
-    by_chance : float
-        The median distance to the animal's position at another time on the same track, in cm.
-    wrong_track : float
-        The share of positions decoded on a wrong track; 0 with a single track.
-    wrong_by_chance : float
-        The share of other times at which the animal was on another track.
-    """
-
+    # the median distance along the track, in cm; with several separate tracks, of the positions
+    # decoded on the correct one
     distance: float
+    # the median distance to the animal's position at another time on the same track, in cm
     by_chance: float
-    wrong_track: float
-    wrong_by_chance: float
+    wrong_track: float  # the share of positions decoded on a wrong track; 0 with a single track
+    wrong_by_chance: float  # the share of other times at which the animal was on another track
 
 
 def decoding_error(

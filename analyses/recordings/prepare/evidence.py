@@ -25,27 +25,16 @@ EVIDENCE = (
 
 
 class EventEvidence(NamedTuple):
-    """What is known of an event.
+    """What is known of an event."""
 
-    Attributes
-    ----------
-    start, end : float
-        When it begins and ends, in s.
-    spikes : list of ndarray
-        The spike times of each cell, in s; empty without spikes.
-    posterior : ndarray of float64, shape (n_time, n_movements, n_bins), or None
-        The probability of each movement and place; None without spikes.
-    path : ndarray of int32, shape (n_time,), or None
-        The bin of the course of each stretch of travel; -1 elsewhere.
-    traces : DataFrame
-        What was measured: `time`, `multiunit_rate`, `speed`, `field_potential`, `x, y`.
-    """
-
-    start: float
+    start: float  # when it begins and ends, in s
     end: float
-    spikes: list[NDArray[np.float64]]
+    spikes: list[NDArray[np.float64]]  # the spike times of each cell, in s; empty without spikes
+    # (n_time, n_movements, n_bins): the probability of each movement and place; None without spikes
     posterior: NDArray[np.float64] | None
+    # (n_time,): the bin of the course of each stretch of travel; -1 elsewhere
     path: NDArray[np.int32] | None
+    # what was measured: `time`, `multiunit_rate`, `speed`, `field_potential`, `x, y`
     traces: pd.DataFrame
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "outward_along",
     "travel",
     "with_headings",
+    "with_unknown",
 ]
 
 LEAST_DIFFERENT = 6
@@ -52,24 +53,23 @@ _LEAST_CERTAIN = 0.95  # of a heading that another program decoded
 
 
 class HeadedFields(NamedTuple):
-    """Place fields for each heading.
+    """Place fields for each heading."""
 
-    Attributes
-    ----------
-    rates : ndarray of float64, shape (n_cells, 2 * n_bins)
-        Rates in Hz: in all bins when heading for the second node of their edge, then for the first.
-    differs : ndarray of bool, shape (n_cells,)
-        Whether a cell has two fields; others share one.
-    """
-
+    # (n_cells, 2 * n_bins): rates in Hz: in all bins when heading for the second node of their
+    # edge, then for the first
     rates: NDArray[np.float64]
-    differs: NDArray[np.bool_]
+    differs: NDArray[np.bool_]  # (n_cells,): whether a cell has two fields; others share one
 
     @property
     def and_without(self) -> NDArray[np.float64]:
         """The rates in both headings, and their mean for none, shape (n_cells, 3 * n_bins)."""
-        ahead, back = np.split(self.rates, 2, axis=1)
-        return np.hstack([ahead, back, (ahead + back) / 2])
+        return with_unknown(self.rates)
+
+
+def with_unknown(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add to rates in both headings, (n_cells, 2 * n_bins), their mean, where none is known."""
+    ahead, back = np.split(rates, 2, axis=1)
+    return np.hstack([ahead, back, (ahead + back) / 2])
 
 
 def with_headings(track: BinnedTrack, between: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -35,28 +35,15 @@ PAUSE = 1.0
 
 
 class LapEnd(NamedTuple):
-    """A node of the track at which laps may end.
+    """A node of the track at which laps may end."""
 
-    Attributes
-    ----------
-    state : int
-        Its number: nodes are the first states of a world.
-    is_end : bool
-        Whether laps end there; if not, it is a dead end at which they go on.
-    reach : float
-        The distance from the node at which the animal has reached it, in cm.
-    turns : float
-        The distance from the node within which it turns in 95 % of its visits, in cm, infinite
-        without any; if it is more than a quarter of the arm, `reach` is this quarter.
-    excursion : float
-        The distance that an excursion must exceed to be a lap, in cm.
-    """
-
-    state: int
-    is_end: bool
-    reach: float
+    state: int  # its number: nodes are the first states of a world
+    is_end: bool  # whether laps end there; if not, it is a dead end at which they go on
+    reach: float  # the distance from the node at which the animal has reached it, in cm
+    # the distance from the node within which it turns in 95 % of its visits, in cm, infinite
+    # without any; if it is more than a quarter of the arm, `reach` is this quarter
     turns: float
-    excursion: float
+    excursion: float  # the distance that an excursion must exceed to be a lap, in cm
 
 
 def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEnd]:

@@ -24,26 +24,14 @@ _SMOOTHING = 0.25
 
 
 class Running(NamedTuple):
-    """Positions, speeds and spike counts in time bins of equal length.
+    """Positions, speeds and spike counts in time bins of equal length."""
 
-    Attributes
-    ----------
-    time : ndarray of float64, shape (n_time,)
-        The centres of the time bins, in s.
-    position : ndarray of float64, shape (n_time, 2)
-        Positions in cm; NaN if unknown.
-    velocity : ndarray of float64, shape (n_time, 2)
-        Velocities in cm/s, of smoothed positions; NaN if unknown.
-    is_on_track : ndarray of bool, shape (n_time,)
-        Whether the animal was on the track.
-    counts : csr_array of int64, shape (n_time, n_cells)
-        Number of spikes of each cell; sparse, because most are 0.
-    """
-
-    time: NDArray[np.float64]
-    position: NDArray[np.float64]
+    time: NDArray[np.float64]  # (n_time,): the centres of the time bins, in s
+    position: NDArray[np.float64]  # (n_time, 2): positions in cm; NaN if unknown
+    # (n_time, 2): velocities in cm/s, of smoothed positions; NaN if unknown
     velocity: NDArray[np.float64]
-    is_on_track: NDArray[np.bool_]
+    is_on_track: NDArray[np.bool_]  # (n_time,): whether the animal was on the track
+    # (n_time, n_cells): number of spikes of each cell; sparse, because most are 0
     counts: csr_array
 
     @property

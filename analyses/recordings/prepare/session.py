@@ -64,36 +64,19 @@ __all__ = ["Prepared", "Session", "prepare", "settings_for"]
 
 
 class Prepared(NamedTuple):
-    """What was found, and left out, as a recording was prepared.
+    """What was found, and left out, as a recording was prepared."""
 
-    Attributes
-    ----------
-    error : DecodingError or None
-        The error of decoding the running animal; None without spikes.
-    seconds_run : float
-        How long the animal runs on the track, in s.
-    never_run, left_out : float
-        How much of the track it never ran near, and how much of that is not decoded, in cm.
-    n_headed : int or None
-        Number of cells whose fields differ between headings; None if the track is not run both
-        ways.
-    events : Detected
-        Where candidate events come from.
-    n_unobserved, n_without_positions : int
-        Events that were left out, as no cell was observed, or nothing decoded.
-    experience : Experienced
-        The animal's moves and laps.
-    """
-
-    error: DecodingError | None
-    seconds_run: float
+    error: DecodingError | None  # the error of decoding the running animal; None without spikes
+    seconds_run: float  # how long the animal runs on the track, in s
+    # how much of the track it never ran near, and how much of that is not decoded, in cm
     never_run: float
     left_out: float
+    # number of cells whose fields differ between headings; None if the track is not run both ways
     n_headed: int | None
-    events: Detected
-    n_unobserved: int
+    events: Detected  # where candidate events come from
+    n_unobserved: int  # events that were left out, as no cell was observed, or nothing decoded
     n_without_positions: int
-    experience: Experienced
+    experience: Experienced  # the animal's moves and laps
 
 
 class Session(NamedTuple):

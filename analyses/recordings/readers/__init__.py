@@ -181,7 +181,8 @@ def _ending(source: object) -> str:
     if is_address(source):
         return Path(name_of(str(source))).suffix.lower()
     ending = Path(source).suffix.lower()
-    return ".mat" if ending != ".nwb" and Path(source).is_dir() else ending
+    is_file = ending in (".nwb", *NETCDF, ".npz", ".csv", ".parquet")
+    return ".mat" if not is_file and Path(source).is_dir() else ending
 
 
 def _read(

@@ -45,9 +45,7 @@ _NAMES = ("acausal_posterior", "causal_posterior")
 _LEAST = 1e-6
 
 
-def read_posterior(
-    source: object, graph: nx.Graph | None, *, bins: object = None, name: str = "the Dataset"
-) -> Recording:
+def read_posterior(source: object, graph: nx.Graph | None, *, bins: object = None) -> Recording:
     """Read a decoded posterior from an xarray Dataset or a NetCDF file.
 
     Parameters
@@ -58,8 +56,6 @@ def read_posterior(
         The track.
     bins : DataFrame or path of a CSV file, optional
         The positions of linearised bins: `linear_position, x_position, y_position` (cm).
-    name : str, optional
-        The name of the source in messages.
 
     Returns
     -------
@@ -76,6 +72,7 @@ def read_posterior(
         If there is no posterior, or its bins cannot be mapped to the track.
     """
     data: Any = source
+    name = "the Dataset"
     if isinstance(source, str | Path):
         name, data = Path(source).name, open_posterior(Path(source))
     known = [each for each in _NAMES if each in data]

@@ -40,24 +40,14 @@ _LONGEST = 1 << 22  # bytes of a description
 
 
 class Remote(NamedTuple):
-    """A file at an address.
+    """A file at an address."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the file.
-    url : str
-        Where its bytes are.
-    same : tuple of str
-        The header of a request, and its value, by which the server tells whether the content is
-        still the same.
-    origin : dict of str to str
-        The address that was given, and for a file of DANDI its asset and version.
-    """
-
-    name: str
-    url: str
+    name: str  # the name of the file
+    url: str  # where its bytes are
+    # the header of a request, and its value, by which the server tells whether the content is still
+    # the same
     same: tuple[str, str]
+    # the address that was given, and for a file of DANDI its asset and version
     origin: dict[str, str]
 
 

@@ -79,34 +79,18 @@ def draw_cells(
         shape = np.exp(-0.5 * (track.distance[centre_here] / reach) ** 2)
         rates += np.where(has, peak, 0.0)[:, None] * shape
     share = check_number("directional", directional, at_least=0.0, at_most=1.0)
-    if share > 0:
-        rates = _with_headings(track, rates, floor, share, weaker, median, sigma, reach, rng)
+    if share > 0:  # give cells other rates in one heading, which is drawn for each
+        factor = _LOWER if weaker is None else check_number("weaker", weaker, at_least=0.0)
+        other = floor + factor * (rates - floor)
+        if weaker is None:
+            centre = rng.choice(track.n_bins, number, p=track.width / track.width.sum())
+            peak = median * np.exp(sigma * rng.standard_normal(number))
+            moved = floor + peak[:, None] * np.exp(-0.5 * (track.distance[centre] / reach) ** 2)
+            other = np.where(rng.random((number, 1)) < 0.5, moved, other)
+        other = np.where(rng.random((number, 1)) < share, other, rates)
+        swaps = rng.random((number, 1)) < 0.5
+        rates = np.hstack([np.where(swaps, other, rates), np.where(swaps, rates, other)])
     return Cells(track, rates, floor)
-
-
-def _with_headings(
-    track: BinnedTrack,
-    rates: NDArray[np.float64],
-    floor: float,
-    share: float,
-    weaker: float | None,
-    median: float,
-    sigma: float,
-    reach: float,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Give a share of cells other rates in one heading, which is drawn for each cell."""
-    n_cells = len(rates)
-    factor = _LOWER if weaker is None else check_number("weaker", weaker, at_least=0.0)
-    other = floor + factor * (rates - floor)
-    if weaker is None:
-        centre = rng.choice(track.n_bins, n_cells, p=track.width / track.width.sum())
-        peak = median * np.exp(sigma * rng.standard_normal(n_cells))
-        moved = floor + peak[:, None] * np.exp(-0.5 * (track.distance[centre] / reach) ** 2)
-        other = np.where(rng.random((n_cells, 1)) < 0.5, moved, other)
-    other = np.where(rng.random((n_cells, 1)) < share, other, rates)
-    swaps = rng.random((n_cells, 1)) < 0.5
-    return np.hstack([np.where(swaps, other, rates), np.where(swaps, rates, other)])
 
 
 def check_cells(cells: Cells) -> None:
@@ -122,18 +106,10 @@ def check_cells(cells: Cells) -> None:
 
 
 class Spikes(NamedTuple):
-    """Spikes of several cells, in any order.
+    """Spikes of several cells, in any order."""
 
-    Attributes
-    ----------
-    time : ndarray of float64, shape (n_spikes,)
-        Times in s.
-    cell : ndarray of int64, shape (n_spikes,)
-        The cell of each spike.
-    """
-
-    time: NDArray[np.float64]
-    cell: NDArray[np.int64]
+    time: NDArray[np.float64]  # (n_spikes,): times in s
+    cell: NDArray[np.int64]  # (n_spikes,): the cell of each spike
 
 
 def poisson_spikes(

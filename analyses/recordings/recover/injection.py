@@ -21,14 +21,14 @@ from analyses.recordings.basics.binned_track import project
 from analyses.recordings.basics.observed import Observed
 from analyses.recordings.decide.calibration import Calibration
 from analyses.recordings.decide.conclusions import Conclusions, replayed_sequences
-from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
+from analyses.recordings.decide.scoring import Scored
 from analyses.recordings.prepare.detection import (
     find_events,
     find_in,
     multiunit_rate,
     signals_of_rate,
 )
-from analyses.recordings.prepare.headings import travel
+from analyses.recordings.prepare.headings import with_unknown
 from analyses.recordings.prepare.likelihood import count_spikes
 from analyses.recordings.prepare.running import running
 from analyses.recordings.prepare.session import Session
@@ -36,8 +36,8 @@ from analyses.recordings.prepare.travel import travel_model
 from analyses.recordings.prepare.travel_events import travel_events
 from analyses.recordings.recover.cells import poisson_spikes
 from analyses.recordings.recover.confusion import MISSED
-from analyses.recordings.recover.recover import candidates_of
-from analyses.recordings.recover.sweeps import Sweep, TrackPaths, bins_of_states
+from analyses.recordings.recover.recover import candidates_of, score_all
+from analyses.recordings.recover.sweeps import Sweep, TrackPaths, bins_of_states, swept_spikes
 from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 
@@ -46,28 +46,17 @@ __all__ = ["Rest", "facts_of", "inject", "quiet_rest"]
 _PIECE = 0.25  # s
 _AWAY = 0.1  # s, from the next burst
 _BETWEEN = 0.5  # s, before and after each simulated event
-_BLOCK = np.array([2, 0, 1])  # of rates: heading unknown (0), ahead (1), back (-1)
 
 
 class Rest(NamedTuple):
-    """Quiet times of a recording.
+    """Quiet times of a recording."""
 
-    Attributes
-    ----------
-    begin : ndarray of float64, shape (n_pieces,)
-        When pieces of .25 s begin, in s.
-    scale : tuple of float
-        Mean and standard deviation of the rate of all cells in rest whenever all were observed, Hz.
-    bursting : float
-        The share of spikes that are followed by another of the same cell at once.
-    others : ndarray of float64, shape (n_cells of the recording,)
-        By how much more the cells that are not decoded fire in candidate events than in rest, in
-        Hz, and 0 for the others.
-    """
-
-    begin: NDArray[np.float64]
+    begin: NDArray[np.float64]  # (n_pieces,): when pieces of .25 s begin, in s
+    # mean and standard deviation of the rate of all cells in rest whenever all were observed, Hz
     scale: tuple[float, float]
-    bursting: float
+    bursting: float  # the share of spikes that are followed by another of the same cell at once
+    # (n_cells of the recording,): by how much more the cells that are not decoded fire in candidate
+    # events than in rest, in Hz, and 0 for the others
     others: NDArray[np.float64]
 
 
@@ -101,7 +90,16 @@ def quiet_rest(session: Session) -> Rest:
     in_events = _rates(recording.spikes, *ends[whole].T)
     others = np.maximum(in_events - _rates(recording.spikes, begin, begin + _PIECE), 0.0)
     others[session.cells] = 0.0
-    return Rest(begin, signals[0].scale, _bursting(recording.spikes), others)
+    # More pairs of spikes of a cell lie within 10 ms than within 10 to 20 ms, where they arise by
+    # chance: if the share of spikes that another follows is b, about b + b^2 for each spike.
+    n_soon, n_later = (
+        sum(np.searchsorted(each, each + lag).sum() - len(each) * (len(each) + 1) / 2
+            for each in recording.spikes)
+        for lag in (0.01, 0.02)
+    )  # fmt: skip
+    excess = max(2 * n_soon - n_later, 0.0) / max(sum(map(len, recording.spikes)), 1)
+    bursting = float((np.sqrt(1 + 4 * excess) - 1) / 2)
+    return Rest(begin, signals[0].scale, bursting, others)
 
 
 def _rates(
@@ -111,22 +109,6 @@ def _rates(
     number = [np.searchsorted(each, end) - np.searchsorted(each, begin) for each in spikes]
     found: NDArray[np.float64] = np.sum(number, axis=1) / max(float((end - begin).sum()), 1e-9)
     return found
-
-
-def _bursting(spikes: tuple[NDArray[np.float64], ...]) -> float:
-    """Estimate the share of spikes that another one of the same cell follows at once.
-
-    There are more pairs of spikes within 10 ms than within 10 to 20 ms, where they arise by chance:
-    if the share is b, about b + b^2 for each spike.
-    """
-    n_soon, n_later = (
-        sum(np.searchsorted(each, each + lag).sum() - len(each) * (len(each) + 1) / 2
-            for each in spikes)
-        for lag in (0.01, 0.02)
-    )  # fmt: skip
-    number = sum(map(len, spikes))
-    excess = max(2 * n_soon - n_later, 0.0) / max(number, 1)
-    return float((np.sqrt(1 + 4 * excess) - 1) / 2)
 
 
 def inject(
@@ -158,25 +140,16 @@ def inject(
     end = np.cumsum(lasts + 2 * _BETWEEN)
     true = pd.DataFrame({"start_time": end - lasts, "end_time": end})
     spikes = _background(session, rest, float(end.max() + _BETWEEN), rng)
-    headed = rates
-    if session.headings is not None:
-        headed = np.hstack([rates, (rates[:, : track.n_bins] + rates[:, track.n_bins :]) / 2])
-    places = [
-        sweep.bins + track.n_bins * _BLOCK[travel(track, sweep.bins, 1) * sweep.along]
-        for sweep in sweeps
-    ]
-    begin = [
-        first + np.cumsum(each) - each
-        for first, each in zip(true["start_time"], dwell, strict=True)
-    ]
-    fired = poisson_spikes(
-        gain * headed * (1 - rest.bursting), np.concatenate(places) % headed.shape[1],
-        np.concatenate(begin), np.concatenate(dwell), rng,
-    )  # fmt: skip
-    time, cell = _with_bursts(fired.time, session.cells[fired.cell], rest.bursting, rng)
+    rates = rates if session.headings is None else with_unknown(rates)
+    fired = swept_spikes(track, gain * rates * (1 - rest.bursting), sweeps, dwell, end - lasts, rng)
+    times, cells = [fired.time], [session.cells[fired.cell]]
+    while len(times[-1]):  # in bursts, another spike of the same cell follows after 4 ms
+        goes_on = rng.random(len(times[-1])) < rest.bursting
+        times.append(times[-1][goes_on] + 0.004)
+        cells.append(cells[-1][goes_on])
     anywhere = np.zeros(len(true), dtype=np.int64)
     also = poisson_spikes(rest.others[:, None], anywhere, end - lasts, lasts, rng)
-    time, cell = np.append(time, also.time), np.append(cell, also.cell)
+    time, cell = np.concatenate([*times, also.time]), np.concatenate([*cells, also.cell])
     for number, own in enumerate(spikes):
         spikes[number] = np.sort(np.append(own, time[cell == number]))
     events, counts = _detect(session, spikes, true, rest)
@@ -187,8 +160,7 @@ def inject(
         events=events, counts=counts, chance_counts=None,
         judgement=session.judgement._replace(n_shuffles=0, n_controls=0),
     )  # fmt: skip
-    blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
-    scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
+    scored = score_all(session, seed)
     passes = scored.events["evidence"] >= calibration.least_evidence
     if log.mdp is None:
         raise ValueError("The experience of a recording has a world.")
@@ -292,19 +264,6 @@ def _background(
         place = np.arange(len(piece)) - np.repeat(np.cumsum(last - first) - last, last - first)
         found.append(each[place] - begin[piece] + _PIECE * piece)
     return found
-
-
-def _with_bursts(
-    time: NDArray[np.float64], cell: NDArray[np.int64], bursting: float, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Let spikes be followed by others of the same cell after 4 ms."""
-    times, cells = [time], [cell]
-    while len(time):
-        goes_on = rng.random(len(time)) < bursting
-        time, cell = time[goes_on] + 0.004, cell[goes_on]
-        times.append(time)
-        cells.append(cell)
-    return np.concatenate(times), np.concatenate(cells)
 
 
 def _detect(

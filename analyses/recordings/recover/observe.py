@@ -34,9 +34,17 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.prepare.headings import travel
+from analyses.recordings.prepare.headings import with_unknown
 from analyses.recordings.recover.cells import Cells, check_cells, draw_cells, poisson_spikes
-from analyses.recordings.recover.sweeps import SAMPLE, Sweep, TrackPaths, bins_of_states, run_course
+from analyses.recordings.recover.sweeps import (
+    SAMPLE,
+    Sweep,
+    TrackPaths,
+    bins_of_states,
+    headed_bins,
+    run_course,
+    swept_spikes,
+)
 from analyses.sequences.reactivations import reactivations
 from analyses.sequences.runs import runs_of
 from analyses.sequences.track import graph_of_log
@@ -44,8 +52,6 @@ from replay.checks import check_number, check_whole
 from replay.log.event_log import EventLog
 
 __all__ = ["Observation", "observe"]
-
-_BLOCK = np.array([2, 0, 1])  # of rates: heading unknown (0), ahead (1), back (-1)
 
 
 class Observation(NamedTuple):
@@ -160,26 +166,16 @@ def observe(
     events["start_time"], events["end_time"] = start, start + lasts
 
     moves = course.heading != 0
-    rates, n_bins = _with_unknown(cells), cells.track.n_bins
-    ran = course.bins[moves] + n_bins * _BLOCK[course.heading[moves]]
-    moved = poisson_spikes(rates, ran % rates.shape[1], course.time[moves], SAMPLE, rng)
+    track, rates = cells.track, cells.rates
+    rates = rates if rates.shape[1] == track.n_bins else with_unknown(rates)
+    ran = headed_bins(track, rates, course.bins[moves], course.heading[moves])
+    moved = poisson_spikes(rates, ran, course.time[moves], SAMPLE, rng)
     at_rest = np.full((len(cells.rates), 1), cells.background)
     nowhere = np.zeros(np.count_nonzero(~moves), dtype=np.int64)
     still = poisson_spikes(at_rest, nowhere, course.time[~moves], SAMPLE, rng)
     event = np.searchsorted(start, still.time, side="right") - 1
     between = still.time >= np.append(start + lasts, -np.inf)[event]
-    begin = [first + np.cumsum(each) - each for first, each in zip(start, dwell, strict=True)]
-    replayed = [
-        sweep.bins + n_bins * _BLOCK[travel(cells.track, sweep.bins, 1) * sweep.along]
-        for sweep in sweeps
-    ]
-    swept = poisson_spikes(
-        factor * rates,
-        np.concatenate([*replayed, np.empty(0, dtype=np.int64)]) % rates.shape[1],
-        np.concatenate([*begin, np.empty(0)]),
-        np.concatenate([*dwell, np.empty(0)]),
-        rng,
-    )
+    swept = swept_spikes(track, factor * rates, sweeps, dwell, start, rng)
     fired = np.concatenate([moved.time, still.time[between], swept.time])
     cell = np.concatenate([moved.cell, still.cell[between], swept.cell])
     order = np.lexsort((fired, cell))
@@ -193,15 +189,6 @@ def observe(
     )  # fmt: skip
 
 
-def _with_unknown(cells: Cells) -> NDArray[np.float64]:
-    """Add the rates where the heading is unknown, their mean, if they depend on it."""
-    n_bins = cells.track.n_bins
-    if cells.rates.shape[1] == n_bins:
-        return cells.rates
-    mean = (cells.rates[:, :n_bins] + cells.rates[:, n_bins:]) / 2
-    return np.hstack([cells.rates, mean])
-
-
 def _events(
     log: EventLog, paths: pd.DataFrame | None, track_paths: TrackPaths
 ) -> tuple[pd.DataFrame, list[Sweep]]:
@@ -212,24 +199,19 @@ def _events(
     found = reactivations(log, paths)
     if len(runs_of(log)) > 1:
         raise ValueError("The log has several runs: observe each of them separately.")
-    joined = graph_of_log(log)
+    joined, moves = graph_of_log(log), set[tuple[int, int]]()
+    if log.mdp is not None:  # its moves may lead in one direction only, which is the heading
+        states = (log.mdp.transition_rows() // log.mdp.n_actions).tolist()
+        moves = set(zip(states, log.mdp.successor.tolist(), strict=True))
     rows, sweeps = [], []
     for _, own in found.sort_values(["step", "event", "index"]).groupby("event", sort=False):
-        along = own["along"].tolist() if "along" in own else _headings_of(own["place"], log)
+        along = own["along"].tolist() if "along" in own else [0] * len(own)
+        if "along" not in own and log.mdp is not None:
+            path = own["place"].tolist()
+            steps = [(move in moves) - (move[::-1] in moves) for move in pairwise(path)]
+            along = [*steps[:1], *steps] if steps else [0]
         sweep = track_paths.sweep_along(own["place"].tolist(), joined, along)
         if sweep.ahead.any():
             rows.append(tuple(own[["event", "step"]].iloc[0].tolist()))
             sweeps.append(sweep)
     return pd.DataFrame(rows, columns=["event", "step"], dtype=np.int64), sweeps
-
-
-def _headings_of(places: pd.Series, log: EventLog) -> list[int]:
-    """Return the headings of a path by the world's moves, which may lead in one direction only."""
-    mdp = log.mdp
-    if mdp is None:
-        return [0] * len(places)
-    rows = mdp.transition_rows() // mdp.n_actions
-    moves = set(zip(rows.tolist(), mdp.successor.tolist(), strict=True))
-    path = places.tolist()
-    steps = [(move in moves) - (move[::-1] in moves) for move in pairwise(path)]
-    return [*steps[:1], *steps] if steps else [0]

@@ -26,7 +26,7 @@ from analyses.recordings.decide.conclusions import path_radius, replayed_sequenc
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.headings import heading_of_ways
 from analyses.recordings.prepare.recorded_experience import experience_of
-from analyses.recordings.prepare.session import prepare
+from analyses.recordings.prepare.session import Session, prepare
 from analyses.recordings.recover.cells import Cells, check_cells
 from analyses.recordings.recover.confusion import MISSED, NOISE
 from analyses.recordings.recover.known_paths import longest_sequences
@@ -41,7 +41,7 @@ from replay.checks import (
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["CONDITIONS", "candidates_of", "recover", "recovery"]
+__all__ = ["CONDITIONS", "candidates_of", "recover", "recovery", "score_all"]
 
 CONDITIONS = ("n_cells", "gain", "speed")
 """The columns of a table of `recovery` that say how replay was observed."""
@@ -139,8 +139,7 @@ def recover(
         events=pd.DataFrame({"start_time": begin, "end_time": begin + lasts}), counts=counts,
         judgement=judgement._replace(n_shuffles=1, n_controls=1),
     )  # fmt: skip
-    blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
-    scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
+    scored = score_all(session, seed)
     evidence = scored.events.set_index("event")["evidence"]
     calibration, _ = calibrate(
         without_replay(scored.chance, evidence, judgement.level), judgement.level
@@ -200,6 +199,12 @@ def _check_observed(observed: Observation) -> None:
                 f"and {len(along)}."
             )
     check_number("gain of observed", observed.gain, at_least=0.0)
+
+
+def score_all(session: Session, seed: int) -> Scored:
+    """Score all events of a session, block by block."""
+    blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
+    return Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
 
 
 def candidates_of(true: pd.DataFrame, found: pd.DataFrame) -> NDArray[np.int64]:

@@ -26,10 +26,6 @@ from replay.checks import check_column, check_table, check_whole, typed
 __all__ = ["RecordedShares", "recorded_shares"]
 
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
-_IN_ARENA = (
-    "Known paths are drawn along the laps of a track, and an arena has neither, so that what is "
-    "missed there is not known."
-)
 _UNKNOWN = dict.fromkeys(_ONE_WAY, np.nan)
 _NEEDED = {
     "events": ("kind", "is_replay", "event", "start_time", "end_time"),
@@ -119,22 +115,25 @@ def recorded_shares(
     if not found.events["event"].is_unique:
         raise ValueError("Each row of events of found must have a number of its own in 'event'.")
     counts = found.events["kind"].value_counts().reindex(KINDS, fill_value=0)
+    why_not = ""
     if not number:
-        return _not_corrected(counts, "No session was simulated.")
-    if not (session.counts and session.is_decoded_here):
-        return _not_corrected(
-            counts, "Only replay that was decoded here from spikes can be simulated."
+        why_not = "No session was simulated."
+    elif not (session.counts and session.is_decoded_here):
+        why_not = "Only replay that was decoded here from spikes can be simulated."
+    elif session.track.is_arena:
+        why_not = (
+            "Known paths are drawn along the laps of a track, and an arena has neither, so that "
+            "what is missed there is not known."
         )
-    if session.track.is_arena:
-        return _not_corrected(counts, _IN_ARENA)
-    if not counts.sum():
-        return _not_corrected(counts, "No replay event has a sequence.")
-    if not held_out(session).hold:
-        return _not_corrected(
-            counts,
+    elif not counts.sum():
+        why_not = "No replay event has a sequence."
+    elif not held_out(session).hold:
+        why_not = (
             "The fields of running do not hold in events for many cells, so that simulated events "
-            "would be found more often than those of the recording.",
+            "would be found more often than those of the recording."
         )
+    if why_not:
+        return _not_corrected(counts, why_not)
     try:
         similar = inject_similar(session, found, number, np.random.default_rng(own))
     except ValueError as error:

@@ -21,7 +21,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import NamedTuple
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -54,25 +53,13 @@ _NEVER_NOVEL = ("reverse_episode", "forward_episode")
 
 
 class Replay(NamedTuple):
-    """What simulated replay is like.
+    """What simulated replay is like."""
 
-    Attributes
-    ----------
-    kind : ndarray of object, shape (n_paths,)
-        The kind of each path.
-    length, speed : ndarray of float64, shape (n_paths,)
-        Lengths (cm) and speeds (cm/s) of paths.
-    weight : ndarray of float64, shape (n_paths,)
-        How many such paths there are.
-    gain : float
-        Firing rates relative to running.
-    """
-
-    kind: NDArray[np.object_]
-    length: NDArray[np.float64]
-    speed: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    gain: float
+    kind: NDArray[np.object_]  # (n_paths,): the kind of each path
+    length: NDArray[np.float64]  # (n_paths,): lengths (cm) and speeds (cm/s) of paths
+    speed: NDArray[np.float64]  # (n_paths,)
+    weight: NDArray[np.float64]  # (n_paths,): how many such paths there are
+    gain: float  # firing rates relative to running
 
 
 def inject_similar(
@@ -83,10 +70,19 @@ def inject_similar(
     The table is that of `inject`, with the number of the session as `seed`. Returns None if the
     animal's laps allow too few paths.
     """
-    kinds = _possible_kinds(session, found, rng)
-    if not kinds:
+    headed, shortest = session.headings is not None, 3 * session.judgement.state_size
+    for kinds in (_ONE_WAY, _NEVER_NOVEL if headed else _BOTH_WAYS):
+        with suppress(ValueError):
+            known_paths(
+                found.experience, n_each=N_EACH, length=shortest, kinds=kinds, headings=headed,
+                seed=int(rng.integers(2**31)),
+            )  # fmt: skip
+            break
+    else:
         return None
-    rest, seen = quiet_rest(session), _seen(session, found)
+    rest = quiet_rest(session)
+    own = found.sequences[found.sequences["kind"].isin(KINDS)]
+    seen = facts_of(session, own, found).assign(gain=1.0).reset_index(drop=True)
     if seen["kind"].isin(kinds).any():  # others are made of none of these paths
         seen = seen[seen["kind"].isin(kinds)]
     pace = np.median(np.diff(_logs(seen, "lasts", "distance")))
@@ -153,7 +149,8 @@ def _number_of_each(seen: pd.DataFrame, table: pd.DataFrame) -> NDArray[np.float
     path = _logs(table, "true_length", "true_lasts")
     codes, _ = pd.factorize(table["true_kind"])
     placed = np.column_stack([path / np.maximum(path.std(axis=0), _JITTER), _FAR * codes])
-    similar = _nearest(placed, placed, _N_SIMILAR)
+    nearest = np.arange(1, min(_N_SIMILAR, len(placed)) + 1)
+    similar: NDArray[np.intp] = cKDTree(placed).query(placed, k=nearest)[1]
     is_found = (table["distance"] > 0).to_numpy()
     recall = (is_found[similar].sum(axis=1) + is_found.mean()) / (similar.shape[1] + 1)
     found_as = path[:, None] + np.where(is_found[:, None], look - path, np.inf)[similar]
@@ -173,37 +170,6 @@ def _logs(table: pd.DataFrame, *columns: str) -> NDArray[np.float64]:
     """Return the logarithms of columns, shape (n_rows, n_columns)."""
     logs: NDArray[np.float64] = np.log(table[list(columns)].to_numpy(dtype=float))
     return logs
-
-
-def _nearest(
-    points: NDArray[np.float64], among: NDArray[np.float64], number: int
-) -> NDArray[np.intp]:
-    """Return the rows of some nearest of other points to each point, shape (n_points, number)."""
-    k = np.arange(1, min(number, len(among)) + 1)
-    rows: NDArray[np.intp] = cKDTree(among).query(points, k=k)[1]
-    return rows
-
-
-def _seen(session: Session, found: Conclusions) -> pd.DataFrame:
-    """List the events with a sequence, as `inject` does those that it finds."""
-    own = found.sequences[found.sequences["kind"].isin(KINDS)]
-    return facts_of(session, own, found).assign(gain=1.0).reset_index(drop=True)
-
-
-def _possible_kinds(
-    session: Session, found: Conclusions, rng: np.random.Generator
-) -> tuple[str, ...]:
-    """Find out which kinds of paths the animal's laps allow."""
-    headed = session.headings is not None
-    shortest = 3 * session.judgement.state_size
-    for kinds in (_ONE_WAY, _NEVER_NOVEL if headed else _BOTH_WAYS):
-        with suppress(ValueError):
-            known_paths(
-                found.experience, n_each=N_EACH, length=shortest, kinds=kinds, headings=headed,
-                seed=int(rng.integers(2**31)),
-            )  # fmt: skip
-            return kinds
-    return ()
 
 
 def _injected(
@@ -258,7 +224,12 @@ def _draw(
         share = replay.weight
     path = rng.choice(len(share), number, p=share / share.sum())
     size = session.judgement.state_size
-    lap = np.inf if kind == "novel_path" else _lap(found, joined)
+    lap = np.inf
+    if kind != "novel_path":  # other paths are stretches of a lap, of median length
+        steps = log.columns("steps")
+        moves = zip(steps["state"].tolist(), steps["next_state"].tolist(), strict=True)
+        ways = [joined.edges[move]["distance"] if move in joined.edges else 0.0 for move in moves]
+        lap = float(pd.Series(ways).groupby(steps["episode"]).sum().median())
     jitter = np.exp(_JITTER * rng.standard_normal((2, number)))
     length = np.minimum(replay.length[path] * jitter[0], lap - size)
     speed = replay.speed[path] * jitter[1]
@@ -267,32 +238,17 @@ def _draw(
     drawn = []
     for n in np.unique(n_moves):
         part = np.flatnonzero(n_moves == n)
-        least = min(n * size, lap)
-        paths = _paths(session, found, kind, len(part), least, int(rng.integers(2**31)))
+        least, own_seed = min(n * size, lap), int(rng.integers(2**31))
+        while True:
+            try:
+                paths = known_paths(
+                    log, n_each=len(part), length=max(least, 3 * size), kinds=[kind],
+                    headings=session.headings is not None, seed=own_seed,
+                )  # fmt: skip
+                break
+            except ValueError:  # the laps allow none of this length: shorter ones
+                if least <= 3 * size:
+                    raise
+                least *= _SHORTER
         drawn.append(paths.assign(cut=cut[part], length=length[part], speed=speed[part]))
     return pd.concat(drawn, ignore_index=True)
-
-
-def _paths(
-    session: Session, found: Conclusions, kind: str, number: int, length: float, seed: int
-) -> pd.DataFrame:
-    """Draw known paths, which are shorter where the laps allow none of this length."""
-    shortest = 3 * session.judgement.state_size
-    while True:
-        try:
-            return known_paths(
-                found.experience, n_each=number, length=max(length, shortest), kinds=[kind],
-                headings=session.headings is not None, seed=seed,
-            )  # fmt: skip
-        except ValueError:
-            if length <= shortest:
-                raise
-            length *= _SHORTER
-
-
-def _lap(found: Conclusions, joined: nx.Graph) -> float:
-    """Measure the median length of a lap, in cm."""
-    steps = found.experience.columns("steps")
-    moves = zip(steps["state"].tolist(), steps["next_state"].tolist(), strict=True)
-    lengths = [joined.edges[move]["distance"] if move in joined.edges else 0.0 for move in moves]
-    return float(pd.Series(lengths).groupby(steps["episode"]).sum().median())

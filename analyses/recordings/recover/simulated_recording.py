@@ -1,9 +1,22 @@
-"""Simulated recordings with known replay, for trying out the analyses."""
+"""Simulated recordings and laps with known replay, for trying out the analyses.
+
+On a figure of eight, an animal runs 30 laps on rails of 90 and 50 cm, left and right in turn. Then
+it replays, 15 times each, a stretch of a lap over four corners, forward; such a stretch in reverse
+(190 or 230 cm); and a path across the top from one side to the other that was never run, its first
+half backwards and its second half forward (220 cm), like the shortcuts that Gupta et al. (2010)
+[1]_ saw.
+
+References
+----------
+.. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
+   of experience. https://doi.org/10.1016/j.neuron.2010.01.034
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -13,12 +26,23 @@ from numpy.typing import NDArray
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.recover.observe import Observation, observe
 from analyses.sequences.track import graph_of_log
-from replay.checks import check_whole
+from replay.checks import check_whole, typed
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
-from replay.worlds.tracks import make_track_graph, make_wtrack
+from replay.worlds.tracks import make_linear_track, make_track_graph, make_wtrack
 
-__all__ = ["simulated_recording", "simulated_two_tracks"]
+__all__ = ["N_EACH", "KnownReplay", "draw_session", "draw_two_way_session"]
+__all__ += ["simulated_recording", "simulated_two_tracks"]
+
+_CORNERS = ((60, 5), (60, 95), (10, 95), (10, 5), (110, 95), (110, 5))
+_RAILS = ((0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 0))
+_LAPS = ((0, 1, 2, 3, 0), (0, 1, 4, 5, 0))
+_ACROSS, _LEFT_OUT = (3, 2, 1, 4, 5), 2
+_STATE_SIZE = 15.0  # cm
+_N_LAPS = 30
+
+N_EACH = 15
+"""Number of paths of each kind that are replayed."""
 
 
 def simulated_recording(n_laps: int = 20, seed: int = 0) -> Recording:
@@ -112,6 +136,88 @@ def simulated_two_tracks(n_laps: int = 20, seed: int = 0) -> Observation:
     turns = [(ways[event % 2], -1 if event % 4 > 1 else 1) for event in range(number)]
     paths = pd.DataFrame({"step": ends[-1], "states": [way[::turn] for way, turn in turns]})
     return observe(log, graph, paths, cells=80, speed=400.0, seed=seed)
+
+
+class KnownReplay(NamedTuple):
+    """A session of laps, and the paths that are replayed after them.
+
+    Attributes
+    ----------
+    log : EventLog
+        The laps.
+    graph : networkx.Graph
+        The track.
+    paths : pandas.DataFrame
+        The paths that are replayed after the last lap: `step, states`, and `along`, the headings
+        that they represent, if the track was run both ways.
+    """
+
+    log: EventLog
+    graph: nx.Graph
+    paths: pd.DataFrame
+
+
+@typed
+def draw_session(rng: np.random.Generator) -> KnownReplay:
+    """Draw a session on the figure of eight.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Generator of the replayed paths.
+
+    Returns
+    -------
+    KnownReplay
+        Laps, which are always the same, and replayed paths.
+
+    Examples
+    --------
+    >>> from analyses import place_sequences
+    >>> session = draw_session(np.random.default_rng(0))
+    >>> found = place_sequences(session.log, session.paths)
+    >>> found["novelty"].value_counts().loc[["experienced", "composed_mixed"]].tolist()
+    [30, 15]
+    """
+    graph = make_track_graph(_CORNERS, _RAILS)
+    world = MDP.from_networkx(graph, bin_size=_STATE_SIZE, name="figure_of_eight")
+    joined = graph_of_log(EventLog({}, mdp=world))
+
+    def way(*corners: int) -> list[int]:
+        rails = [nx.shortest_path(joined, *pair)[1:] for pair in pairwise(corners)]
+        return [corners[0], *(state for rail in rails for state in rail)]
+
+    laps = [way(*_LAPS[number % 2]) for number in range(_N_LAPS)]
+    log, stops = _run(laps, world)
+    stretches = [way(*lap[begin : begin + 4]) for lap in _LAPS for begin in range(2)]
+    drawn = [stretches[number] for number in rng.integers(len(stretches), size=2 * N_EACH)]
+    across = way(*_ACROSS)[_LEFT_OUT:-_LEFT_OUT]
+    paths = drawn[:N_EACH] + [path[::-1] for path in drawn[N_EACH:]]
+    paths += [across[::turn] for turn in rng.choice((-1, 1), N_EACH).tolist()]
+    return KnownReplay(log, graph, pd.DataFrame({"step": stops[-1], "states": paths}))
+
+
+def draw_two_way_session(rng: np.random.Generator) -> KnownReplay:
+    """Draw a session of 24 laps there and back on a linear track of 160 cm.
+
+    Afterwards, runs are replayed in either direction, half of them in the heading that the cells
+    represent and half against it.
+
+    Examples
+    --------
+    >>> from analyses import place_sequences
+    >>> session = draw_two_way_session(np.random.default_rng(0))
+    >>> place_sequences(session.log, session.paths)["direction"].value_counts().tolist()[:2]
+    [15, 15]
+    """
+    graph = make_linear_track(160.0)
+    world = MDP.from_networkx(graph, bin_size=_STATE_SIZE, name="linear_track")
+    way = nx.shortest_path(graph_of_log(EventLog({}, mdp=world)), 0, 1)
+    log, stops = _run([way, way[::-1]] * 12, world)
+    states = [way[::turn] for turn in rng.choice((-1, 1), 2 * N_EACH).tolist()]
+    along = [[1 if number < N_EACH else -1] * len(way) for number in range(2 * N_EACH)]
+    paths = pd.DataFrame({"step": stops[-1], "states": states, "along": along})
+    return KnownReplay(log, graph, paths)
 
 
 def _run(laps: list[list[int]], world: MDP) -> tuple[EventLog, NDArray[np.int64]]:

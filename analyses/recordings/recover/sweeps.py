@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, project
-from analyses.recordings.prepare.headings import heading_between
+from analyses.recordings.prepare.headings import heading_between, travel
+from analyses.recordings.recover.cells import Spikes, poisson_spikes
 from replay.log.event_log import EventLog
 
-__all__ = ["SAMPLE", "Course", "Sweep", "TrackPaths", "bins_of_states", "run_course"]
+__all__ = ["SAMPLE", "Course", "Sweep", "TrackPaths", "bins_of_states", "headed_bins", "run_course"]
+__all__ += ["swept_spikes"]
 
 SAMPLE = 0.02
 """The time between two positions, in s, as from a camera."""
@@ -26,27 +28,50 @@ _CARRIED = 10.0  # s without position between two laps that do not join
 
 
 class Sweep(NamedTuple):
-    """The bins through which an event sweeps.
+    """The bins through which an event sweeps."""
 
-    Attributes
-    ----------
-    bins : ndarray of int64, shape (n_bins_of_sweep,)
-        The bins, in order.
-    ahead : ndarray of float64, shape (n_bins_of_sweep,)
-        The distance of each bin from the one before, in cm; 0 after a jump.
-    along : ndarray of int8, shape (n_bins_of_sweep,)
-        Whether the heading that is represented is the direction of travel (1), the opposite (-1) or
-        unknown (0).
-    """
-
-    bins: NDArray[np.int64]
+    bins: NDArray[np.int64]  # (n_bins_of_sweep,): the bins, in order
+    # (n_bins_of_sweep,): the distance of each bin from the one before, in cm; 0 after a jump
     ahead: NDArray[np.float64]
+    # (n_bins_of_sweep,): whether the heading that is represented is the direction of travel (1),
+    # the opposite (-1) or unknown (0)
     along: NDArray[np.int8]
 
     def dwell(self, speed: float) -> NDArray[np.float64]:
         """Return the time in each bin, in s: half of the time to each of its neighbours."""
         seconds: NDArray[np.float64] = (self.ahead + np.append(self.ahead[1:], 0)) / (2 * speed)
         return seconds
+
+
+def headed_bins(
+    track: BinnedTrack,
+    rates: NDArray[np.float64],
+    bins: NDArray[np.int64],
+    heading: NDArray[np.integer],
+) -> NDArray[np.int64]:
+    """Find the columns of rates in bins and headings: ahead (1), back (-1) and unknown (0).
+
+    Rates are as `with_unknown` returns them, or the same in all headings.
+    """
+    return (bins + track.n_bins * np.array([2, 0, 1])[heading]) % rates.shape[1]
+
+
+def swept_spikes(
+    track: BinnedTrack,
+    rates: NDArray[np.float64],
+    sweeps: Sequence[Sweep],
+    dwell: Sequence[NDArray[np.float64]],
+    start: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> Spikes:
+    """Draw the spikes of all cells in sweeps that start at some times, as they dwell in bins."""
+    columns, begin = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    for sweep, each, first in zip(sweeps, dwell, start, strict=True):
+        heading = travel(track, sweep.bins, 1) * sweep.along
+        columns.append(headed_bins(track, rates, sweep.bins, heading))
+        begin.append(first + np.cumsum(each) - each)
+    lasts = np.concatenate([*dwell, np.empty(0)])
+    return poisson_spikes(rates, np.concatenate(columns), np.concatenate(begin), lasts, rng)
 
 
 class _TrackPath(NamedTuple):
@@ -57,19 +82,10 @@ class _TrackPath(NamedTuple):
 
 
 class TrackPaths:
-    """Shortest paths between states along the bins of a track.
-
-    Parameters
-    ----------
-    track : BinnedTrack
-        The track.
-    bin_of_state : ndarray of int32, shape (n_states,)
-        The bin of each state.
-    """
+    """Shortest paths along the bins of a track, between states whose bins are given."""
 
     def __init__(self, track: BinnedTrack, bin_of_state: NDArray[np.int32]) -> None:
         self.track = track
-        self.position = track.position
         self._distance = track.distance
         self._bin_of_state = bin_of_state
         self._known: dict[tuple[int, int], _TrackPath] = {}
@@ -80,11 +96,9 @@ class TrackPaths:
 
     def between(self, state: int, next_state: int) -> _TrackPath:
         """Find the shortest path between two states."""
-        if (state, next_state) not in self._known:
-            self._known[state, next_state] = self._find(self.at(state), self.at(next_state))
-        return self._known[state, next_state]
-
-    def _find(self, first: int, last: int) -> _TrackPath:
+        if (state, next_state) in self._known:
+            return self._known[state, next_state]
+        first, last = self.at(state), self.at(next_state)
         begin = self._distance[first]
         detour = begin + self._distance[:, last] - begin[last]
         on_way = np.flatnonzero(np.abs(detour) < 1e-6)
@@ -94,7 +108,9 @@ class TrackPaths:
             # If two paths have the same length, stay on the one that was begun.
             if ahead > 1e-6 and abs(self._distance[way[-1], place] - ahead) < 1e-6:
                 way.append(place)
-        return _TrackPath(np.array(way[1:], dtype=np.int64), begin[way[1:]])
+        found = _TrackPath(np.array(way[1:], dtype=np.int64), begin[way[1:]])
+        self._known[state, next_state] = found
+        return found
 
     def sweep_along(
         self, places: Sequence[int], joined: nx.Graph, along: Sequence[int] | None = None
@@ -137,24 +153,13 @@ def bins_of_states(log: EventLog, track: BinnedTrack) -> NDArray[np.int32]:
 
 
 class Course(NamedTuple):
-    """The animal's position in each sample, and whether it moved.
+    """The animal's position in each sample, and whether it moved."""
 
-    Attributes
-    ----------
-    time : ndarray of float64, shape (n_samples,)
-        Times in s.
-    bins : ndarray of int64, shape (n_samples,)
-        The nearest bin of the track.
-    position : ndarray of float64, shape (n_samples, 2)
-        Positions in cm.
-    heading : ndarray of int8, shape (n_samples,)
-        The direction in which it moved along the edge: 1 towards its second node, -1 towards its
-        first, 0 if it did not move.
-    """
-
-    time: NDArray[np.float64]
-    bins: NDArray[np.int64]
-    position: NDArray[np.float64]
+    time: NDArray[np.float64]  # (n_samples,): times in s
+    bins: NDArray[np.int64]  # (n_samples,): the nearest bin of the track
+    position: NDArray[np.float64]  # (n_samples, 2): positions in cm
+    # (n_samples,): the direction in which it moved along the edge: 1 towards its second node, -1
+    # towards its first, 0 if it did not move
     heading: NDArray[np.int8]
 
 
@@ -198,25 +203,16 @@ def run_course(
         replay(number + 1)
         if ends[number]:
             rest(_PAUSE)
-    return _sampled(
-        np.array(time), np.array(bins), np.array(carried, dtype=int), track_paths
-    ), start
-
-
-def _sampled(
-    knots: NDArray[np.float64],
-    bins: NDArray[np.int64],
-    carried: NDArray[np.int64],
-    track_paths: TrackPaths,
-) -> Course:
-    """Interpolate positions between knots, with none while the animal is carried."""
-    time = np.arange(0.0, knots[-1], SAMPLE)
-    knot = np.searchsorted(knots[1:-1], time, side="right")
-    seen = ~np.isin(knot, carried)
-    time, knot = time[seen], knot[seen]
-    share = (time - knots[knot]) / (knots[knot + 1] - knots[knot])
-    begin, end = track_paths.position[bins[knot]], track_paths.position[bins[knot + 1]]
-    nearest = np.where(share < 0.5, bins[knot], bins[knot + 1])
+    # Positions are interpolated between these knots, with none while the animal is carried.
+    knots, places, track = np.array(time), np.array(bins), track_paths.track
+    sampled = np.arange(0.0, knots[-1], SAMPLE)
+    knot = np.searchsorted(knots[1:-1], sampled, side="right")
+    seen = ~np.isin(knot, np.array(carried, dtype=int))
+    sampled, knot = sampled[seen], knot[seen]
+    share = (sampled - knots[knot]) / (knots[knot + 1] - knots[knot])
+    one, other = places[knot], places[knot + 1]
+    begin, end = track.position[one], track.position[other]
+    nearest = np.where(share < 0.5, one, other)
     position = begin + share[:, None] * (end - begin)
-    heading = heading_between(track_paths.track, bins[knot], nearest, bins[knot + 1])
-    return Course(time, nearest, position, heading)
+    heading = heading_between(track, one, nearest, other)
+    return Course(sampled, nearest, position, heading), start

@@ -51,7 +51,6 @@ def correct_shares(
     matrix: pd.DataFrame,
     *,
     regularisation: float = REGULARISATION,
-    least_recall: float = LEAST_RECALL,
 ) -> pd.Series:
     """Estimate the true shares from those that were found.
 
@@ -66,37 +65,30 @@ def correct_shares(
     >>> correct_shares(found, matrix, regularisation=0).round(3).tolist()
     [0.5, 0.5]
     """
-    truths, seen = _check_matrix(matrix)
-    _check_found(found, seen, kind="number")
-    weight = check_number("regularisation", regularisation, at_least=0.0, at_most=1.0)
-    least = check_number("least_recall", least_recall, at_least=0.0, at_most=1.0)
-    recall = pd.Series({kind: matrix.loc[kind, kind] for kind in truths})
-    poor = recall[recall < least]
-    if len(poor):
-        raise ValueError(
-            "Recall is too low to correct shares: that of "
-            + ", of ".join(f"{kind} is {value:.2f}" for kind, value in poor.items())
-            + f", and at least {least:g} is needed. Record more cells, or report the shares as "
-            "found, with this recall."
-        )
-    counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
-    if not counts.sum() > 0:
-        raise ValueError("Nothing was found, so there is no share to correct.")
-    given = matrix.loc[truths, seen].to_numpy(dtype=float)
-    return pd.Series(unfold(counts, given, weight), index=truths)
-
-
-def _check_matrix(matrix: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Return the kinds of a confusion matrix that were replayed, and those that may be found."""
     if not (matrix.index.is_unique and matrix.columns.is_unique):
         raise ValueError("matrix must have one row and one column for each kind, not several.")
     truths = [kind for kind in matrix.index if kind not in (NOISE, MISSED)]
     if not truths:
         raise ValueError("matrix has no kind that was truly replayed: give at least one row.")
     check_table(matrix, truths, "matrix")
-    shares = matrix.to_numpy()
-    check_array(shares, "matrix", kind="number", at_least=0.0, at_most=1.0, n_dims=2)
-    return truths, [kind for kind in matrix.columns if kind != MISSED]
+    check_array(matrix.to_numpy(), "matrix", kind="number", at_least=0.0, at_most=1.0, n_dims=2)
+    seen = [kind for kind in matrix.columns if kind != MISSED]
+    _check_found(found, seen, kind="number")
+    weight = check_number("regularisation", regularisation, at_least=0.0, at_most=1.0)
+    recall = pd.Series({kind: matrix.loc[kind, kind] for kind in truths})
+    poor = recall[recall < LEAST_RECALL]
+    if len(poor):
+        raise ValueError(
+            "Recall is too low to correct shares: that of "
+            + ", of ".join(f"{kind} is {value:.2f}" for kind, value in poor.items())
+            + f", and at least {LEAST_RECALL:g} is needed. Record more cells, or report the shares "
+            "as found, with this recall."
+        )
+    counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
+    if not counts.sum() > 0:
+        raise ValueError("Nothing was found, so there is no share to correct.")
+    given = matrix.loc[truths, seen].to_numpy(dtype=float)
+    return pd.Series(unfold(counts, given, weight), index=truths)
 
 
 def _check_found(found: pd.Series, seen: list[str], kind: str) -> None:
@@ -136,7 +128,6 @@ def estimate_shares(
     *,
     n_recordings: int = 1,
     n_bootstrap: int = 1000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Estimate the true shares from the numbers of events found, with intervals.
@@ -156,8 +147,6 @@ def estimate_shares(
         Number of recordings, with different cells, that are pooled in `found`.
     n_bootstrap : int, default 1000
         Number of bootstrap samples.
-    level : float, default 0.95
-        Level of the intervals.
     seed : int, default 0
         Seed of the bootstrap.
 
@@ -166,7 +155,7 @@ def estimate_shares(
     pandas.DataFrame
         One row per kind: `kind` (or `direction`), `recall` (the share of its events that is found
         and classified correctly), `found` (its share of the events found), `share` (estimated),
-        `ci_low, ci_high`.
+        `ci_low, ci_high` (95 %).
 
     Raises
     ------
@@ -191,7 +180,6 @@ def estimate_shares(
             f"recovered mixes several settings of {' and '.join(mixed)}: choose one of them."
         )
     n_samples = check_whole("n_bootstrap", n_bootstrap, at_least=1)
-    inside = check_number("level", level, at_least=0.0, at_most=1.0)
     matrix = confusion_matrix(recovered, what)
     shares = correct_shares(found, matrix)
     truths, seen = list(shares.index), [kind for kind in seen if kind != MISSED]
@@ -200,7 +188,7 @@ def estimate_shares(
     sessions = _counts_by_seed(recovered, what, truths)
     rng = np.random.default_rng(check_whole("seed", seed))
     drawn = bootstrap_shares(counts, sessions, rng, n_recordings=number, n_bootstrap=n_samples)
-    low, high = np.quantile(drawn, [(1 - inside) / 2, (1 + inside) / 2], axis=0)
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     return pd.DataFrame(
         {
             what: truths,
@@ -229,8 +217,13 @@ def bootstrap_shares(
     """
     mean, each = _rates(sessions.sum(axis=0)), _rates(sessions)
     shares = unfold(found, mean[:, :-1])
-    beyond = _beyond_chance(sessions)
     n_sessions, n_events = len(sessions), round(found.sum())
+    beyond = 0.0  # the part of the standard deviation between sessions that is not due to chance
+    if n_sessions > 1:
+        number = np.maximum(sessions.sum(axis=2, keepdims=True), 1)
+        by_chance = (mean * (1 - mean) / number).mean(axis=0).sum()
+        observed = each.var(axis=0, ddof=1).sum()
+        beyond = np.sqrt(max(1.0 - by_chance / observed, 0.0)) if observed > 0 else 0.0
     drawn = np.empty((n_bootstrap, len(mean)))
     for sample in range(n_bootstrap):
         others = each[rng.integers(n_sessions, size=n_recordings)].mean(axis=0)
@@ -241,17 +234,6 @@ def bootstrap_shares(
         again = sessions[rng.integers(n_sessions, size=n_sessions)].sum(axis=0)
         drawn[sample] = unfold(events, _rates(again)[:, :-1])
     return drawn
-
-
-def _beyond_chance(sessions: NDArray[np.float64]) -> float:
-    """Compute the part of the standard deviation between sessions that is not due to chance."""
-    if len(sessions) < 2:
-        return 0.0
-    number = np.maximum(sessions.sum(axis=2, keepdims=True), 1)
-    mean = _rates(sessions.sum(axis=0))
-    observed = _rates(sessions).var(axis=0, ddof=1).sum()
-    by_chance = (mean * (1 - mean) / number).mean(axis=0).sum()
-    return float(np.sqrt(max(1.0 - by_chance / observed, 0.0))) if observed > 0 else 0.0
 
 
 def _rates(counts: NDArray[np.float64]) -> NDArray[np.float64]:
