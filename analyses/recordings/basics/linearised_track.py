@@ -93,7 +93,11 @@ def _own_order(track: BinnedTrack) -> list[tuple[int, int, int]]:
     for part in range(track.n_components):
         left = set(np.flatnonzero(component == part).tolist())
         while left:
-            here, heading = _beginning(track, left), np.zeros(2)
+            # A line begins at an end, or else at an odd junction, of the corridors that are left.
+            degree = np.bincount(track.edges[sorted(left)].ravel(), minlength=len(track.nodes))
+            choices = (degree == 1, degree % 2 == 1, degree > 0)
+            suits = next(each for each in choices if each.any())
+            here, heading = int(np.flatnonzero(suits)[0]), np.zeros(2)
             while (edge := _onwards(track, left, here, heading)) is not None:
                 left.remove(edge)
                 there = int(track.edges[edge].sum()) - here
@@ -101,15 +105,6 @@ def _own_order(track: BinnedTrack) -> list[tuple[int, int, int]]:
                 heading = track.node_position[there] - track.node_position[here]
                 here = there
     return order
-
-
-def _beginning(track: BinnedTrack, left: set[int]) -> int:
-    """Choose where a line begins: an end, or else an odd junction, of the remaining corridors."""
-    degree = np.bincount(track.edges[sorted(left)].ravel(), minlength=len(track.nodes))
-    for suits in (degree == 1, degree % 2 == 1, degree > 0):
-        if suits.any():
-            return int(np.flatnonzero(suits)[0])
-    raise ValueError("No corridor is left.")
 
 
 def _onwards(

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.recording import Posterior, Recording
-from analyses.recordings.basics.settings import Settings
+from analyses.recordings.basics.settings import Criteria, Settings
 from analyses.recordings.prepare.detection import (
     find_in,
     ripple_power_of,
@@ -57,22 +57,7 @@ def candidate_events(
 ) -> tuple[pd.DataFrame, Detected]:
     """Return the events of the file, or detect them; and say how in numbers."""
     if recording.events is not None:
-        if not len(recording.events):
-            raise ValueError(f"The table of events of {recording.name} is empty: give events.")
-        events = recording.events[["start_time", "end_time"]].reset_index(drop=True)
-        lasts = (events["end_time"] - events["start_time"]).to_numpy(dtype=float)
-        if (lasts > _LONGEST).any():
-            row = int(np.flatnonzero(lasts > _LONGEST)[0])
-            raise ValueError(
-                f"{(lasts > _LONGEST).sum()} of {len(events)} candidate events of {recording.name} "
-                f"last longer than {_LONGEST:g} s; row {row} lasts {lasts[row]:,.6g} s. Replay "
-                "lasts a fraction of a second: are these epochs of rest, or times in ms? Give "
-                "events in s, or detect them (find)."
-            )
-        begin, end = events.to_numpy(dtype=float).T
-        n_overlap = int((begin[1:] < np.maximum.accumulate(end)[:-1]).sum())
-        n_fast = int((moved.speed_at(begin) > settings.criteria.largest_speed).sum())
-        return events, Detected("given", len(events), n_overlap=n_overlap, n_fast=n_fast)
+        return _given(recording, recording.events, moved, settings.criteria)
     n_pauses = 0
     criteria = settings.criteria
     is_rest = partial(moved.is_rest, largest=criteria.largest_speed)
@@ -116,6 +101,28 @@ def candidate_events(
         how, len(events), n_bursts=n_bursts, n_short=n_short, n_long=n_long, n_low=n_low,
         n_pauses=n_pauses, longest=most,
     )  # fmt: skip
+
+
+def _given(
+    recording: Recording, events: pd.DataFrame, moved: Running, criteria: Criteria
+) -> tuple[pd.DataFrame, Detected]:
+    """Check the events of the file, which may be another table than one of events."""
+    if not len(events):
+        raise ValueError(f"The table of events of {recording.name} is empty: give events.")
+    events = events[["start_time", "end_time"]].reset_index(drop=True)
+    lasts = (events["end_time"] - events["start_time"]).to_numpy(dtype=float)
+    if (lasts > _LONGEST).any():
+        row = int(np.flatnonzero(lasts > _LONGEST)[0])
+        raise ValueError(
+            f"{(lasts > _LONGEST).sum()} of {len(events)} candidate events of {recording.name} "
+            f"last longer than {_LONGEST:g} s; row {row} lasts {lasts[row]:,.6g} s. Replay "
+            "lasts a fraction of a second: are these epochs of rest, or times in ms? Give "
+            "events in s, or detect them (find)."
+        )
+    begin, end = events.to_numpy(dtype=float).T
+    n_overlap = int((begin[1:] < np.maximum.accumulate(end)[:-1]).sum())
+    n_fast = int((moved.speed_at(begin) > criteria.largest_speed).sum())
+    return events, Detected("given", len(events), n_overlap=n_overlap, n_fast=n_fast)
 
 
 def is_covered(recording: Recording, events: pd.DataFrame) -> NDArray[np.bool_]:

@@ -17,8 +17,8 @@ from replay.checks import (
     shown,
 )
 
-__all__ = ["check_data", "check_judgement", "check_recording", "check_settings"]
-__all__ += ["check_bins_in_states", "check_state_size"]
+__all__ = ["check_bins_in_states", "check_data", "check_judgement", "check_settings"]
+__all__ += ["check_state_size"]
 
 _LARGEST_BIN = 2 / 3  # of a state, so that the centre of a bin is near that of each state
 
@@ -49,17 +49,15 @@ def check_judgement(judgement: Judgement) -> None:
         check_number("state_size", size, at_least=1.0, hint="It is a distance in cm.")
 
 
-def check_recording(recording: Recording) -> None:
-    """Check that something is a recording, not the path of one."""
-    if not isinstance(recording, Recording):
-        raise TypeError(
-            f"recording must be a Recording, as read_recording(path) returns it; got "
-            f"{shown(recording)}."
-        )
-
-
-def check_data(judgement: Judgement, recording: Recording) -> None:
+def check_data(recording: Recording, judgement: Judgement) -> None:
     """Check that a recording has the data that the criteria need."""
+    if recording.graph is None:
+        raise ValueError(f"{recording.name} has no track graph: give one.")
+    if not recording.spikes and recording.posterior is None and recording.decoded is None:
+        raise ValueError(
+            f"{recording.name} has neither spikes nor decoded positions: name another file, or one "
+            "that has them (session)."
+        )
     if judgement.tracks and not recording.spikes:
         raise ValueError(f"Track log odds need spikes, and {recording.name} has none.")
 

@@ -82,13 +82,6 @@ def with_headings(track: BinnedTrack, between: NDArray[np.float64]) -> NDArray[n
     >>> with_headings(cut_track(make_linear_track(10.0), 5.0), np.ones((2, 2))).tolist()
     [[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]]
     """
-    keeps = _keeps_sign(track)
-    same, other = np.where(keeps, between, 0.0), np.where(keeps, 0.0, between)
-    return np.block([[same, other], [other, same]])
-
-
-def _keeps_sign(track: BinnedTrack) -> NDArray[np.bool_]:
-    """Find the pairs of bins between which a heading has the same sign on both edges."""
     ends = track.edges[track.edge]
     to_end = np.stack([track.offset, track.length[track.edge] - track.offset], axis=1)
     routes = [
@@ -101,10 +94,9 @@ def _keeps_sign(track: BinnedTrack) -> NDArray[np.bool_]:
     # Leaving by the second node and entering by the first, or the reverse, keeps the sign.
     keeps = np.isin(np.argmin(routes, axis=0), (1, 2))
     straight = np.abs(track.offset[:, None] - track.offset[None, :])
-    is_direct = straight <= np.min(routes, axis=0)
-    same_edge = track.edge[:, None] == track.edge[None, :]
-    found: NDArray[np.bool_] = np.where(same_edge & is_direct, True, keeps)
-    return found
+    keeps |= (track.edge[:, None] == track.edge) & (straight <= np.min(routes, axis=0))
+    same, other = np.where(keeps, between, 0.0), np.where(keeps, 0.0, between)
+    return np.block([[same, other], [other, same]])
 
 
 def is_run_both_ways(place: NDArray[np.integer], ahead: NDArray[np.integer], n_bins: int) -> bool:

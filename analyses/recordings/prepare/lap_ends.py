@@ -80,7 +80,13 @@ def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEn
         away = track.node_distance[node]
         farthest = away[np.isfinite(away)].max()
         arm = float(away[sorted(stops - {node})].min(initial=farthest))
-        visits = _nearest_of_visits(track.distance[at_node[node], bins], arm)
+        # A visit begins in the outer part of an arm, and ends in the inner one.
+        near = track.distance[at_node[node], bins]
+        side = np.select([near < _NEAR * arm, near > _HALF * arm], [1, -1], 0)
+        near, side = near[side != 0], side[side != 0]
+        begins = np.flatnonzero(np.diff(side, prepend=-1) > 0)
+        stops = np.flatnonzero(np.diff(side, append=-1) < 0)
+        visits = [near[one : two + 1].min() for one, two in zip(begins, stops, strict=True)]
         turns = 0.0
         if node in dead and not len(visits):
             turns = np.inf
@@ -104,15 +110,6 @@ def steady_positions(recording: Recording) -> NDArray[np.float64]:
     found = recording.position.copy()
     found[known] = ndimage.median_filter(found[known], (width, 1), mode="nearest")
     return found
-
-
-def _nearest_of_visits(away: NDArray[np.float64], arm: float) -> NDArray[np.float64]:
-    """Return how near the animal comes in each visit to the outer part of an arm."""
-    side = np.select([away < _NEAR * arm, away > _HALF * arm], [1, -1], 0)
-    away, side = away[side != 0], side[side != 0]
-    begins = np.flatnonzero(np.diff(side, prepend=-1) > 0)
-    stops = np.flatnonzero(np.diff(side, append=-1) < 0)
-    return np.array([away[one : other + 1].min() for one, other in zip(begins, stops, strict=True)])
 
 
 def find_pauses(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.recordings.basics.arena import world_of
 from analyses.recordings.basics.recording import Recording
@@ -77,12 +76,7 @@ def experience_of(
             "Are positions and graph in cm on the same axes?"
         )
     steps = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    _join_excursions(steps, world, ends)
-    return world, EventLog({"steps": steps}, mdp=world)
-
-
-def _join_excursions(steps: dict[str, NDArray[Any]], world: MDP, ends: Sequence[LapEnd]) -> None:
-    """Let laps go on that are only short excursions from an end of the track and back."""
+    # Laps go on that are only short excursions from an end of the track and back.
     joined = graph_of_log(EventLog({}, mdp=world))
     away = {
         end.state: nx.single_source_dijkstra_path_length(joined, end.state, weight="distance")
@@ -91,12 +85,13 @@ def _join_excursions(steps: dict[str, NDArray[Any]], world: MDP, ends: Sequence[
     excursion = {end.state: end.excursion for end in ends}
     first = 0
     for row in np.flatnonzero(steps["terminated"] | steps["truncated"]).tolist():
-        end, states = int(steps["next_state"][row]), steps["state"][first : row + 1].tolist()
-        is_back = steps["terminated"][row] and states[0] == end
-        if is_back and max(away[end][state] for state in states) < excursion[end]:
+        last, states = int(steps["next_state"][row]), steps["state"][first : row + 1].tolist()
+        is_back = steps["terminated"][row] and states[0] == last
+        if is_back and max(away[last][state] for state in states) < excursion[last]:
             steps["terminated"][row] = False
         else:
             first = row + 1
+    return world, EventLog({"steps": steps}, mdp=world)
 
 
 class Experienced(NamedTuple):

@@ -14,13 +14,13 @@ from analyses.recordings.basics.binned_track import BinnedTrack, project
 from analyses.recordings.basics.observed import LONGEST_GAP, Seen, tracked
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN
-from replay.checks import check_number
 
 __all__ = ["Running", "run_track", "running", "running_bins", "running_headings", "seen_in"]
 __all__ += ["slow_stretches"]
 
 # The SD of a Gaussian, in s, after the median: 3 cm of noise seldom look like 5 cm/s.
 _SMOOTHING = 0.25
+_TIME_BIN = 0.02  # s
 
 
 class Running(NamedTuple):
@@ -57,20 +57,20 @@ class Running(NamedTuple):
         return found
 
 
-def running(recording: Recording, time_bin: float = 0.02) -> Running:
-    """Bin positions and spikes in time bins of equal length.
+def running(recording: Recording) -> Running:
+    """Bin positions and spikes in time bins of 20 ms.
 
     Velocities are those of positions after a running median, which removes outliers, and a
     Gaussian.
 
     Examples
     --------
-    >>> recording = Recording("mine", time=np.array([0.0, 0.2, 0.4]),
+    >>> recording = Recording("mine", time=np.array([0.0, 0.02, 0.06]),
     ...                       position=np.array([[0, 0], [2, 0], [4, 0]]))
-    >>> running(recording, 0.1).position[:, 0].round(3).tolist()
-    [0.5, 1.5, 2.5, 3.5]
+    >>> running(recording).position[:, 0].round(3).tolist()
+    [1.0, 2.5, 3.5]
     """
-    seconds = check_number("time_bin", time_bin, at_least=1e-6)
+    seconds = _TIME_BIN
     time, position = recording.known
     if len(time) < 2 or time[-1] - time[0] < seconds:
         raise ValueError(

@@ -23,7 +23,6 @@ from analyses.recordings.prepare.checks import (
     check_bins_in_states,
     check_data,
     check_judgement,
-    check_recording,
     check_settings,
     check_state_size,
 )
@@ -58,7 +57,7 @@ from analyses.recordings.prepare.travel_events import (
     exchanged_spikes,
     travel_events,
 )
-from replay.checks import known_arguments
+from replay.checks import known_arguments, shown
 
 __all__ = ["Prepared", "Session", "prepare", "settings_for"]
 
@@ -176,18 +175,17 @@ class Session(NamedTuple):
         if seen.all():
             return [(self, rows)]
         sets, number = np.unique(seen[rows], axis=0, return_inverse=True)
-        return [
-            (self._only(cells), rows[number.reshape(-1) == each]) for each, cells in enumerate(sets)
-        ]
-
-    def _only(self, cells: NDArray[np.bool_]) -> Session:
-        return self._replace(
-            rates=self.rates[cells],
-            headings=self.headings
-            and HeadedFields(self.headings.rates[cells], self.headings.differs[cells]),
-            cells=self.cells[cells],
-            counts=[each[:, cells] for each in self.counts],
-        )
+        groups = []
+        for each, cells in enumerate(sets):
+            headed = self.headings
+            if headed is not None:
+                headed = HeadedFields(headed.rates[cells], headed.differs[cells])
+            only = self._replace(
+                rates=self.rates[cells], headings=headed, cells=self.cells[cells],
+                counts=[count[:, cells] for count in self.counts],
+            )  # fmt: skip
+            groups.append((only, rows[number.reshape(-1) == each]))
+        return groups
 
     @property
     def electrode(self) -> NDArray[np.int64]:
@@ -247,21 +245,17 @@ def prepare(
         If the recording has nothing to decode, no event, no running, or fewer than two cells with a
         place field; or if a criterion does not suit it.
     """
-    check_recording(recording)
+    if not isinstance(recording, Recording):
+        raise TypeError(
+            f"recording must be a Recording, as read_recording(path) returns it; got "
+            f"{shown(recording)}."
+        )
     settings = settings_for(recording) if settings is None else settings
     judgement = judgement_for(recording.graph) if judgement is None else judgement
     check_settings(settings)
     check_criteria(settings.criteria)
     check_judgement(judgement)
-    check_data(judgement, recording)
-    if recording.graph is None:
-        raise ValueError(f"{recording.name} has no track graph: give one.")
-    if not recording.spikes and recording.posterior is None and recording.decoded is None:
-        raise ValueError(
-            f"{recording.name} has neither spikes nor decoded positions: name another file, or one "
-            "that has them (session)."
-        )
-    time_bin, diffusion = settings.time_bin, settings.diffusion
+    check_data(recording, judgement)
     track = cut_track(recording.graph, settings.bin_size)
     check_state_size(judgement.state_size, track)
     is_decoded_here = recording.posterior is None and recording.decoded is None
@@ -285,43 +279,23 @@ def prepare(
         error = decoding_error(recording, moved, track, settings)
         seconds = float((place >= 0).sum() * (moved.time[1] - moved.time[0]))
         headings, n_headed = _headings(recording, moved, track, cells, settings)
-    spikes = [recording.spikes[cell] for cell in cells]
     by_chance = None
     if settings.detected_in == "posterior":
         headed = rates if headings is None else headings.and_without
         events, by_chance, how = _in_posterior(recording, moved, cells, headed, track, settings)
     else:
         events, how = candidate_events(recording, moved, settings)
-    is_seen = _seen(recording, cells, events).any(axis=1)
-    n_unobserved = int((~is_seen).sum()) if is_decoded_here else 0
-    if n_unobserved:
-        if n_unobserved == len(events):
-            raise ValueError(
-                f"No cell of {recording.name} was observed throughout one of its {n_unobserved} "
-                "events. Are the intervals in which cells were observed in s, on the same clock?"
-            )
-        events = events.iloc[np.flatnonzero(is_seen)].reset_index(drop=True)
-    covered = is_covered(recording, events)
-    events = events[covered].reset_index(drop=True)
-    counts: list[NDArray[np.int64]] = []
-    if len(cells):
-        counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
-        if counts and all(len(each) < 2 for each in counts):
-            raise ValueError(
-                f"Each of the {len(counts)} candidate events is shorter than two time bins of "
-                f"{time_bin:g} s, so none can be decoded: choose a shorter time bin (time_bin; on "
-                "the command line, --time-bin), and give the times of events in s."
-            )
+    events, n_unobserved, n_without = _decodable(recording, cells, events)
+    counts = _counted(recording, cells, events, settings.time_bin)
     experience = count_experience(recording, judgement.state_size, judgement.lap_ends)
     is_still = moved.is_on_track & (moved.speed < settings.least_speed)
     pauses = find_pauses(recording.graph, moved.time, moved.position, is_still)
     prepared = Prepared(
-        error, seconds, never_run, left_out, n_headed, how, n_unobserved, int((~covered).sum()),
-        experience,
+        error, seconds, never_run, left_out, n_headed, how, n_unobserved, n_without, experience,
     )  # fmt: skip
     return Session(
-        recording, settings, judgement, track, rates, headings, cells, time_bin,
-        diffusion * time_bin, events, counts, by_chance, pauses, prepared,
+        recording, settings, judgement, track, rates, headings, cells, settings.time_bin,
+        settings.diffusion * settings.time_bin, events, counts, by_chance, pauses, prepared,
     )  # fmt: skip
 
 
@@ -331,6 +305,41 @@ def _seen(
     """Find the cells that were observed throughout each event, shape (n_events, n_cells)."""
     n_cells, ends = len(recording.spikes), events[["start_time", "end_time"]].to_numpy(dtype=float)
     return recording.observed.throughout(n_cells, *ends.T)[:, cells]
+
+
+def _decodable(
+    recording: Recording, cells: NDArray[np.int64], events: pd.DataFrame
+) -> tuple[pd.DataFrame, int, int]:
+    """Leave out events in which no cell was observed, or nothing decoded; count both."""
+    n_unobserved = 0
+    if recording.posterior is None and recording.decoded is None:
+        is_seen = _seen(recording, cells, events).any(axis=1)
+        n_unobserved = int((~is_seen).sum())
+        if n_unobserved and not is_seen.any():
+            raise ValueError(
+                f"No cell of {recording.name} was observed throughout one of its {n_unobserved} "
+                "events. Are the intervals in which cells were observed in s, on the same clock?"
+            )
+        events = events.iloc[np.flatnonzero(is_seen)].reset_index(drop=True)
+    covered = is_covered(recording, events)
+    return events[covered].reset_index(drop=True), n_unobserved, int((~covered).sum())
+
+
+def _counted(
+    recording: Recording, cells: NDArray[np.int64], events: pd.DataFrame, time_bin: float
+) -> list[NDArray[np.int64]]:
+    """Count the spikes of cells in the time bins of events, none without cells."""
+    if not len(cells):
+        return []
+    spikes = [recording.spikes[cell] for cell in cells]
+    counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
+    if counts and all(len(each) < 2 for each in counts):
+        raise ValueError(
+            f"Each of the {len(counts)} candidate events is shorter than two time bins of "
+            f"{time_bin:g} s, so none can be decoded: choose a shorter time bin (time_bin; on "
+            "the command line, --time-bin), and give the times of events in s."
+        )
+    return counts
 
 
 def _always_seen(

@@ -47,7 +47,6 @@ def find_visits(
     *,
     radius: float | None = None,
     reach: Mapping[int, float] | None = None,
-    most_away: float = FARTHEST,
     most_unknown: float = MOST_UNKNOWN,
 ) -> pd.DataFrame:
     """Find the times at which an animal was in each state.
@@ -71,8 +70,6 @@ def find_visits(
     reach : mapping of int to float, optional
         States that are entered farther from their centre, whatever other state is nearer, and this
         distance in cm: the ends of a track, at which an animal turns before it comes there.
-    most_away : float, default 30.0
-        Samples farther from the track than this, in cm, count as unknown.
     most_unknown : float, default 0.2
         The largest share of samples that may be unknown.
 
@@ -114,11 +111,11 @@ def find_visits(
         raise ValueError(
             f"time and position must have the same length; got {len(seconds)} and {len(found.bin)}."
         )
-    known = found.away <= check_number("most_away", most_away, at_least=0.0)
+    known = found.away <= FARTHEST
     n_unknown = int(np.count_nonzero(~known))
     if n_unknown > check_number("most_unknown", most_unknown, at_least=0, at_most=1) * len(seconds):
         raise ValueError(
-            f"{n_unknown} of {len(seconds)} positions are unknown or more than {most_away:g} cm "
+            f"{n_unknown} of {len(seconds)} positions are unknown or more than {FARTHEST:g} cm "
             "from the track. Are positions and graph both in cm, with the same origin and y "
             "upwards? Otherwise allow a larger share with most_unknown."
         )
@@ -181,7 +178,10 @@ def _centres(track: BinnedTrack, world: MDP) -> NDArray[np.int32]:
 
 
 def _radius(track: BinnedTrack, centres: NDArray[np.int32], radius: float | None) -> float:
-    least = _least_between(track, centres)
+    """Check the radius within which a state is entered, or choose it by the nearest two states."""
+    between = track.distance[np.ix_(centres, centres)]
+    np.fill_diagonal(between, np.inf)
+    least = float(between.min(initial=np.inf))
     if radius is None:
         return _NEAR * least if np.isfinite(least) else np.inf
     near = check_number("radius", radius, at_least=0.0)
@@ -191,12 +191,6 @@ def _radius(track: BinnedTrack, centres: NDArray[np.int32], radius: float | None
             f"cm; got {near:g}. Otherwise fluctuations at their border count as moves."
         )
     return near
-
-
-def _least_between(track: BinnedTrack, centres: NDArray[np.int32]) -> float:
-    between = track.distance[np.ix_(centres, centres)]
-    np.fill_diagonal(between, np.inf)
-    return float(between.min(initial=np.inf))
 
 
 def _entered(
@@ -251,7 +245,6 @@ def experience(
     world: MDP,
     *,
     ends: Iterable[int] | None = None,
-    longest_gap: float = LONGEST_LOST,
     most_skipped: int = 3,
 ) -> EventLog:
     """Convert visits to steps: the moves from state to state, divided into laps.
@@ -265,9 +258,6 @@ def experience(
     ends : iterable of int, optional
         States at which a lap ends when the animal enters them; by default those with one neighbour,
         the ends of the track.
-    longest_gap : float, default 5.0
-        If positions are missing for longer than this, in s, between two visits, the lap is
-        truncated there.
     most_skipped : int, default 3
         Largest number of states in between that may be missing: the move is completed along the
         shortest path. If more are missing, the lap is truncated.
@@ -304,11 +294,10 @@ def experience(
         for name in ("start_time", "end_time")
     )
     if (np.diff(start) < 0).any():
-        row = int(np.flatnonzero(np.diff(start) < 0)[0]) + 1
+        late = int(np.flatnonzero(np.diff(start) < 0)[0]) + 1
         raise ValueError(
-            f"The start times of visits must ascend; row {row} begins before {row - 1}."
+            f"The start times of visits must ascend; row {late} begins before {late - 1}."
         )
-    gap = check_number("longest_gap", longest_gap, at_least=0.0)
     skipped = check_whole("most_skipped", most_skipped)
     actions = _actions(world)
     graph = nx.DiGraph(list(actions))
@@ -324,7 +313,7 @@ def experience(
     rows: list[tuple[int, int, float, int, bool, bool]] = []
     for visit in range(1, len(states)):
         one, other = int(states[visit - 1]), int(states[visit])
-        is_lost = start[visit] - end[visit - 1] > gap
+        is_lost = start[visit] - end[visit - 1] > LONGEST_LOST
         if one == other and not is_lost:
             continue
         way = [] if is_lost else _way(graph, one, other, skipped)
@@ -336,12 +325,14 @@ def experience(
         for place, when in enumerate(times.tolist()):
             move = way[place], way[place + 1]
             rows.append((*move, when, actions[move], move[1] in laps_end, False))
-    names = ["state", "next_state", "time", "action", "terminated", "truncated"]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-    kinds = [np.int32, np.int32, np.float64, np.int32, np.bool_, np.bool_]
+    kinds = {
+        "state": np.int32, "next_state": np.int32, "time": np.float64, "action": np.int32,
+        "terminated": np.bool_, "truncated": np.bool_,
+    }  # fmt: skip
+    columns = zip(*rows, strict=True) if rows else [()] * len(kinds)
     steps: dict[str, NDArray[Any]] = {
         name: np.array(column, dtype=kind)
-        for name, column, kind in zip(names, columns, kinds, strict=True)
+        for (name, kind), column in zip(kinds.items(), columns, strict=True)
     }
     return EventLog({"steps": steps}, mdp=world)
 

@@ -140,14 +140,7 @@ def read_recording(
             f"events is the name of a table in an NWB file, {shown(events)}, but no file here is "
             f"one: give a table (.csv, .parquet), {FIND!r} or {FIND_RIPPLES!r}."
         )
-    wrong = []
-    for key, value in choices._asdict().items():
-        fitting = {".nwb", ".mat"} if key == "position" else {".nwb"}
-        if value is not None and not fitting & endings:
-            where = "an NWB file or one of MATLAB" if key == "position" else "an NWB file"
-            wrong.append(f"{key} chooses from {where}, but no file here is one: leave it out.")
-    if wrong:
-        raise ValueError(" ".join(wrong))
+    _check_choices(choices, endings)
     # Where the animal is off the track in some epochs, positions are checked after these are known.
     allowed = most_unknown if epochs is None else 1.0
     found = _read(source, graph, wanted, bins, choices, allowed)
@@ -172,6 +165,18 @@ def read_recording(
         )
     found = _with_track(found, bin_size)
     return found if epochs is None else with_epochs(found, epochs, most_unknown)
+
+
+def _check_choices(choices: Choices, endings: set[str]) -> None:
+    """Check that there are files of which something can be chosen; all that is wrong is said."""
+    wrong = []
+    for key, value in choices._asdict().items():
+        fitting = {".nwb", ".mat"} if key == "position" else {".nwb"}
+        if value is not None and not fitting & endings:
+            where = "an NWB file or one of MATLAB" if key == "position" else "an NWB file"
+            wrong.append(f"{key} chooses from {where}, but no file here is one: leave it out.")
+    if wrong:
+        raise ValueError(" ".join(wrong))
 
 
 def _ending(source: object) -> str:

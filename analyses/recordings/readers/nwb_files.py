@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 
 from analyses.recordings.basics.clocks import check_digits, check_times
 from analyses.recordings.basics.observed import outside_of, with_spikes, within
@@ -38,7 +39,7 @@ from analyses.recordings.readers.nwb_tables import (
 from analyses.recordings.readers.nwb_units import read_spikes
 from analyses.recordings.readers.remote_files import Remote, kept_folder, opened_remote
 from analyses.recordings.readers.table_files import bounds_of
-from analyses.recordings.readers.track_graphs import epochs_of, read_track
+from analyses.recordings.readers.track_graphs import read_track
 from analyses.recordings.readers.units import count_text
 from replay.checks import check_fits, check_whole, unknown_name
 from replay.files import check_file
@@ -150,25 +151,15 @@ def _of_file(
     observed, spikes, lost = with_spikes(found.spikes, valid, found.intervals)
     told += lost
     tables = tables_of(file)
-    for key, table in tables.items():
-        n_open = len(table) - len(intervals_of(table))
-        if n_open:
-            told.append(
-                f"{n_open} of {count_text(len(table), 'row')} of {key!r} without a begin or an "
-                "end are left out"
-            )
-    candidates, field_potential = None, None
+    told += _without_ends(tables)
+    candidates: pd.DataFrame | None = None
+    field_potential = None
     if events == FIND_RIPPLES or choices.channel is not None:
         field_potential, how = _field_potential_of(file, name, choices.channel)
         told.append(how)
-    suitable = () if events == FIND_RIPPLES else choose_events(tables, name, events)
-    if suitable:
-        chosen = suitable[0]
-        for column in bounds_of(tables[chosen].colnames) or ():
-            check_digits(tables[chosen][column].data[:], f"Times of the table {chosen!r}")
-        candidates = intervals_of(tables[chosen]).reset_index(drop=True)
-        counted = f"{count_text(len(candidates), 'event')} from the table {chosen!r}"
-        told.append(counted + not_read(suitable[1:], "events"))
+    if events != FIND_RIPPLES:
+        candidates, counted = _events_of(tables, name, events)
+        told += counted
     if not spikes and not len(time) and candidates is None:
         raise ValueError(
             f"{name} has no units with spike times, no SpatialSeries of positions, and no table "
@@ -176,21 +167,9 @@ def _of_file(
         )
     epochs, twice = labelled_epochs(tables)
     on_track, how = running_epochs(tables, time, position, graph)
-    of_graph = epochs_of(graph)
-    if not len(on_track):
-        on_track, how = of_graph, "of the track graph"
-    elif len(of_graph) and not np.array_equal(on_track, of_graph):
-        how += "; not those of the track graph: choose by epochs, with their times"
     if len(on_track):
         told.append(f"{count_text(len(on_track), 'epoch')} on the track ({how})")
     told += twice
-    origin = {"identifier": str(file.identifier)}
-    if isinstance(file.session_start_time, datetime):
-        origin["session_start_time"] = file.session_start_time.isoformat()
-    if file.subject is not None and file.subject.subject_id:
-        origin["subject"] = str(file.subject.subject_id)
-        facts = {key: getattr(file.subject, key) for key in ("species", "sex", "age")}
-        origin |= {key: str(fact) for key, fact in facts.items() if fact}
     return Recording(
         name,
         graph,
@@ -204,10 +183,47 @@ def _of_file(
         field_potential=field_potential,
         on_track=on_track,
         epochs=epochs,
-        origin=origin,
+        origin=_origin_of(file),
         notes=(f"{name}: NWB; {'; '.join(told)}.",),
         most_unknown=most_unknown,
     )
+
+
+def _without_ends(tables: Mapping[str, Any]) -> list[str]:
+    """Say how many rows of tables are left out, as they have no begin or no end."""
+    n_open = {key: len(table) - len(intervals_of(table)) for key, table in tables.items()}
+    return [
+        f"{n} of {count_text(len(tables[key]), 'row')} of {key!r} without a begin or an end are "
+        "left out"
+        for key, n in n_open.items()
+        if n
+    ]
+
+
+def _events_of(
+    tables: Mapping[str, Any], name: str, events: str | None
+) -> tuple[pd.DataFrame | None, list[str]]:
+    """Read the candidate events that are named, or in the first suitable table, and say which."""
+    suitable = choose_events(tables, name, events)
+    if not suitable:
+        return None, []
+    chosen = tables[suitable[0]]
+    for column in bounds_of(chosen.colnames) or ():
+        check_digits(chosen[column].data[:], f"Times of the table {suitable[0]!r}")
+    found = intervals_of(chosen).reset_index(drop=True)
+    counted = f"{count_text(len(found), 'event')} from the table {suitable[0]!r}"
+    return found, [counted + not_read(suitable[1:], "events")]
+
+
+def _origin_of(file: NWBFile) -> dict[str, str]:
+    origin = {"identifier": str(file.identifier)}
+    if isinstance(file.session_start_time, datetime):
+        origin["session_start_time"] = file.session_start_time.isoformat()
+    if file.subject is not None and file.subject.subject_id:
+        origin["subject"] = str(file.subject.subject_id)
+        facts = {key: getattr(file.subject, key) for key in ("species", "sex", "age")}
+        origin |= {key: str(fact) for key, fact in facts.items() if fact}
+    return origin
 
 
 def field_potentials_of(file: NWBFile) -> list[tuple[float, str, Any]]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.settings import FARTHEST, RUN
 from analyses.recordings.readers.table_files import bounds_of
+from analyses.recordings.readers.track_graphs import epochs_of
 from replay.checks import unknown_name
 
 if TYPE_CHECKING:
@@ -179,7 +180,8 @@ def running_epochs(
     """Find the epochs in which the animal was on the track, and say how, and which were left out.
 
     These are the epochs with a label of running; or, in a table of epochs without such labels,
-    those in which positions are on the track and go along much of it. The first table counts.
+    those in which positions are on the track and go along much of it. The first table counts, and
+    without any the epochs of the track graph.
     """
     found = []
     for name, table in tables.items():
@@ -199,12 +201,15 @@ def running_epochs(
                     for begin, end in times]  # fmt: skip
             if any(kept):
                 found.append((times[kept], f"of {len(kept)} in {name!r}, by the positions", ""))
+    of_graph = epochs_of(graph)
     if not found:
-        return np.empty((0, 2)), ""
+        return of_graph, "of the track graph"
     (taken, how, _), *others = found
     left = [choice for times, _, choice in others if not np.array_equal(times, taken)]
     if left:
         how += f"; not {', '.join(map(repr, left))}: choose by epochs, such as '{RUN}={left[0]}'"
+    if len(of_graph) and not np.array_equal(taken, of_graph):
+        how += "; not those of the track graph: choose by epochs, with their times"
     return taken, how
 
 

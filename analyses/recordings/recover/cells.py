@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from analyses.recordings.basics.binned_track import BinnedTrack
 from replay.checks import check_array, check_number, check_seed, check_whole
 
-__all__ = ["Cells", "Spikes", "check_cells", "draw_cells", "poisson_spikes"]
+__all__ = ["Cells", "Spikes", "by_cell", "check_cells", "draw_cells", "poisson_spikes"]
 
 _LOWER = 0.1  # the rate in the other heading
 
@@ -131,3 +132,11 @@ def poisson_spikes(
     table = (cumulative + np.arange(n_bins)).T.ravel()
     found = np.searchsorted(table, bins[stretch] + rng.random(len(stretch)), side="right")
     return Spikes(time, np.minimum(found - bins[stretch] * n_cells, n_cells - 1))
+
+
+def by_cell(parts: Sequence[Spikes], n_cells: int) -> tuple[NDArray[np.float64], ...]:
+    """Join spikes, and divide them by cell, those of each in order."""
+    time = np.concatenate([part.time for part in parts])
+    cell = np.concatenate([part.cell for part in parts])
+    order = np.lexsort((time, cell))
+    return tuple(np.split(time[order], np.searchsorted(cell[order], np.arange(1, n_cells))))

@@ -94,11 +94,8 @@ def known_paths(
     steps, joined = log.columns("steps"), graph_of_log(log)
     if not len(steps["state"]):
         raise ValueError("The log has no steps, so no path is known: log steps too.")
-    ran = joined.edge_subgraph(
-        edge
-        for edge in zip(steps["state"], steps["next_state"], strict=True)
-        if edge in joined.edges
-    )
+    moves = zip(steps["state"], steps["next_state"], strict=True)
+    ran = joined.edge_subgraph(move for move in moves if move in joined.edges)
     ends = np.flatnonzero(np.append(np.diff(steps["episode"]) != 0, True)) + 1
     last = int(steps["step"][-1])
     found: dict[str, list[tuple[list[int], int]]] = {kind: [] for kind in wanted}

@@ -35,7 +35,14 @@ from numpy.typing import NDArray
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.prepare.headings import with_unknown
-from analyses.recordings.recover.cells import Cells, check_cells, draw_cells, poisson_spikes
+from analyses.recordings.recover.cells import (
+    Cells,
+    Spikes,
+    by_cell,
+    check_cells,
+    draw_cells,
+    poisson_spikes,
+)
 from analyses.recordings.recover.sweeps import (
     SAMPLE,
     Sweep,
@@ -176,11 +183,8 @@ def observe(
     event = np.searchsorted(start, still.time, side="right") - 1
     between = still.time >= np.append(start + lasts, -np.inf)[event]
     swept = swept_spikes(track, factor * rates, sweeps, dwell, start, rng)
-    fired = np.concatenate([moved.time, still.time[between], swept.time])
-    cell = np.concatenate([moved.cell, still.cell[between], swept.cell])
-    order = np.lexsort((fired, cell))
-    bounds = np.searchsorted(cell[order], np.arange(1, len(cells.rates)))
-    spikes = tuple(np.split(fired[order], bounds))
+    rest = Spikes(still.time[between], still.cell[between])
+    spikes = by_cell([moved, rest, swept], len(cells.rates))
     name = f"the observation of {log.mdp.name}" if log.mdp else "the observation"
     recording = Recording(name, graph, course.time, course.position, spikes, events=events)
     return Observation(

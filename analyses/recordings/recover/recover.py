@@ -139,24 +139,10 @@ def recover(
         events=pd.DataFrame({"start_time": begin, "end_time": begin + lasts}), counts=counts,
         judgement=judgement._replace(n_shuffles=1, n_controls=1),
     )  # fmt: skip
-    scored = score_all(session, seed)
-    evidence = scored.events.set_index("event")["evidence"]
-    calibration, _ = calibrate(
-        without_replay(scored.chance, evidence, judgement.level), judgement.level
-    )
-    passes = scored.events["evidence"] >= calibration.least_evidence
-    sequences, _ = replayed_sequences(
-        session, world, ran, scored.events.assign(is_replay=passes), scored.paths
-    )
-    longest = sequences.sort_values("distance", ascending=False, kind="stable")
-    longest = longest.drop_duplicates("event").set_index("event").reindex(range(len(counts)))
+    evidence, longest = _longest_found(session, world, ran, seed)
     is_missed = longest["kind"].isna()
-    fine, radius = cut_track(graph, 1.0), path_radius(world, cells.track)
-    true = longest_sequences(
-        ran, begin[:n_events],
-        *_places(observed.replayed, observed.along, cells.track, fine, world, radius),
-        judgement.detection,
-    )  # fmt: skip
+    places, along = _places(observed, cut_track(graph, 1.0), world)
+    true = longest_sequences(ran, begin[:n_events], places, along, judgement.detection)
     true = pd.concat([true, pd.DataFrame([_NOISE_ROW] * number, columns=true.columns)])
     return pd.DataFrame(
         {
@@ -165,7 +151,7 @@ def recover(
             "true_direction": true["direction"].to_numpy(),
             "kind": longest["kind"].astype(object).where(~is_missed, MISSED).to_numpy(),
             "direction": longest["direction"].astype(object).where(~is_missed, MISSED).to_numpy(),
-            "evidence": scored.events["evidence"],
+            "evidence": evidence,
             "n_spikes": [int(each.sum()) for each in counts],
             "true_states": true["states"].to_numpy(),
             "states": [
@@ -201,6 +187,21 @@ def _check_observed(observed: Observation) -> None:
     check_number("gain of observed", observed.gain, at_least=0.0)
 
 
+def _longest_found(
+    session: Session, world: MDP, ran: EventLog, seed: int
+) -> tuple[pd.Series, pd.DataFrame]:
+    """Return the evidence of each event, and its longest sequence, empty if it is no replay."""
+    scored, level = score_all(session, seed), session.judgement.level
+    own = scored.events.set_index("event")["evidence"]
+    calibration, _ = calibrate(without_replay(scored.chance, own, level), level)
+    evidence = scored.events["evidence"]
+    passing = scored.events.assign(is_replay=evidence >= calibration.least_evidence)
+    sequences, _ = replayed_sequences(session, world, ran, passing, scored.paths)
+    longest = sequences.sort_values("distance", ascending=False, kind="stable")
+    longest = longest.drop_duplicates("event").set_index("event")
+    return evidence, longest.reindex(range(len(session.counts)))
+
+
 def score_all(session: Session, seed: int) -> Scored:
     """Score all events of a session, block by block."""
     blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
@@ -218,19 +219,15 @@ def candidates_of(true: pd.DataFrame, found: pd.DataFrame) -> NDArray[np.int64]:
 
 
 def _places(
-    paths: Sequence[NDArray[np.integer]],
-    headings: Sequence[NDArray[np.int8]],
-    track: BinnedTrack,
-    fine: BinnedTrack,
-    world: MDP,
-    radius: float,
+    observed: Observation, fine: BinnedTrack, world: MDP
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Return the states that each path enters by coming near their centres, and the headings."""
+    track = observed.cells.track
     centre = project(fine, np.asarray(world.position)).bin
     away = fine.distance[np.ix_(project(fine, track.position).bin, centre)]
-    entered = np.where(away.min(axis=1) <= radius, away.argmin(axis=1), -1)
+    entered = np.where(away.min(axis=1) <= path_radius(world, track), away.argmin(axis=1), -1)
     places, along = [], []
-    for path, heading in zip(paths, headings, strict=True):
+    for path, heading in zip(observed.replayed, observed.along, strict=True):
         at = np.flatnonzero(entered[path] >= 0)
         visited = entered[path][at]
         at = at[np.diff(visited, prepend=-1) != 0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analyses.recordings.basics.arena import find_arena
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Settings
-from analyses.recordings.recover.cells import poisson_spikes
+from analyses.recordings.recover.cells import by_cell, poisson_spikes
 from replay.checks import check_number, check_whole
 
 __all__ = ["SimulatedArena", "simulated_arena"]
@@ -125,10 +125,6 @@ def simulated_arena(
         np.full((cells, 1), _BACKGROUND), np.zeros(number + 1, dtype=np.int64), rest[0],
         rest[1] - rest[0], rng,
     )  # fmt: skip
-    time = np.concatenate([fired.time, at_rest.time])
-    cell = np.concatenate([fired.cell, at_rest.cell])
-    order = np.lexsort((time, cell))
-    spikes = np.split(time[order], np.searchsorted(cell[order], np.arange(1, cells)))
 
     n_still = round((begin - lasts) / _SAMPLE)
     position = np.concatenate([ran, np.repeat(ran[-1:], n_still, axis=0)])
@@ -137,7 +133,7 @@ def simulated_arena(
         find_arena(ran, bin_size),
         np.arange(len(position), dtype=np.float64) * _SAMPLE,
         position,
-        tuple(spikes),
+        by_cell([fired, at_rest], cells),
         events=pd.DataFrame({"start_time": start, "end_time": end}),
         origin={"simulated": f"{number} events in an arena, seed {seed}"},
         notes=(f"A simulated animal in an arena: {cells} cells, and the true times of events.",),
