@@ -85,8 +85,8 @@ def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEn
         side = np.select([near < _NEAR * arm, near > _HALF * arm], [1, -1], 0)
         near, side = near[side != 0], side[side != 0]
         begins = np.flatnonzero(np.diff(side, prepend=-1) > 0)
-        stops = np.flatnonzero(np.diff(side, append=-1) < 0)
-        visits = [near[one : two + 1].min() for one, two in zip(begins, stops, strict=True)]
+        leaves = np.flatnonzero(np.diff(side, append=-1) < 0)
+        visits = [near[one : two + 1].min() for one, two in zip(begins, leaves, strict=True)]
         turns = 0.0
         if node in dead and not len(visits):
             turns = np.inf
