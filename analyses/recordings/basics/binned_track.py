@@ -48,63 +48,38 @@ _MOST_SQUARES = 6400  # an arena of 4 m x 4 m in bins of 5 cm; the distances tak
 
 
 class BinnedTrack(NamedTuple):
-    """A track graph divided into bins, edge by edge in the order of the graph.
+    """A track graph divided into bins, edge by edge in the order of the graph."""
 
-    Attributes
-    ----------
-    nodes : tuple
-        The nodes of the graph.
-    node_position : ndarray of float64, shape (n_nodes, 2)
-        Their positions, in cm.
-    edges : ndarray of int32, shape (n_edges, 2)
-        The two nodes of each edge, as indices into `nodes`.
-    length : ndarray of float64, shape (n_edges,)
-        The length of each edge, in cm.
-    node_distance : ndarray of float64, shape (n_nodes, n_nodes)
-        The shortest distance between two nodes along the track, in cm; infinite between components.
-    edge : ndarray of int32, shape (n_bins,)
-        The edge of each bin.
-    offset : ndarray of float64, shape (n_bins,)
-        The distance of each bin's centre from the first node of its edge, in cm.
-    position : ndarray of float64, shape (n_bins, 2)
-        The centre of each bin, in cm.
-    width : ndarray of float64, shape (n_bins,)
-        The length of each bin, in cm.
-    distance : ndarray of float64, shape (n_bins, n_bins)
-        The shortest distance between the centres of two bins along the track, in cm; infinite
-        between components.
-    component : ndarray of int32, shape (n_bins,)
-        The connected component of each bin, from 0, in the order of the graph's nodes.
-    edge_order : ndarray of int32, shape (n_edges, 2)
-        The edges in the order in which the graph's `edge_order` lays them end to end, each as two
-        indices into `nodes`, from its beginning to its end; empty if the graph has no order.
-    edge_spacing : ndarray of float64, shape (n_edges - 1,)
-        The gaps between these edges by the graph's `edge_spacing`, in cm; empty without an order.
-    square : float
-        The side of the square bins of an arena, in cm; 0 on a track. In an arena each bin is a
-        node, and `edge` and `offset` are those of one of its edges; distances are straight where
-        nothing is in the way.
-    whole : BinnedTrack or None
-        The track with the bins that `only` left out, if it did.
-    kept : ndarray of int64, shape (n_bins,)
-        The numbers of the bins there.
-    """
-
-    nodes: tuple[Hashable, ...]
-    node_position: NDArray[np.float64]
-    edges: NDArray[np.int32]
-    length: NDArray[np.float64]
+    nodes: tuple[Hashable, ...]  # the nodes of the graph
+    node_position: NDArray[np.float64]  # (n_nodes, 2): their positions, in cm
+    edges: NDArray[np.int32]  # (n_edges, 2): the two nodes of each edge, as indices into `nodes`
+    length: NDArray[np.float64]  # (n_edges,): the length of each edge, in cm
+    # (n_nodes, n_nodes): the shortest distance between two nodes along the track, in cm; infinite
+    # between components
     node_distance: NDArray[np.float64]
-    edge: NDArray[np.int32]
+    edge: NDArray[np.int32]  # (n_bins,): the edge of each bin
+    # (n_bins,): the distance of each bin's centre from the first node of its edge, in cm
     offset: NDArray[np.float64]
-    position: NDArray[np.float64]
-    width: NDArray[np.float64]
+    position: NDArray[np.float64]  # (n_bins, 2): the centre of each bin, in cm
+    width: NDArray[np.float64]  # (n_bins,): the length of each bin, in cm
+    # (n_bins, n_bins): the shortest distance between the centres of two bins along the track, in
+    # cm; infinite between components
     distance: NDArray[np.float64]
+    # (n_bins,): the connected component of each bin, from 0, in the order of the graph's nodes
     component: NDArray[np.int32]
+    # (n_edges, 2): the edges in the order in which the graph's `edge_order` lays them end to end,
+    # each as two indices into `nodes`, from its beginning to its end; empty if the graph has no
+    # order
     edge_order: NDArray[np.int32]
+    # (n_edges - 1,): the gaps between these edges by the graph's `edge_spacing`, in cm; empty
+    # without an order
     edge_spacing: NDArray[np.float64]
+    # the side of the square bins of an arena, in cm; 0 on a track. In an arena each bin is a node,
+    # and `edge` and `offset` are those of one of its edges; distances are straight where nothing is
+    # in the way
     square: float = 0.0
-    whole: BinnedTrack | None = None
+    whole: BinnedTrack | None = None  # the track with the bins that `only` left out, if it did
+    # (n_bins,): the numbers of the bins there
     kept: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
     def only(self, bins: ArrayLike) -> BinnedTrack:

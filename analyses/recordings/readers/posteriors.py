@@ -46,30 +46,9 @@ _LEAST = 1e-6
 
 
 def read_posterior(source: object, graph: nx.Graph | None, *, bins: object = None) -> Recording:
-    """Read a decoded posterior from an xarray Dataset or a NetCDF file.
+    """Read a decoded posterior from an xarray Dataset or a NetCDF file, and its labelled events.
 
-    Parameters
-    ----------
-    source : xarray.Dataset or path
-        The output of replay_trajectory_classification or non_local_detector.
-    graph : networkx.Graph or None
-        The track.
-    bins : DataFrame or path of a CSV file, optional
-        The positions of linearised bins: `linear_position, x_position, y_position` (cm).
-
-    Returns
-    -------
-    Recording
-        The posterior, and events if there are `interval_labels`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the file is missing.
-    ImportError
-        If it is a file, and xarray or h5netcdf is not installed.
-    ValueError
-        If there is no posterior, or its bins cannot be mapped to the track.
+    `bins`, or a CSV file of them, has `linear_position, x_position, y_position` (cm).
     """
     data: Any = source
     name = "the Dataset"

@@ -50,27 +50,10 @@ def open_table(path: str | Path) -> pd.DataFrame:
 def read_table(
     source: str | Path | pd.DataFrame, graph: nx.Graph | None, *, most_unknown: float = MOST_UNKNOWN
 ) -> Recording:
-    """Read decoded places, or the positions of an animal.
+    """Read decoded places, or the positions of an animal, from a table or a CSV or parquet file.
 
-    Parameters
-    ----------
-    source : DataFrame or path of a CSV or parquet file
-        With `event`, `time` (s), and `x, y` or `linear_position` (cm): places decoded in events, in
-        any order. Without `event`: the animal's positions.
-    graph : networkx.Graph or None
-        The track.
-    most_unknown : float, default 0.2
-        The largest share of the animal's positions that may be unknown.
-
-    Returns
-    -------
-    Recording
-        The decoded places and events, or the positions.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or there are two animals.
+    It has `time` (s), and `x, y` or `linear_position` (cm), in any order; and `event`, unless these
+    are the positions of the animal.
 
     Examples
     --------
@@ -137,25 +120,10 @@ def bounds_of(columns: Iterable[object]) -> tuple[str, str] | None:
 
 
 def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
-    """Read candidate events.
+    """Read candidate events from a table, a CSV or parquet file, or an IntervalSet, in order.
 
-    Parameters
-    ----------
-    source : DataFrame, path of a CSV or parquet file, or IntervalSet
-        With `start_time` and `end_time` in s, also under the names `start`, `end` or `stop_time`,
-        which other programs use.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `start_time` and `end_time`, in temporal order.
-
-    Raises
-    ------
-    TypeError
-        If it is not a table.
-    ValueError
-        If it has no such columns.
+    It has `start_time` and `end_time` in s, also under the names that other programs use, such as
+    `start`, `end` and `stop_time`.
 
     Examples
     --------
