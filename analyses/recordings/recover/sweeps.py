@@ -53,7 +53,9 @@ def headed_bins(
 
     Rates are as `with_unknown` returns them, or the same in all headings.
     """
-    return (bins + track.n_bins * np.array([2, 0, 1])[heading]) % rates.shape[1]
+    block = np.array([2, 0, 1])[heading]
+    found: NDArray[np.int64] = (bins + track.n_bins * block) % rates.shape[1]
+    return found
 
 
 def swept_spikes(
