@@ -372,11 +372,11 @@ def test_what_cannot_be_read_is_told(tmp_path):
     whole = place.read_bytes()
     for content in (b"", b"MATLAB", whole[:200], whole[: len(whole) // 2], whole[:128] + b"x" * 99):
         place.write_bytes(content)
-        with pytest.raises(ValueError, match=r"mine.mat (cannot be read|has no variable)"):
+        with pytest.raises(ValueError, match=r"mine.mat (must be a file of MATLAB|has no variable)"):
             read_recording(place, TRACK)
     write_73(place, ARRAYS)
     place.write_bytes(place.read_bytes()[:900])
-    with pytest.raises(ValueError, match="cannot be read as a file of MATLAB"):
+    with pytest.raises(ValueError, match="must be a file of MATLAB, but is"):
         read_recording(place, TRACK)
     with pytest.raises(FileNotFoundError):
         read_recording(tmp_path / "none.mat", TRACK)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from replay.checks import check_fits, shown
 from replay.files import check_file, inside
 
-__all__ = ["ClaimError", "check_claim", "check_contents", "check_hdf5"]
+__all__ = ["ClaimError", "check_claim", "check_contents", "check_hdf5", "damage_told"]
 
 _LARGE = 1e9  # bytes
 _COMPRESSION = 100  # zeros are compressed more, but hardly any data that were recorded
@@ -39,6 +41,24 @@ def check_claim(n_bytes: float, stored: float, what: str) -> None:
             "not become so small, so the file is damaged, or made to fill memory. If it is yours, "
             "save it without compression."
         )
+
+
+@contextmanager
+def damage_told(path: Path, what: str, hint: str) -> Iterator[None]:
+    """Say of a file that cannot be read what it must be, and what to do.
+
+    A library may raise anything on a damaged file.
+    """
+    try:
+        yield
+    except (ClaimError, ImportError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(
+            f"{path.name} must be {what}, but is truncated, damaged or of another format "
+            f"({reason[:120]}). {hint}"
+        ) from error
 
 
 def check_hdf5(path: str | Path) -> None:

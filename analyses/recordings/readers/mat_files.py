@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.clocks import check_digits
-from analyses.recordings.readers.claims import ClaimError, check_claim, check_hdf5
+from analyses.recordings.readers.claims import check_claim, check_hdf5, damage_told
 from analyses.recordings.readers.npz_files import ARRAYS
 from analyses.recordings.readers.nwb_tables import choose_events
 from analyses.recordings.readers.units import in_pairs, to_cm
@@ -130,7 +130,7 @@ def load_mat(path: Path, position: str | None = None) -> dict[str, NDArray[Any]]
 def _tree_of(path: Path) -> dict[str, Any]:
     """Read a file of any version as nested dictionaries, arrays and lists."""
     check_file(path)
-    try:
+    with damage_told(path, "a file of MATLAB", "Copy it again, or save it again (save -v7)."):
         with opened(path) as file:
             file.seek(_HDF5_AT)
             is_hdf5 = file.read(len(_HDF5)) == _HDF5
@@ -147,14 +147,6 @@ def _tree_of(path: Path) -> dict[str, Any]:
         with h5py.File(path, "r") as file:
             tree: dict[str, Any] = _Reading(file, path).plain(file, 0)
             return tree
-    except (ClaimError, ImportError):
-        raise
-    except Exception as error:  # a damaged file may raise anything
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(
-            f"{path.name} cannot be read as a file of MATLAB: it is truncated, damaged or of "
-            f"another format ({reason[:120]}). Copy it again, or save it again (save -v7)."
-        ) from error
 
 
 def _leaves(

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.basics.clocks import check_times
 from analyses.recordings.basics.recording import Posterior, Recording, check_bins
-from analyses.recordings.readers.claims import ClaimError, check_claim, check_hdf5
+from analyses.recordings.readers.claims import check_claim, check_hdf5, damage_told
 from analyses.recordings.readers.table_files import open_table
 from analyses.recordings.readers.track_graphs import IncompleteError, linear_to_plane
 from replay.checks import check_array, check_table, shown
@@ -103,18 +103,11 @@ def open_posterior(path: Path) -> Any:
         raise ImportError(
             "NetCDF files need xarray and h5netcdf: pip install 'hippocampal-replay[recordings]'."
         ) from None
-    try:
+    with damage_told(path, "a NetCDF file", "Write it again with Dataset.to_netcdf."):
         check_hdf5(path)
         with xarray.open_dataset(path, engine="h5netcdf") as data:
             check_claim(data.nbytes, path.stat().st_size, f"the contents of {path.name}")
             return data.load()
-    except ClaimError:
-        raise
-    except Exception as error:  # a damaged file may raise anything
-        raise ValueError(
-            f"{path.name} must be a NetCDF file, but is truncated, damaged or of another format "
-            f"({' '.join(str(error).split())[:120]}). Write it again with Dataset.to_netcdf."
-        ) from None
 
 
 def _by_bin(
