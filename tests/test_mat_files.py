@@ -372,7 +372,9 @@ def test_what_cannot_be_read_is_told(tmp_path):
     whole = place.read_bytes()
     for content in (b"", b"MATLAB", whole[:200], whole[: len(whole) // 2], whole[:128] + b"x" * 99):
         place.write_bytes(content)
-        with pytest.raises(ValueError, match=r"mine.mat (must be a file of MATLAB|has no variable)"):
+        with pytest.raises(
+            ValueError, match=r"mine.mat (must be a file of MATLAB|has no variable)"
+        ):
             read_recording(place, TRACK)
     write_73(place, ARRAYS)
     place.write_bytes(place.read_bytes()[:900])

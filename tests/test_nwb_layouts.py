@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from commands import replay
 
-from analyses.recordings.basics.files import Files
+from analyses.recordings.basics.settings import Files
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.readers.nwb_tables import choose_events

@@ -24,8 +24,8 @@ from analyses.recordings.decide.track_log_odds import (
     track_log_odds,
     tracks_to_compare,
 )
-from analyses.recordings.prepare.decoding_error import decoding_error
 from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.prepare.place_fields import decoding_error
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.running import Running, running
 from analyses.recordings.prepare.session import prepare

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from analyses.cli.options import Fields, Jobs, Out, Seed, as_typed, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import plain, print_text, say, screen
-from analyses.recordings.basics.files import Files
 from analyses.recordings.basics.judgement import ARENA, Judgement, judgement_for
 from analyses.recordings.basics.settings import (
     DETECTED_IN,
@@ -19,6 +18,7 @@ from analyses.recordings.basics.settings import (
     N_SESSIONS,
     RIPPLES,
     Criteria,
+    Files,
     Settings,
 )
 

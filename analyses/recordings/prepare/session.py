@@ -26,7 +26,6 @@ from analyses.recordings.prepare.checks import (
     check_settings,
     check_state_size,
 )
-from analyses.recordings.prepare.decoding_error import DecodingError, decoding_error
 from analyses.recordings.prepare.detection import check_criteria
 from analyses.recordings.prepare.headings import (
     LEAST_DIFFERENT,
@@ -36,7 +35,11 @@ from analyses.recordings.prepare.headings import (
 )
 from analyses.recordings.prepare.lap_ends import find_pauses
 from analyses.recordings.prepare.likelihood import count_spikes
-from analyses.recordings.prepare.place_fields import recorded_fields
+from analyses.recordings.prepare.place_fields import (
+    DecodingError,
+    decoding_error,
+    recorded_fields,
+)
 from analyses.recordings.prepare.recorded_experience import Experienced, count_experience
 from analyses.recordings.prepare.running import (
     Running,
