@@ -28,6 +28,7 @@ hypothesis.settings.load_profile("ci")
 
 # They take longest: begun last, they would leave the other processes waiting at the end.
 _LONG = ("test_workers.py", "test_recorded_replay.py", "test_reproduce.py", "test_comparison.py")
+_LONG += ("test_readme.py", "test_tutorials.py")
 # They compile a learner that is not ours, whose code is not kept.
 _WITH_IMPOSED_CHOICES = ("test_memory_access_options.py", "test_memory_access_reference.py")
 

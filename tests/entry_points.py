@@ -4,7 +4,7 @@ Public is what has a docstring with parameters, or with attributes if it is a cl
 is checked by what takes it. The valid input, in which `malformed.mutated_options` changes one or
 two arguments, is the first call in its own example, or in that of the package that offers it, or
 what `test_legibility.py` draws. Where the call is not refused, `nonsense` says whether it should
-have been; `test_malformed.py` looks at the results of those entry points that most users meet.
+have been, and `malformed.check_result` whether the result is right.
 """
 
 import doctest
@@ -28,7 +28,7 @@ from unittest.mock import patch
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from malformed import TooSlow, is_ours, limited, mutated_options
+from malformed import TooSlow, check_result, is_ours, limited, mutated_options
 from test_legibility import FIGURES
 
 import analyses
@@ -246,6 +246,10 @@ def failures(name, n_inputs, seed=0):
             if any(odd.values()):
                 found = [f"{argument} {sorted(kinds)}" for argument, kinds in odd.items() if kinds]
                 yield name, f"took {', '.join(found)}", changed
+            try:
+                check_result(outcome)
+            except Exception as error:
+                yield name, f"made what is wrong: {type(error).__name__}: {error}", changed
 
 
 def nonsense(before, after):

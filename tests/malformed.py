@@ -2,7 +2,8 @@
 
 `mutated(value, pick)` changes a scalar, a list, a dict, an array, a table, a graph or a text, and
 `malformed_options(options)` draws such arguments of a call; `damage(folder, pick)` does the same to
-the files of a log. `is_ours` distinguishes an error of this project from one of Python or numpy.
+the files of a log. `is_ours` distinguishes an error of this project from one of Python or numpy,
+and `check_result` looks at what was taken.
 """
 
 import dis
@@ -23,9 +24,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import strategies as st
 
+from analyses.sequences.classification import classify
 from replay.files import write_checksums
+from replay.log.event_log import EventLog
+from replay.log.schema import SCHEMA, check_values
+from replay.simulation.simulate import Run
+from replay.worlds.mdp import MDP
+from replay.worlds.protocols import Protocol
+from replay.worlds.solutions import Solution
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 30
@@ -366,6 +375,71 @@ def _rewrite(path, pick):
         texts += [json.dumps(about | {"provenance": []}), json.dumps(about | {"schema": [1]})]
         metadata = {b"hippocampal-replay": _any_of(texts, pick)}
     pq.write_table(table.replace_schema_metadata(metadata), path)
+
+
+# -- results ---------------------------------------------------------------------------------
+
+
+def is_mdp(mdp):
+    """Check what all else relies on, from the tables themselves."""
+    n_rows = mdp.n_states * mdp.n_actions
+    assert isinstance(mdp.name, str)
+    assert all(isinstance(name, str) for name in mdp.action_names)
+    assert mdp.successor_offset.shape == (n_rows + 1,)
+    assert np.isfinite(mdp.reward).all()
+    assert ((mdp.successor >= 0) & (mdp.successor < mdp.n_states)).all()
+    total = np.bincount(mdp.transition_rows(), mdp.probability, n_rows)
+    np.testing.assert_allclose(total, ~np.repeat(mdp.terminal, mdp.n_actions), atol=1e-9)
+    assert mdp.start_probability.sum() == pytest.approx(1)
+    assert not mdp.start_probability[mdp.terminal].any()
+    assert mdp.position is None or np.isfinite(mdp.position).all()
+    assert MDP.from_networkx(mdp.to_networkx()) == mdp or mdp.labels is not None
+
+
+def is_protocol(protocol):
+    assert protocol.n_steps >= len(protocol.phases)
+    for phase in protocol.phases:
+        is_mdp(phase.mdp)
+
+
+def is_finite(rate):
+    assert np.isfinite(rate)
+
+
+def looked_at(log):
+    """Have all columns of a log checked, which otherwise happens when one is first used."""
+    for name in SCHEMA:
+        log.columns(name)
+    return log
+
+
+def is_log(log):
+    columns = {name: log.columns(name) for name in SCHEMA}
+    for name in SCHEMA:
+        assert len({len(column) for column in columns[name].values()}) == 1
+        check_values(name, columns[name], columns["runs"])
+        assert len(getattr(log, name)) == len(columns[name]["run"])
+    classify(log)
+
+
+def check_result(result):
+    """Check what a public function made of its arguments, if it is a world, a log or a run."""
+    if isinstance(result, Run):
+        result = result.log
+    if isinstance(result, EventLog):
+        try:  # its tables are checked when they are first used
+            looked_at(result)
+        except ValueError as error:
+            if not is_ours(error):
+                raise
+        else:
+            is_log(result)
+    elif isinstance(result, MDP):
+        is_mdp(result)
+    elif isinstance(result, Protocol):
+        is_protocol(result)
+    elif isinstance(result, Solution):
+        assert np.isfinite(result.action_values).all()
 
 
 # -- errors ----------------------------------------------------------------------------------

@@ -695,13 +695,13 @@ def test_an_edited_module_is_compiled_again(tmp_path, monkeypatch):
     assert before.memory.action_values.tobytes() == after.memory.action_values.tobytes()
 
 
-def test_a_bound_that_is_too_low_is_noticed(monkeypatch):
+def test_a_bound_that_is_too_low_is_noticed(monkeypatch, plain):
     monkeypatch.setattr(driver, "_BACKUPS_PER_BUFFER", 1 << 10)
     source = Path(own_learner.__file__).read_text(encoding="utf-8")
     low = module("low", source.replace("1 + params.n_replays", "1"))
     with pytest.raises(RuntimeError, match=r"'low' made more backups .* most_backups\(\)"):
-        simulate(MAZE, low, {"n_replays": 2}, n_steps=5000, log="all")
-    simulate(MAZE, low, {"n_replays": 2}, n_steps=5000, log="none")
+        simulate(MAZE, low, {"n_replays": 2}, n_steps=1000, log="all")
+    simulate(MAZE, low, {"n_replays": 2}, n_steps=1000, log="none")
 
 
 # -- bad input ----------------------------------------------------------------------------

@@ -310,6 +310,7 @@ def test_what_a_slippery_move_pays_at_a_barrier():
         ((1, 1), (1, 4), r"no state with the label \(1, 4\); its labels are like \(1, 1\)"),
         (0, 3, "state must be"),
         ([1], 0, r"no state with the label \[1\]"),
+        ((np.array([1, 2]), 1), 0, "no state with the label"),
     ],
 )
 def test_barriers_elsewhere_are_refused(one, other, message):

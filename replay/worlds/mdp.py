@@ -17,6 +17,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -277,7 +278,8 @@ class MDP:
         if self._has_numbers and (self.labels is None or _is_whole(place)):
             return np.array([check_whole("state", place, at_most=self.n_states - 1)])
         found: list[int] = []
-        if isinstance(place, Hashable):
+        with suppress(TypeError):
+            hash(place)  # a tuple that holds an array is not equal or unequal to others
             found = [
                 state for state, label in enumerate(self.labels or ())
                 if label == place and isinstance(label, bool) == isinstance(place, bool)
