@@ -1,7 +1,4 @@
-"""The glossary of columns, compared with the tables that commands write.
-
-To print it in ``data/README.md`` again: ``python tests/test_columns.py``.
-"""
+"""What is said of columns, compared with the tables that commands write."""
 
 import re
 from functools import partial
@@ -13,7 +10,7 @@ from commands import replay
 from pyarrow import parquet
 
 from analyses import plots
-from analyses.jobs.columns import COLUMNS, TABLES, TEXTS
+from analyses.jobs.columns import TABLES, TEXTS
 from analyses.jobs.run import run
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.recover.simulated_recording import simulated_recording
@@ -30,37 +27,9 @@ from analyses.studies.recorded_replay.one_animal import STUDY as RECORDING
 from analyses.studies.recorded_replay.plan import plan_recording
 
 ROOT = Path(__file__).parents[1]
-GUIDE = ROOT / "data" / "README.md"
-BEGIN, END = "<!-- columns -->\n", "\n<!-- end of columns -->"
 VERIFICATION = sorted((ROOT / "tests" / "verification").glob("*.py"))
 VERIFICATION = [str(path) for path in VERIFICATION if "STUDY = Study(" in path.read_text("utf-8")]
 ELSEWHERE_NUMBERS = {"states", "found", "n", "p", "evidence", "experiment", "order", "value"}
-
-
-def as_markdown(tables):
-    """Write the whole glossary."""
-    used = {
-        name: column
-        for name, column in COLUMNS.items()
-        if any(table.columns.get(name) == column for table in tables.values())
-    }
-    lines = ["| column | meaning | unit | empty |", "|---|---|---|---|"]
-    lines += [f"| `{name}` | {' | '.join(column)} |" for name, column in used.items()]
-    lines += ["", "| file | one row per | columns; those of its own with their meaning |"]
-    lines += ["|---|---|---|"]
-    for name, table in tables.items():
-        columns = "; ".join(_in_words(key, column, table) for key, column in table.columns.items())
-        lines.append(f"| `{name}` | {table.row} | {columns} |")
-    return "\n".join(lines)
-
-
-def _in_words(name, column, table):
-    """Name a column, and describe it if its meaning is particular to the table."""
-    text = f"`{name}`{' (in some)' * (name in table.optional)}"
-    if COLUMNS.get(name) == column:
-        return text
-    unit, empty = f", {column.unit}" * bool(column.unit), f", empty {column.empty}"
-    return f"{text}: {column.meaning}{unit}{empty * bool(column.empty)}"
 
 
 def read(path):
@@ -130,10 +99,16 @@ def test_every_column_of_the_reference_tables_is_explained():
     )
 
 
-def test_the_guide_prints_the_glossary():
-    if not GUIDE.exists():
-        pytest.skip("in the checkout only")
-    assert GUIDE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0] == as_markdown(TABLES)
+def test_every_column_is_printed(monkeypatch):
+    monkeypatch.setattr("analyses.cli.terminal.PIPE_WIDTH", 10_000)  # a line for each
+    listed = replay("columns").stdout.splitlines()[1:]
+    assert [line.split()[0] for line in listed] == [*TABLES]
+    for name, table in TABLES.items():
+        lines = replay("columns", name).stdout.splitlines()[1:]
+        for line, (column, told) in zip(lines, table.columns.items(), strict=True):
+            cells = [column + " (in some)" * (column in table.optional)]
+            cells += [text or "-" for text in told]
+            assert line.split() == " ".join(cells).split()
 
 
 def test_tables_are_found_with_and_without_their_ending():
@@ -158,9 +133,3 @@ def test_each_study_draws_tables_that_are_explained(name):
             function, tables = drawing.args
             assert function == f"{key}_figure" in plots.__all__
             assert set(tables) <= {*TABLES}
-
-
-if __name__ == "__main__":
-    text = GUIDE.read_text("utf-8")
-    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-    GUIDE.write_text(f"{before}{BEGIN}{as_markdown(TABLES)}{END}{after}", "utf-8")

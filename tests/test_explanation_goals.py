@@ -102,7 +102,7 @@ def test_accounts_that_differ_are_recovered_though_a_fifth_of_places_is_wrong():
 
 def test_the_guide_has_the_shipped_table():
     """A row of each task: what was recovered, and how often a wrong answer would be sure."""
-    guide = (ROOT / "analyses" / "README.md").read_text("utf-8")
+    guide = (ROOT / ".docs" / "how_well" / "explain.md").read_text("utf-8")
     recovered, goal, without = (
         reference_table(f"explanation/{name}")
         for name in ("recovered_accounts", "goals", "left_out_accounts")

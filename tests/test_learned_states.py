@@ -71,42 +71,30 @@ def test_pieces_become_tables_and_a_figure(monkeypatch, tmp_path):
     assert len(kinds_in_codes_figure(results.read("kinds_in_codes.csv")).axes) == 2
 
 
-def test_the_guide_tells_what_the_shipped_tables_say():
-    guide = " ".join((ROOT / "replay" / "README.md").read_text("utf-8").split())
+def test_the_guide_has_the_shipped_tables():
+    """A row for each way in which states are known, in the maze and on the cart, and settings."""
+    guide = (ROOT / ".docs" / "how_well" / "states.md").read_text("utf-8")
     table = reference_table("learned_states/learned_states")
     means = table.set_index(["task", "encoder", "learner"]).sort_index()
-    sweeping, episodic = "prioritized_sweeping", "episodic_control"
-
-    def told(words, *values, digits=2):
-        assert words.format(*(f"{value:.{digits}f}" for value in values)) in guide
-
-    for learner, words in ((sweeping, "sweeping earns"), (episodic, "episodic control")):
-        row = means.loc[("maze", "predictive_states", learner)]
-        told(words + " {} ({} to {})", row["mean"], row["ci_low"], row["ci_high"])
-    for encoder, words in (
-        ("true_states", "with true states {} and {}."), ("k_means", "K-means allows {} and {}"),
-        ("slow_features", "slow features {} and {}"), ("random_projections", "nothing, {} and {}"),
-    ):  # fmt: skip
-        told(words, *(means.loc[("maze", encoder, name), "mean"] for name in (sweeping, episodic)))
-    for encoder, words in (("predictive_states", "up for"), ("k_means", "with k-means it is")):
-        row = means.loc[("cart_pole", encoder, sweeping)]
-        told(words + " {} ({} to {})", row["mean"], row["ci_low"], row["ci_high"], digits=0)
-    for encoder, words in (
-        ("predictive_states", "agree for {} of the events of sweeping and {} of those"),
-        ("k_means", "for {} and {} with k-means"), ("slow_features", "for {} and {} with slow"),
-    ):  # fmt: skip
-        agree = (means.loc[("maze", encoder, name), "agreement"] for name in (sweeping, episodic))
-        told(words, *agree)
     kinds = reference_table("learned_states/kinds_in_codes")
     shares = kinds.set_index(["learner", "states", "kind", "encoder"])["share"]
-    for kind, words in (("reverse_episode", "{} of sweeping's events are reverse in places ({}"),
-                        ("novel_path", "and {} are novel paths ({})")):  # fmt: skip
-        both = (
-            shares.get((sweeping, "places", kind, encoder), 0.0)
-            for encoder in ("predictive_states", "true_states")
-        )
-        told(words, *both)
-    settings = reference_table("learned_states/settings")
-    told("predictive states earns {} to {},", settings["mean"].min(), settings["mean"].max())
-    agree = settings["agreement"]
-    told("kinds agree for {} to {} of the events", agree.min(), agree.max())
+    sweeping, episodic = "prioritized_sweeping", "episodic_control"
+
+    def interval(row, digits=2):
+        mean, low, high = (f"{row[name]:.{digits}f}" for name in ("mean", "ci_low", "ci_high"))
+        return f"{mean} ({low} to {high})"
+
+    for encoder in table.loc[table["task"] == "maze", "encoder"].unique():
+        own = means.loc[("maze", encoder)]
+        cells = [interval(own.loc[name]) for name in (sweeping, episodic)]
+        cells += [f"{own.loc[name, 'agreement']:.2f}" for name in (sweeping, episodic)]
+        for kind in ("reverse_episode", "novel_path"):
+            cells.append(f"{shares.get((sweeping, 'places', kind, encoder), 0.0):.2f}")
+        cells.append(f"{own.loc[sweeping, 'n_events']:,.0f}")
+        assert f" | {' | '.join(cells)} |" in guide, encoder
+    for encoder in table.loc[table["task"] == "cart_pole", "encoder"].unique():
+        own = means.loc[("cart_pole", encoder)]
+        cells = [interval(own.loc[name], 0) for name in (sweeping, episodic, "q_learning")]
+        assert f" | {' | '.join(cells)} |" in guide, encoder
+    for _, row in reference_table("learned_states/settings").iterrows():
+        assert f": {row['set_to']:g} | {interval(row)} | {row['agreement']:.2f} |" in guide

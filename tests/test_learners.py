@@ -544,11 +544,10 @@ def module(name, source):
     return made
 
 
-def test_the_learner_of_the_readme():
-    guide = Path(__file__).parents[1] / "replay" / "README.md"
-    section = guide.read_text(encoding="utf-8").split("Your own learner")[1]
-    source = section.split("```python\n")[1].split("```")[0]
-    run = simulate(MAZE, module("from_readme", source), n_steps=2000)
+def test_the_learner_of_the_guide():
+    guide = Path(__file__).parents[1] / ".docs" / "how_to" / "own_learner.md"
+    source = guide.read_text("utf-8").split("```python\n")[1].split("```")[0]
+    run = simulate(MAZE, module("from_guide", source), n_steps=2000)
     assert run.log.steps["terminated"].any()
     assert not run.log.backups.empty
 

@@ -284,7 +284,8 @@ def test_the_shipped_claims_are_those_of_the_shipped_rows():
     claims = compare_claims(reference_table(SHIPPED))
     pd.testing.assert_frame_equal(reference_table("parity/claims"), claims)
     n = claims["verdict"].value_counts()
-    guide = " ".join((Path(__file__).parents[1] / "data" / "README.md").read_text().split())
+    page = Path(__file__).parents[1] / ".docs" / "how_well" / "parity.md"
+    guide = " ".join(page.read_text("utf-8").split())
     words = f"of {len(claims)} figures, {n['agrees']} agree, {n['differs']} differ, and "
     assert f"{words}{n['too imprecise']} are too imprecise to tell" in guide
     assert f"{claims['n_imprecise'].sum()} quantities" in guide

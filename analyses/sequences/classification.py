@@ -90,7 +90,7 @@ def classify(
         One row per chain, with columns `run, episode, step, event, phase, location, order, first,
         last, states, actions, length, n_distinct, orientation, direction, novelty, kind,
         composition_order, n_episodes, splice_states, episode_matched, episode_lag,
-        from_current_episode`; ``replay columns sequences`` and `data/README.md` explain them.
+        from_current_episode`; ``replay columns sequences`` explains them.
 
         If there are twice as many, or half as many, place sequences of as many states, which an
         electrode would see, ``attrs["note"]`` says so.

@@ -128,7 +128,7 @@ def place_sequences(
         first, last, states, length, n_distinct, moves, distance, direction, novelty, kind,
         composition_order, n_episodes, splice_states, episode_matched, episode_lag,
         from_current_episode`; `along` if `paths` have it; `shortcut` and `impossible` if the graph
-        marks such edges. ``replay columns recording/sequences`` and `data/README.md` explain them.
+        marks such edges. ``replay columns recording/sequences`` explains them.
 
         If a model's log has twice as many, or half as many, causal chains of as many states,
         ``attrs["note"]`` says so.
