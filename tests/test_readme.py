@@ -18,7 +18,7 @@ PAGES = [path for path in (ROOT / ".docs").rglob("*.md") if "generated" not in p
 GUIDES += sorted(path.relative_to(ROOT).as_posix() for path in PAGES)
 PRINTED = {
     "README.md": ["novel_path", "reverse_episode"],
-    "replay/README.md": ["novel_path", "reverse_episode", "extinction"],
+    "analyses/README.md": ["reverse_episode"],
     ".docs/how_to/own_maze.md": ["novel_path", "reverse_episode"],
     ".docs/how_to/own_task.md": ["extinction"],
 }
