@@ -12,7 +12,7 @@ from replay_tables import (
     track,
 )
 
-from analyses.measures.familiarity import sequences_by_lap
+from analyses.measures.recency import sequences_by_lap
 
 FIVE = range(5)
 

@@ -11,7 +11,7 @@ from replay_tables import (
 from scipy import stats
 
 from analyses.measures import STATISTICS
-from analyses.measures.summary import over_animals
+from analyses.measures.animals import over_animals
 
 
 def test_summary():

@@ -17,7 +17,7 @@ from replay_tables import (
 )
 
 from analyses.measures import STATISTICS
-from analyses.measures.walls import other_layouts, symmetric_layouts
+from analyses.measures.novelty import other_layouts, symmetric_layouts
 
 
 def test_moves_through_walls():

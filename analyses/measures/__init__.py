@@ -3,7 +3,7 @@
 `analyses.measures.animals.replays_of` makes the tables of some animals, simulated or recorded, and
 ``replays.detected(detection)`` drops the sequences that a study would not have detected.
 ``STATISTICS[name].compute(replays)`` returns one row per animal, and
-`analyses.measures.summary.over_animals` summarises them in one row. Each file has the statistics of
+`analyses.measures.animals.over_animals` summarises them in one row. Each file has the statistics of
 one question, with their units, their nulls and the studies that defined them:
 
 =============  =====================================================================================
@@ -11,12 +11,10 @@ file           question
 =============  =====================================================================================
 `chance`       Does replay have any order, and how far does it get?
 `directions`   Is it forward or reverse, and along which paths at wells?
-`locality`     Is it near the animal?
+`places`       Is it near the animal?
 `rewards`      Does it follow rewards?
-`recency`      Does it favour what was run recently, or what is run next?
-`familiarity`  How does it change with experience, and where was the animal never?
-`novelty`      Does it follow paths that were never run?
-`walls`        Does it respect walls?
+`recency`      Does it favour what was run recently, or not yet, or what is run next?
+`novelty`      Does it follow paths that were never run, and respect walls?
 `goals`        Does it lead to the goal, and occur where need and gain are high?
 =============  =====================================================================================
 
@@ -42,7 +40,7 @@ landmarks                                   statistics that need them
 ``first_chain, second_chain``               those of paid sequences
 ==========================================  =====================================================
 
-Blocks say where rewards are (`rewards`) and which moves are closed (`walls`). The names of laps
+Blocks say where rewards are (`rewards`) and which moves are closed (`novelty`). The names of laps
 give the side (``left`` and ``right``), the goal (``home``) and the laps in which the animal only
 looked along an arm (``look...``); `goals` reads the columns `goal` and `second` (the state entered
 first) of the laps, and ``past_arm_rate`` also reads `goal`.
@@ -50,14 +48,12 @@ first) of the laps, and ``past_arm_rate`` also reads `goal`.
 
 from analyses.measures.chance import CHANCE_STATISTICS, WALK_STATISTICS
 from analyses.measures.directions import DIRECTION_STATISTICS, WELL_STATISTICS
-from analyses.measures.familiarity import RATE_STATISTICS, UNVISITED_STATISTICS
 from analyses.measures.goals import GOAL_STATISTICS, UTILITY_STATISTICS
-from analyses.measures.locality import LOCALITY_STATISTICS
-from analyses.measures.novelty import NOVELTY_STATISTICS
-from analyses.measures.recency import RECENCY_STATISTICS
+from analyses.measures.novelty import NOVELTY_STATISTICS, WALL_STATISTICS
+from analyses.measures.places import LOCALITY_STATISTICS
+from analyses.measures.recency import RATE_STATISTICS, RECENCY_STATISTICS, UNVISITED_STATISTICS
 from analyses.measures.replays import Replays, Statistic
 from analyses.measures.rewards import REWARD_STATISTICS
-from analyses.measures.walls import WALL_STATISTICS
 from replay.checks import Named
 
 __all__ = ["QUESTIONS", "STATISTICS", "Replays", "Statistic"]

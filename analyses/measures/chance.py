@@ -32,7 +32,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.animal_values import rows
 from analyses.measures.replays import (
     AT_REST,
     COUNTS,
@@ -42,6 +41,7 @@ from analyses.measures.replays import (
     is_one_of,
     own_code,
     paths,
+    rows,
 )
 from analyses.sequences.place_sequences import runs_along
 from analyses.sequences.runs import Columns

@@ -34,19 +34,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.animal_values import difference, rows, share
 from analyses.measures.places import between_nodes, landmark, own_sides, runs_on, side_run, sides
 from analyses.measures.replays import (
     AT_REST,
     Replays,
     Statistic,
     chosen,
+    difference,
     directional,
     is_one_of,
     laps_around,
     laps_done,
     own_code,
     paths,
+    rows,
+    share,
 )
 
 __all__ = ["DIRECTION_STATISTICS", "WELL_STATISTICS"]

@@ -27,19 +27,20 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from analyses.measures.animal_values import difference, share
 from analyses.measures.chance import nodes_of, walks_like
 from analyses.measures.places import landmark
 from analyses.measures.replays import (
     Replays,
     Statistic,
     chosen,
+    difference,
     is_one_of,
     laps_around,
     laps_in_order,
     name_codes,
     own_code,
     paths,
+    share,
 )
 
 __all__ = ["GOAL_STATISTICS", "UTILITY_STATISTICS"]

@@ -23,14 +23,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.animal_values import (
-    count_in_cells,
-    difference,
-    log_rates,
-    log_ratio,
-    rows,
-    share,
-)
 from analyses.measures.places import own_sides, runs_on
 from analyses.measures.replays import (
     AT_REST,
@@ -38,11 +30,17 @@ from analyses.measures.replays import (
     Statistic,
     chosen,
     chosen_pauses,
+    count_in_cells,
+    difference,
     directional,
     is_one_of,
     laps_around,
+    log_rates,
+    log_ratio,
     own_code,
     paths,
+    rows,
+    share,
 )
 from analyses.measures.sequenceness import backward_minus_forward
 
