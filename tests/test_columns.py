@@ -23,8 +23,8 @@ from analyses.studies.comparison.compare_accounts import STUDY as COMPARISON
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.demands import STUDY as DEMANDS
 from analyses.studies.demands import plan_demands
-from analyses.studies.recorded_replay.one_animal import STUDY as RECORDING
 from analyses.studies.recorded_replay.plan import plan_recording
+from analyses.studies.recorded_replay.recorded import STUDY as RECORDING
 
 ROOT = Path(__file__).parents[1]
 VERIFICATION = sorted((ROOT / "tests" / "verification").glob("*.py"))

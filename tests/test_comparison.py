@@ -24,10 +24,8 @@ from analyses.plots import save
 from analyses.plots.findings import page_figure, study_figures
 from analyses.plots.style import label
 from analyses.studies.comparison import compare
-from analyses.studies.comparison.classified import classified
 from analyses.studies.comparison.compare_accounts import STUDY
-from analyses.studies.comparison.identification import fit, identification
-from analyses.studies.comparison.mixtures import mixed
+from analyses.studies.comparison.identification import classified, fit, identification, mixed
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.comparison.predictions import Predictions, predictions, weights
 from analyses.studies.comparison.rescoring import plan_rescoring

@@ -17,7 +17,7 @@ from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.epochs import describe_epochs
-from analyses.studies.recorded_replay.epochs import epochs_of_all
+from analyses.studies.recorded_replay.animal_tables import epochs_of_all
 
 EPOCHS = {"before": np.array([[0.0, 240.0]]), "after": np.array([[300.0, 420.0], [450.0, 570.0]])}
 

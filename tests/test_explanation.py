@@ -38,6 +38,11 @@ from analyses.sequences.sequences import Lists
 from analyses.studies.explanation import answers, identify
 from analyses.studies.explanation import explain as explanation
 from analyses.studies.explanation import plan as planned
+from analyses.studies.explanation.answers import (
+    beside_own_accounts,
+    in_same_pauses,
+    statistics_of,
+)
 from analyses.studies.explanation.explain import explain, plan_explanation
 from analyses.studies.explanation.identify import STUDY as IDENTIFIABILITY
 from analyses.studies.explanation.identify import (
@@ -47,11 +52,6 @@ from analyses.studies.explanation.identify import (
     with_more_sessions,
 )
 from analyses.studies.explanation.inputs import read_animals, read_protocols
-from analyses.studies.explanation.predictions import (
-    beside_own_accounts,
-    in_same_pauses,
-    statistics_of,
-)
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog

@@ -26,8 +26,8 @@ from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.explanation.explain import plan_explanation
 from analyses.studies.explanation.inputs import read_animals
 from analyses.studies.pages import page_of_folders
-from analyses.studies.recorded_replay import one_animal, several_animals
 from analyses.studies.recorded_replay.plan import plan_animals, plan_recording
+from analyses.studies.recorded_replay.recorded import STUDY, STUDY_OF_SEVERAL
 from replay import MDP
 from replay.log.event_log import EventLog
 from replay.worlds.tracks import make_linear_track
@@ -184,7 +184,7 @@ def test_corrected_shares_do_not_depend_on_the_clock(detected):
 
 def test_animals_and_cells_with_other_names_have_the_same_tables(tmp_path):
     both = simulated_recording(4, 0), simulated_recording(4, 1)
-    study = replace(several_animals.STUDY, figures={})
+    study = replace(STUDY_OF_SEVERAL, figures={})
     tables = []
     for names, units in ((("a", "b"), ()), (("NA", "001"), tuple(f"u{k}" for k in range(60)))):
         plans = {
@@ -219,7 +219,7 @@ def studied(recording, folder, shift=0.0):
         n_sessions=0,
         epochs={name: np.array(each) + shift for name, each in epochs.items()},
     )
-    run(replace(one_animal.STUDY, figures={}), plan, folder, tell=lambda text: None)
+    run(replace(STUDY, figures={}), plan, folder, tell=lambda text: None)
     return folder
 
 

@@ -18,8 +18,8 @@ from analyses.reports.animals import BESIDE_ACCOUNTS, report_of_animals
 from analyses.reports.recorded import intervals_over
 from analyses.studies.explanation.inputs import read_animals
 from analyses.studies.pages import page_of_folders, read_decoded
-from analyses.studies.recorded_replay import one_animal, several_animals
-from analyses.studies.recorded_replay.epochs import epochs_of_all
+from analyses.studies.recorded_replay import recorded
+from analyses.studies.recorded_replay.animal_tables import epochs_of_all
 from analyses.studies.recorded_replay.plan import plan_animals, plan_recording
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 
@@ -40,15 +40,15 @@ def plans():
 @pytest.fixture(scope="module")
 def folder(plans, tmp_path_factory):
     out = tmp_path_factory.mktemp("recordings") / "out"
-    drawn = {name: several_animals.STUDY.figures[name] for name in ("epochs", "statistics")}
-    study = replace(several_animals.STUDY, figures=drawn)  # drawing takes longest
+    drawn = {name: recorded.STUDY_OF_SEVERAL.figures[name] for name in ("epochs", "statistics")}
+    study = replace(recorded.STUDY_OF_SEVERAL, figures=drawn)  # drawing takes longest
     run(study, plan_animals(plans), out, tell=lambda text: None)
     return out
 
 
 @pytest.mark.slow
 def test_each_animal_has_what_it_has_alone(plans, folder, tmp_path):
-    run(one_animal.STUDY, plans["002"], tmp_path / "out", tell=lambda text: None)
+    run(recorded.STUDY, plans["002"], tmp_path / "out", tell=lambda text: None)
     alone, together = Results(tmp_path / "out"), Results(folder)
     for name in ("events.csv", "kinds.csv", "sequences.parquet", "statistics.csv"):
         table = together.read(name)
@@ -62,11 +62,11 @@ def test_each_animal_has_what_it_has_alone(plans, folder, tmp_path):
 
 def test_different_seeds_share_no_animal(monkeypatch):
     seeds = []
-    monkeypatch.setattr(several_animals, "simulated_recording", lambda n, seed: seeds.append(seed))
-    monkeypatch.setattr(several_animals, "plan_recording", lambda *given, **more: None)
-    monkeypatch.setattr(several_animals, "plan_animals", dict)
+    monkeypatch.setattr(recorded, "simulated_recording", lambda n, seed: seeds.append(seed))
+    monkeypatch.setattr(recorded, "plan_recording", lambda *given, **more: None)
+    monkeypatch.setattr(recorded, "plan_animals", dict)
     for seed in (0, 1):
-        several_animals.STUDY.usual_plan(400, seed)
+        recorded.STUDY_OF_SEVERAL.usual_plan(400, seed)
     assert len(set(seeds)) == len(seeds) == 2400
 
 
@@ -102,9 +102,9 @@ def test_two_animals_have_no_intervals(folder):
         for name in ("kinds.csv", "shares.csv", "events.csv", "epochs.csv", "epoch_differences.csv")
         if len(table := results.read(name))
     }
-    shares = several_animals._shares_of_all(both["shares.csv"], both["events.csv"])
+    shares = recorded._shares_of_all(both["shares.csv"], both["events.csv"])
     epochs = epochs_of_all(both)
-    for table in (several_animals._kinds_of_all(both["kinds.csv"]), shares, *epochs.values()):
+    for table in (recorded._kinds_of_all(both["kinds.csv"]), shares, *epochs.values()):
         ends = [name for name in table if name.startswith("ci_")]
         assert ends
         assert table[ends].isna().all(axis=None)
@@ -174,7 +174,7 @@ def test_what_explains_the_replay_of_an_animal_is_told(plans, folder):
     notes = pd.DataFrame({"animal": ["002"], "about": "replay", "note": "Why."})
     every |= {name: Results(folder).read(name) for name in ("events.csv", "calibration.csv")}
     every["notes.csv"] = notes
-    first = next(iter(several_animals.STUDY.show(plan_animals(plans), every)))
+    first = next(iter(recorded.STUDY_OF_SEVERAL.show(plan_animals(plans), every)))
     assert first.note.endswith("\n002: Why.")
     assert first.note.startswith("001: Of 9 events ")
 
@@ -192,7 +192,7 @@ def test_whose_shares_depend_on_choices_is_said_first(folder):
 
 
 def test_figures_are_drawn_of_each(folder):
-    names = {path.name for path in draw(several_animals.STUDY.figures["kinds"], folder)}
+    names = {path.name for path in draw(recorded.STUDY_OF_SEVERAL.figures["kinds"], folder)}
     assert {"001_kinds.png", "002_kinds.png"} <= names
     assert (folder / "figures" / "statistics_direction.png").exists()
 

@@ -36,6 +36,7 @@ __all__ = [
     "Study",
     "digests",
     "drawn",
+    "sized",
 ]
 
 MOST = 1_000_000
@@ -84,6 +85,17 @@ class SizedPlan(NamedTuple):
     def n_pieces(self) -> dict[str, int]:
         """Return the number of pieces in each group."""
         return self.pieces
+
+
+def sized(n: int, *groups: str) -> Callable[[float, int], SizedPlan]:
+    """Plan a study of at least two pieces of each group, and of `n` at its usual size.
+
+    Examples
+    --------
+    >>> sized(10, "tree", "maze")(0.5, 1)
+    SizedPlan(pieces={'tree': 5, 'maze': 5}, seed=1)
+    """
+    return lambda size, seed: SizedPlan(dict.fromkeys(groups, max(round(n * size), 2)), seed)
 
 
 class Shown(NamedTuple):

@@ -26,12 +26,12 @@ STUDIES = {
     "tasks": "analyses.studies.typical_replay",
     "learned_states": "analyses.studies.learned_states",
     "hidden_states": "analyses.studies.hidden_states",
-    "recording": "analyses.studies.recorded_replay.one_animal",
-    "recordings": "analyses.studies.recorded_replay.several_animals",
+    "recording": "analyses.studies.recorded_replay.recorded",
+    "recordings": "analyses.studies.recorded_replay.recorded:STUDY_OF_SEVERAL",
     "explain": "analyses.studies.explanation.explain",
     "identifiability": "analyses.studies.explanation.identify",
 }
-"""Name -> the module that defines the study as its ``STUDY``."""
+"""Name -> the module that defines the study as its ``STUDY``, or under the name after a colon."""
 
 
 @typed
@@ -60,6 +60,7 @@ def find_study(name: str) -> "Study[Any]":
     >>> find_study("tasks").question
     'What is typically replayed in the tasks of experiments?'
     """
+    attribute = ""
     if name.endswith(".py"):
         file = check_path("The file of a study", name).resolve()
         if not file.is_file():
@@ -70,10 +71,11 @@ def find_study(name: str) -> "Study[Any]":
         if not hasattr(module, "STUDY"):
             raise ImportError(f"{name} defines no STUDY.")
     elif name in STUDIES:
-        module = import_module(STUDIES[name])
+        place, _, attribute = STUDIES[name].partition(":")
+        module = import_module(place)
     else:
         raise unknown_name("study", name, STUDIES)
-    study: Study[Any] = module.STUDY
+    study: Study[Any] = getattr(module, attribute or "STUDY")
     return study
 
 

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.intervals import mean_interval
-from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn, sized
 from analyses.studies.baselines import baselines
 from analyses.tables import in_paper_order
 from replay.experiments import find_experiment
@@ -105,16 +104,8 @@ def summarise_bounded_memory(measured: pd.DataFrame) -> pd.DataFrame:
     return in_paper_order(table)[columns].sort_values(by, ignore_index=True)
 
 
-def _plan(size: float, seed: int) -> SizedPlan:
-    return SizedPlan(dict.fromkeys(_EXPERIMENTS, max(round(10 * size), 2)), seed)
-
-
 def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     return {"memories": measure_bounded_memory(*piece, seed=plan.seed)}
-
-
-def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
-    return {"bounded_memory.csv": summarise_bounded_memory(results.read_pieces("memories"))}
 
 
 def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
@@ -128,9 +119,11 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
 STUDY = Study(
     "bounded_memory",
     "How much reward does how much memory earn?",
-    plan=_plan,
+    plan=sized(10, *_EXPERIMENTS),
     make=_make,
-    summarise=_summarise,
+    summarise=lambda plan, results: {
+        "bounded_memory.csv": summarise_bounded_memory(results.read_pieces("memories"))
+    },
     figures={"bounded_memory": drawn("bounded_memory_figure", "bounded_memory.csv")},
     show=_show,
 )

@@ -161,10 +161,6 @@ def plan_demands(
     return DemandsPlan(names, n_mdps, visits, seed)
 
 
-def _plan(size: float, seed: int) -> DemandsPlan:
-    return plan_demands(n_mdps=max(round(3 * size), 1), seed=seed)
-
-
 def _make(plan: DemandsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     table = measure_demands(
         [plan.learners[piece.number]],
@@ -212,7 +208,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "demands",
     "How do the memory and the operations that learners need grow with the world?",
-    plan=_plan,
+    plan=lambda size, seed: plan_demands(n_mdps=max(round(3 * size), 1), seed=seed),
     make=_make,
     summarise=_summarise,
     figures={"demands": _draw},

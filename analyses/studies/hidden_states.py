@@ -23,8 +23,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -32,7 +30,7 @@ from scipy import stats
 
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn, sized
 from analyses.sequences.pauses import kinds_in_places
 from replay.encoders import Encoder, KMeans, LastObservations, StateMerging
 from replay.simulation import Run, simulate
@@ -131,11 +129,6 @@ def _in_world(name: str, seed: int) -> dict[str, pd.DataFrame]:
             (("runs", runs), ("kinds", kinds), ("walks", walks))}  # fmt: skip
 
 
-def _plan(size: float, seed: int) -> SizedPlan:
-    # Each world is needed: what is not there cannot be compared.
-    return SizedPlan(dict.fromkeys(WORLDS, max(round(12 * size), 2)), seed)
-
-
 def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     child = np.random.SeedSequence(plan.seed, spawn_key=(WORLDS.index(piece.group), piece.number))
     return _in_world(piece.group, int(child.generate_state(1)[0]))
@@ -173,20 +166,16 @@ def _recovered(walks: pd.DataFrame) -> pd.DataFrame:
     ]
 
 
-def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
-    table = tables["hidden_states.csv"]
-    columns = ["world", "encoder", "learner", "mean", "ci_low", "ci_high", "recovered", "agreement"]
-    return [Shown(table=table[columns])]
-
+_SHOWN = ["world", "encoder", "learner", "mean", "ci_low", "ci_high", "recovered", "agreement"]
 
 STUDY = Study(
     "hidden_states",
     "How does sweeping go on where states are hidden?",
-    plan=_plan,
+    plan=sized(12, *WORLDS),  # all of them: what is not there cannot be compared
     make=_make,
     summarise=_summarise,
     figures={
         "hidden_states": drawn("hidden_states_figure", "hidden_states.csv", "recovered_states.csv")
     },
-    show=_show,
+    show=lambda plan, tables: [Shown(table=tables["hidden_states.csv"][_SHOWN])],
 )  # fmt: skip

@@ -14,14 +14,12 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn, sized
 from analyses.sequences.pauses import kinds_in_places
 from replay.checks import check_choice
 from replay.encoders import Encoder, KMeans, PredictiveStates, RandomProjections, SlowFeatures
@@ -140,18 +138,17 @@ def _measured(run: Run, maze: MDP, kinds: pd.DataFrame) -> dict[str, float]:
     blind = maze.reward_rate(uniform_policy(maze))
     rates = run.reward_rate["reward_rate"]
     rate = rates.iloc[-round(_LAST * len(rates)) :].mean()
+    purity = 1.0
+    if run.places is not None:
+        # The share of observations that were made where their code was met most often.
+        last = run.places[run.places["n_refits"] == run.places["n_refits"].max()]
+        purity = float(np.average(last["share"], weights=last["n_met"]))
     return {
         "value": (rate - blind) / (optimal - blind),
         "agreement": kinds["agrees"].mean(),
         "n_events": run.log.backups["event"].nunique(),
-        "purity": 1.0 if run.places is None else _purity(run.places),
+        "purity": purity,
     }
-
-
-def _purity(places: pd.DataFrame) -> float:
-    """Return the share of observations that were made where their code was met most often."""
-    last = places[places["n_refits"] == places["n_refits"].max()]
-    return float(np.average(last["share"], weights=last["n_met"]))
 
 
 def _on_cart(seed: int) -> dict[str, pd.DataFrame]:
@@ -177,11 +174,6 @@ def _on_cart(seed: int) -> dict[str, pd.DataFrame]:
 
 
 _GROUPS = {"mazes": _in_maze, "carts": _on_cart, "settings": _with_settings}
-
-
-def _plan(size: float, seed: int) -> SizedPlan:
-    # Each group is needed: what is not there cannot be compared.
-    return SizedPlan(dict.fromkeys(_GROUPS, max(round(12 * size), 2)), seed)
 
 
 def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
@@ -210,21 +202,20 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
     }
 
 
-def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
-    table = tables["learned_states.csv"]
-    columns = ["task", "encoder", "learner", "mean", "ci_low", "ci_high", "purity", "agreement"]
-    return [Shown(table=table[columns]), Shown(table=tables["settings.csv"])]
-
+_SHOWN = ["task", "encoder", "learner", "mean", "ci_low", "ci_high", "purity", "agreement"]
 
 STUDY = Study(
     "learned_states",
     "Does replay survive when states must be learned?",
-    plan=_plan,
+    plan=sized(12, *_GROUPS),  # all of them: what is not there cannot be compared
     make=_make,
     summarise=_summarise,
     figures={
         "learned_states": drawn("learned_states_figure", "learned_states.csv"),
         "kinds_in_codes": drawn("kinds_in_codes_figure", "kinds_in_codes.csv"),
     },
-    show=_show,
+    show=lambda plan, tables: [
+        Shown(table=tables["learned_states.csv"][_SHOWN]),
+        Shown(table=tables["settings.csv"]),
+    ],
 )  # fmt: skip

@@ -19,7 +19,7 @@ from analyses.recordings.basics.arena import world_of
 from analyses.recordings.prepare.evidence import EVIDENCE, Evidence
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.brea_2018.reproduction import log_folder, world_of_log
-from analyses.studies.recorded_replay.animal_figures import read_evidence
+from analyses.studies.recorded_replay.animal_figures import read_evidence, reader_of
 from replay.checks import check_list, unknown_name
 from replay.files import check_path, inside
 from replay.log.event_log import EventLog
@@ -158,13 +158,7 @@ def read_decoded(folder: str | Path) -> list[DecodedResults]:
 
 def _decoded_animal(results: Results, world: MDP, animal: str) -> DecodedResults:
     """Read the results of one animal; `animal` is empty if there is but one."""
-
-    def read(name: str) -> pd.DataFrame:
-        table = results.read(name)
-        if animal:
-            return table[table["animal"].astype(str) == animal].drop(columns="animal")
-        return table
-
+    read = reader_of(results, animal)
     events, sequences, paths, steps = map(read, _DECODED)
     check_decoded(events, sequences)  # here, where the folder is known
     has_evidence = all(inside(results.folder, name).is_file() for name in EVIDENCE)

@@ -7,7 +7,7 @@ equally frequent paths, the longest, then the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -15,11 +15,11 @@ import pandas as pd
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, Study
 from analyses.studies.simulated_animals import simulated_replays
+from replay.checks import check_table
 from replay.tasks.published import TASKS, find_task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-from replay.checks import check_table
 
 __all__ = ["SHOWN_LEARNERS", "STUDY", "TypicalReplayPlan", "measure_typical_replay"]
 __all__ += ["typical_replays"]
@@ -28,6 +28,7 @@ SHOWN_LEARNERS = ("prioritized_memory_access", "prioritized_sweeping")
 """The default learners of `measure_typical_replay`."""
 
 _N_KINDS = 3
+_SHOWN = ["task", "learner", "kind", "length", "n_kind", "n_all"]
 
 
 def typical_replays(
@@ -131,22 +132,9 @@ class TypicalReplayPlan(NamedTuple):
         return {"tasks": len(self.tasks)}
 
 
-def _plan(size: float, seed: int) -> TypicalReplayPlan:
-    return TypicalReplayPlan(tuple(TASKS), max(round(4 * size), 1), seed)
-
-
 def _make(plan: TypicalReplayPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     task = plan.tasks[piece.number]
     return {"typical": measure_typical_replay([task], n_animals=plan.n_animals, seed=plan.seed)}
-
-
-def _summarise(plan: TypicalReplayPlan, results: Results) -> dict[str, pd.DataFrame]:
-    return {"tasks.parquet": results.read_pieces("typical")}
-
-
-def _show(plan: TypicalReplayPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
-    columns = ["task", "learner", "kind", "length", "n_kind", "n_all"]
-    return [Shown(table=tables["tasks.parquet"][columns])]
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
@@ -159,9 +147,9 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "tasks",
     "What is typically replayed in the tasks of experiments?",
-    plan=_plan,
+    plan=lambda size, seed: TypicalReplayPlan(tuple(TASKS), max(round(4 * size), 1), seed),
     make=_make,
-    summarise=_summarise,
+    summarise=lambda plan, results: {"tasks.parquet": results.read_pieces("typical")},
     figures={"tasks": _draw},
-    show=_show,
+    show=lambda plan, tables: [Shown(table=tables["tasks.parquet"][_SHOWN])],
 )

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from analyses.cli.studies import run_file
 from analyses.intervals import share_intervals
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study, sized
 from analyses.sequences.classification import classify
 from analyses.sequences.experience import Experience
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended
@@ -260,10 +260,6 @@ def attribution_overview(table: pd.DataFrame) -> pd.DataFrame:
     return shares.assign(count=rows.groupby(by, observed=True)["count"].sum()).reset_index()
 
 
-def _plan(size: float, seed: int) -> SizedPlan:
-    return SizedPlan(dict.fromkeys(EXPERIMENTS, max(round(10 * size), 2)), seed)
-
-
 def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     return {"attributed": measure_attribution(*piece, seed=plan.seed)}
 
@@ -286,7 +282,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "attribution",
     "Which episode does a replayed sequence come from, and can it still be determined?",
-    plan=_plan,
+    plan=sized(10, *EXPERIMENTS),
     make=_make,
     summarise=_summarise,
     figures={"attribution": _draw},

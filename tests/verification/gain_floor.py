@@ -22,7 +22,7 @@ from laps import LapProtocol, run_laps, steady_reward
 from analyses.cli.studies import run_file
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study, sized
 from analyses.sequences.segments import find_segments, segments_per_episode
 from replay.checks import check_choice
 from replay.learners import find_learner
@@ -98,10 +98,6 @@ def _seed(seed: int, animal: int) -> int:
     return int(child.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def _plan(size: float, seed: int) -> SizedPlan:
-    return SizedPlan({"animals": max(round(50 * size), 2)}, seed)
-
-
 def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     return {"segments": _count_segments(_seed(plan.seed, piece.number))}
 
@@ -125,7 +121,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "gain_floor",
     "Is there forward replay without the floor under the gain?",
-    plan=_plan,
+    plan=sized(50, "animals"),
     make=_make,
     summarise=_summarise,
     figures={"gain_floor": _draw},

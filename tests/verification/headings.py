@@ -18,7 +18,7 @@ import pandas as pd
 from analyses.cli.studies import run_file
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study, sized
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.recover.cells import draw_cells
 from analyses.recordings.recover.recover import recovery
@@ -67,10 +67,6 @@ def tell_headings(n_cells: int, other_rate: float, seed: np.random.SeedSequence)
     return pd.Series({name: float(np.mean(outcome == name)) for name in OUTCOMES})
 
 
-def _plan(size: float, seed: int) -> SizedPlan:
-    return SizedPlan(dict.fromkeys(CODES, max(round(5 * size), 2)), seed)
-
-
 def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     n_cells, other_rate = CODES[piece.group]
     key = (n_cells, round(10 * other_rate), piece.number)
@@ -108,7 +104,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 STUDY = Study(
     "headings",
     "How often is the direction of replay told on a track that is run both ways?",
-    plan=_plan,
+    plan=sized(5, *CODES),
     make=_make,
     summarise=_summarise,
     figures={"headings": _draw},

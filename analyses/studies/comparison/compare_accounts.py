@@ -14,17 +14,30 @@ from analyses.jobs.cost import N_DRAWS_COMPARED, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece, Shown, Study
-from analyses.studies.comparison.comparison_tables import compare_tables
+from analyses.studies.comparison.identification import (
+    classified,
+    confusion,
+    fit,
+    identification,
+    measurements,
+    mixtures,
+)
 from analyses.studies.comparison.plan import Accounts, Comparison, plan_comparison
+from analyses.studies.comparison.predictions import predictions
 from analyses.studies.comparison.rescoring import plan_rescoring
-from analyses.studies.comparison.simulated_studies import estimate_studies, simulate_studies
+from analyses.studies.comparison.scores import evidence_table, regions, robustness, sums
+from analyses.studies.comparison.simulated_studies import (
+    estimate_studies,
+    settings,
+    simulate_studies,
+)
 from replay.checks import known_arguments, typed
 from replay.tasks.published import TASKS, TaskEntry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["STUDY", "compare"]
+__all__ = ["STUDY", "compare", "compare_tables"]
 
 _LEVEL = 0.05
 _N_FIRST = 4
@@ -137,10 +150,6 @@ def compare(
         plan = plan_rescoring(simulated, findings, **given)
     tables = run(STUDY, plan, out, jobs=jobs, on_cost=on_cost, on_piece=on_piece, tell=tell)
     return {Path(name).stem: table for name, table in tables.items()}
-
-
-def _plan(size: float, seed: int) -> Comparison:
-    return plan_comparison(n_draws=max(round(N_DRAWS_COMPARED * size), 2), seed=seed)
 
 
 def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown]:
@@ -324,10 +333,48 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
         yield f"study_{study}", figure
 
 
+def compare_tables(plan: Comparison, results: Results) -> dict[str, pd.DataFrame]:
+    """Make all tables from the pieces; ``replay columns`` describes them."""
+    simulated = results.read_pieces("studies")
+    drawn = {name: settings(plan, name) for name in plan.candidates()}
+    parameters = pd.DataFrame(
+        [
+            {"account": name, "draw": draw, "parameter": key, "value": str(value)}
+            for name, sets in drawn.items()
+            for draw, each in enumerate(sets)
+            for key, value in each.items()
+        ],
+        columns=["account", "draw", "parameter", "value"],
+    )
+    known = predictions(plan, simulated)
+    rng = np.random.default_rng([plan.seed, 1])
+    found = evidence_table(plan, known, rng)
+    fits = fit(known, np.random.default_rng([plan.seed, 2]))
+    return {
+        "fit.csv": fits,
+        "mixtures.csv": mixtures(plan, known, np.random.default_rng([plan.seed, 3])),
+        "evidence.csv": found,
+        "sums.csv": sums(found, rng),
+        "confusion.csv": confusion(plan, known, rng),
+        "identification.csv": identification(
+            plan, known, fits, np.random.default_rng([plan.seed, 4])
+        ),
+        "classified.csv": classified(plan, known, np.random.default_rng([plan.seed, 5])),
+        "robustness.csv": robustness(plan, known, found, drawn),
+        "regions.csv": regions(plan, known, drawn),
+        "measurements.csv": measurements(plan, simulated, rng),
+        "studies.parquet": simulated,
+        "parameters.parquet": parameters,
+        "findings.csv": plan.findings,
+    }
+
+
 STUDY = Study(
     "comparison",
     "Which account of replay predicts the findings in animals best?",
-    plan=_plan,
+    plan=lambda size, seed: plan_comparison(
+        n_draws=max(round(N_DRAWS_COMPARED * size), 2), seed=seed
+    ),
     make=simulate_studies,
     summarise=compare_tables,
     figures={"findings": _draw},

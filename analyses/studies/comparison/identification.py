@@ -1,18 +1,37 @@
-"""What accounts say of their own fit, whether the true one would be found, and what to measure."""
+"""What the scores say of the accounts: their fit, which is found, in mixtures, and what to measure.
+
+The likelihoods of `analyses.findings.evidence` judge each statistic alone. For `classified`, all
+results of a study are one vector, and a classifier that is trained on simulated studies, and
+calibrated on others, names the account. A statistic that is not defined is a value like others.
+"""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.findings.evidence import SURPRISE, Published, Studies, evidence
+from analyses.findings.evidence import (
+    SURPRISE,
+    Count,
+    Direction,
+    Null,
+    Published,
+    Studies,
+    Value,
+    evidence,
+)
+from analyses.inference.model_choice import ModelChoice, Simulations, class_name
+from analyses.measures import STATISTICS
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions
 
-__all__ = ["confusion", "fit", "identification", "measurements"]
+__all__ = ["WALK", "classified", "confusion", "fit", "identification", "measurements", "mixed"]
+__all__ += ["mixtures", "with_walks"]
 
 _N_TRUTHS = 64  # draws of each account that are assumed to be true
 _N_NOISY = 12  # the same, where each set of findings has its own noise
@@ -228,3 +247,171 @@ def _most_apart(account: NDArray[Any], cell: NDArray[Any], names: list[str]) -> 
                 if apart > most + 1e-9:
                     best, most = f"{names[other]}, {names[one]}", apart
     return best, most
+
+
+WALK = "graph_walks"
+"""The control that accounts are mixed with."""
+
+_GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, fill the interval evenly
+_HALF = 0.5
+_N_FIRST = 10  # pairs whose fit is judged
+
+
+def mixed(one: Studies, other: Studies, share: NDArray[np.float64], *, are_shares: bool) -> Studies:
+    """Mix simulated studies draw by draw; `share` of the sequences come from the other one.
+
+    A share of sequences is then a weighted mean. Other statistics, such as changes of a rate, are
+    not determined by those of the parts: the part with more sequences has them alone. What only
+    one part has is that part's.
+    """
+    weight = np.where(one.has_replay, np.where(other.has_replay, share, 0.0), 1.0)
+    if not are_shares:
+        weight = (weight > _HALF).astype(float)
+    first, second = (Studies(*(np.nan_to_num(column) for column in each)) for each in (one, other))
+    rates = [each.successes / np.maximum(each.trials, 1) for each in (first, second)]
+    trials = (1 - weight) * first.trials + weight * second.trials
+    either = one.has_replay | other.has_replay
+    spread = np.hypot((1 - weight) * first.sd, weight * second.sd)
+    has_sd = ~((np.isnan(one.sd) & (weight < 1)) | (np.isnan(other.sd) & (weight > 0)))
+    return Studies(
+        trials * ((1 - weight) * rates[0] + weight * rates[1]),
+        trials,
+        np.where(either, (1 - weight) * first.mean + weight * second.mean, np.nan),
+        np.where(has_sd, spread, np.nan),
+        np.where(either, (1 - weight) * first.value + weight * second.value, np.nan),
+        np.where(weight > _HALF, second.n_animals, first.n_animals),
+    )
+
+
+def with_walks(known: Predictions, name: str) -> list[Studies]:
+    """Mix the studies of an account, by finding, with those of walks along the track."""
+    return _pair(known, name, WALK)
+
+
+def mixtures(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
+    """Score each pair of accounts, and each account with walks, as one account of replay.
+
+    A pair has the parameters of both and one more, the share of sequences that come from the
+    second, which is uniform from 0 to 1. Predictive p takes a second for each pair, and is that of
+    `fit`.
+    """
+    names = [name for name, account in plan.accounts.items() if not account.is_control]
+    names += [WALK] * (WALK in plan.accounts)
+    alone = {name: _total(known, [each[name] for each in known.studies]) for name in names}
+    pairs = {
+        (one, other): _pair(known, one, other)
+        for one, other in combinations(names, 2)
+        if known.rows
+    }
+    total = {pair: _total(known, studies) for pair, studies in pairs.items()}
+    order = sorted(pairs, key=lambda pair: -total[pair])
+    judged = [pair for pair in order if WALK in pair or pair in order[:_N_FIRST]]
+    studies = [
+        {str(pair): pairs[pair][number] for pair in judged} for number in range(len(known.rows))
+    ]
+    p = dict(zip(judged, fit(known._replace(studies=studies), rng)["p"], strict=True))
+    rows = [
+        (*pair, total[pair], total[pair] - max(alone[name] for name in pair), p.get(pair, np.nan))
+        for pair in order
+    ]
+    return pd.DataFrame(rows, columns=["account", "other", "evidence", "gain", "p"])
+
+
+def _pair(known: Predictions, one: str, other: str) -> list[Studies]:
+    """Mix the studies of two accounts of each finding, with the same shares for all findings."""
+    pairs = []
+    for row, studies in zip(known.rows, known.studies, strict=True):
+        share: NDArray[np.float64] = np.modf(_HALF + _GOLDEN * np.arange(len(studies[one].value)))[
+            0
+        ]
+        again = np.arange(len(share)) % len(studies[other].value)
+        are_shares = STATISTICS[row["statistic"]].is_share
+        pairs.append(mixed(studies[one], studies[other].take(again), share, are_shares=are_shares))
+    return pairs
+
+
+def _total(known: Predictions, studies: list[Studies]) -> float:
+    bits = [
+        float(evidence(result.likelihood(each)))
+        for result, each in zip(known.results, studies, strict=True)
+    ]
+    return float(known.weight @ bits) if bits else 0.0
+
+
+_LEAST_DRAWS = 8  # of each account, for a calibration
+_N_REPEATS = 4  # of each simulated study, with other noise
+_UNDEFINED = -9.0  # outside of all ranges
+_COLUMNS = ["study", "found", "probability", "p", "recovered", "calibration_error"]
+
+
+def classified(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
+    """Classify each published study, by statistics with the noise that the likelihoods assume.
+
+    Returns, for each study and each class of accounts that the classifier cannot tell apart, the
+    calibrated `probability`, and the `p` of how unusual the study is among those of the class; for
+    each study, how often the class of simulated studies is `recovered`, and the
+    `calibration_error`. Empty with fewer than eight draws or two accounts, and without
+    scikit-learn.
+    """
+    names = list(plan.accounts) if find_spec("sklearn") else []
+    least = min((plan.n_studies(name) for name in names), default=0)
+    of_study: dict[str, list[int]] = {}
+    for number, row in enumerate(known.rows):
+        of_study.setdefault(str(row["study"]), []).append(number)
+    rows = []
+    for study, numbers in of_study.items() if least >= _LEAST_DRAWS and len(names) > 1 else ():
+        results = [known.results[number] for number in numbers]
+        labels = [str(known.rows[number]["id"]) for number in numbers]
+        made = [
+            (name, draw, [_seen(known, number, name, draw, rng) for number in numbers])
+            for name in names
+            for draw in range(plan.n_studies(name))
+            for _ in range(_N_REPEATS)
+        ]
+        account, draws, features = zip(*made, strict=True)
+        simulations = Simulations(
+            np.array(account, dtype=object),
+            np.array(draws),
+            pd.DataFrame(list(features), columns=labels),
+        )
+        choice = ModelChoice(simulations, int(rng.integers(2**31)))
+        published = pd.DataFrame([[_value(result) for result in results]], columns=labels)
+        quality = choice.summary()
+        for members, probability in zip(
+            choice.classes, choice.probabilities(published)[0].tolist(), strict=True
+        ):
+            rows.append(
+                (
+                    study,
+                    class_name(members),
+                    probability,
+                    float(choice.misfit(published, members)[0]),
+                    quality["recovered"],
+                    quality["calibration_error"],
+                )
+            )
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def _seen(
+    known: Predictions, number: int, account: str, draw: int, rng: np.random.Generator
+) -> float:
+    """Return what a simulated study would publish of a finding, as a number."""
+    studies = known.studies[number][account]
+    if not studies.has_replay[draw]:
+        return _UNDEFINED
+    return _value(known.results[number].as_found(studies, draw).repeated(rng))
+
+
+def _value(result: Published) -> float:
+    """Return a result as a number: a share, a value, a sign, or the middle of an interval."""
+    match result:
+        case Count():
+            return result.successes / result.trials
+        case Value():
+            return result.value
+        case Direction():
+            return result.sign
+        case Null():
+            return (result.excluded_low + result.excluded_high) / 2
+    raise TypeError(f"A result of the kind {result.kind!r} has no value.")

@@ -21,7 +21,7 @@ from analyses.findings.evidence import (
 from analyses.findings.priors import Parameter
 from analyses.measures import STATISTICS
 from analyses.measures.replays import AT_REST
-from analyses.studies.comparison.mixtures import WALK, with_walks
+from analyses.studies.comparison.identification import WALK, with_walks
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions, weights
 

@@ -30,17 +30,18 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.reports.explanation import report_of_explanation
-from analyses.studies.explanation.answers import answer, group_of
+from analyses.studies.explanation.answers import (
+    answer,
+    group_of,
+    in_same_pauses,
+    statistics_of,
+)
 from analyses.studies.explanation.plan import (
     LEAST_DRAWS,
     LEAST_SHARE,
     ExplanationPlan,
     named_accounts,
     simulated_draws,
-)
-from analyses.studies.explanation.predictions import (
-    in_same_pauses,
-    statistics_of,
 )
 from replay.checks import check_number, check_whole, known_arguments
 from replay.files import replacing

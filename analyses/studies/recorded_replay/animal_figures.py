@@ -20,7 +20,8 @@ from replay.files import inside
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DRAWINGS", "Draw", "Reader", "of_one_animal", "read_evidence"]
+__all__ = ["DRAWINGS", "Draw", "Reader", "of_all", "of_each_animal", "read_evidence"]
+__all__ += ["reader_of"]
 
 Reader = Callable[[str], pd.DataFrame]
 """Reads a table of an animal, given the name of its file."""
@@ -30,9 +31,28 @@ Draw = Callable[[Results, Reader], Iterator[tuple[str, "Figure"]]]
 _MOST_EXAMPLES, _NEAR = 4, 10
 
 
-def of_one_animal(draw: Draw, results: Results) -> Iterator[tuple[str, Figure]]:
-    """Draw a figure from the tables of a folder with one animal, or with all of them together."""
+def reader_of(results: Results, animal: str) -> Reader:
+    """Read the tables of one of several animals; an empty name is the only animal."""
+
+    def read(name: str) -> pd.DataFrame:
+        table = results.read(name)
+        if not animal:
+            return table
+        return table[table["animal"].astype(str) == animal].drop(columns="animal")
+
+    return read
+
+
+def of_all(draw: Draw, results: Results) -> Iterator[tuple[str, Figure]]:
+    """Draw a figure of all animals together."""
     return draw(results, results.read)
+
+
+def of_each_animal(draw: Draw, results: Results) -> Iterator[tuple[str, Figure]]:
+    """Draw a figure of each animal, named after it if there are several."""
+    for animal in results.manifest().get("animals", [""]):
+        for name, figure in draw(results, reader_of(results, animal)):
+            yield f"{animal}_{name}" if animal else name, figure
 
 
 def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
