@@ -8,7 +8,7 @@ import sys
 from analyses.jobs.mdp_files import read_mdps
 from analyses.jobs.results import Results
 from analyses.plots import learned_graph_figure, save
-from analyses.plots.learned_graph import growth_moments
+from analyses.plots.learned import growth_moments
 from replay import EventLog
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")

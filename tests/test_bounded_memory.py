@@ -9,7 +9,7 @@ from test_cli import Terminal
 
 from analyses.cli.terminal import print_frame
 from analyses.jobs.results import Results
-from analyses.plots.sweep import bounded_memory_figure, plot_bounded_memory
+from analyses.plots.reward_rates import bounded_memory_figure, plot_bounded_memory
 from analyses.studies import draw_all
 from analyses.studies.bounded_memory import (
     STUDY,

@@ -7,7 +7,7 @@ from commands import replay
 
 from analyses.cli.options import read_learners
 from analyses.jobs.run import run
-from analyses.plots.learning_curves import changes_figure, plot_change_replay
+from analyses.plots.reward_rates import changes_figure, plot_change_replay
 from analyses.sequences.classification import classify
 from analyses.studies import draw_all
 from analyses.studies.changes import (

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analyses.plots.learned_states import kinds_in_codes_figure, learned_states_figure
+from analyses.plots.learned import kinds_in_codes_figure, learned_states_figure
 from analyses.sequences.classification import classify
 from analyses.sequences.pauses import kinds_in_places
 from analyses.studies import learned_states

@@ -12,8 +12,8 @@ from analyses.findings.table import findings
 from analyses.measures.sequenceness import sequenceness
 from analyses.plots.explanation import explained_sequences_figure
 from analyses.plots.learners import plot_learners
-from analyses.plots.learning_curves import changes_figure
 from analyses.plots.recorded import plot_epoch_blocks
+from analyses.plots.reward_rates import changes_figure
 from analyses.plots.style import figure_style
 from analyses.recordings.basics.arena import find_arena, world_of
 from analyses.recordings.basics.recording import FieldPotential, Recording

@@ -460,9 +460,9 @@ def test_a_file_in_place_of_the_folder(tmp_path):
 @pytest.mark.parametrize(
     ("number", "kind", "message"),
     [
-        (errno.EROFS, OSError, "is not writable"),
-        (errno.EACCES, PermissionError, "is not writable"),
-        (errno.ENOLCK, OSError, "does not support locks"),
+        (errno.EROFS, OSError, "cannot be written"),
+        (errno.EACCES, PermissionError, "cannot be written"),
+        (errno.ENOLCK, OSError, "perhaps on another disk"),
         (errno.ENOSPC, OSError, "No space left"),
     ],
 )

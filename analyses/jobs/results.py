@@ -66,30 +66,6 @@ _PRODUCTS = {"tables": (*_TABLES, "mdps/[!.]*"), "figures": ("figures/[!.]*",)}
 _WRITTEN = ("pieces", "logs", "mdps", "figures")
 _DEEPEST = 8
 _MOST_PIECES = 10_000_000
-_NOT_WRITABLE = "{folder} is not writable ({error}). Choose another folder with --out."
-_NO_PLACE = "{folder} cannot be created ({error}). Choose another folder with --out."
-_NO_FILE = "{error.filename} is a folder, where a file belongs. Move it elsewhere."
-_NO_LOCKS = (
-    "The file system of {folder} does not support locks ({error}), so two commands that write at "
-    "once could damage the results. Choose a folder on another disk with --out, and move it here "
-    "afterwards."
-)
-_REASONS = {
-    errno.EISDIR: _NO_FILE,
-    errno.ENOTEMPTY: _NO_FILE,
-    errno.EACCES: _NOT_WRITABLE,
-    errno.EPERM: _NOT_WRITABLE,
-    errno.EROFS: _NOT_WRITABLE,
-    errno.ENOENT: _NO_PLACE,
-    errno.ENOTDIR: _NO_PLACE,
-    errno.EINVAL: _NO_PLACE,
-    errno.ENAMETOOLONG: "The name {name} is too long for the file system. Choose a shorter one "
-    "with --out.",
-    errno.ENOLCK: _NO_LOCKS,
-    errno.ENOSYS: _NO_LOCKS,
-    errno.EOPNOTSUPP: _NO_LOCKS,
-}
-"""Error of the system -> what it means for a result folder, and what to do."""
 
 
 class Part(NamedTuple):
@@ -176,8 +152,16 @@ class Results:
                     self._put_in_order(on_damage)
                 if part:
                     beginning.close()
-                else:
-                    self._forget_products(on_damage)
+                # Tables and figures are made again from all pieces: their checksums go.
+                for name in () if part else _PRODUCTS:
+                    listing = self.folder / f"{name}.sha256"
+                    for damaged in self._damaged(listing):
+                        on_damage(damaged)
+                    if listing.is_dir() and not listing.is_symlink():
+                        listing.rmdir()
+                    else:
+                        listing.unlink(missing_ok=True)
+                    self._before |= {path: _stamp(path) for path in self._products(name)}
             yield
 
     @contextmanager
@@ -191,23 +175,31 @@ class Results:
                 "choose another folder with --out."
             ) from error
         except OSError as error:
-            if error.errno not in _REASONS:
+            # What this project raises is a sentence without a number; commands tell of a full disk.
+            if error.errno in (None, errno.ENOSPC):
                 raise
-            message = _REASONS[error.errno].format(
-                folder=self.folder, error=error, name=shown(self.folder.name)
-            )
-            raise type(error)(message) from error
+            raise type(error)(
+                f"{shown(error.filename or str(self.folder))} cannot be written: {error.strerror}. "
+                "Choose another folder, perhaps on another disk, with --out."
+            ) from error
 
     def _put_in_order(self, on_damage: Callable[[str], None]) -> None:
         """Remove what killed processes left, and symbolic links in place of what was written."""
-        entries = self._entries()
-        for path in entries:
+        found = list(self.folder.iterdir())
+        level = [path for path in found if path.name in _WRITTEN]
+        # Nothing is written deeper, a foreign folder may be too deep to be listed, and no link is
+        # followed.
+        for _ in range(_DEEPEST):
+            folders = (path for path in level if path.is_dir() and not path.is_symlink())
+            level = [path for folder in folders for path in folder.iterdir()]
+            found += level
+        for path in sorted(found):
             is_inside = path.parent != self.folder
             if path.is_symlink() and (is_inside or any(map(path.match, (*_WRITTEN, *_TABLES)))):
                 if path.is_dir():  # links to files are found by their checksums
                     on_damage(path.relative_to(self.folder).as_posix())
                 path.unlink()
-        remove_leftovers(entries)
+        remove_leftovers(sorted(found))
 
     def check_place(self, study: str, command: str) -> None:
         """Refuse a folder that cannot hold the results of a study, before any work is done.
@@ -226,19 +218,6 @@ class Results:
             held = self.manifest()
             if held.get("study") != study and self._is_anything_done():
                 self._refuse(held, {"study": study, "command": command})
-
-    def _entries(self) -> list[Path]:
-        """List what the folder and the folders written here hold; no link is followed.
-
-        Nothing lies deeper than `_DEEPEST`, and a foreign folder may be too deep to be listed.
-        """
-        found = list(self.folder.iterdir())
-        level = [path for path in found if path.name in _WRITTEN]
-        for _ in range(_DEEPEST):
-            folders = (path for path in level if path.is_dir() and not path.is_symlink())
-            level = [path for folder in folders for path in folder.iterdir()]
-            found += level
-        return sorted(found)
 
     def _refuse_other_things(self) -> None:
         if not self.folder.exists():
@@ -309,18 +288,6 @@ class Results:
     def _is_anything_done(self) -> bool:
         listings = ("pieces/*/*.sha256", *(f"{name}.sha256" for name in _PRODUCTS))
         return any(found for pattern in listings for found in self.folder.glob(pattern))
-
-    def _forget_products(self, on_damage: Callable[[str], None]) -> None:
-        """Remove the checksums of tables and figures, which are made again from all pieces."""
-        for name in _PRODUCTS:
-            listing = self.folder / f"{name}.sha256"
-            for damaged in self._damaged(listing):
-                on_damage(damaged)
-            if listing.is_dir() and not listing.is_symlink():
-                listing.rmdir()
-            else:
-                listing.unlink(missing_ok=True)
-            self._before |= {path: _stamp(path) for path in self._products(name)}
 
     def _products(self, products: str) -> list[Path]:
         found = (path for each in _PRODUCTS[products] for path in self.folder.glob(each))
@@ -412,8 +379,8 @@ class Results:
         found = self.manifest().get("pieces")
         if not isinstance(found, dict):
             raise ValueError(
-                f"{self.folder} was made by an older version of this toolkit and can no longer be "
-                "read. Make the results again in another folder."
+                f"The manifest of {self.folder} names no pieces. Make the results again in another "
+                "folder."
             )
         for group, n_pieces in found.items():
             inside(self.folder, f"pieces/{group}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -73,41 +74,6 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
         "length": whole["length"],
         "orientation": np.zeros(len(table), dtype=np.int64),
     }
-    states = [np.asarray(path, dtype=np.int64) for path in table["states"]]
-    experience = Experience(steps)
-
-    def moves_of(row: int) -> list[str]:
-        return list(table["moves"].iloc[row]) if "moves" in table else []
-
-    def detail(chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-        shown = np.flatnonzero(chosen[event]) if len(event) else np.zeros(0, dtype=np.int64)
-        paths = [states[k] for k in shown.tolist()]
-        n_moves = np.array([len(path) - 1 for path in paths], dtype=np.int64)
-        of_event = (np.cumsum(chosen) - 1)[event[shown]]
-        n_events = int(chosen.sum())
-        total = np.append(0, np.cumsum(n_moves))
-        begin = total[:-1] - total[np.searchsorted(of_event, of_event)] if len(shown) else total[:0]
-        none = [np.zeros(0, dtype=np.int64)]
-        pieces = [
-            [ShownPiece(piece.end, piece.episode, piece.backward)
-             for piece in experienced_pieces(
-                 path.tolist(), experience, int(table["step"].iloc[k]), moves_of(k)
-             )]
-            for k, path in zip(shown.tolist(), paths, strict=True)
-        ]  # fmt: skip
-        moves = {
-            "event_moves": np.bincount(of_event, n_moves, minlength=n_events).astype(np.int64),
-            "event_sequences": np.bincount(of_event, minlength=n_events),
-            "move_from": np.concatenate([path[:-1] for path in paths] or none),
-            "move_to": np.concatenate([path[1:] for path in paths] or none),
-            "move_delay": np.zeros(int(n_moves.sum()), dtype=np.int64),
-            "sequence": shown,
-            "place": np.concatenate(
-                [at + np.arange(n) for at, n in zip(begin, n_moves, strict=True)] or none
-            ),
-        }
-        return {**moves, **list_pieces(pieces), **_decoded_paths(decoded, number[chosen])}
-
     world, known = (log.mdp, True) if log.mdp is not None else (None, False)
     if world is None:
         world = world_of_moves(steps["state"], steps["next_state"])
@@ -121,7 +87,7 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
         forgets=False,
         events=events,
         sequences=sequences,
-        detail=detail,
+        detail=partial(_detail, decoded, table, number, event, Experience(steps)),
         closed={} if log.mdp is None else log.closed,
         decoded=True,
         evidence=getattr(decoded, "evidence", None),
@@ -147,19 +113,53 @@ def check_decoded(events: pd.DataFrame, sequences: pd.DataFrame) -> None:
         raise ValueError(f"The table events lacks event {event}, which has sequences.")
 
 
-def _decoded_paths(decoded: DecodedReplay, numbers: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    """List the decoded positions and their times, in ms from the beginning of the event."""
-    paths = decoded.paths[decoded.paths["event"].isin(numbers)].sort_values(
+def _detail(
+    decoded: DecodedReplay,
+    table: pd.DataFrame,
+    number: NDArray[np.int64],
+    event: NDArray[np.int64],
+    experience: Experience,
+    chosen: NDArray[np.bool_],
+) -> dict[str, NDArray[Any]]:
+    """List the moves, pieces and decoded positions of the chosen events."""
+    shown = np.flatnonzero(chosen[event]) if len(event) else np.zeros(0, dtype=np.int64)
+    paths = [np.asarray(path, dtype=np.int64) for path in table["states"].iloc[shown]]
+    n_moves = np.array([len(path) - 1 for path in paths], dtype=np.int64)
+    of_event = (np.cumsum(chosen) - 1)[event[shown]]
+    n_events = int(chosen.sum())
+    total = np.append(0, np.cumsum(n_moves))
+    begin = total[:-1] - total[np.searchsorted(of_event, of_event)] if len(shown) else total[:0]
+    none = [np.zeros(0, dtype=np.int64)]
+    pieces = [
+        [ShownPiece(piece.end, piece.episode, piece.backward)
+         for piece in experienced_pieces(
+             path.tolist(), experience, int(table["step"].iloc[k]),
+             list(table["moves"].iloc[k]) if "moves" in table else [],
+         )]
+        for k, path in zip(shown.tolist(), paths, strict=True)
+    ]  # fmt: skip
+    # The decoded positions and their times, in ms from the beginning of the event.
+    there = number[chosen]
+    course = decoded.paths[decoded.paths["event"].isin(there)].sort_values(
         ["event", "time"], kind="stable"
     )
     start = decoded.events.set_index("event")["start_time"]
-    begin = paths["event"].map(start).to_numpy(dtype=float)
+    since = course["time"].to_numpy(dtype=float) - course["event"].map(start).to_numpy(dtype=float)
     return {
-        "event_samples": np.bincount(
-            np.searchsorted(numbers, paths["event"].to_numpy(dtype=np.int64)),
-            minlength=len(numbers),
+        "event_moves": np.bincount(of_event, n_moves, minlength=n_events).astype(np.int64),
+        "event_sequences": np.bincount(of_event, minlength=n_events),
+        "move_from": np.concatenate([path[:-1] for path in paths] or none),
+        "move_to": np.concatenate([path[1:] for path in paths] or none),
+        "move_delay": np.zeros(int(n_moves.sum()), dtype=np.int64),
+        "sequence": shown,
+        "place": np.concatenate(
+            [at + np.arange(n) for at, n in zip(begin, n_moves, strict=True)] or none
         ),
-        "path_ms": np.round(1000 * np.maximum(paths["time"].to_numpy(dtype=float) - begin, 0)),
-        "path_x": paths["x"].to_numpy(dtype=float),
-        "path_y": paths["y"].to_numpy(dtype=float),
+        **list_pieces(pieces),
+        "event_samples": np.bincount(
+            np.searchsorted(there, course["event"].to_numpy(dtype=np.int64)), minlength=n_events
+        ),
+        "path_ms": np.round(1000 * np.maximum(since, 0)),
+        "path_x": course["x"].to_numpy(dtype=float),
+        "path_y": course["y"].to_numpy(dtype=float),
     }

@@ -2,23 +2,27 @@
 
 All sequences are classified and counted at once; the moves of an event, and the pieces of
 experience of which its sequences are composed, are listed only for the events that a page shows.
+How well accounts predict each event can be added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.plots.style import label
 from analyses.recordings.prepare.evidence import Evidence
 from analyses.sequences.runs import Columns
+from replay.checks import check_table
 from replay.log.closed_moves import ClosedMoves
 from replay.worlds.mdp import MDP
 
-__all__ = ["ShownPiece", "ShownRun", "list_pieces"]
+__all__ = ["Explained", "ShownPiece", "ShownRun", "list_pieces", "with_bits"]
 
 
 class ShownPiece(NamedTuple):
@@ -112,3 +116,42 @@ def list_pieces(pieces: Sequence[Sequence[ShownPiece]]) -> dict[str, NDArray[Any
         "piece_episode": np.array([piece.episode for piece in flat], dtype=np.int64),
         "piece_backward": np.array([piece.backward for piece in flat], dtype=np.int64),
     }
+
+
+Explained: TypeAlias = pd.DataFrame
+"""A row for each animal, account and sequence, as ``replay explain`` writes them."""
+
+_N_ACCOUNTS = 5
+_Pair = tuple[ShownRun, ShownRun | None]
+
+
+def with_bits(pairs: list[_Pair], explained: Explained) -> list[_Pair]:
+    """Add the bits of an explanation of the same runs, in the same order."""
+    check_table(explained, ["animal", "account", "event", "bits"], "explained", empty=False)
+    animals = list(dict.fromkeys(explained["animal"]))
+    if len(animals) != len(pairs):
+        raise ValueError(
+            f"The explanation is of {len(animals)} animals, but the page shows {len(pairs)}: name "
+            "all results that were explained, in the same order."
+        )
+    found: list[_Pair] = []
+    for name, (run, other) in zip(animals, pairs, strict=True):
+        own = explained[explained["animal"] == name]
+        if not np.isin(own["event"], run.events["number"]).any():
+            raise ValueError(
+                f"The explanation of {name} is of other replay than the page shows: none of its "
+                "events is here."
+            )
+        # The bits of each event above those of a walk, of the best accounts.
+        summed = own.pivot_table("bits", "event", "account", aggfunc="sum")
+        above = summed.sub(summed["walk"], axis=0).drop(columns="walk")
+        best = above.drop(columns="ceiling").mean().nlargest(_N_ACCOUNTS).index
+        shown = above[[*best, "ceiling"]].round(1)
+        values = shown.to_numpy().tolist()
+        bits = {
+            "accounts": [*map(label, best), "the ceiling"],
+            "of_event": dict(zip(map(str, shown.index.tolist()), values, strict=True)),
+        }
+        both = None if other is None else replace(other, bits=bits)
+        found.append((replace(run, bits=bits), both))
+    return found

@@ -15,12 +15,11 @@ import numpy as np
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
-from analyses.page.bits import Explained, with_bits
 from analyses.page.decoded import DecodedReplay, decoded_run
 from analyses.page.evidence import describe_places, pack_evidence
 from analyses.page.models import model_run
 from analyses.page.packing import pack
-from analyses.page.runs import ShownRun
+from analyses.page.runs import Explained, ShownRun, with_bits
 from analyses.page.worlds import describe_world
 from analyses.plots.style import END_COLOUR, kind_colour, label
 from analyses.sequences.runs import Logged, runs_of
@@ -173,12 +172,20 @@ def _data(
     worlds = _distinct(
         runs, lambda one, other: one.world == other.world and one.closed == other.closed
     )
-    ways = _distinct(runs, _have_one_experience)
+    moved = ("step", "episode", "state", "next_state")
+    ways = _distinct(
+        runs,
+        lambda one, other: all(np.array_equal(one.steps[k], other.steps[k]) for k in moved),
+    )
     names = _names(first)
+    if not title and all(run.decoded for run in first):
+        title = f"Replay of {'a recorded animal' if len(first) == 1 else 'recorded animals'}"
+    elif not title:
+        title = "Replay: " + (" and ".join(names) if len(names) < 3 else f"{len(names)} learners")
     fixed: dict[str, Any] = {
         "format": 1,
         "version": __version__,
-        "title": title or _title(names, first),
+        "title": title,
         "across_events": across_events,
         "counted": [_counted(first, min_length, across) for across in (False, True)],
         "kinds": [{"name": kind, "label": label(kind), "colour": kind_colour(kind)}
@@ -191,38 +198,17 @@ def _data(
         "experiences": [_experience(run) for run in _firsts(runs, ways)],
     }  # fmt: skip
     names += [name for name, (_, other) in zip(names, pairs, strict=True) if other is not None]
-    n_sequences = [len(run.sequences["event"]) for run in runs]
-    n_windows = int(np.clip(max(n_sequences) // _IN_A_WINDOW, *_WINDOWS))
+    most_sequences = max(len(run.sequences["event"]) for run in runs)
+    n_windows = int(np.clip(most_sequences // _IN_A_WINDOW, *_WINDOWS))
     spans = [_span(run) for run in runs]
     if not all(spans):  # learners have no seconds
         spans = [None] * len(runs)
     about = [
-        {
-            "name": name,
-            "decoded": run.decoded,
-            "about": run.about,
-            "forgets": run.forgets,
-            "world": world,
-            "experience": way,
-            "n_events": len(run.events["number"]),
-            "n_sequences": len(run.sequences["event"]),
-            "span": span,
-            "bits": run.bits,
-            "counts": pack(_counts(run, n_windows, span)),
-            "values": _values(run),
-        }
-        for run, name, world, way, span in zip(runs, names, worlds, ways, spans, strict=True)
+        _about(*each, n_windows) for each in zip(runs, names, worlds, ways, spans, strict=True)
     ]
     taken = len(json.dumps([fixed, about])) + sum(map(len, _parts().values()))
     room = max(_MOST_BYTES - taken, _LEFT_FOR_EVENTS)
-    share = min(1.0, _MOST_SEQUENCES / max(sum(n_sequences), 1))
-    for _ in range(_TRIALS):
-        chosen = _sample(runs, ways, share)
-        packed = [pack(_events(run, mask)) for run, mask in zip(runs, chosen, strict=True)]
-        size = len(json.dumps(packed))
-        if size <= room:
-            break
-        share *= min(0.9 * room / size, 0.8)
+    chosen, packed = _events_that_fit(runs, ways, room)
     most = _MOST_EVIDENCE // max(sum(run.evidence is not None for run in runs), 1)
     every = [
         one | {"n_shown": int(mask.sum()), "events": events, "evidence": _evidence(run, mask, most)}
@@ -232,6 +218,34 @@ def _data(
     return fixed | {
         "runs": every[: len(first)],
         "others": [None if other is None else next(others) for _, other in pairs],
+    }
+
+
+def _about(
+    run: ShownRun, name: str, world: int, way: int, span: list[float] | None, n_windows: int
+) -> dict[str, Any]:
+    """Say what is known of a run besides its events; `world` and `way` are numbers of both."""
+    # Values are packed as 0 to 254 between the lowest and the highest; 255 is unknown.
+    values = None
+    if run.values:
+        value = run.values["value"]
+        low, high = float(np.nanmin(value)), float(np.nanmax(value))
+        scaled = np.round(254 * (value - low) / (high - low or 1.0))
+        coded = np.where(np.isnan(value), 255, scaled).astype(np.int64).ravel()
+        values = {"low": low, "high": high, **pack({"made": run.values["made"], "value": coded})}
+    return {
+        "name": name,
+        "decoded": run.decoded,
+        "about": run.about,
+        "forgets": run.forgets,
+        "world": world,
+        "experience": way,
+        "n_events": len(run.events["number"]),
+        "n_sequences": len(run.sequences["event"]),
+        "span": span,
+        "bits": run.bits,
+        "counts": pack(_counts(run, n_windows, span)),
+        "values": values,
     }
 
 
@@ -251,11 +265,6 @@ def _firsts(runs: list[ShownRun], numbers: list[int]) -> list[ShownRun]:
     return [runs[numbers.index(number)] for number in range(max(numbers) + 1)]
 
 
-def _have_one_experience(one: ShownRun, other: ShownRun) -> bool:
-    names = ("step", "episode", "state", "next_state")
-    return all(np.array_equal(one.steps[name], other.steps[name]) for name in names)
-
-
 def _names(runs: list[ShownRun]) -> list[str]:
     """Name runs by their learners, and by seeds or numbers if these are the same."""
     names = [
@@ -269,12 +278,6 @@ def _names(runs: list[ShownRun]) -> list[str]:
             if name in twice and which != "-1":
                 names[k] = f"{name}, {by} {which}"
     return names
-
-
-def _title(names: list[str], runs: list[ShownRun]) -> str:
-    if all(run.decoded for run in runs):
-        return "Replay of a recorded animal" if len(runs) == 1 else "Replay of recorded animals"
-    return "Replay: " + (" and ".join(names) if len(names) < 3 else f"{len(names)} learners")
 
 
 def _counted(runs: list[ShownRun], min_length: int, across_events: bool) -> str:
@@ -356,17 +359,6 @@ def _counts(run: ShownRun, n_windows: int, span: list[float] | None) -> dict[str
     return {"n_windows": np.array([n_windows]), **dict(zip(names, found.T, strict=True)), "n": n}
 
 
-def _values(run: ShownRun) -> dict[str, Any] | None:
-    """Pack values as 0 to 254 between the lowest and the highest; 255 is unknown."""
-    if not run.values:
-        return None
-    value = run.values["value"]
-    low, high = float(np.nanmin(value)), float(np.nanmax(value))
-    scaled = np.round(254 * (value - low) / (high - low or 1.0))
-    coded = np.where(np.isnan(value), 255, scaled).astype(np.int64)
-    return {"low": low, "high": high, **pack({"made": run.values["made"], "value": coded.ravel()})}
-
-
 def _sample(runs: list[ShownRun], ways: Iterable[int], share: float) -> list[NDArray[np.bool_]]:
     """Choose events evenly over time for each kind; at the same moments if experience is shared."""
     moments: dict[int, set[tuple[int, int]]] = {}
@@ -388,6 +380,21 @@ def _sample(runs: list[ShownRun], ways: Iterable[int], share: float) -> list[NDA
         )
         for run, way in zip(runs, ways, strict=True)
     ]
+
+
+def _events_that_fit(
+    runs: list[ShownRun], ways: list[int], room: int
+) -> tuple[list[NDArray[np.bool_]], list[dict[str, Any]]]:
+    """Choose as many events as there is room for, in bytes; return them, and as they are packed."""
+    share = min(1.0, _MOST_SEQUENCES / max(sum(len(run.sequences["event"]) for run in runs), 1))
+    for _ in range(_TRIALS):
+        chosen = _sample(runs, ways, share)
+        packed = [pack(_events(run, mask)) for run, mask in zip(runs, chosen, strict=True)]
+        size = len(json.dumps(packed))
+        if size <= room:
+            break
+        share *= min(0.9 * room / size, 0.8)
+    return chosen, packed
 
 
 def _moment(run: ShownRun, event: int) -> tuple[int, int]:

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from analyses.plots.decoded_path import plot_decoded_path as plot_decoded_path
     from analyses.plots.decoded_path import plot_event_path as plot_event_path
     from analyses.plots.events import plot_event as plot_event
-    from analyses.plots.explained_maze import explained_maze_figure as explained_maze_figure
-    from analyses.plots.explained_maze import group_figure as group_figure
+    from analyses.plots.explanation import explained_maze_figure as explained_maze_figure
     from analyses.plots.explanation import explained_sequences_figure as explained_sequences_figure
     from analyses.plots.explanation import explanation_figure as explanation_figure
+    from analyses.plots.explanation import group_figure as group_figure
     from analyses.plots.explanation import identifiability_figure as identifiability_figure
     from analyses.plots.figure_files import save as save
     from analyses.plots.film import animate_pause as animate_pause
@@ -47,47 +47,47 @@ if TYPE_CHECKING:
     from analyses.plots.gallery import gallery_figure as gallery_figure
     from analyses.plots.gallery import plot_experience as plot_experience
     from analyses.plots.gallery import plot_next_replay as plot_next_replay
-    from analyses.plots.learned_graph import learned_graph_figure as learned_graph_figure
-    from analyses.plots.learned_graph import plot_learned_graph as plot_learned_graph
-    from analyses.plots.learned_states import hidden_states_figure as hidden_states_figure
-    from analyses.plots.learned_states import kinds_in_codes_figure as kinds_in_codes_figure
-    from analyses.plots.learned_states import learned_states_figure as learned_states_figure
+    from analyses.plots.learned import hidden_states_figure as hidden_states_figure
+    from analyses.plots.learned import kinds_in_codes_figure as kinds_in_codes_figure
+    from analyses.plots.learned import learned_graph_figure as learned_graph_figure
+    from analyses.plots.learned import learned_states_figure as learned_states_figure
+    from analyses.plots.learned import plot_learned_graph as plot_learned_graph
     from analyses.plots.learners import demands_figure as demands_figure
     from analyses.plots.learners import learners_figure as learners_figure
     from analyses.plots.learners import plot_demands as plot_demands
     from analyses.plots.learners import plot_learners as plot_learners
-    from analyses.plots.learning_curves import changes_figure as changes_figure
-    from analyses.plots.learning_curves import learning_curves_figure as learning_curves_figure
-    from analyses.plots.learning_curves import plot_change_rates as plot_change_rates
-    from analyses.plots.learning_curves import plot_change_replay as plot_change_replay
-    from analyses.plots.learning_curves import plot_learning_curves as plot_learning_curves
     from analyses.plots.mdps import mdps_figure as mdps_figure
     from analyses.plots.mdps import plot_mdp as plot_mdp
-    from analyses.plots.predictions import plot_beside_accounts as plot_beside_accounts
-    from analyses.plots.predictions import predictions_figure as predictions_figure
-    from analyses.plots.predictions import (
-        recorded_statistics_figures as recorded_statistics_figures,
-    )
+    from analyses.plots.recorded import plot_beside_accounts as plot_beside_accounts
     from analyses.plots.recorded import plot_epoch_blocks as plot_epoch_blocks
     from analyses.plots.recorded import plot_epochs as plot_epochs
     from analyses.plots.recorded import plot_recorded_evidence as plot_recorded_evidence
     from analyses.plots.recorded import plot_recorded_kinds as plot_recorded_kinds
+    from analyses.plots.recorded import predictions_figure as predictions_figure
     from analyses.plots.recorded import recorded_epochs_figure as recorded_epochs_figure
     from analyses.plots.recorded import (
         recorded_evidence_figure as recorded_evidence_figure,
     )
     from analyses.plots.recorded import recorded_kinds_figure as recorded_kinds_figure
+    from analyses.plots.recorded import (
+        recorded_statistics_figures as recorded_statistics_figures,
+    )
     from analyses.plots.replay_events import plot_replay as plot_replay
     from analyses.plots.replay_events import replay_events_figure as replay_events_figure
     from analyses.plots.replay_kinds import plot_replay_kinds as plot_replay_kinds
     from analyses.plots.replay_kinds import plot_replay_over_time as plot_replay_over_time
     from analyses.plots.replay_kinds import replay_kinds_figure as replay_kinds_figure
     from analyses.plots.replay_kinds import replay_over_time_figure as replay_over_time_figure
+    from analyses.plots.reward_rates import bounded_memory_figure as bounded_memory_figure
+    from analyses.plots.reward_rates import changes_figure as changes_figure
+    from analyses.plots.reward_rates import learning_curves_figure as learning_curves_figure
+    from analyses.plots.reward_rates import plot_bounded_memory as plot_bounded_memory
+    from analyses.plots.reward_rates import plot_change_rates as plot_change_rates
+    from analyses.plots.reward_rates import plot_change_replay as plot_change_replay
+    from analyses.plots.reward_rates import plot_learning_curves as plot_learning_curves
+    from analyses.plots.reward_rates import plot_sweep as plot_sweep
+    from analyses.plots.reward_rates import sweep_figure as sweep_figure
     from analyses.plots.style import figure_style as figure_style
-    from analyses.plots.sweep import bounded_memory_figure as bounded_memory_figure
-    from analyses.plots.sweep import plot_bounded_memory as plot_bounded_memory
-    from analyses.plots.sweep import plot_sweep as plot_sweep
-    from analyses.plots.sweep import sweep_figure as sweep_figure
     from analyses.plots.tasks import plot_task as plot_task
     from analyses.plots.tasks import plot_typical_replay as plot_typical_replay
     from analyses.plots.tasks import task_figure as task_figure

@@ -356,7 +356,7 @@ def posterior_figure(
     traces: pd.DataFrame | None = None,
     title: str = "",
     width_cm: float = COLUMN_WIDTH,
-) -> Figure:
+) -> Figure:  # of many parts, each of which a user may have or lack
     """Make the figure of a decoded event, so that it can be checked by eye.
 
     On one axis of time: spikes, places, kinds of movement and what was measured; below, the decoded
@@ -402,31 +402,72 @@ def posterior_figure(
     """
     n_time = len(_places(posterior, track))
     check_number("start", start)
-    parts = {"places": 1.1, "places_y": 1.1} if track.is_arena else {"places": 2.2}
     if (spikes is None) != (rates is None):
         raise ValueError("Spikes are sorted by place field: give both spikes and rates, or none.")
-    if spikes is not None:
-        parts = {"spikes": 1.1, **parts}
-    if np.ndim(posterior) == 3:
-        parts["movements"] = 0.55
-    measured = {} if traces is None else _measured(traces)
-    shown: list[Look] = []
-    parts |= dict.fromkeys(measured, 0.55)
-    heights = [0.9 * each for each in parts.values()]
+    table = pd.DataFrame() if traces is None else check_table(traces, ["time"], "traces")
+    measured = [name for name in _TRACES if name in table and table[name].notna().any()]
+    heights = {"spikes": 1.1} if spikes is not None else {}
+    heights |= {"places": 1.1, "places_y": 1.1} if track.is_arena else {"places": 2.2}
+    heights |= {"movements": 0.55} if np.ndim(posterior) == 3 else {}
+    heights |= dict.fromkeys(measured, 0.55)
+    heights = {name: 0.9 * each for name, each in heights.items()}
     course = np.empty(0, dtype=np.int64) if path is None else np.asarray(path)
     course = course[course >= 0]
+    width, height = np.ptp(track.node_position, axis=0) + 16
     if len(course):
-        low, high = track.node_position.min(axis=0) - 8, track.node_position.max(axis=0) + 8
-        width, height = high - low
-        heights.append(min(_HIGHEST_MAP, 0.85 * width_cm / INCH * height / width))
-    figure = new_figure(width_cm / INCH, 0.45 + sum(heights))
-    panels = figure.subplots(len(heights), squeeze=False, height_ratios=heights).ravel().tolist()
-    axes: dict[str, Axes] = dict(zip(parts, panels, strict=False))
-    timed = [*axes.values()]
+        heights["map"] = min(_HIGHEST_MAP, 0.85 * width_cm / INCH * height / width)
+    figure = new_figure(width_cm / INCH, 0.45 + sum(heights.values()))
+    panels = figure.subplots(len(heights), squeeze=False, height_ratios=list(heights.values()))
+    axes: dict[str, Axes] = dict(zip(heights, panels.ravel().tolist(), strict=True))
+    timed = [ax for name, ax in axes.items() if name != "map"]
     for ax in timed[1:]:
         ax.sharex(timed[0])
     if spikes is not None and rates is not None:
         plot_spikes(spikes, rates, track, axes["spikes"], start=start, end=start + n_time * dt)
+    _draw_places(posterior, track, figure, axes, dt, path)
+    looks = list(_MOVEMENT_LOOKS.values()) if "movements" in axes else []
+    if "movements" in axes:
+        plot_movements(posterior, axes["movements"], dt=dt)
+    for name in measured:
+        _draw_trace(table, name, start, axes[name])
+    for ax in timed[:-1]:
+        ax.set_xlabel("")
+        ax.tick_params(labelbottom=False)
+    timed[-1].set_xlabel("Time in the event (ms)")
+    timed[0].set_xlim(0, 1000 * n_time * dt)
+    if any(each.get_label() == _JUNCTION["label"] for each in axes["places"].collections):
+        looks.append(_JUNCTION)
+    if len(course):
+        animal = table[["x", "y"]].mean().to_numpy(float) if {"x", "y"} <= {*table} else None
+        plot_event_path(course, track, axes["map"], animal=animal)
+        draw_scale_bar(axes["map"], bar_length(float(width)))
+        looks += _ENDS if animal is None else [*_ENDS, _ANIMAL]
+    if looks:
+        add_legend(figure, looks, 3)
+    next(iter(axes.values())).set_title(title)
+    figure.align_ylabels(timed)
+    return figure
+
+
+def _draw_trace(traces: pd.DataFrame, name: str, start: float, ax: Axes) -> None:
+    """Draw what was measured against the time since `start`."""
+    time, values = (traces[column].to_numpy(dtype=float) for column in ("time", name))
+    values = values / 1000 if name == "multiunit_rate" else values
+    ax.plot(1000 * (time - start), values, color="black", linewidth=0.7)
+    ax.set_ylabel(_TRACES[name])
+    if name != "field_potential":
+        ax.set_ylim(0, max(np.nanmax(values), _SLOW if name == "speed" else 1e-3))
+
+
+def _draw_places(
+    posterior: ArrayLike,
+    track: BinnedTrack,
+    figure: Figure,
+    axes: dict[str, Axes],
+    dt: float,
+    path: ArrayLike | None,
+) -> None:
+    """Draw the posterior along a track, or of both coordinates of an arena, with its colours."""
     plot_posterior(posterior, track, axes["places"], dt=dt, path=path)
     if track.is_arena:
         places = _places(posterior, track)
@@ -436,35 +477,6 @@ def posterior_figure(
     )
     bar.set_label("Probability")
     bar.outline.set_linewidth(0.4)
-    if "movements" in parts:
-        plot_movements(posterior, axes["movements"], dt=dt)
-    for name, (time, values) in measured.items():
-        axes[name].plot(1000 * (time - start), values, color="black", linewidth=0.7)
-        axes[name].set_ylabel(_TRACES[name])
-        if name != "field_potential":
-            axes[name].set_ylim(0, max(np.nanmax(values), _SLOW if name == "speed" else 1e-3))
-    for ax in timed[:-1]:
-        ax.set_xlabel("")
-        ax.tick_params(labelbottom=False)
-    timed[-1].set_xlabel("Time in the event (ms)")
-    timed[0].set_xlim(0, 1000 * n_time * dt)
-    if len(course):
-        animal = None
-        if traces is not None and {"x", "y"} <= set(traces):
-            animal = traces[["x", "y"]].mean().to_numpy(dtype=float)
-        plot_event_path(course, track, panels[-1], animal=animal)
-        draw_scale_bar(panels[-1], bar_length(float(width)))
-        shown += _ENDS if animal is None else [*_ENDS, _ANIMAL]
-    looks = list(_MOVEMENT_LOOKS.values()) if "movements" in parts else []
-    if any(each.get_label() == _JUNCTION["label"] for each in axes["places"].collections):
-        looks.append(_JUNCTION)
-    looks += shown
-    if looks:
-        add_legend(figure, looks, 3)
-    if title:
-        panels[0].set_title(title)
-    figure.align_ylabels(timed)
-    return figure
 
 
 @drawing
@@ -541,15 +553,3 @@ def events_sheet_figure(
         if number + n_columns < len(events):
             below.set_xlabel("")
     return figure
-
-
-def _measured(traces: pd.DataFrame) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return times and values of each trace that has any."""
-    table = check_table(traces, ["time"], "traces")
-    time = table["time"].to_numpy(dtype=float)
-    found = {}
-    for name in _TRACES:
-        if name in table and table[name].notna().any():
-            values = table[name].to_numpy(dtype=float)
-            found[name] = (time, values / 1000 if name == "multiunit_rate" else values)
-    return found

@@ -128,7 +128,7 @@ def _draw_replay_events(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 def _draw_learned_graph(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.learned_graph import growth_moments, learned_graph_figure
+    from analyses.plots.learned import growth_moments, learned_graph_figure
 
     for name, mdp in read_mdps(results.folder / "mdps").items():
         log = _first_log(results, name, _GRAPH_LEARNERS, _ROWS_OF_GRAPH)

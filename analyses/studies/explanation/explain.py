@@ -352,9 +352,13 @@ def _time_draws(plan: ExplanationPlan, animal: str, account: str) -> tuple[str, 
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.explained_maze import explained_maze_figure, group_figure
-    from analyses.plots.explanation import explained_sequences_figure, explanation_figure
-    from analyses.plots.predictions import predictions_figure
+    from analyses.plots.explanation import (
+        explained_maze_figure,
+        explained_sequences_figure,
+        explanation_figure,
+        group_figure,
+    )
+    from analyses.plots.recorded import predictions_figure
 
     names = ("verdicts", "probabilities", "group", "places")
     tables = {name: results.read(f"{name}.csv") for name in names}
