@@ -84,13 +84,9 @@ def main() -> None:
             message += f" ({error})"
         if isinstance(error, MemoryError):
             message = f"There is not enough memory. Request less work at once. ({error})"
-        say(f"Error: {as_typed(message, _options_of(sys.argv[1:]))}")
+        # Arguments are named as options of the command that was typed.
+        commands = getattr(typer.main.get_command(app), "commands", {})
+        typed = next((commands[word] for word in sys.argv[1:] if word in commands), None)
+        found = [] if typed is None else [name for each in typed.params for name in each.opts]
+        say(f"Error: {as_typed(message, [name for name in found if name.startswith('--')])}")
         sys.exit(1)
-
-
-def _options_of(words: list[str]) -> list[str]:
-    """List the options of the command that was typed."""
-    commands = getattr(typer.main.get_command(app), "commands", {})
-    typed = next((commands[word] for word in words if word in commands), None)
-    found = [] if typed is None else [name for each in typed.params for name in each.opts]
-    return [name for name in found if name.startswith("--")]

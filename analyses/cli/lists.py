@@ -27,9 +27,25 @@ def learners(name: str | None = None, /) -> None:
         A learner, or your own Python file, whose parameters to show.
     """
     from replay.learners import LEARNERS, find_learner
+    from replay.learners.ranges import SHARED
 
     if name is not None:
-        _print_parameters(name)
+        found = find_learner(name)
+        own = described(found.module.Params, "Attributes")
+        meanings = SHARED | {key: about.text for key, about in own.items()}
+        parameters = []
+        for key, value in found.parameters.items():
+            shown = f"{value:g}" if isinstance(value, float) else str(value).lower()
+            parameters.append(
+                (key, shown, f"{_range(found.ranges.get(key))}{meanings.get(key, '')}")
+            )
+        print_text((found.module.__doc__ or "").partition("\n")[0])
+        print_text(
+            f"It stores: {found.description.stores}."
+            + ("" if found.description.computes_values else " It computes no values.")
+        )
+        print_text(f"Source: {found.description.source}\n")
+        print_table(("parameter", "default", "range and meaning"), parameters)
         return
     rows = []
     for learner in LEARNERS:
@@ -188,27 +204,6 @@ def columns(table: str | None = None, /) -> None:
 def _first_line(builder: Callable[..., object]) -> str:
     function = getattr(builder, "func", builder)  # of a partial
     return (function.__doc__ or "").partition("\n")[0]
-
-
-def _print_parameters(learner: str) -> None:
-    """Print the first sentence on a learner, and its parameters."""
-    from replay.learners import find_learner
-    from replay.learners.ranges import SHARED
-
-    found = find_learner(learner)
-    own = described(found.module.Params, "Attributes")
-    meanings = SHARED | {key: about.text for key, about in own.items()}
-    rows = []
-    for key, value in found.parameters.items():
-        shown = f"{value:g}" if isinstance(value, float) else str(value).lower()
-        rows.append((key, shown, f"{_range(found.ranges.get(key))}{meanings.get(key, '')}"))
-    print_text((found.module.__doc__ or "").partition("\n")[0])
-    print_text(
-        f"It stores: {found.description.stores}."
-        + ("" if found.description.computes_values else " It computes no values.")
-    )
-    print_text(f"Source: {found.description.source}\n")
-    print_table(("parameter", "default", "range and meaning"), rows)
 
 
 def _range(kind: Between | Choice | None) -> str:

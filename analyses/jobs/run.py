@@ -164,27 +164,25 @@ def manifest(study: Study[PlanT], plan: PlanT) -> dict[str, Any]:
     These are its command, the versions of the software, the digest of the sources on which the
     results depend, the number of pieces by group, and the description of the plan.
     """
+    functions = (study.make, study.summarise)
+    modules = {function.__module__ for function in functions}
+    if all(module.partition(".")[0] in ("analyses", "replay") for module in modules):
+        sources = sources_digest(*sorted(modules))
+    else:
+        # What a study from outside the toolkit imports is unknown, so all of the toolkit counts.
+        digest = hashlib.sha256(sources_digest().encode())
+        files = {inspect.getsourcefile(function) or "" for function in functions}
+        for file in sorted(files - {""}):
+            digest.update(Path(file).read_bytes())
+        sources = digest.hexdigest()[:12]
     return {
         "study": study.name,
         "command": study.command or f"replay study {study.name}",
         "versions": workers.versions(),
         **plan.describe(),
         "pieces": dict(plan.n_pieces()),
-        "sources": _sources(study),
+        "sources": sources,
     }
-
-
-def _sources(study: Study[Any]) -> str:
-    """Compute a digest of the source files that the tables of a study depend on."""
-    functions = (study.make, study.summarise)
-    modules = {function.__module__ for function in functions}
-    if all(module.partition(".")[0] in ("analyses", "replay") for module in modules):
-        return sources_digest(*sorted(modules))
-    # What a study from outside the toolkit imports is unknown, so all of the toolkit counts.
-    digest = hashlib.sha256(sources_digest().encode())
-    for file in sorted({inspect.getsourcefile(function) or "" for function in functions} - {""}):
-        digest.update(Path(file).read_bytes())
-    return digest.hexdigest()[:12]
 
 
 def _make_pieces(

@@ -7,7 +7,6 @@ from textwrap import fill
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -137,7 +136,15 @@ def explained_sequences_figure(
             look = {key: value for key, value in looks[name].items() if key != "label"}
             ax.plot(number, above[name].cumsum(), **look)
             lines.append((label(name), float(total[name]), str(look["color"])))
-        _write_ends(ax, lines, len(number))
+        # The name of each line is at its end, one below the other where they meet.
+        low, high = ax.get_ylim()
+        least, above_it = (high - low) * 0.075, np.inf
+        for name, value, colour in sorted(lines, key=lambda line: -line[1]):
+            above_it = min(value, above_it - least)
+            ax.annotate(
+                name, (len(number), above_it), xytext=(4, 0), textcoords="offset points",
+                va="center", fontsize=SMALL, color=colour, annotation_clip=False,
+            )  # fmt: skip
         ax.set_title(str(animal))
         ax.set_xlabel("Sequence, in order")
         ax.set_ylabel("Bits above the walk")
@@ -149,18 +156,6 @@ def explained_sequences_figure(
         + (f" The first {_MOST_ANIMALS} of {len(verdicts)} animals." if len(verdicts) > 4 else ""),
     )
     return figure
-
-
-def _write_ends(ax: Axes, lines: list[tuple[str, float, str]], n: int) -> None:
-    """Write the name of each line at its end, one below the other where they meet."""
-    low, high = ax.get_ylim()
-    least, above = (high - low) * 0.075, np.inf
-    for name, value, colour in sorted(lines, key=lambda line: -line[1]):
-        above = min(value, above - least)
-        ax.annotate(
-            name, (n, above), xytext=(4, 0), textcoords="offset points", va="center",
-            fontsize=SMALL, color=colour, annotation_clip=False,
-        )  # fmt: skip
 
 
 @drawing

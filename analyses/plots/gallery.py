@@ -201,7 +201,13 @@ def gallery_figure(
     for ax, learner in zip(axes[1:], learners, strict=False):
         own = replays[replays["learner"] == learner]
         plot_next_replay(own, steps, mdp, ax)
-        _title(ax, label(learner), *_summary(own))
+        kinds = own["kind"].dropna().value_counts().index.tolist()
+        text = " + ".join(kind.replace("_", " ") for kind in kinds) or "single moves"
+        if len(kinds) == 2 and all(kind.endswith("_episode") for kind in kinds):
+            text = text.replace(" episode", "", 1)  # so that it fits above a panel
+        if own["phase"].iloc[0] == "start":
+            text += " (next start)"
+        _title(ax, label(learner), text, kind_colour(kinds[0]) if len(kinds) == 1 else "0.2")
     _draw_key(axes[-1])
     silent = [label(name) for name in every if is_silent[name]]
     add_note(
@@ -216,17 +222,6 @@ def gallery_figure(
 def _path(steps: pd.DataFrame, episode: int) -> list[int]:
     own = steps[steps["episode"] == episode]
     return [int(own["state"].iloc[0]), *own["next_state"].astype(int)]
-
-
-def _summary(replay: pd.DataFrame) -> tuple[str, str]:
-    """Describe the replay of a learner; return the text and its colour."""
-    kinds = replay["kind"].dropna().value_counts().index.tolist()
-    text = " + ".join(kind.replace("_", " ") for kind in kinds) or "single moves"
-    if len(kinds) == 2 and all(kind.endswith("_episode") for kind in kinds):
-        text = text.replace(" episode", "", 1)  # so that it fits above a panel
-    if replay["phase"].iloc[0] == "start":
-        text += " (next start)"
-    return text, kind_colour(kinds[0]) if len(kinds) == 1 else "0.2"
 
 
 def _title(ax: Axes, name: str, text: str, colour: str) -> None:

@@ -240,7 +240,9 @@ def plot_demands(
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(numticks=4))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(_short))
+    ax.xaxis.set_major_formatter(
+        FuncFormatter(lambda n, _: f"{n:g}" if n < 1000 else f"{n / 1000:g}k")
+    )
     return ax
 
 
@@ -282,7 +284,3 @@ def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
         plot_demands(table, ax, what, looks)
         ax.set_xlabel(_DEMANDS[what])
     return figure
-
-
-def _short(number: float, _: int) -> str:
-    return f"{number:g}" if number < 1000 else f"{number / 1000:g}k"

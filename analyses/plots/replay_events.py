@@ -30,7 +30,7 @@ from analyses.plots.mdps import (
 from analyses.plots.panels import NEW, drawing, fitting_columns, grid
 from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, INCH, SMALL, Look, label
 from analyses.sequences.experience import Experience
-from replay.checks import check_array, check_cells, check_column, check_table
+from replay.checks import check_array, check_column, check_table
 from replay.worlds.mdp import MDP
 
 __all__ = ["Stretch", "pick_examples", "plot_replay", "replay_events_figure", "stretches"]
@@ -174,8 +174,6 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
         check_column(steps, column, "steps", kind="whole")
     for states in sequences["states"]:
         check_array(states, "The states of a sequence", kind="whole")
-    for table, name in ((sequences, "sequences"), (steps, "steps")):
-        check_cells(table, name)
     sequences = sequences.assign(**whole)
     legible = sequences[sequences["length"].between(3, _LONGEST_SHOWN)]
     # At the agent: at its place or one move from it.

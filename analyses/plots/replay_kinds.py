@@ -153,7 +153,20 @@ def plot_replay_over_time(
         )
     looks = kind_looks(replay_over_time["kind"])
     if replay_over_time["count"].sum():
-        _draw_windows(replay_over_time, looks, ax)
+        # Each window is a stacked bar from its beginning to its end.
+        ends = np.unique(replay_over_time["time_step"])
+        width = np.diff(ends, prepend=0).min()
+        bars = replay_over_time.assign(
+            kind=pd.Categorical(replay_over_time["kind"].astype(object), list(looks)),
+            middle=replay_over_time["time_step"] - width / 2,
+        ).sort_values("kind", kind="stable", ignore_index=True)
+        spacing = np.diff(ends).min() if len(ends) > 1 else 1  # seaborn's unit of width
+        # Edges close the gaps that renderers leave between bars.
+        mark = so.Bars(width=float(width / spacing), alpha=1, edgewidth=0.2)
+        plot = so.Plot(bars, x="middle", y="share", color="kind", edgecolor="kind")
+        plot = plot.add(mark, so.Stack(), orient="x", legend=False)
+        draw(plot.scale(color=nominal(looks), edgecolor=nominal(looks)), ax)
+        hatch(ax, looks.values())
     else:
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
@@ -162,24 +175,6 @@ def plot_replay_over_time(
     time_axis(ax, replay_over_time["time_step"].max())
     add_own_legend(ax, _occurring(replay_over_time))
     return ax
-
-
-def _draw_windows(replay_over_time: pd.DataFrame, looks: dict[str, Look], ax: Axes) -> None:
-    """Draw each window as a stacked bar from its beginning to its end."""
-    ends = np.unique(replay_over_time["time_step"])
-    width = np.diff(ends, prepend=0).min()
-    bars = replay_over_time.assign(
-        kind=pd.Categorical(replay_over_time["kind"].astype(object), list(looks)),
-        middle=replay_over_time["time_step"] - width / 2,
-    ).sort_values("kind", kind="stable", ignore_index=True)
-    spacing = np.diff(ends).min() if len(ends) > 1 else 1  # seaborn's unit of width
-    # Edges close the gaps that renderers leave between bars.
-    mark = so.Bars(width=float(width / spacing), alpha=1, edgewidth=0.2)
-    plot = so.Plot(bars, x="middle", y="share", color="kind", edgecolor="kind")
-    plot = plot.add(mark, so.Stack(), orient="x", legend=False)
-    colour = nominal(looks)
-    draw(plot.scale(color=colour, edgecolor=colour), ax)
-    hatch(ax, looks.values())
 
 
 @drawing

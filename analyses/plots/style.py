@@ -207,8 +207,16 @@ def figure_style(
     for argument, changed in {"colours": colours, "labels": labels}.items():
         if not (changed is None or isinstance(changed, Mapping)):
             raise TypeError(f"{argument} must be a dict by name, got {shown(changed)}.")
+    known = [*_LABELS, *_KIND_COLOURS]
     for name in {**(colours or {}), **(labels or {})}:
-        _warn_of_typo(check_text("Each name of a colour or label", name))
+        check_text("Each name of a colour or label", name)
+        # A user's learner may have any name, unless it resembles one that figures use.
+        close = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE)
+        if close and name not in known:
+            warnings.warn(
+                f"Figures of the toolkit have nothing named {name!r}. Did you mean {close[0]!r}?",
+                stacklevel=4,
+            )
     for name, text in (labels or {}).items():
         check_text(f"The label of {name!r}", text)
     given: Mapping[str, object] = colours or {}  # a user may have written anything
@@ -230,17 +238,6 @@ def figure_style(
             yield
     finally:
         _changes.reset(token)
-
-
-def _warn_of_typo(name: str) -> None:
-    """Warn of a name that no figure uses, if it resembles one; a user's learner may have any."""
-    known = [*_LABELS, *_KIND_COLOURS]
-    close = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE)
-    if close and name not in known:
-        warnings.warn(
-            f"Figures of the toolkit have nothing named {name!r}. Did you mean {close[0]!r}?",
-            stacklevel=5,
-        )
 
 
 def plain(text: str) -> str:

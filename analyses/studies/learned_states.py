@@ -138,17 +138,18 @@ def _measured(run: Run, maze: MDP, kinds: pd.DataFrame) -> dict[str, float]:
     blind = maze.reward_rate(uniform_policy(maze))
     rates = run.reward_rate["reward_rate"]
     rate = rates.iloc[-round(_LAST * len(rates)) :].mean()
-    purity = 1.0
-    if run.places is not None:
-        # The share of observations that were made where their code was met most often.
-        last = run.places[run.places["n_refits"] == run.places["n_refits"].max()]
-        purity = float(np.average(last["share"], weights=last["n_met"]))
     return {
         "value": (rate - blind) / (optimal - blind),
         "agreement": kinds["agrees"].mean(),
         "n_events": run.log.backups["event"].nunique(),
-        "purity": purity,
+        "purity": 1.0 if run.places is None else _purity(run.places),
     }
+
+
+def _purity(places: pd.DataFrame) -> float:
+    """Return the share of observations that were made where their code was met most often."""
+    last = places[places["n_refits"] == places["n_refits"].max()]
+    return float(np.average(last["share"], weights=last["n_met"]))
 
 
 def _on_cart(seed: int) -> dict[str, pd.DataFrame]:

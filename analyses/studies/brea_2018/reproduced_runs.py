@@ -127,12 +127,9 @@ def keep_log(
 
         result = learn(on_block=on_block)
     sequences = classify_parts(counts.experience, parts(folder, "backups"), min_length=2)
-    write_parts((_labelled(part, labels) for part in sequences), folder / "sequences.parquet")
+    labelled = (part.assign(**labels)[[*labels, *part.columns]] for part in sequences)
+    write_parts(labelled, folder / "sequences.parquet")
     return result
-
-
-def _labelled(sequences: pd.DataFrame, labels: dict[str, Any]) -> pd.DataFrame:
-    return sequences.assign(**labels)[[*labels, *sequences.columns]]
 
 
 _WHOLE = 20_000

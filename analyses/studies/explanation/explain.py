@@ -170,10 +170,20 @@ def explain(
     >>> explain(rat, accounts=few, n_draws=20)
     animal: episodic_control explains this replay: probability 1.00, and its animals look like it.
     """
+    # The animals of a log with several runs are named after it.
+    several = found if isinstance(found, Mapping) else {"animal": found}
+    animals: dict[str, ReplayingAnimal] = {}
+    for name, each in several.items():
+        own = rewards[name] if isinstance(rewards, Mapping) and name in rewards else rewards
+        if hasattr(each, "experience") and hasattr(each, "visited"):  # decoded from a recording
+            made = replaying_animals(each.experience, each.visited, name=name, rewards=own)
+            made = [replace(animal, is_decoded=True) for animal in made]
+        else:
+            made = replaying_animals(each, name=name, rewards=own)
+        animals |= {animal.name: animal for animal in made}
     plan = plan_explanation(
-        _animals_of(found, rewards), accounts, n_draws=n_draws,
-        wrong_places=wrong_places, seed=seed,
-    )  # fmt: skip
+        animals, accounts, n_draws=n_draws, wrong_places=wrong_places, seed=seed
+    )
     tables = run(STUDY, plan, jobs=jobs, tell=lambda text: None)
     return Explanation(*(tables[file] for file in _COLUMNS))
 
@@ -216,27 +226,6 @@ def plan_explanation(
                 )
         check_whole(f"The number of draws of {earlier}", held.get("draws"), at_most=MOST)
     return plan
-
-
-def _animals_of(found: Any, rewards: Any) -> dict[str, ReplayingAnimal]:
-    """Prepare all animals; those of a log with several runs are named after it."""
-    several = found if isinstance(found, Mapping) else {"animal": found}
-    animals: dict[str, ReplayingAnimal] = {}
-    for name, each in several.items():
-        own = rewards
-        if isinstance(rewards, Mapping) and name in rewards:
-            own = rewards[name]
-        if _is_recording(each):
-            made = replaying_animals(each.experience, each.visited, name=name, rewards=own)
-            made = [replace(animal, is_decoded=True) for animal in made]
-        else:
-            made = replaying_animals(each, name=name, rewards=own)
-        animals |= {animal.name: animal for animal in made}
-    return animals
-
-
-def _is_recording(found: Any) -> bool:
-    return hasattr(found, "experience") and hasattr(found, "visited")
 
 
 def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:

@@ -62,7 +62,17 @@ class ExplanationPlan(NamedTuple):
         """Return what the manifest must hold."""
         return {
             "animals": {name: animal.digest() for name, animal in self.animals.items()},
-            "accounts": {name: _plain(account) for name, account in self.accounts.items()},
+            "accounts": {
+                name: {
+                    "generator": each.generator,
+                    "priors": {
+                        key: [type(prior).__name__, *prior[:-1]]  # type: ignore[index]
+                        for key, prior in each.priors.items()
+                    },
+                    "fixed": dict(each.fixed),
+                }
+                for name, each in self.accounts.items()
+            },
             "draws": self.n_draws,
             "wrong_places": self.wrong_places,
             "seed": self.seed,
@@ -102,11 +112,6 @@ def _chunks(n_draws: int) -> list[range]:
     """Cut the draws of an account into pieces."""
     begins = range(0, n_draws, DRAWS_OF_PIECE)
     return [range(one, min(one + DRAWS_OF_PIECE, n_draws)) for one in begins]
-
-
-def _plain(account: Account) -> dict[str, Any]:
-    priors = {name: [type(each).__name__, *each[:-1]] for name, each in account.priors.items()}  # type: ignore[index]
-    return {"generator": account.generator, "priors": priors, "fixed": dict(account.fixed)}
 
 
 class SimulatedDraw(NamedTuple):
