@@ -17,7 +17,7 @@ import pytest
 from commands import replay, replay_in_a_process
 from rich.console import Console
 
-from analyses.cli import inference, main, paper, simulations, terminal
+from analyses.cli import inference, main, simulations, terminal
 from analyses.cli.terminal import PIPE_WIDTH, broken, print_frame, print_table
 from analyses.findings.accounts import ACCOUNTS
 from analyses.jobs.columns import TABLES
@@ -371,7 +371,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("command", "plan", "others"),
     [
-        (paper.reproduce, plan_reproduction, {}),
+        (simulations.reproduce, plan_reproduction, {}),
         (simulations.compare, plan_comparison, {"n_draws": "draws"}),
         (simulations.change, plan_change, {}),
         (simulations.demands, plan_demands, {}),

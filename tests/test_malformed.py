@@ -34,7 +34,7 @@ from malformed import (
 )
 from typer.testing import CliRunner
 
-from analyses.cli import app, paper, simulations, studies
+from analyses.cli import app, simulations, studies
 from analyses.cli.options import read_part
 from analyses.findings import table
 from analyses.jobs.mdp_files import read_mdp, write_mdps
@@ -246,7 +246,7 @@ def planned(command, **options):
         plan.describe()
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (paper, simulations, studies):
+        for module in (simulations, studies):
             patch.setattr(module, "do_study", plan_only)
         ended = CliRunner().invoke(app, words)
     if ended.exit_code == 2:

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from test_files import forge
 
 from analyses import studies
-from analyses.cli import folders
+from analyses.cli import logs
 from analyses.cli.terminal import print_table, print_text, say
 from analyses.jobs.results import Part, Results
 from analyses.jobs.run import manifest, run
@@ -160,7 +160,7 @@ def test_a_run_that_is_resumed_after_an_edit_is_refused(folder, monkeypatch):
         ("analyses/studies/bounded_memory.py", True),
         ("replay/learners/q_learning.py", False),
         ("analyses/sequences/kinds.py", False),
-        ("analyses/cli/paper.py", True),
+        ("analyses/cli/simulations.py", True),
     ],
 )
 def test_the_manifest_names_the_sources_that_tables_depend_on_and_no_others(
@@ -589,7 +589,7 @@ def test_terminal_codes_of_a_manifest_do_not_reach_the_screen(
     print_text(rewrite)
     say(f"Error: {rewrite}")
     with pytest.raises(typer.Exit):
-        folders.status(tmp_path)
+        logs.status(tmp_path)
     printed = "".join(capsys.readouterr())
     assert "maze" in printed
     assert not [code for code in ("\x1b[2J", "\x9b", "\r") if code in printed], printed

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli import folders, inference, lists, logs, paper, recordings, simulations, studies
+from analyses.cli import inference, lists, logs, recordings, simulations, studies
 from analyses.cli.options import as_command, as_typed
 from analyses.cli.terminal import INTERRUPTED, plain, say
 from replay.version import __version__
@@ -43,7 +43,7 @@ def _options(
 
 
 for _command in (
-    paper.reproduce,
+    simulations.reproduce,
     simulations.compare,
     simulations.change,
     simulations.demands,
@@ -51,9 +51,9 @@ for _command in (
     inference.explain,
     inference.identifiability,
     studies.study,
-    folders.status,
-    folders.figures,
-    folders.gallery,
+    logs.status,
+    logs.figures,
+    logs.gallery,
     logs.classify,
     logs.animate,
     logs.page,
