@@ -276,7 +276,7 @@ def _make(
 
 def draw(drawing: Figures, folder: Path) -> list[Path]:
     """Draw figures from the tables of a result folder, as PDF and PNG."""
-    from analyses.plots.figure_files import save
+    from analyses.plots.style import save
 
     return [
         path

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from analyses.plots.explanation import explanation_figure as explanation_figure
     from analyses.plots.explanation import group_figure as group_figure
     from analyses.plots.explanation import identifiability_figure as identifiability_figure
-    from analyses.plots.figure_files import save as save
     from analyses.plots.film import animate_pause as animate_pause
     from analyses.plots.findings import found_accounts_figure as found_accounts_figure
     from analyses.plots.findings import page_figure as page_figure
@@ -88,6 +87,7 @@ if TYPE_CHECKING:
     from analyses.plots.reward_rates import plot_sweep as plot_sweep
     from analyses.plots.reward_rates import sweep_figure as sweep_figure
     from analyses.plots.style import figure_style as figure_style
+    from analyses.plots.style import save as save
     from analyses.plots.tasks import plot_task as plot_task
     from analyses.plots.tasks import plot_typical_replay as plot_typical_replay
     from analyses.plots.tasks import task_figure as task_figure
