@@ -16,7 +16,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import wraps
 from textwrap import fill
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Literal, ParamSpec, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -55,6 +55,7 @@ __all__ = [
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+Shared = bool | Literal["row", "col"]
 
 NEW = cast(Axes, None)
 """The default of `ax`: `drawing` puts a new Axes in its place, so that functions need not."""
@@ -250,14 +251,14 @@ def grid(
     letters: bool = True,
     note: str = "",
     ylabel: str = "",
-    **shared: Any,
+    sharex: Shared = False,
+    sharey: Shared = False,
 ) -> tuple[Figure, list[Axes]]:
     """Make a figure of panels in rows, with a legend and a note below them.
 
     There is a panel for each title, row by row; `panel_height` is in inches, of all rows or of
     each; `labels_cm` is the width of row labels, which titles cannot use. Legends and notes are as
-    in `add_legend` and `add_note`; `ylabel` is common to all panels, and `shared` are `sharex` and
-    `sharey` of `Figure.subplots`.
+    in `add_legend` and `add_note`; `ylabel` is common to all panels.
 
     Examples
     --------
@@ -280,7 +281,7 @@ def grid(
     height = sum(heights) + _MARGIN
     figure = new_figure(width, height)
     panels = figure.subplots(
-        n_rows, n_columns, squeeze=False, height_ratios=heights, **shared
+        n_rows, n_columns, squeeze=False, sharex=sharex, sharey=sharey, height_ratios=heights
     ).ravel()
     for ax in panels[len(titles) :]:
         ax.remove()
