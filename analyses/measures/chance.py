@@ -200,12 +200,6 @@ def _sequences_per_event(
     return rows(animals, value, expected, n)
 
 
-def _shuffled(
-    found: Columns, rng: np.random.Generator, _track: Track
-) -> dict[str, NDArray[np.integer]]:
-    return shuffled_order(found, rng)
-
-
 def _at_random(
     found: Columns, rng: np.random.Generator, track: Track
 ) -> dict[str, NDArray[np.integer]]:
@@ -216,7 +210,7 @@ def _at_random(
 CHANCE_STATISTICS: dict[str, Statistic] = {
     "beyond_shuffled_places": Statistic(
         "sequences per pause with replay, beyond shuffled places",
-        partial(_sequences_per_event, null=_shuffled),
+        partial(_sequences_per_event, null=lambda found, rng, _: shuffled_order(found, rng)),
     ),
     "beyond_random_edges": Statistic(
         "sequences per pause with replay, beyond edges at random",

@@ -72,7 +72,15 @@ def normalise(windows: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
     >>> normalise(windows, baselines)["reward_rate"].tolist()
     [0.5, 1.0]
     """
-    windows, baselines = _checked(windows, "windows"), _checked_baselines(baselines)
+    windows = _checked(windows, "windows")
+    check_table(baselines, ["experiment", "mdp", "random", "optimal"], "baselines")
+    numbers = {
+        column: check_column(baselines, column, "baselines", kind="number", missing=True)
+        for column in ("random", "optimal")
+    }
+    _check_names(baselines, "experiment", "baselines")
+    mdp = check_column(baselines, "mdp", "baselines", kind="whole", at_least=0)
+    baselines = baselines[["experiment"]].assign(mdp=mdp, **numbers)
     twice = baselines[baselines.duplicated(["experiment", "mdp"])]
     if len(twice):
         raise ValueError(f"baselines must have one row per MDP; given twice: {_names(twice)}.")
@@ -276,17 +284,6 @@ def _checked(windows: pd.DataFrame, name: str) -> pd.DataFrame:
     }
     rates = check_column(windows, "reward_rate", name, kind="number")
     return windows[_WINDOWS].assign(**whole, reward_rate=rates)
-
-
-def _checked_baselines(baselines: pd.DataFrame) -> pd.DataFrame:
-    check_table(baselines, ["experiment", "mdp", "random", "optimal"], "baselines")
-    rates = {
-        column: check_column(baselines, column, "baselines", kind="number", missing=True)
-        for column in ("random", "optimal")
-    }
-    _check_names(baselines, "experiment", "baselines")
-    mdp = check_column(baselines, "mdp", "baselines", kind="whole", at_least=0)
-    return baselines[["experiment"]].assign(mdp=mdp, **rates)
 
 
 def _check_names(table: pd.DataFrame, column: str, name: str) -> None:

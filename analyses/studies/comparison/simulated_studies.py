@@ -202,10 +202,11 @@ def _detections(
 ) -> dict[tuple[str, str], Detection]:
     """Return the criteria by which each finding's statistic is measured, and those of the task."""
     spacing, otherwise = _spacing(graph), _usual_detection(entry)
-    of_findings = {
-        (row["id"], row["statistic"]): _possible(detection_of(row, spacing, otherwise))
-        for row in tested
-    }
+    of_findings = {}
+    for row in tested:
+        asked = detection_of(row, spacing, otherwise)
+        least = max(asked.min_length, _LEAST_PLACES)
+        of_findings[row["id"], row["statistic"]] = asked._replace(min_length=least)
     return of_findings | {("", statistic): otherwise for statistic in entry.statistics}
 
 
@@ -219,10 +220,6 @@ def _usual_detection(entry: TaskEntry) -> Detection:
     """Return the criteria of a task, in cm, so that they do not depend on the size of places."""
     least = (entry.min_length - 1) * _spacing(graph_of_task(entry.build()))
     return Detection(_LEAST_PLACES, min_extent=least if entry.min_length > _LEAST_PLACES else 0.0)
-
-
-def _possible(detection: Detection) -> Detection:
-    return detection._replace(min_length=max(detection.min_length, _LEAST_PLACES))
 
 
 def _pauses(task: Task, given: GivenLaps) -> pd.DataFrame:
