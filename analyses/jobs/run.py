@@ -10,7 +10,7 @@ import hashlib
 import inspect
 import io
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -115,24 +115,16 @@ def run(
                 timed = _Timed(call)
 
                 def tell_cost(cost: WorkCost) -> None:
-                    if on_cost is None:
-                        return
                     after = cost.seconds_after
                     if n := len(study.figures):
                         after += SECONDS_TO_DRAW + SECONDS_OF_FIGURE * n / min(jobs, n)
                     # Parts make no tables and figures.
                     after *= part is None
-                    on_cost(cost._replace(seconds_after=after, slowdown=timed.slowdown))
+                    if on_cost is not None:
+                        on_cost(cost._replace(seconds_after=after, slowdown=timed.slowdown))
 
-                if left and on_cost is not None and study.estimate is not None:
-                    tell_cost(study.estimate(plan, left, timed))
-                    made = _make_pieces(study, plan, left, results, timed)
-                else:
-                    # One piece of each group comes first: the cost of all is told from these.
-                    firsts = {piece.group: piece for piece in reversed(left)}
-                    left.sort(key=lambda piece: piece != firsts[piece.group])
-                    made = _make_pieces(study, plan, left, results, timed, tell_cost)
-                for piece in made:
+                tells = tell_cost if on_cost is not None else None
+                for piece in _make_pieces(study, plan, left, results, timed, tells):
                     on_piece(piece)
             if part is not None:
                 return {}
@@ -188,11 +180,19 @@ def manifest(study: Study[PlanT], plan: PlanT) -> dict[str, Any]:
 def _make_pieces(
     study: Study[PlanT],
     plan: PlanT,
-    left: Sequence[Piece],
+    left: list[Piece],
     results: Results,
     timed: _Timed,
-    tell_cost: Callable[[WorkCost], None] | None = None,
+    tell_cost: Callable[[WorkCost], None] | None,
 ) -> Iterator[Piece]:
+    """Make and keep pieces; tell what they cost before the first, or after some of each group."""
+    if left and tell_cost is not None and study.estimate is not None:
+        tell_cost(study.estimate(plan, left, timed))
+        tell_cost = None
+    else:
+        # One piece of each group comes first: the cost of all is told from these.
+        firsts = {piece.group: piece for piece in reversed(left)}
+        left.sort(key=lambda piece: piece != firsts[piece.group])
     n_bytes, n_first = 0, 2 * timed.call.n_processes
     seconds = dict.fromkeys((piece.group for piece in left), 0.0)
     done = dict.fromkeys(seconds, 0.0)
