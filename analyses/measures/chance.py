@@ -220,21 +220,12 @@ CHANCE_STATISTICS: dict[str, Statistic] = {
 
 
 class Nodes(NamedTuple):
-    """The nodes of a task's graph, numbered.
+    """The nodes of a task's graph, numbered."""
 
-    Attributes
-    ----------
-    number : ndarray of int, shape (n_places,)
-        The node of each analysed state.
-    distance : ndarray of float, shape (n_nodes, n_nodes)
-        Straight distances between nodes, in cm.
-    edges : ndarray of int, shape (n_edges, 2)
-        All edges, each in both directions.
-    """
-
-    number: NDArray[np.int64]
+    number: NDArray[np.int64]  # the node of each analysed state; shape (n_places,)
+    # Straight distances between nodes, in cm; shape (n_nodes, n_nodes).
     distance: NDArray[np.float64]
-    edges: NDArray[np.int64]
+    edges: NDArray[np.int64]  # all edges, each in both directions; shape (n_edges, 2)
 
 
 def nodes_of(task: Task) -> Nodes:

@@ -48,28 +48,18 @@ def checked_laps(laps: pd.DataFrame, n_places: int) -> dict[str, NDArray[Any]]:
 
 
 class Laps(NamedTuple):
-    """The laps of all animals, one animal after the other.
+    """The laps of all animals, one animal after the other."""
 
-    Attributes
-    ----------
-    animals : ndarray of int64, shape (n_animals,)
-        Their numbers.
-    begin : ndarray of int64, shape (n_animals + 1,)
-        The row at which the laps of each animal begin, and their total number.
-    columns : dict of ndarray, each of shape (n_laps,)
-        Columns as of `checked_laps`, the names as positions in `labels`; and `second`, the place
-        entered first.
-    labels : dict of list of str
-        The names of blocks and of laps. The first is that before all laps.
-    n_before : int
-        The number of pauses at rest before all laps.
-    """
-
-    animals: NDArray[np.int64]
+    animals: NDArray[np.int64]  # their numbers; shape (n_animals,)
+    # The row at which the laps of each animal begin, and their total number; shape (n_animals +
+    # 1,).
     begin: NDArray[np.int64]
+    # Columns as of `checked_laps`, the names as positions in `labels`; and `second`, the place
+    # entered first; shape (n_laps,).
     columns: dict[str, NDArray[Any]]
+    # The names of blocks and of laps. The first is that before all laps.
     labels: dict[str, list[str]]
-    n_before: int
+    n_before: int  # the number of pauses at rest before all laps
 
     @classmethod
     def of(

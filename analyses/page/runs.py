@@ -26,81 +26,46 @@ __all__ = ["Explained", "ShownPiece", "ShownRun", "list_pieces", "with_bits"]
 
 
 class ShownPiece(NamedTuple):
-    """A piece of experience in a replayed path, in the order of replay.
+    """A piece of experience in a replayed path, in the order of replay."""
 
-    Attributes
-    ----------
-    end : int
-        The move of the path after which it ends; it begins where the previous piece ends.
-    episode : int
-        The latest episode that contains it.
-    backward : bool
-        Whether it was run in the opposite direction.
-    """
-
-    end: int
-    episode: int
-    backward: bool
+    end: int  # the move of the path after which it ends; it begins where the previous piece ends
+    episode: int  # the latest episode that contains it
+    backward: bool  # whether it was run in the opposite direction
 
 
 @dataclass(frozen=True, eq=False)
 class ShownRun:
-    """One agent, as a page shows it.
+    """One agent, as a page shows it."""
 
-    Attributes
-    ----------
-    learner : str
-        Name of the learner in the log, or of the animal; empty if it has none.
-    about : dict
-        Further facts for the reader: name -> value.
-    world : MDP
-        Its world.
-    world_is_known : bool
-        Whether the log holds its world; otherwise the world is made from the moves.
-    steps : dict of ndarray
-        The experience, columns of ``steps``.
-    forgets : bool
-        Whether the model is emptied at the end of each episode.
-    events : dict of ndarray, each of shape (n_events,)
-        `number` in the log; `made`, the number of steps made before; `phase` (number in
-        ``PHASES``); `location`; of a recording also `time`, in s, if
-        its moves have times.
-    sequences : dict of ndarray, each of shape (n_sequences,)
-        `event` (row in `events`), `kind` (number in ``KINDS``), `length` in states, and
-        `orientation` (0 unknown, 1 forward, 2 reverse).
-    detail : callable
-        ``detail(chosen)`` takes a flag for each event and returns what happens in the chosen ones,
-        as columns for `analyses.page.packing.pack`.
-    values : dict of ndarray
-        `made` and `value`, of shape (n_snapshots, n_states): the largest action value, NaN where
-        none was learned. Empty unless the log holds all backups.
-    shared : list of int, optional
-        The codes that were met in several places, if an encoder made the states.
-    closed : dict
-        Step -> the moves of the world that are closed from then on.
-    decoded : bool
-        Whether this is decoded replay, counted by place sequences rather than causal chains.
-    evidence : Evidence, optional
-        Of a recording: spikes, posteriors and what was measured in its events.
-    bits : dict
-        How well accounts predict its events: the names of `accounts`, and `of_event`, number of the
-        event -> bits of each account. Empty if they were not explained.
-    """
-
-    learner: str
-    about: dict[str, Any]
+    learner: str  # name of the learner in the log, or of the animal; empty if it has none
+    about: dict[str, Any]  # further facts for the reader: name -> value
     world: MDP
+    # Whether the log holds its world; otherwise the world is made from the moves.
     world_is_known: bool
-    steps: Columns
-    forgets: bool
+    steps: Columns  # the experience, columns of `steps`
+    forgets: bool  # whether the model is emptied at the end of each episode
+    # `number` in the log; `made`, the number of steps made before; `phase` (number in `PHASES`);
+    # `location`; of a recording also `time`, in s, if its moves have times; shape (n_events,).
     events: Columns
+    # `event` (row in `events`), `kind` (number in `KINDS`), `length` in states, and `orientation`
+    # (0 unknown, 1 forward, 2 reverse); shape (n_sequences,).
     sequences: Columns
+    # `detail(chosen)` takes a flag for each event and returns what happens in the chosen ones, as
+    # columns for `analyses.page.packing.pack`.
     detail: Callable[[NDArray[np.bool_]], dict[str, NDArray[Any]]]
+    # `made` and `value`, of shape (n_snapshots, n_states): the largest action value, NaN where none
+    # was learned. Empty unless the log holds all backups.
     values: Columns = field(default_factory=dict)
+    # The codes that were met in several places, if an encoder made the states.
     shared: list[int] | None = None
+    # Step -> the moves of the world that are closed from then on.
     closed: ClosedMoves = field(default_factory=dict)
+    # Whether this is decoded replay, counted by place sequences rather than causal chains.
     decoded: bool = False
+    # Of a recording: spikes, posteriors and what was measured in its events.
     evidence: Evidence | None = None
+    # How well accounts predict its events: the names of `accounts`, and `of_event`, number of the
+    # event -> bits of each account. Empty if they were not explained.
     bits: dict[str, Any] = field(default_factory=dict)
 
 

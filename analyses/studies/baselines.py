@@ -14,18 +14,10 @@ Rates = TypeVar("Rates", float, NDArray[np.float64])
 
 
 class Baselines(NamedTuple):
-    """Exact reward rates, per step.
+    """Exact reward rates, per step."""
 
-    Attributes
-    ----------
-    random : float
-        Reward rate of the uniformly random policy.
-    optimal : float
-        Reward rate of the optimal policy, with exploration.
-    """
-
-    random: float
-    optimal: float
+    random: float  # reward rate of the uniformly random policy
+    optimal: float  # reward rate of the optimal policy, with exploration
 
     def normalise(self, rate: Rates) -> Rates:
         """Scale reward rates so that the random policy has 0 and the optimal policy 1."""

@@ -245,33 +245,15 @@ def summarise_replay(replay: pd.DataFrame) -> pd.DataFrame:
 
 
 class ChangePlan(NamedTuple):
-    """The plan of the study.
+    """The plan of the study."""
 
-    Attributes
-    ----------
-    world : str
-        A name in ``WORLDS``.
-    learners : dict
-        Name in the tables -> name in ``LEARNERS``, and the parameters that differ.
-    n_mdps : int
-        Number of drawn worlds.
-    n_seeds : int
-        Runs of each learner in each of them.
-    n_steps : int or None
-        Steps of each phase; None for those of the kind of world.
-    n_rest : int
-        Pauses of rest after each phase.
-    seed : int
-        Seed of everything.
-    """
-
-    world: str
-    learners: Learners
-    n_mdps: int = N_CHANGING_WORLDS
-    n_seeds: int = N_CHANGING_RUNS
-    n_steps: int | None = None
-    n_rest: int = 0
-    seed: int = 0
+    world: str  # a name in `WORLDS`
+    learners: Learners  # name in the tables -> name in `LEARNERS`, and the parameters that differ
+    n_mdps: int = N_CHANGING_WORLDS  # number of drawn worlds
+    n_seeds: int = N_CHANGING_RUNS  # runs of each learner in each of them
+    n_steps: int | None = None  # steps of each phase; None for those of the kind of world
+    n_rest: int = 0  # pauses of rest after each phase
+    seed: int = 0  # seed of everything
 
     def describe(self) -> dict[str, Any]:
         """Return the entries of the manifest."""

@@ -115,24 +115,12 @@ def measure_demands(
 
 
 class DemandsPlan(NamedTuple):
-    """The plan of the study.
+    """The plan of the study."""
 
-    Attributes
-    ----------
-    learners : tuple of str
-        Names in ``LEARNERS``, or paths of Python files.
-    n_mdps : int
-        Worlds of each size.
-    visits : int
-        Steps of a run, per pair of state and action.
-    seed : int
-        Seed of everything.
-    """
-
-    learners: tuple[str, ...]
-    n_mdps: int
-    visits: int
-    seed: int
+    learners: tuple[str, ...]  # names in `LEARNERS`, or paths of Python files
+    n_mdps: int  # worlds of each size
+    visits: int  # steps of a run, per pair of state and action
+    seed: int  # seed of everything
 
     def describe(self) -> dict[str, Any]:
         """Return the entries of the manifest."""

@@ -33,26 +33,15 @@ _DECODED = ("events.csv", "sequences.parquet", "paths.parquet", "experience.parq
 
 
 class DecodedResults(NamedTuple):
-    """The tables of ``replay recording`` that a page shows.
+    """The tables of ``replay recording`` that a page shows."""
 
-    Attributes
-    ----------
-    events, sequences, paths : pandas.DataFrame
-        The tables of these names.
-    experience : EventLog
-        The animal's moves on its track.
-    name : str
-        Name of the animal, if there are several.
-    evidence : Evidence, optional
-        Spikes, posteriors and what was measured in each event.
-    """
-
+    # The tables of these names.
     events: pd.DataFrame
     sequences: pd.DataFrame
     paths: pd.DataFrame
-    experience: EventLog
-    name: str = ""
-    evidence: Evidence | None = None
+    experience: EventLog  # the animal's moves on its track
+    name: str = ""  # name of the animal, if there are several
+    evidence: Evidence | None = None  # spikes, posteriors and what was measured in each event
 
 
 def page_of_folders(

@@ -107,21 +107,11 @@ def measure_typical_replay(
 
 
 class TypicalReplayPlan(NamedTuple):
-    """The plan of the study.
+    """The plan of the study."""
 
-    Attributes
-    ----------
-    tasks : tuple of str
-        Names in ``TASKS``.
-    n_animals : int
-        Animals of each learner in each task.
-    seed : int
-        Seed of everything.
-    """
-
-    tasks: tuple[str, ...]
-    n_animals: int
-    seed: int
+    tasks: tuple[str, ...]  # names in `TASKS`
+    n_animals: int  # animals of each learner in each task
+    seed: int  # seed of everything
 
     def describe(self) -> dict[str, Any]:
         """Return the entries of the manifest."""

@@ -143,24 +143,13 @@ _WARM_UP = 100 * N_WINDOWS  # steps, with episodes of some length
 
 
 class Sample(NamedTuple):
-    """The cost of one run of a learner in an experiment.
-
-    Attributes
-    ----------
-    experiment, learner : str
-    seconds : float
-        Time to simulate it and to count its replay.
-    n_backups : float
-        Number of logged backups.
-    seconds_to_keep : float
-        Time to write its log and to classify it.
-    """
+    """The cost of one run of a learner in an experiment."""
 
     experiment: str
     learner: str
-    seconds: float
-    n_backups: float
-    seconds_to_keep: float = 0.0
+    seconds: float  # time to simulate it and to count its replay
+    n_backups: float  # that are logged
+    seconds_to_keep: float = 0.0  # time to write its log and to classify it
 
 
 class Measured(NamedTuple):

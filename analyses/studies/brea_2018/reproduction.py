@@ -42,36 +42,22 @@ _LOGS = ("replay", "all", "none")
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The plan of a reproduction.
+    """The plan of a reproduction."""
 
-    Attributes
-    ----------
-    experiments, learners : tuple of str
-        Names in ``EXPERIMENTS`` and ``LEARNERS``, or of learners in `files`.
-    n_mdps, n_seeds, n_steps : dict
-        Experiment -> number of worlds, of runs of each learner in each world, of steps of a run.
-    seed : int
-        Seed of everything.
-    log : {"replay", "all", "none"}
-        What is logged; with ``"none"`` nothing is classified.
-    keep_logs : int
-        Number of runs of each learner in each experiment whose whole log is kept.
-    variant : str
-        A name in ``VARIANTS``; or the discrepancies between the paper's text and code in which the
-        text is followed, as in ``"D1+D2"``.
-    files : dict of str to str
-        The Python files of the user's own learners, by name.
-    """
-
+    # Names in `EXPERIMENTS` and `LEARNERS`, or of learners in `files`.
     experiments: tuple[str, ...]
     learners: tuple[str, ...]
+    # Experiment -> number of worlds, of runs of each learner in each world, of steps of a run.
     n_mdps: Mapping[str, int]
     n_seeds: Mapping[str, int]
     n_steps: Mapping[str, int]
-    seed: int = 0
-    log: str = "replay"
-    keep_logs: int = 1
+    seed: int = 0  # seed of everything
+    log: str = "replay"  # replay, all or none is logged; with none, nothing is classified
+    keep_logs: int = 1  # number of runs of each learner in each experiment whose whole log is kept
+    # A name in `VARIANTS`; or the discrepancies between the paper's text and code in which the text
+    # is followed, as in D1+D2.
     variant: str = "published"
+    # The Python files of the user's own learners, by name.
     files: Mapping[str, str] = field(default_factory=dict)
 
     def experiment(self, name: str) -> Experiment:

@@ -47,66 +47,32 @@ _FEWEST_ANIMALS = 3
 
 
 class Candidate(NamedTuple):
-    """An account as it is scored.
+    """An account as it is scored."""
 
-    Attributes
-    ----------
-    account : str
-        The name of the account.
-    as_published : bool
-        Whether its parameters are those of its authors; otherwise they are drawn from priors.
-    """
-
-    account: str
+    account: str  # its name
+    # Whether its parameters are those of its authors; otherwise they are drawn from priors.
     as_published: bool
 
 
 class Part(NamedTuple):
-    """A piece of the work: some draws of a candidate, in one task.
+    """A piece of the work: some draws of a candidate, in one task."""
 
-    Attributes
-    ----------
-    candidate : str
-        One of `Comparison.candidates`.
-    draws : range
-        The numbers of the draws.
-    """
-
-    candidate: str
-    draws: range
+    candidate: str  # one of `Comparison.candidates`
+    draws: range  # the numbers of the draws
 
 
 class Comparison(NamedTuple):
-    """The plan of a comparison.
+    """The plan of a comparison."""
 
-    Attributes
-    ----------
-    tasks : dict of str to TaskEntry
-        The tasks, with all statistics that are computed in them.
-    accounts : dict of str to Account
-        The accounts of replay and controls.
-    n_draws : int
-        Draws of each account's parameters: simulated studies.
-    seed : int
-        Seed of everything.
-    findings : pandas.DataFrame
-        As `analyses.findings.table.findings` returns them.
-    files : dict of str to str
-        The user's Python files that define tasks, by the name of the task.
-    simulated : str
-        The folder whose simulated studies are scored again; empty: studies are simulated.
-    wrong_places : float
-        The share of replayed places that are read wrongly.
-    """
-
-    tasks: dict[str, TaskEntry]
-    accounts: dict[str, Account]
-    n_draws: int
-    seed: int
-    findings: pd.DataFrame
-    files: dict[str, str]
+    tasks: dict[str, TaskEntry]  # the tasks, with all statistics that are computed in them
+    accounts: dict[str, Account]  # the accounts of replay and controls
+    n_draws: int  # draws of each account's parameters: simulated studies
+    seed: int  # seed of everything
+    findings: pd.DataFrame  # as `analyses.findings.table.findings` returns them
+    files: dict[str, str]  # the user's Python files that define tasks, by the name of the task
+    # The folder whose simulated studies are scored again; empty: studies are simulated.
     simulated: str = ""
-    wrong_places: float = 0.0
+    wrong_places: float = 0.0  # the share of replayed places that are read wrongly
 
     @contextmanager
     def locating_errors(self, task: str) -> Iterator[None]:

@@ -18,23 +18,12 @@ _COLUMNS = ["successes", "trials", "mean", "sd", "value", "n_animals"]
 
 
 class Predictions(NamedTuple):
-    """The findings, and the predictions of all accounts for them.
+    """The findings, and the predictions of all accounts for them."""
 
-    Attributes
-    ----------
-    rows : list of dict, of n_findings
-        The findings.
-    results : list of Published, of n_findings
-        Their published values.
-    studies : list of dict of str to Studies, of n_findings
-        The simulated studies of each account.
-    weight : ndarray of float, shape (n_findings,)
-        The part of each finding in the vote of its study.
-    """
-
-    rows: list[dict[Hashable, Any]]
-    results: list[Published]
-    studies: list[dict[str, Studies]]
+    rows: list[dict[Hashable, Any]]  # the findings; of n_findings
+    results: list[Published]  # their published values; of n_findings
+    studies: list[dict[str, Studies]]  # the simulated studies of each account; of n_findings
+    # The part of each finding in the vote of its study; shape (n_findings,).
     weight: NDArray[np.float64]
 
 

@@ -55,31 +55,19 @@ _SECONDS_OF_ANIMALS = 0.006  # of one account in the trees
 
 
 class IdentifiabilityPlan(NamedTuple):
-    """The laps of an experiment, and the accounts that it should tell apart.
+    """The laps of an experiment, and the accounts that it should tell apart."""
 
-    Attributes
-    ----------
-    protocols : dict of str to ReplayingAnimal
-        The laps of each maze or protocol; nothing needs to be replayed.
-    accounts : dict of str to Account
-    n_sequences : tuple of int
-        Numbers of sequences that an animal may give, ascending.
-    n_draws : int
-    wrong_places : float, optional
-        The largest share of replayed places that may be wrong; that of each draw lies between 0 and
-        this. None if decoding loses ends, turns, and short paths instead.
-    seed : int
-    n_sessions : dict of str to int
-        Protocol -> how often its session is run, if it is more than once: an animal gives as many
-        sequences in each.
-    """
-
+    # The laps of each maze or protocol; nothing needs to be replayed.
     protocols: dict[str, ReplayingAnimal]
     accounts: dict[str, Account]
-    n_sequences: tuple[int, ...]
+    n_sequences: tuple[int, ...]  # numbers of sequences that an animal may give, ascending
     n_draws: int
+    # The largest share of replayed places that may be wrong; that of each draw lies between 0 and
+    # this. None if decoding loses ends, turns, and short paths instead.
     wrong_places: float | None
     seed: int
+    # Protocol -> how often its session is run, if it is more than once: an animal gives as many
+    # sequences in each.
     n_sessions: Mapping[str, int] = MappingProxyType({})
 
     def numbers(self, protocol: str) -> list[int]:

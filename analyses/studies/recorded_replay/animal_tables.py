@@ -49,18 +49,10 @@ _AROUND = 0.1  # s, around an event, so that rates are smoothed to its ends
 
 
 class Analysed(NamedTuple):
-    """The results of one animal.
+    """The results of one animal."""
 
-    Attributes
-    ----------
-    found : Conclusions
-        Its replay.
-    tables : dict of str to DataFrame
-        Tables by the name of their file.
-    """
-
-    found: Conclusions
-    tables: dict[str, pd.DataFrame]
+    found: Conclusions  # its replay
+    tables: dict[str, pd.DataFrame]  # tables by the name of their file
 
 
 def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "") -> Analysed:

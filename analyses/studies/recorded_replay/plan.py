@@ -42,26 +42,13 @@ EVENTS = "events"
 
 
 class RecordingPlan(NamedTuple):
-    """The plan of the analysis of a recording.
+    """The plan of the analysis of a recording."""
 
-    Attributes
-    ----------
-    session : Session
-        The recording, its place fields, track and candidate events.
-    n_sessions : int
-        Number of sessions that are simulated to correct shares.
-    seed : int
-        Seed of the controls and of these sessions.
-    predictions : pandas.DataFrame
-        Predictions of accounts.
-    epochs : mapping of str to ndarray of float64, each of shape (n_intervals, 2)
-        The epochs that are compared: begin and end of their intervals, in s.
-    """
-
-    session: Session
-    n_sessions: int
-    seed: int
-    predictions: pd.DataFrame
+    session: Session  # the recording, its place fields, track and candidate events
+    n_sessions: int  # number of sessions that are simulated to correct shares
+    seed: int  # seed of the controls and of these sessions
+    predictions: pd.DataFrame  # of accounts
+    # The epochs that are compared: begin and end of their intervals, in s; shape (n_intervals, 2).
     epochs: Mapping[str, NDArray[np.float64]]
 
     def describe(self) -> dict[str, Any]:
@@ -102,14 +89,9 @@ def plan_recording(
 
 
 class AnimalsPlan(NamedTuple):
-    """The animals of an experiment.
+    """The animals of an experiment."""
 
-    Attributes
-    ----------
-    animals : dict of str to RecordingPlan
-        Name -> the plan of its recording; all are analysed in the same way.
-    """
-
+    # Name -> the plan of its recording; all are analysed in the same way.
     animals: dict[str, RecordingPlan]
 
     def describe(self) -> dict[str, Any]:
