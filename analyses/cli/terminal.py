@@ -36,13 +36,7 @@ screen = Console(stderr=True, highlight=False)
 
 
 def say(text: str) -> None:
-    """Print a text on standard error, without interpreting brackets as markup.
-
-    Parameters
-    ----------
-    text : str
-        The text; lines are wrapped between words, never within a word such as a path.
-    """
+    """Print a text on standard error, wrapped between words, with brackets as they are."""
     screen.print(broken(text, screen.width), markup=False, soft_wrap=True)
 
 
