@@ -289,7 +289,7 @@ WRONG = [
     ("study mine.py", 1, "mine.py does not exist"),
     ("status nowhere", 1, "not a result folder"),
     ("status damaged", 1, "manifest.json is damaged"),
-    ("status old", 1, "made by an older version"),
+    ("status old", 1, "names no pieces"),
     ("figures file", 1, "not a result folder"),
     ("figures nowhere", 1, "not a result folder"),
     ("figures old", 1, "another version of this toolkit"),
