@@ -46,7 +46,6 @@ an NWB file for each. Means and intervals are over animals:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -278,11 +277,15 @@ STUDY = Study(
 )
 """The study of one recording."""
 
-STUDY_OF_SEVERAL = replace(
-    STUDY,
-    name="recordings",
-    question="What do several animals replay, and how much of it is chance?",
+STUDY_OF_SEVERAL = Study(
+    "recordings",
+    "What do several animals replay, and how much of it is chance?",
     plan=_usual_plan_of_several,
+    make=make,
+    summarise=_summarise,
+    figures=STUDY.figures,
     show=_show_several,
+    estimate=estimate,
+    command=STUDY.command,
 )
 """The study of several recordings."""
