@@ -140,16 +140,15 @@ def test_any_number_of_processes_gives_the_same(tables):
 
 
 def test_the_command(tmp_path):
-    folders = [tmp_path / "one", tmp_path / "two"]
-    for jobs, folder in enumerate(folders, start=1):
-        done = replay(
-            "change", "--world", "moving_reward", "--learner",
-            "dyna_q n_replays=2,prioritized_sweeping", "--mdps", 2, "--seeds", 1, "--steps", 200,
-            "--rest", 3, "--jobs", jobs, "--out", folder,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        assert "dyna_q n_replays=2" in done.stdout
-    files = sorted(path.relative_to(folders[0]) for path in folders[0].rglob("[!.]*.*"))
+    folder = tmp_path / "out"
+    done = replay(
+        "change", "--world", "moving_reward", "--learner",
+        "dyna_q n_replays=2,prioritized_sweeping", "--mdps", 2, "--seeds", 1, "--steps", 200,
+        "--rest", 3, "--jobs", 1, "--out", folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "dyna_q n_replays=2" in done.stdout
+    files = sorted(path.relative_to(folder) for path in folder.rglob("[!.]*.*"))
     assert [str(file) for file in files] == [
         "change_rates.csv",
         "change_recovery.csv",
@@ -166,14 +165,9 @@ def test_the_command(tmp_path):
         ),
         "tables.sha256",
     ]
-    for file in files:
-        assert (folders[0] / file).read_bytes() == (folders[1] / file).read_bytes(), file
-    (tmp_path / "one" / "figures" / "changes.png").unlink()
-    assert [path.name for path in draw_all(tmp_path / "one")] == [
-        "changes.pdf",
-        "changes.png",
-    ]
-    assert (tmp_path / "one" / "figures" / "changes.png").exists()
+    (folder / "figures" / "changes.png").unlink()
+    assert [path.name for path in draw_all(folder)] == ["changes.pdf", "changes.png"]
+    assert (folder / "figures" / "changes.png").exists()
 
 
 @pytest.mark.parametrize(

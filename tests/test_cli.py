@@ -37,7 +37,7 @@ from replay.worlds.mazes import from_ascii
 
 
 def test_help_names_all_commands():
-    done = replay_in_a_process("--help")
+    done = replay("--help")
     assert done.returncode == 0
     for name in ("reproduce", "learners", "demands", "experiments", "classify", "figures"):
         assert name in done.stdout

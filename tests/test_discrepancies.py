@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
 import discrepancies
 import numpy as np
@@ -24,6 +25,7 @@ from replay.experiments import EXPERIMENTS
 from replay.simulation import simulate
 from replay.worlds.mdp import uniform_policy
 
+REPRODUCTION = replace(reproduce.STUDY, figures={})  # drawing takes longest
 SMALL = plan_reproduction(
     ["stochastic_tree", "maze"],
     ["q_learning_optimistic", "monte_carlo"],
@@ -37,7 +39,7 @@ SMALL = plan_reproduction(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made") / "results"
-    run(reproduce.STUDY, SMALL, folder)
+    run(REPRODUCTION, SMALL, folder)
     plan, told = plan_variants(folder), []
     run(STUDY, plan, folder / "discrepancies", on_piece=told.append)
     assert sorted(told) == sorted(STUDY.all_pieces(plan))
@@ -129,7 +131,7 @@ def test_tables_have_the_changed_learners_only(folder):
     assert set(table.query("discrepancy == 'D3'")["learner"]) == {"q_learning_optimistic"}
     curves = pd.read_csv(folder / "discrepancies" / "discrepancy_curves.csv")
     assert len(curves) == 100 * (1 + 4 + 4)
-    own = run(reproduce.STUDY, plan_variants(folder).changed["D3"])["reward_rate.csv"]
+    own = run(REPRODUCTION, plan_variants(folder).changed["D3"])["reward_rate.csv"]
     found = curves.query("discrepancy == 'D3'")["mean"].to_numpy()
     assert found == pytest.approx(own["mean"].to_numpy(), abs=1e-11)
     published = folder / "discrepancies" / "reward_rate.csv"
@@ -153,7 +155,7 @@ def test_folders_that_cannot_be_compared(folder, tmp_path, monkeypatch):
     variant = plan_reproduction(
         ["maze"], ["q_learning"], n_mdps=1, n_seeds=1, n_steps=100, log="none", variant="D3"
     )
-    run(reproduce.STUDY, variant, tmp_path / "variant")
+    run(REPRODUCTION, variant, tmp_path / "variant")
     with pytest.raises(ValueError, match="holds the variant 'D3'"):
         plan_variants(tmp_path / "variant")
     plain = plan_reproduction(["maze"], ["dyna_q"], n_mdps=2, n_seeds=1, n_steps=100, log="none")
@@ -162,10 +164,10 @@ def test_folders_that_cannot_be_compared(folder, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(reproduce.STUDY, plain, tmp_path / "plain", on_piece=interrupt)
+        run(REPRODUCTION, plain, tmp_path / "plain", on_piece=interrupt)
     with pytest.raises(ValueError, match=r"is not finished\. Run its replay reproduce command"):
         plan_variants(tmp_path / "plain")
-    run(reproduce.STUDY, plain, tmp_path / "plain")
+    run(REPRODUCTION, plain, tmp_path / "plain")
     with pytest.raises(ValueError, match="no learner on which"):
         plan_variants(tmp_path / "plain")
     with pytest.raises(FileNotFoundError, match="not a result folder"):

@@ -122,7 +122,9 @@ def test_what_was_assumed_is_replaced_by_what_is_found():
     assert [rewards[step].tolist() for step in (0, 1, 2)] == [[0.0], [3.0], [3.0]]
 
 
-@pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
+@pytest.mark.parametrize(
+    "learner", ["dyna_q", pytest.param("trajectory_sampling", marks=pytest.mark.slow)]
+)
 def test_ways_back_compiled(learner, request):
     params = {"reversible": True}
     compiled = simulate(MAZE, learner, params, n_steps=200, log="all")
