@@ -35,27 +35,16 @@ _MOST_REPLICAS = 32
 
 
 class ExplanationPlan(NamedTuple):
-    """What is explained, and by which accounts.
-
-    Attributes
-    ----------
-    animals : dict of str to ReplayingAnimal
-    accounts : dict of str to Account
-    n_draws : int
-        Number of draws from the priors of each account.
-    wrong_places : float, optional
-        The largest share of replayed places that may be wrong; that of each draw lies between 0 and
-        this. None if decoding loses ends, turns, and short paths instead.
-    seed : int
-    earlier : Path, optional
-        The folder of an earlier explanation: what was simulated there is not simulated again.
-    """
+    """What is explained, and by which accounts."""
 
     animals: dict[str, ReplayingAnimal]
     accounts: dict[str, Account]
-    n_draws: int
+    n_draws: int  # number of draws from the priors of each account
+    # The largest share of replayed places that may be wrong; that of each draw lies between 0 and
+    # this. None if decoding loses ends, turns, and short paths instead.
     wrong_places: float | None
     seed: int
+    # The folder of an earlier explanation: what was simulated there is not simulated again.
     earlier: Path | None = None
 
     def describe(self) -> dict[str, Any]:
@@ -115,34 +104,16 @@ def _chunks(n_draws: int) -> list[range]:
 
 
 class SimulatedDraw(NamedTuple):
-    """What an account replays with one draw of its parameters.
-
-    Attributes
-    ----------
-    draw : int
-    params : dict of str to Any
-    n_made : int
-        Number of sequences that it replays.
-    n_replicas : int
-        How often it replays on the same laps.
-    wrong : float
-        The share of its places that are wrong.
-    seen : Replayed
-        What is seen of them.
-    as_replayed : Replayed
-        The same without wrong places.
-    rng : numpy.random.Generator
-        For what is sampled of them.
-    """
+    """What an account replays with one draw of its parameters."""
 
     draw: int
     params: dict[str, Any]
-    n_made: int
-    n_replicas: int
-    wrong: float
-    seen: Replayed
-    as_replayed: Replayed
-    rng: np.random.Generator
+    n_made: int  # number of sequences that it replays
+    n_replicas: int  # how often it replays on the same laps
+    wrong: float  # the share of its places that are wrong
+    seen: Replayed  # what is seen of them
+    as_replayed: Replayed  # the same without wrong places
+    rng: np.random.Generator  # for what is sampled of them
 
 
 def named_accounts(accounts: Iterable[str] | Mapping[str, Account] | None) -> dict[str, Account]:
