@@ -49,6 +49,8 @@ _PARTS: dict[str, Look] = {
     "": {**_DOT, "label": "Diagnostic findings only", "markerfacecolor": "white"},
 }
 _ON_SUMS = (
+    "Two orders, controls in both, the best of them dashed: by all evidence, and by the values of "
+    "statistics where there is such replay at all. "
     "Above 0: findings are more probable than under a uniform prediction. Each study has one vote. "
     "Lines: 95 % intervals over studies. Grey: 90 % of the sums over all findings if the account "
     "were true. Diagnostic findings, which no control predicts as well as the best account, favour "
@@ -230,8 +232,8 @@ def sums_figure(sums: pd.DataFrame, fit: pd.DataFrame) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        One row per account, in the order of their sums over all findings, with controls last. It
-        is 17.5 cm wide.
+        One row per account and control, in the order of their sums over all findings, and again
+        in that of their values alone. It is 17.5 cm wide.
 
     Examples
     --------
@@ -241,14 +243,14 @@ def sums_figure(sums: pd.DataFrame, fit: pd.DataFrame) -> Figure:
     'Context-driven reactivation'
     """
     ends = [f"{name}{part}" for name in ("evidence", "ci_low", "ci_high") for part in _PARTS]
-    check_table(sums, ["account", "is_control", *ends], "sums")
+    check_table(sums, ["account", "is_control", "value_of_all", *ends], "sums", empty=False)
     check_table(fit, ["account", "expected_low", "expected_high"], "fit")
     over_priors = [account_of(name) == name for name in sums["account"].astype(str)]
-    rows = sums[over_priors].sort_values("is_control", kind="stable")
+    rows = sums[over_priors].sort_values("evidence_of_all", ascending=False, kind="stable")
     true = fit.set_index("account").loc[rows["account"]]
     y = np.arange(len(rows))
-    figure = new_figure(FULL_WIDTH / INCH, _SUM * len(rows) + 0.45)
-    ax = figure.subplots()
+    figure = new_figure(FULL_WIDTH / INCH, _SUM * len(rows) + 0.55)
+    ax, values = figure.subplots(1, 2, width_ratios=(2, 1))
     ax.axvline(0, color="0.5", linewidth=0.5)
     if_true = true["expected_high"] - true["expected_low"]
     ax.barh(y, if_true, 0.7, true["expected_low"], color="0.8")
@@ -256,16 +258,23 @@ def sums_figure(sums: pd.DataFrame, fit: pd.DataFrame) -> Figure:
         ax.hlines(y + shift, rows[f"ci_low{part}"], rows[f"ci_high{part}"], "0.4", linewidth=0.8)
         look = {"facecolors": _PARTS[part]["markerfacecolor"], "edgecolors": "black"}
         ax.scatter(rows[f"evidence{part}"], y + shift, s=9, linewidths=0.5, zorder=3, **look)
-    controls = rows["is_control"].astype(bool).to_numpy()
-    if controls.any():
-        ax.axhline(int((~controls).sum()) - 0.5, color="black", linewidth=0.5)
-    names = zip(rows["account"], controls, strict=True)
-    ax.set_yticks(
-        y, [label(str(name)) + " (control)" * bool(is_control) for name, is_control in names]
-    )
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
+    by_value = rows.sort_values("value_of_all", ascending=False, kind="stable")
+    for side, order, column in ((ax, rows, "evidence_of_all"), (values, by_value, "value_of_all")):
+        controls = order["is_control"].astype(bool).to_numpy()
+        side.set_yticks(
+            y, [label(str(name)) + " (control)" * bool(control)
+                for name, control in zip(order["account"], controls, strict=True)]
+        )  # fmt: skip
+        for text, control in zip(side.get_yticklabels(), controls, strict=True):
+            text.set_color("0.5" if control else "black")
+        if controls.any():
+            best = order.loc[controls, column].max()
+            side.axvline(best, color="0.5", linewidth=0.8, linestyle="--")
+        side.set_ylim(len(rows) - 0.5, -0.5)
+        side.tick_params(axis="y", length=0)
+    values.plot(by_value["value_of_all"], y, **_DOT, markersize=3)
     ax.set_xlabel("Sum of evidence over studies (bits)")
+    values.set_xlabel("Values alone (bits)")
     add_note(figure, _ON_SUMS)
     add_legend(figure, [{"label": "If the account were true", "color": "0.8"}, *_PARTS.values()], 3)
     return figure

@@ -25,7 +25,13 @@ from analyses.studies.comparison.identification import (
 from analyses.studies.comparison.plan import Accounts, Comparison, plan_comparison
 from analyses.studies.comparison.predictions import predictions
 from analyses.studies.comparison.rescoring import plan_rescoring
-from analyses.studies.comparison.scores import evidence_table, regions, robustness, sums
+from analyses.studies.comparison.scores import (
+    SETTINGS,
+    evidence_table,
+    regions,
+    robustness,
+    sums,
+)
 from analyses.studies.comparison.simulated_studies import (
     estimate_studies,
     settings,
@@ -158,6 +164,7 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
     if not len(found):
         yield Shown(note="No published finding is tested in these tasks.")
         return
+    yield _shown_two_orders(sums[~sums["account"].str.contains("(", regex=False)])
     yield from _shown_own(found[~found["finding"].isin(published_findings()["id"])])
     yield _shown_fit(tables["fit.csv"], plan.n_draws)
     shown = pd.DataFrame(
@@ -204,6 +211,32 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
     )
 
 
+def _shown_two_orders(sums: pd.DataFrame) -> Shown:
+    """Show the order by all findings beside that by values alone, with controls in both."""
+    columns, told = {}, []
+    for name, column in (("by all findings", "evidence_of_all"), ("by values", "value_of_all")):
+        order = sums.sort_values(column, ascending=False, kind="stable")
+        is_control = order["is_control"].astype(bool)
+        columns[name] = [
+            f"{account}{' (control)' * control} {bits:.1f}"
+            for account, control, bits in zip(
+                order["account"], is_control, order[column], strict=True
+            )
+        ]
+        if is_control.any():
+            best = order[is_control].iloc[0]
+            n_behind = int((order.loc[~is_control, column] <= best[column]).sum())
+            told.append(
+                f"{name}, {n_behind} of {int((~is_control).sum())} accounts are not ahead of the "
+                f"best control, {best['account']}"
+            )
+    return Shown(
+        "Two orders, controls in both: all findings, and values where there is such replay (bits)",
+        pd.DataFrame(columns),
+        f"{'; '.join(told).capitalize()}." if told else "",
+    )
+
+
 def _shown_own(found: pd.DataFrame) -> Iterator[Shown]:
     """Show one's own findings, with what each account predicts and the evidence for it."""
     for finding, rows in list(found.groupby("finding", sort=False))[:_MOST_OWN]:
@@ -239,7 +272,7 @@ def _shown_classes(classified: pd.DataFrame) -> Shown:
         first.assign(
             probability=first["probability"].map("{:.2f}".format),
             p=first["p"].map("{:.3f}".format),
-            recovered=first["recovered"].map("{:.0%}".format),
+            recovered=first["recovered"].map("{:.0%}".format, na_action="ignore").fillna(""),
         ).drop(columns="calibration_error"),
         "p: how often a simulated study of these accounts is as unusual as the published one. "
         "recovered: how often\nthe accounts of simulated studies are found. A statistic that is "
@@ -274,7 +307,9 @@ def _shown_fit(fit: pd.DataFrame, n_draws: int) -> Shown:
 
 def _shown_orders(robustness: pd.DataFrame, names: list[str]) -> Shown:
     """Show the order of accounts by assumption; `names` are in the usual order."""
-    totals = robustness.pivot_table("evidence_of_all", "account", "setting", sort=False)
+    is_left_out = ~robustness["setting"].isin(SETTINGS)
+    scored = robustness[~is_left_out]
+    totals = scored.pivot_table("evidence_of_all", "account", "setting", sort=False)
     totals = totals.loc[[name for name in totals.index if name in names]]
     orders = {name: totals[name].sort_values(ascending=False, kind="stable") for name in totals}
     rows = [
@@ -289,7 +324,24 @@ def _shown_orders(robustness: pd.DataFrame, names: list[str]) -> Shown:
         "The order of accounts under each assumption, and its agreement with the usual one "
         "(Kendall's tau)",
         shown,
-        f"Among the first {_N_FIRST} under all of them: {told}.",
+        f"Among the first {_N_FIRST} under all of them: {told}."
+        + _told_left_out(robustness[is_left_out & robustness["account"].isin(names)]),
+    )
+
+
+def _told_left_out(rows: pd.DataFrame) -> str:
+    """Say how often accounts are surely ahead of the best control when a study is left out."""
+    is_ahead = rows.dropna(subset=["ahead_low_of_all"])
+    is_ahead = is_ahead.assign(is_ahead=is_ahead["ahead_low_of_all"] > 0)
+    counts = is_ahead.groupby("account", sort=False)["is_ahead"].agg(["sum", "size"])
+    told = [
+        f"{each.Index} in {each.sum} of {each.size}" for each in counts.itertuples() if each.sum
+    ]
+    return (
+        "\nAhead of the best control, with an interval over studies that excludes 0, when a study "
+        f"or the findings\nwith a caveat are left out: {', '.join(told) or 'none'}."
+        if len(counts)
+        else ""
     )
 
 

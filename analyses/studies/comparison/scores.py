@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from analyses.studies.comparison.identification import WALK, with_walks
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions, weights
 
-__all__ = ["SETTINGS", "agreed", "evidence_table", "regions", "robustness", "sums"]
+__all__ = ["SETTINGS", "agreed", "evidence_table", "left_out", "regions", "robustness", "sums"]
 
 _DIAGNOSTIC = 1.0  # bits by which some account must surpass every control
 _AGREED = 1.0  # bits by which all surpass a uniform prediction
@@ -100,9 +100,12 @@ SETTINGS = {
     "second half of the draws": _Setting(draws=_half(1)),
 }
 _EVIDENCE = ["finding", "study", "account", "is_control", "as_published", "evidence"]
-_EVIDENCE += ["presence", "value", "evidence_se", "weight", "diagnostic"]
+_EVIDENCE += ["presence", "value", "evidence_se", "weight", "diagnostic", "caveat"]
+_CAVEATS = {"no p was read": "p assumed", "no sequences": "content without sequence"}
+"""What the note of a finding says -> how its row is marked."""
 _INTERVAL = (0.025, 0.975)
 _LEAST_STUDIES = 2  # for an interval
+_LEFT_OUT = ("evidence", "evidence_of_all", "ahead_of_all", "ahead_low_of_all", "ahead_high_of_all")
 _SUMMED = ["evidence", "evidence_se", "presence", "value", "n_studies", "n_findings"]
 
 
@@ -110,6 +113,7 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
     """Score all accounts by all findings; `rng` resamples draws, for Monte Carlo errors."""
     made = []
     for row, result, studies, weight in zip(*known, strict=True):
+        caveat = ", ".join(told for said, told in _CAVEATS.items() if said in str(row["note"]))
         for name, each in studies.items():
             likelihood = result.likelihood(each)
             again = rng.integers(len(likelihood), size=(_N_RESAMPLED, len(likelihood)))
@@ -127,7 +131,8 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
                     "question": row["question"],
                     "task": row["task_name"],
                     "statistic": row["statistic"],
-                    "label": STATISTICS[row["statistic"]].label,
+                    "label": STATISTICS[row["statistic"]].label + (caveat and f" ({caveat})"),
+                    "caveat": caveat,
                     "likelihood": result.kind,
                     "account": name,
                     "evidence": evidence(likelihood),
@@ -233,7 +238,8 @@ def robustness(
     """Compute the sums of evidence under each setting of the scoring, and for part of the draws.
 
     `found`, from `evidence_table`, says which findings are diagnostic; `drawn` has the parameters
-    of each draw by account.
+    of each draw by account. Sums without each study, and without findings that have a caveat,
+    follow; only these say how far accounts are ahead of the best control.
     """
     each = found.drop_duplicates("finding").set_index("finding")
     names = [row["id"] for row in known.rows]
@@ -261,9 +267,21 @@ def robustness(
             ]
             rows.append((name_of_setting, name, *totals))
     table = pd.DataFrame(rows, columns=["setting", "account", "evidence", "evidence_of_all"])
-    ranks = table.groupby("setting")[["evidence", "evidence_of_all"]]
+    table = table.assign(**dict.fromkeys(_LEFT_OUT[2:], np.nan))
+    rng = np.random.default_rng([plan.seed, 6])
+    whole = pd.concat([table, *left_out(found, rng)], ignore_index=True)
+    ranks = whole.groupby("setting")[["evidence", "evidence_of_all"]]
     ranked = ranks.rank(ascending=False, method="min").astype("Int64")
-    return table.assign(rank=ranked["evidence"], rank_of_all=ranked["evidence_of_all"])
+    return whole.assign(rank=ranked["evidence"], rank_of_all=ranked["evidence_of_all"])
+
+
+def left_out(found: pd.DataFrame, rng: np.random.Generator) -> Iterator[pd.DataFrame]:
+    """Sum the evidence without each study in turn, and without findings that have a caveat."""
+    kept = {f"without {study}": found["study"] != study for study in found["study"].unique()}
+    kept["without findings with a caveat"] = found["caveat"] == ""
+    for setting, rows in kept.items():
+        if rows.any() and not found["study"].eq(found["study"].iloc[0]).all():
+            yield sums(found[rows], rng)[["account", *_LEFT_OUT]].assign(setting=setting)
 
 
 def agreed(found: pd.DataFrame) -> pd.Series[bool]:
