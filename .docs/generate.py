@@ -79,26 +79,30 @@ def commands() -> str:
     """Describe every command and its options, as ``--help`` does."""
     lines = ["# Commands", "", "`replay COMMAND --help` prints the same.", ""]
     for name, command in typer.main.get_command(app).commands.items():
-        usage = "".join(f" {_metavar(each)}" for each in command.params if each.opts[0][0] != "-")
+        arguments = [each for each in command.params if not _is_option(each)]
+        usage = "".join(f" {each.metavar or each.name.upper()}" for each in arguments)
         lines += [f"## `replay {name}`", "", f"```text\nreplay {name}{usage} [OPTIONS]\n```", ""]
         lines += [_plain(command.help or ""), "", "| | | default |", "|---|---|---|"]
-        for option in command.params:
-            told = f"`{', '.join(option.opts)}`" if option.opts[0][0] == "-" else ""
-            default = option.show_default if isinstance(option.show_default, str) else ""
-            if not default and option.default not in (None, False, ()) and told:
-                default = str(option.default)
+        for each in command.params:
+            # A flag is off by default, and has no value to name.
+            value = "" if getattr(each, "is_flag", False) else each.metavar or each.name.upper()
+            names = [*each.opts, value] if _is_option(each) else [value]
+            default = each.show_default if isinstance(each.show_default, str) else each.default
+            if isinstance(default, tuple):
+                default = ", ".join(map(str, default))
+            no_default = default is None or isinstance(default, bool) or not _is_option(each)
             cells = (
-                f"{told} `{_metavar(option)}`",
-                _plain(getattr(option, "help", "") or ""),
-                default,
+                f"`{' '.join(filter(None, names))}`",
+                _plain(each.help or ""),
+                "" if no_default else str(default),
             )
-            lines.append(f"| {' | '.join(each.replace('|', '&#124;') for each in cells)} |")
+            lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
         lines.append("")
     return "\n".join(lines)
 
 
-def _metavar(option: typer.core.TyperOption) -> str:
-    return option.metavar or (option.name or "").upper()
+def _is_option(parameter: typer.core.TyperOption | typer.core.TyperArgument) -> bool:
+    return parameter.opts[0].startswith("-")
 
 
 def _plain(text: str) -> str:

@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
+from analyses.cli import app
 from analyses.findings.accounts import ACCOUNTS
 from analyses.studies import STUDIES, find_study
 from analyses.studies.brea_2018.reproduction import plan_reproduction
@@ -61,6 +63,22 @@ def test_links_lead_somewhere(guide):
     made = "reference/generated/"  # by the site, which checks these
     links = [link for link in links if made not in link and not link.startswith("generated/")]
     assert [link for link in links if not (guide.parent / link.split("#")[0]).exists()] == []
+
+
+def test_commands_are_those_that_there_are(guide):
+    """Commands in blocks and in the text: their names and the options of each."""
+    commands = typer.main.get_command(app).commands
+    text = guide.read_text("utf-8")
+    blocks = "\n".join(re.findall(r"```bash\n(.*?)```", text, flags=re.DOTALL))
+    in_text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    found = re.findall(r"^(?:\.venv/bin/)?replay (.+)$", blocks, flags=re.M)
+    for typed in [*found, *re.findall(r"`replay ([^`\n]+)`", in_text)]:
+        name, *words = typed.partition("#")[0].split()
+        if name.startswith("-") or name == "COMMAND":  # of replay itself, or a placeholder
+            continue
+        known = {option for each in commands[name].params for option in each.opts}
+        told = {word.partition("=")[0] for word in words if word.startswith("--")}
+        assert told <= known | {"--help"}, typed
 
 
 def in_words(number):
