@@ -335,7 +335,9 @@ def _told_left_out(rows: pd.DataFrame) -> str:
     is_ahead = is_ahead.assign(is_ahead=is_ahead["ahead_low_of_all"] > 0)
     counts = is_ahead.groupby("account", sort=False)["is_ahead"].agg(["sum", "size"])
     told = [
-        f"{each.Index} in {each.sum} of {each.size}" for each in counts.itertuples() if each.sum
+        f"{name} in {count} of {total}"
+        for name, count, total in counts.itertuples(name=None)
+        if count
     ]
     return (
         "\nAhead of the best control, with an interval over studies that excludes 0, when a study "

@@ -32,6 +32,7 @@ from analyses.jobs.columns import TABLES
 from analyses.measures import QUESTIONS, STATISTICS
 from analyses.measures.animals import replays_of
 from analyses.reports.explanation import LEVEL, VERDICTS, told_p
+from analyses.reports.text import rows_of
 from analyses.studies.explanation.plan import ExplanationPlan, known_parameters, simulations_of
 from analyses.studies.recorded_replay.statistics import task_of_track
 from replay.log.backups import PHASES
@@ -100,7 +101,7 @@ def answer(
     inferred = pd.concat([no_parameters, *parameters], ignore_index=True)
     at_edge = [
         f"{each.parameter} of {each.account} ({each.edge}, {each.median:.3g})"
-        for each in inferred.itertuples() if each.edge
+        for each in rows_of(inferred) if each.edge
     ]  # fmt: skip
     edges = (
         f" At an edge of its prior, so that values beyond may explain it: {', '.join(at_edge)}."
@@ -269,7 +270,8 @@ def group_of(
     )
     least = np.log(1e-12)
     with np.errstate(divide="ignore", invalid="ignore"):
-        evidence = np.fmax(np.log(summed["probability"] / summed["prior"]).to_numpy(float), least)
+        ratio = summed["probability"].to_numpy(float) / summed["prior"].to_numpy(float)
+        evidence = np.fmax(np.log(ratio), least)
     verdict = verdicts.set_index("animal")["verdict"][summed.index].to_numpy()
     evidence[verdict == "none"] = least
     # Of few sequences, nothing is known of whether they fit: as probable as the mean class.
