@@ -591,6 +591,9 @@ def test_how_often_an_animal_replays_does_not_decide_who_takes_part(monkeypatch,
     report = (tmp_path / "report.md").read_text("utf-8")
     assert "episodic_control (5 times)" in report
     assert "| 20 | <= 0.048 |" in report
+    assert "(predictions.csv is empty): the positions of states are unknown" in report
+    notes = [str(each.note) for each in explanation._show(plan, found)]
+    assert "predictions.csv is empty" in notes[-1]
 
 
 def test_what_decoding_loses_is_no_misfit(monkeypatch):
@@ -767,6 +770,48 @@ def test_rewards_that_are_refused_are_told_with_their_file(table, message, tmp_p
                  lambda: read_protocols([], [moves], paid, 0)):  # fmt: skip
         with pytest.raises(ValueError, match=f"{paid}: {message}"):
             read()
+
+
+def test_sessions_of_one_animal_are_pooled(tmp_path):
+    """As one session of all laps, with all events after the moves that they followed."""
+    events = pd.DataFrame({"step": ENDS, "states": [" ".join(map(str, lap[::-1])) for lap in LAPS]})
+    later = events.iloc[3:].assign(phase="start")
+    for name, table in (("day1", STEPS), ("day2", STEPS), ("events1", events), ("events2", later)):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    days, own = (
+        [tmp_path / f"{each}{k}.csv" for k in (1, 2)] for each in ("day", "events")
+    )  # fmt: skip
+    assert set(read_animals(days, own)) == {"day1", "day2"}
+    [(name, pooled)] = read_animals(days, own, pool=True).items()
+    both = pd.concat([events, later.assign(step=later["step"] + len(STEPS))], ignore_index=True)
+    both["phase"] = both["phase"].fillna("rest")
+    both["states"] = [[*map(int, text.split())] for text in both["states"]]
+    [whole] = replaying_animals(EventLog({"steps": pd.concat([STEPS, STEPS])}), both)
+    assert name == pooled.name == "day1"
+    assert pooled.digest() == replace(whole, is_decoded=True).digest()
+    assert pooled.notes[0] == "Pooled: day1, day2."
+    further = pd.DataFrame([(3, 6, 0.0, True)], columns=STEPS.columns)
+    pd.concat([STEPS, further]).to_csv(days[1], index=False)
+    with pytest.raises(ValueError, match="day2 and day1 cannot be pooled"):
+        read_animals(days, [own[0], own[0]], pool=True)
+
+
+def test_a_folder_takes_events_of_ones_own(tmp_path):
+    """Its moves and track are kept; its own replay is not."""
+    log = run_task("w_track", "episodic_control", seed=0).log
+    log.save(tmp_path / "rat")
+    steps = log.columns("steps")
+    path = [*steps["state"][:3].tolist(), int(steps["next_state"][2])]
+    table = pd.DataFrame({"step": [5, 9], "states": " ".join(map(str, path[::-1]))})
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    own = read_animals([tmp_path / "rat"], [tmp_path / "mine.csv"])["rat"]
+    assert [*map(list, own.replayed.states.arrays())] == [path[::-1]] * 2
+    assert own.replayed.step.tolist() == [5, 9]
+    assert own.is_decoded
+    assert own.log.mdp.position is not None
+    as_it_is = read_animals([tmp_path / "rat"])["rat"]
+    assert not as_it_is.is_decoded
+    assert len(as_it_is.replayed.lap) > 2
 
 
 def test_what_is_given_twice_is_refused(tmp_path):

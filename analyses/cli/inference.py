@@ -36,6 +36,7 @@ def explain(
     /,
     events: Sequence[Path] = (),
     rewards: Path | None = None,
+    pool: bool = False,
     accounts: Accounts = ("all",),
     draws: Draws = N_DRAWS_EXPLAINED,
     wrong_places: WrongPlaces = None,
@@ -59,8 +60,12 @@ def explain(
         A folder of replay recording, the folder of an event log, or a table of moves (.csv,
         .parquet; with --events). Several are several animals.
     events : FILE
-        The replay events of a table of moves: step or time, and states; along, too, if headings are
-        known. One for each such table, in the same order.
+        Replay events: step or time, and states; along, too, if headings are known, and phase
+        (start, step, episode_end or rest). The location of the animal is read from its moves. One
+        for each table of moves, in the same order; or one for each result, instead of the events
+        that folders have.
+    pool : bool
+        The results are sessions of one animal on one track, in this order.
     rewards : FILE
         What was paid, which recordings lack: a table (.csv, .parquet) of state and reward, or of
         step and reward; with a column animal if animals differ.
@@ -72,7 +77,7 @@ def explain(
     from analyses.studies.explanation.inputs import read_animals
 
     with screen.status("Reading"):
-        animals = read_animals(result, events, rewards)
+        animals = read_animals(result, events, rewards, pool)
     for animal in animals.values():
         for note in animal.notes:
             say(note)

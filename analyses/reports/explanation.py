@@ -9,7 +9,7 @@ import pandas as pd
 
 from analyses.reports.text import cells_in_markdown, listed, markdown, rows_of
 
-__all__ = ["LEVEL", "VERDICTS", "report_of_explanation", "told_p"]
+__all__ = ["LEVEL", "VERDICTS", "no_predictions", "report_of_explanation", "told_p"]
 
 VERDICTS = {
     "account": "{name} explains this replay: probability {probability:.2f}, and its animals look "
@@ -25,6 +25,7 @@ VERDICTS = {
 }
 """Verdict -> the sentence that tells it."""
 
+_TINY = 1e-9
 LEVEL = 0.05
 """A class with a p of misfit of at most this is refused."""
 
@@ -62,6 +63,18 @@ it: the same moves, as many sequences in each phase and lap, seen as imperfectly
 pauses counts, and what it is, not how much; a sequence is what it is in `statistics.csv` of a \
 recording. `predictions.csv` and the figure have all accounts; in the comparison of `replay \
 recording` they ran in other mazes."""
+
+
+def no_predictions(has_positions: bool) -> str:
+    """Say why an animal has no row in ``predictions.csv``."""
+    if has_positions:
+        why = "it takes ten draws of an account that replay in the pauses in which this animal does"
+    else:
+        why = (
+            "the positions of states are unknown; a folder of replay recording knows them, and "
+            "takes other events by --events"
+        )
+    return f"No statistics stand beside predictions (predictions.csv is empty): {why}."
 
 
 def told_p(p: float, n_draws: int) -> str:
@@ -157,6 +170,8 @@ def _of_animal(verdict: Any, own: Mapping[str, pd.DataFrame]) -> Iterator[str]:
         ],
     )
     predicted = own["predictions.csv"]
+    if not len(predicted):
+        yield no_predictions(len(own["places.csv"]) > 0)
     predicted = predicted[predicted["account"].isin(verdict.account.split(" or "))]
     if len(predicted):
         yield _PREDICTED
@@ -166,7 +181,9 @@ def _of_animal(verdict: Any, own: Mapping[str, pd.DataFrame]) -> Iterator[str]:
                 row.account,
                 f"{row.value:.2f}",
                 f"{row.predicted:.2f} ({row.predicted_low:.2f} to {row.predicted_high:.2f})",
-                "" if row.predicted_low <= row.value <= row.predicted_high else "outside",
+                "outside"
+                if row.value < row.predicted_low - _TINY or row.value > row.predicted_high + _TINY
+                else "",
             )
             for row in rows_of(predicted)
         ]

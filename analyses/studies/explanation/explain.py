@@ -29,7 +29,7 @@ from analyses.jobs.cost import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
-from analyses.reports.explanation import report_of_explanation
+from analyses.reports.explanation import no_predictions, report_of_explanation
 from analyses.studies.explanation.answers import (
     answer,
     group_of,
@@ -310,6 +310,9 @@ def _show(plan: ExplanationPlan, tables: Mapping[str, pd.DataFrame]) -> Iterable
             f"sequence: {row.walk_bits:.1f} for a walk along the track, and "
             f"{row.ceiling_bits:.1f} for a model that learns from the animal's own replay.",
         )
+        if row.animal not in set(tables["predictions.csv"]["animal"]):
+            has_positions = row.animal in set(tables["places.csv"]["animal"])
+            yield Shown(note=no_predictions(has_positions))
     if len(tables["group.csv"]):
         yield Shown("Frequencies among animals", tables["group.csv"].round(3))
 

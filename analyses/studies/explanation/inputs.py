@@ -21,6 +21,7 @@ from analyses.studies.explanation.identify import recorded_laps
 from analyses.studies.pages import read_decoded, read_log
 from replay.checks import check_all, check_column, check_number, check_table
 from replay.files import check_path, inside
+from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
 __all__ = ["read_animals", "read_laps", "read_protocols", "read_rewards"]
@@ -32,12 +33,15 @@ def read_animals(
     places: Sequence[str | Path],
     events: Sequence[str | Path] = (),
     rewards: str | Path | None = None,
+    pool: bool = False,
 ) -> dict[str, ReplayingAnimal]:
-    """Read the animals of several results.
+    """Read the animals of several results, or with `pool` the sessions of one animal.
 
     Each place is the folder of a log or of ``replay recording``, or a table of moves, with one
-    table of `events` for each of these, in the same order.
+    table of `events` for each of these, in the same order. With as many tables of events as
+    places, folders have one, too, and their moves and track are taken alone.
     """
+    of_all = len(events) == len(places)
     paid = None if rewards is None else read_rewards(rewards)
     tables, animals = list(events), {}
     for place in places:
@@ -46,8 +50,12 @@ def read_animals(
         landmarks: Mapping[str, Sequence[str]] = {}
         if path.is_dir():
             paths = _read_folder(path)
+            if of_all:
+                if len(paths) > 1:
+                    raise ValueError(f"{path} has several animals, so that it takes no --events.")
+                paths = [(*paths[0][:2], _read_events(tables.pop(0)))]
             if _is_log(path):
-                is_decoded = False
+                is_decoded = of_all
             else:
                 landmarks = read_track(inside(path, "track.json")).graph.get("landmarks", {})
         else:
@@ -78,9 +86,43 @@ def read_animals(
                 animals[animal.name] = replace(animal, landmarks=landmarks, is_decoded=is_decoded)
     if tables:
         raise ValueError(
-            f"{tables[0]} belongs to no table of moves: --events is for these, one each."
+            f"{tables[0]} belongs to no table of moves: --events is for these, one each, or one "
+            "for each result."
         )
+    if pool and len(animals) > 1:
+        return {next(iter(animals)): _pooled(list(animals.values()))}
     return animals
+
+
+def _pooled(sessions: Sequence[ReplayingAnimal]) -> ReplayingAnimal:
+    """Take the sessions of one animal, in their order, as one: laps and replay go on."""
+    first, steps, paths, n_before = sessions[0], [], [], 0
+    for each in sessions:
+        if each.track.graph.edges != first.track.graph.edges:
+            raise ValueError(
+                f"{each.name} and {first.name} cannot be pooled: their states are not those of one "
+                "track."
+            )
+        moves, replayed = dict(each.log.columns("steps")), each.replayed
+        moves["truncated"] = moves["truncated"].copy()
+        moves["truncated"][-1] |= not moves["terminated"][-1]
+        steps.append({name: moves[name] for name in _POOLED})
+        table = {
+            "step": replayed.step + n_before, "states": replayed.states.arrays(),
+            "phase": np.array(PHASES, dtype=object)[replayed.phase],
+            "location": replayed.location, "along": replayed.along.arrays(),
+        }  # fmt: skip
+        paths.append(pd.DataFrame(table))
+        n_before += len(moves["state"])
+    joined = {name: np.concatenate([own[name] for own in steps]) for name in _POOLED}
+    log = EventLog({"steps": joined}, mdp=first.log.mdp)
+    [animal] = replaying_animals(log, pd.concat(paths, ignore_index=True), name=first.name)
+    notes = (f"Pooled: {', '.join(each.name for each in sessions)}.", *animal.notes)
+    known = {"landmarks": first.landmarks, "is_decoded": first.is_decoded}
+    return replace(animal, notes=notes, **known)
+
+
+_POOLED = ("state", "action", "reward", "next_state", "terminated", "truncated")
 
 
 def read_protocols(
