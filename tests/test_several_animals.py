@@ -38,6 +38,14 @@ def plans():
 
 
 @pytest.fixture(scope="module")
+def animals(plans):
+    return {
+        name: find_replay(each.session.recording, judgement=JUDGEMENT)
+        for name, each in plans.items()
+    }
+
+
+@pytest.fixture(scope="module")
 def folder(plans, tmp_path_factory):
     out = tmp_path_factory.mktemp("recordings") / "out"
     drawn = {name: recorded.STUDY_OF_SEVERAL.figures[name] for name in ("epochs", "statistics")}
@@ -112,18 +120,18 @@ def test_two_animals_have_no_intervals(folder):
     assert "no intervals over animals" in intervals_over(2)
 
 
-def test_an_animal_of_few_sequences_does_not_count(plans):
+def test_an_animal_of_few_sequences_does_not_count(animals):
     """One animal keeps three of its directional sequences, the others all."""
-    found = [find_replay(each.session.recording, judgement=JUDGEMENT) for each in plans.values()]
+    found = [*animals.values()]
     kept = found[0].sequences.query("direction in ['forward', 'reverse']")["event"].unique()[:3]
     visited = found[0].visited
     few = found[0]._replace(visited=visited[visited["event"].isin(kept)].reset_index(drop=True))
-    animals = [few, *found[1:]]
-    table = recorded_statistics(animals, least_sequences=5).set_index("statistic")
-    without = recorded_statistics(animals[1:], least_sequences=5).set_index("statistic")
+    some = [few, *found[1:]]
+    table = recorded_statistics(some, least_sequences=5).set_index("statistic")
+    without = recorded_statistics(some[1:], least_sequences=5).set_index("statistic")
     assert table.loc["reverse_share", "n_animals"] == 2
     assert table.loc["reverse_share", "value"] == without.loc["reverse_share", "value"]
-    every = recorded_statistics(animals).set_index("statistic")
+    every = recorded_statistics(some).set_index("statistic")
     assert every.loc["reverse_share", "n_animals"] == 3
 
 
@@ -158,13 +166,9 @@ def test_the_report_says_what_a_reader_must_know(folder):
         assert part in text
 
 
-def test_what_explains_the_replay_of_an_animal_is_told(plans, folder):
+def test_what_explains_the_replay_of_an_animal_is_told(plans, folder, animals):
     lost = HeldOut(20, np.zeros(20, dtype=bool), 0.0)
-    found = {
-        name: find_replay(each.session.recording, judgement=JUDGEMENT)
-        for name, each in plans.items()
-    }
-    found["002"] = found["002"]._replace(held=lost)
+    found = animals | {"002": animals["002"]._replace(held=lost)}
     names = ("choices", "kinds_of_all", "shares_of_all", "statistics_of_all", "accounts")
     tables = {name: Results(folder).read(f"{name}.csv") for name in names}
     every = {f"{name}.csv": table for name, table in tables.items()}

@@ -31,7 +31,7 @@ def shares_of(recording, **given):
 
 @pytest.fixture(scope="module")
 def recording():
-    return simulated_recording(24)
+    return simulated_recording(12)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_where_all_is_found_shares_stay(shares):
     assert (table["recall"] > 0.9).all()
     assert (table["corrected"] - table["found"]).abs().max() < 0.03
     assert table["corrected"].sum() == pytest.approx(1)
-    assert ((table["ci_low"] < 0.3) & (table["ci_high"] > 0.4)).all()  # of 24 events
+    assert ((table["ci_low"] < 0.3) & (table["ci_high"] > 0.4)).all()  # of 12 events
 
 
 def test_the_sentence_tells_what_replay_was_like(shares):
