@@ -263,7 +263,7 @@ def test_bad_plans_say_what_to_do(arguments, message):
 
 def test_without_log_nothing_is_classified(tmp_path):
     plan = plan_reproduction(
-        ["stochastic_tree"], ["q_lambda"], n_mdps=1, n_seeds=1, n_steps=400, log="none"
+        ["stochastic_tree"], ["q_learning"], n_mdps=1, n_seeds=1, n_steps=400, log="none"
     )
     run(STUDY, plan, tmp_path / "results")
     assert not (tmp_path / "results" / "replay_kinds.csv").exists()
