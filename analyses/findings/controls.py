@@ -36,24 +36,14 @@ _PRIORS: dict[str, Prior] = {
 
 
 class Moments(NamedTuple):
-    """The experience of the animal at the moment when a control replays.
+    """The experience of the animal at the moment when a control replays."""
 
-    Attributes
-    ----------
-    step : int
-        The last completed step; -1 before the first.
-    state, next_state : ndarray of int32, shape (n_steps,)
-        All steps; those up to `step` are known.
-    episode : ndarray of int32, shape (n_steps,)
-        The lap of each step.
-    open_moves, all_moves : list of ndarray of int64
-        Place -> its neighbours along open edges, and along all edges, through walls.
-    """
-
-    step: int
+    step: int  # the last completed one; -1 before the first
+    # All steps, shape (n_steps,); those up to `step` are known.
     state: NDArray[np.int32]
     next_state: NDArray[np.int32]
-    episode: NDArray[np.int32]
+    episode: NDArray[np.int32]  # the lap of each step
+    # Place -> its neighbours along open edges, and along all edges, through walls.
     open_moves: list[NDArray[np.int64]]
     all_moves: list[NDArray[np.int64]]
 
@@ -63,19 +53,11 @@ Emit = Callable[[Moments, int, np.random.Generator], list[int]]
 
 
 class Control(NamedTuple):
-    """A rule that reactivates places without learning.
+    """A rule that reactivates places without learning."""
 
-    Attributes
-    ----------
-    emit : callable
-        ``emit(moments, n_places, rng)`` returns the places of one event; none before any
-        experience that the control needs.
-    priors : mapping of str to Prior
-        Priors of its free parameters, ``most_places`` and ``share_of_pauses``.
-    """
-
+    # Returns the places of one event; none before any experience that the control needs.
     emit: Emit
-    priors: Mapping[str, Prior]
+    priors: Mapping[str, Prior]  # of its free parameters, `most_places` and `share_of_pauses`
 
 
 def _uniform(moments: Moments, n_places: int, rng: np.random.Generator) -> list[int]:

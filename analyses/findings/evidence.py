@@ -77,26 +77,15 @@ _EVENTS = ("event", "pause")
 
 
 class Scoring(NamedTuple):
-    """How results are scored; the defaults are the usual way.
+    """How results are scored; the defaults are the usual way."""
 
-    Attributes
-    ----------
-    between_studies : float
-        Standard deviation between studies of a share of one half.
-    surprise : float
-        The probability that a result is unrelated to all accounts.
-    false_positives : float, optional
-        Shares below 2 % are scored by their real number of events, of which this share are false
-        positives; studies differ on the scale of the logit, as they do at one half. If None, these
-        are shares like all others.
-    are_tests : bool
-        Whether a direction is the outcome of a test over the simulated animals (see `outcomes`),
-        and not an effect with the real number of units.
-    """
-
-    between_studies: float = BETWEEN_STUDIES
-    surprise: float = SURPRISE
+    between_studies: float = BETWEEN_STUDIES  # the s.d. between studies of a share of one half
+    surprise: float = SURPRISE  # the probability that a result is unrelated to all accounts
+    # Shares below 2 % are scored by their real number of events, of which this share are false
+    # positives; studies differ on the scale of the logit, as at one half. None: as other shares.
     false_positives: float | None = FALSE_POSITIVES
+    # Whether a direction is the outcome of a test over the simulated animals (see `outcomes`), and
+    # not an effect with the real number of units.
     are_tests: bool = False
 
 
@@ -104,28 +93,16 @@ USUAL = Scoring()
 
 
 class Studies(NamedTuple):
-    """Simulated studies of one statistic, one per draw of an account's parameters.
+    """Simulated studies of one statistic, one per draw of an account's parameters."""
 
-    Attributes
-    ----------
-    successes, trials : ndarray of float, shape (n_draws,)
-        For shares: the number of sequences with the property, and of all sequences, summed over the
-        animals of the study.
-    mean, sd : ndarray of float, shape (n_draws,)
-        Mean and standard deviation over animals of the statistic minus its null; NaN if no animal
-        has a value.
-    value : ndarray of float, shape (n_draws,)
-        Mean of the statistic itself.
-    n_animals : ndarray of float, shape (n_draws,)
-        Number of animals with a value.
-    """
-
+    # Of shares: sequences with the property, and all sequences, of all animals of a study.
     successes: NDArray[np.float64]
     trials: NDArray[np.float64]
+    # Mean and s.d. over animals of the statistic minus its null; NaN if no animal has a value.
     mean: NDArray[np.float64]
     sd: NDArray[np.float64]
-    value: NDArray[np.float64]
-    n_animals: NDArray[np.float64]
+    value: NDArray[np.float64]  # the mean of the statistic itself
+    n_animals: NDArray[np.float64]  # with a value
 
     @property
     def has_replay(self) -> NDArray[np.bool_]:

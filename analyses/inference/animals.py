@@ -38,33 +38,16 @@ _LEAST_TOLD = 0.1  # of all headings: by chance, 5 % are
 
 
 class Replayed(NamedTuple):
-    """Place sequences of an animal, real or simulated, in order.
+    """Place sequences of an animal, real or simulated, in order; one entry for each sequence."""
 
-    Attributes
-    ----------
-    lap : ndarray of int32, shape (n_sequences,)
-        The lap after or in which each was replayed, from 0.
-    step : ndarray of int64, shape (n_sequences,)
-        The move after which each was replayed, from 0; -1 before the first.
-    phase : ndarray of int8, shape (n_sequences,)
-        The number of its phase in ``replay.log.backups.PHASES``.
-    location : ndarray of int32, shape (n_sequences,)
-        Where the animal was; -1 if unknown.
-    states : Lists
-        The places of each, in the order of replay.
-    event : ndarray of int64, shape (n_sequences,)
-        The number of the event that it belongs to.
-    along : Lists of int8
-        Whether the heading that is represented at each place is the direction of travel (1), the
-        opposite (-1), or unknown (0).
-    """
-
-    lap: NDArray[np.int32]
-    step: NDArray[np.int64]
-    phase: NDArray[np.int8]
-    location: NDArray[np.int32]
-    states: Lists
-    event: NDArray[np.int64]
+    lap: NDArray[np.int32]  # the lap after or in which it was replayed, from 0
+    step: NDArray[np.int64]  # the move after which it was, from 0; -1 before the first
+    phase: NDArray[np.int8]  # its number in `replay.log.backups.PHASES`
+    location: NDArray[np.int32]  # where the animal was; -1 if unknown
+    states: Lists  # its places, in the order of replay
+    event: NDArray[np.int64]  # the number of the event that it belongs to
+    # Whether the heading represented at each place is that of travel (1), the opposite (-1), or
+    # unknown (0).
     along: Lists
 
     def take(self, numbers: NDArray[np.int64]) -> Replayed:
@@ -95,34 +78,20 @@ class Replayed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The places of a track, the moves between neighbours, and what they meant to the animal.
+    """The places of a track, the moves between neighbours, and what they meant to the animal."""
 
-    Attributes
-    ----------
-    distance : ndarray of float64, shape (n_places, n_places)
-        Number of moves between two places on the shortest path; the largest known number plus one
-        where there is none.
-    move : ndarray of int32, shape (n_places, n_places)
-        The number of each move to a neighbour, from 0; -1 for other pairs.
-    ends : ndarray of int32, shape (n_moves, 2)
-        The two places of each move.
-    last_made : ndarray of int32, shape (n_laps, n_moves)
-        The latest lap, up to each lap, in which a move was made; -1 if in none.
-    n_made : ndarray of float64, shape (n_laps, n_moves)
-        How often each move had been made at the end of each lap.
-    goal : ndarray of int32, shape (n_laps,)
-        The place that paid most up to the end of each lap, the latest if several did; -1 if none.
-    has_headings : bool
-        Whether the headings of replay are known.
-    """
-
+    # Moves between two places on the shortest path, shape (n_places, n_places); the largest known
+    # number plus one where there is none.
     distance: NDArray[np.float64]
-    move: NDArray[np.int32]
-    ends: NDArray[np.int32]
+    move: NDArray[np.int32]  # of two places, the number of the move; -1 if no neighbours
+    ends: NDArray[np.int32]  # the two places of each move, shape (n_moves, 2)
+    # Lap by lap, shape (n_laps, n_moves): the latest in which a move was made (-1: none), and how
+    # often it had been made at its end.
     last_made: NDArray[np.int32]
     n_made: NDArray[np.float64]
+    # The place that paid most up to the end of each lap, the latest if several did; -1 if none.
     goal: NDArray[np.int32]
-    has_headings: bool = False
+    has_headings: bool = False  # whether the headings of replay are known
 
     @property
     def n_places(self) -> int:
@@ -137,46 +106,22 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class ReplayingAnimal:
-    """An animal's moves and its replay, checked and ready for all accounts.
+    """An animal's moves and its replay, checked and ready for all accounts."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in tables and figures.
-    log : EventLog
-        Its moves alone; `mdp` is its world.
-    experience : RecordedExperience
-        The same, in the states of `headings` if there are any, in the form that learners are fed
-        with.
-    pauses : pandas.DataFrame
-        `step, phase`: where an account may replay.
-    detection : Detection
-        What counts as a sequence, of the animal and of accounts.
-    replayed : Replayed
-        The sequences that it replayed.
-    notes : tuple of str
-        What was read, and what was left out.
-    landmarks : mapping of str to sequence of str
-        Name of a landmark -> nodes of the track, for statistics of replay.
-    headings : Headings, optional
-        The states in which accounts learn, if the headings of its replay are known.
-    told : float
-        The share of its sequences whose heading is known.
-    is_decoded : bool
-        Whether its replay was decoded, so that a part of it is not seen.
-    """
-
-    name: str
-    log: EventLog
+    name: str  # in tables and figures
+    log: EventLog  # its moves alone; `mdp` is its world
+    # The same, in the states of `headings` if there are any, as learners are fed with it.
     experience: RecordedExperience
-    pauses: pd.DataFrame
-    detection: Detection
+    pauses: pd.DataFrame  # `step, phase`: where an account may replay
+    detection: Detection  # what counts as a sequence, of the animal and of accounts
     replayed: Replayed
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was read, and what was left out
+    # Name of a landmark -> nodes of the track, for statistics of replay.
     landmarks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # The states in which accounts learn, if the headings of its replay are known.
     headings: Headings | None = None
-    told: float = 0.0
-    is_decoded: bool = False
+    told: float = 0.0  # the share of its sequences whose heading is known
+    is_decoded: bool = False  # whether its replay was decoded, so that a part is not seen
 
     @cached_property
     def learned(self) -> EventLog:
@@ -384,7 +329,13 @@ def _experienced(
     """Check the moves of an animal; `reactivated` says when it rested."""
     if not len(steps["step"]):
         raise ValueError(f"{name} has no moves: an account can replay only what it experienced.")
-    world = mdp if mdp is not None else _world_of(steps, name)
+    world = mdp
+    if world is None:  # that of the moves that were made, and of their reverse
+        pairs = np.unique(np.column_stack((steps["state"], steps["next_state"])), axis=0)
+        graph = nx.Graph()
+        graph.add_nodes_from(range(int(pairs.max()) + 1))
+        graph.add_edges_from(pair for pair in pairs.tolist() if pair[0] != pair[1])
+        world = MDP.from_networkx(graph, name=name)
     if world.n_states > _MOST_PLACES:
         raise ValueError(
             f"The world of {name} has {world.n_states} states; inference takes at most "
@@ -467,15 +418,6 @@ def _paid(
             )
         return reward
     return paid_rewards(rewards, steps["state"], steps["next_state"], world.n_states)
-
-
-def _world_of(steps: Columns, name: str) -> MDP:
-    """Make a world of the moves that an animal made, and of their reverse."""
-    pairs = np.unique(np.column_stack((steps["state"], steps["next_state"])), axis=0)
-    graph = nx.Graph()
-    graph.add_nodes_from(range(int(pairs.max()) + 1))
-    graph.add_edges_from(pair for pair in pairs.tolist() if pair[0] != pair[1])
-    return MDP.from_networkx(graph, name=name)
 
 
 def _laps(steps: Columns) -> NDArray[np.int32]:

@@ -23,26 +23,13 @@ __all__ = ["Headings", "headings_of"]
 
 
 class Headings(NamedTuple):
-    """The states of a track that is run both ways.
+    """The states of a track that is run both ways."""
 
-    Attributes
-    ----------
-    world : MDP
-        All states and moves.
-    place : ndarray of int32, shape (n_states,)
-        The place of each state.
-    away : ndarray of int8, shape (n_states,)
-        1 if a state heads away from home, -1 if it heads towards it.
-    far : ndarray of int32, shape (n_states,)
-        Number of moves from home to the place of each state.
-    state, next_state : ndarray of int32, shape (n_steps,)
-        The animal's moves.
-    """
-
-    world: MDP
-    place: NDArray[np.int32]
-    away: NDArray[np.int8]
-    far: NDArray[np.int32]
+    world: MDP  # all states and moves
+    place: NDArray[np.int32]  # of each state
+    away: NDArray[np.int8]  # 1 if a state heads away from home, -1 if it heads towards it
+    far: NDArray[np.int32]  # number of moves from home to the place of each state
+    # The animal's moves, shape (n_steps,).
     state: NDArray[np.int32]
     next_state: NDArray[np.int32]
 

@@ -48,20 +48,10 @@ _EDGE = 0.9  # of the draws lie on one side of a parameter at an edge
 
 @dataclass(frozen=True, eq=False)
 class Simulations:
-    """Simulated animals: one row for each.
+    """Simulated animals: one row for each."""
 
-    Attributes
-    ----------
-    account : ndarray of str, shape (n_rows,)
-        The account that replayed.
-    draw : ndarray of int, shape (n_rows,)
-        The draw of its parameters; rows of one draw differ in what was sampled from its replay.
-    features : DataFrame, shape (n_rows, n_features)
-        Their features.
-    """
-
-    account: NDArray[np.object_]
-    draw: NDArray[np.int64]
+    account: NDArray[np.object_]  # the one that replayed
+    draw: NDArray[np.int64]  # of its parameters; rows of one differ in what was sampled
     features: pd.DataFrame
 
     @property
@@ -82,27 +72,14 @@ class Simulations:
 class ModelChoice:
     """A classifier of replaying animals by account, with calibrated probabilities.
 
-    Parameters
-    ----------
-    simulations : Simulations
-        Animals of at least two accounts, with at least eight draws each.
-    seed : int
-        Seed of the trees.
-    seen_as : sequence of DataFrame, optional
-        Features of the same animals, row by row, as they look otherwise, such as with misread
-        places: what becomes of them if the trees know nothing of it.
+    `simulations` are animals of at least two accounts, with at least eight draws each; `seen_as` is
+    features of the same animals, row by row, as they look otherwise, such as with misread
+    places: what becomes of them if the trees know nothing of it.
 
-    Attributes
-    ----------
-    accounts : list of str
-        The accounts that replayed anything.
-    classes : list of list of str
-        Accounts that cannot be told apart, and accounts alone.
-    unseen : ndarray of float64, shape (n_rows, n_classes)
-        Calibrated probabilities of the class of each simulated animal, from trees and a temperature
-        that have seen no animal of the same draw.
-    unseen_as : list of ndarray
-        The same for each of `seen_as`.
+    `accounts` are those that replayed anything, and `classes` are groups of them that cannot be
+    told apart, and accounts alone. `unseen`, shape (n_rows, n_classes), has the calibrated
+    probability of each class for each simulated animal, from trees and a temperature that have seen
+    no animal of the same draw; `unseen_as` has the same for each of `seen_as`.
     """
 
     def __init__(
