@@ -118,8 +118,7 @@ def _pooled(sessions: Sequence[ReplayingAnimal]) -> ReplayingAnimal:
     log = EventLog({"steps": joined}, mdp=first.log.mdp)
     [animal] = replaying_animals(log, pd.concat(paths, ignore_index=True), name=first.name)
     notes = (f"Pooled: {', '.join(each.name for each in sessions)}.", *animal.notes)
-    known = {"landmarks": first.landmarks, "is_decoded": first.is_decoded}
-    return replace(animal, notes=notes, **known)
+    return replace(animal, notes=notes, landmarks=first.landmarks, is_decoded=first.is_decoded)
 
 
 _POOLED = ("state", "action", "reward", "next_state", "terminated", "truncated")
