@@ -151,6 +151,10 @@ def test_a_log_is_no_file(tmp_path, name):
         (lambda: analyses.classify(None, min_len=3), "Did you mean 'min_length'\\? It takes: log"),
         (lambda: analyses.compare(["w_track"], draws=3), "Did you mean 'n_draws'"),
         (
+            lambda: analyses.find_replay(None, n_shuffles=19),
+            r"Give judgement=Judgement\(n_shuffles=19\)\. It takes: recording",
+        ),
+        (
             lambda: analyses.find_replay("session.nwb"),
             r"read_recording\(path\) returns it; got 'session.nwb'",
         ),

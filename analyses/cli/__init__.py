@@ -42,30 +42,23 @@ def _options(
     """Handle the options that come before a command."""
 
 
-for _command in (
-    simulations.reproduce,
-    simulations.compare,
-    simulations.change,
-    simulations.demands,
-    recordings.recording,
-    inference.explain,
-    inference.identifiability,
-    studies.study,
-    logs.status,
-    logs.figures,
-    logs.gallery,
-    logs.classify,
-    logs.animate,
-    logs.page,
-    lists.learners,
-    lists.accounts,
-    lists.experiments,
-    lists.tasks,
-    lists.worlds,
-    lists.findings,
-    lists.columns,
-):
-    app.command()(as_command(_command))
+_COMMANDS = {
+    "Simulate": (
+        simulations.reproduce, simulations.change, simulations.demands, studies.study
+    ),
+    "Recordings": (recordings.recording,),
+    "Accounts of replay": (simulations.compare, inference.explain, inference.identifiability),
+    "Look at results": (
+        logs.page, logs.figures, logs.gallery, logs.classify, logs.animate, logs.status
+    ),
+    "Lists": (
+        lists.learners, lists.accounts, lists.experiments, lists.tasks, lists.worlds,
+        lists.findings, lists.columns,
+    ),
+}  # fmt: skip
+for _panel, _commands in _COMMANDS.items():
+    for _command in _commands:
+        app.command(rich_help_panel=_panel)(as_command(_command))
 
 
 def main() -> None:

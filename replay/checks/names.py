@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import wraps
 from inspect import signature
-from typing import NoReturn, ParamSpec, TypeVar
+from typing import NoReturn, ParamSpec, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -103,7 +104,8 @@ Choose from: linear, w_shaped.
 def known_arguments(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Decorate a function so that an unknown argument raises an error that lists the known ones.
 
-    An argument `params` holds the parameters of a learner, one of which may be meant.
+    An argument `params` holds the parameters of a learner, one of which may be meant, as may a
+    field of a record that is an argument.
 
     Examples
     --------
@@ -125,6 +127,11 @@ params={'discount': 0.9}. It takes: params, n_steps.
         for name, value in kwargs.items():
             if name not in known:
                 hint = _hint(name, known, _ALIKE)
+                with suppress(NameError):  # of a type that only type checkers import
+                    for argument, kind in get_type_hints(function).items():
+                        for record in (kind, *get_args(kind)):
+                            if name in getattr(record, "_fields", ()):
+                                hint = f" Give {argument}={record.__name__}({name}={shown(value)})."
                 if "params" in known and not hint:
                     parameter = f"params={{{name!r}: {shown(value)}}}"
                     hint = f" If it is a parameter of the learner, give {parameter}."
