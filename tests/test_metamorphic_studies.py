@@ -154,6 +154,7 @@ def test_a_session_cut_in_time_is_that_of_its_parts(found, recorded):
 @pytest.mark.parametrize(("change", "message"), [
     (lambda part: {"time": part.time - 30.0}, "must follow one another"),
     (lambda part: {"units": (*part.units[:-1], "other")}, "must have the same cells"),
+    (lambda part: {"units": (part.units[1], *part.units[1:])}, "have one id"),
     (lambda part: {"graph": nx.relabel_nodes(part.graph, str)}, "must have the same track"),
     (lambda part: {"events": None}, "has no events and another part has"),
     (lambda part: {"decoded": pd.DataFrame({"event": [0], "time": [60.0], "x": 1.0, "y": 1.0})},

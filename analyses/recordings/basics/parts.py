@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -48,40 +49,13 @@ def join_parts(*parts: Recording) -> Recording:
     >>> join_parts(one, other)
     Recording('morning', 6 positions, 1 cells, 0 to 902 s, observed in part)
     """
-    if len(parts) < 2:
-        raise ValueError(f"join_parts needs two parts of a session at least, got {len(parts)}.")
-    first, *others = ordered = sorted(parts, key=Recording.span)
-    for one, other in pairwise(ordered):
-        if one.span()[1] >= other.span()[0]:
-            raise ValueError(
-                f"Parts of a session must follow one another, but {one.name} lasts until "
-                f"{one.span()[1]:g} s and {other.name} begins at {other.span()[0]:g} s. If each "
-                "file has a clock of its own, add to its times when it began."
-            )
-    for part in ordered:
-        for what in ("posterior", "decoded", "field_potential", "electrode"):
-            if getattr(part, what) is not None:
-                raise ValueError(
-                    f"{part.name} has {what}: only positions, spikes of sorted cells, events and "
-                    "epochs can be joined. Find replay in each part by itself."
-                )
-    for part in others:
-        if _track(part) != _track(first):
-            raise ValueError(
-                f"{first.name} and {part.name} must have the same track, with the same nodes in "
-                "the same order: read both with one track."
-            )
-        if (len(part.spikes), sorted(part.units)) != (len(first.spikes), sorted(first.units)):
-            raise ValueError(
-                f"{first.name} and {part.name} must have the same cells: {len(first.spikes)} with "
-                f"ids {list(first.units)} and {len(part.spikes)} with ids {list(part.units)}. "
-                "Choose the same units in both."
-            )
+    ordered = sorted(parts, key=Recording.span)
+    _check_parts(ordered)
+    first, n_cells = ordered[0], len(ordered[0].spikes)
     # Cells of a part in the order of the first, each at its id.
-    numbers = [[part.units.index(unit) for unit in first.units] or [*range(len(first.spikes))]
+    numbers = [[part.units.index(unit) for unit in first.units] or [*range(n_cells)]
                for part in ordered]  # fmt: skip
     spans = [np.array([part.span()]) for part in ordered]
-    n_cells = len(first.spikes)
     seen = [
         [common(own, span) for own in part.observed.of_cells(n_cells)]
         for part, span in zip(ordered, spans, strict=True)
@@ -97,11 +71,6 @@ def join_parts(*parts: Recording) -> Recording:
         ) if any(part.observed.cells for part in ordered) else (),
     )  # fmt: skip
     events = [part.events for part in ordered if part.events is not None]
-    if 0 < len(events) < len(ordered):
-        without = next(part.name for part in ordered if part.events is None)
-        raise ValueError(
-            f"{without} has no events and another part has: give those of all parts, or of none."
-        )
     labels = dict.fromkeys(label for part in ordered for label in part.epochs)
     return replace(
         first,
@@ -124,6 +93,46 @@ def join_parts(*parts: Recording) -> Recording:
             for label in labels
         },
     )  # fmt: skip
+
+
+def _check_parts(ordered: Sequence[Recording]) -> None:
+    """Check that parts, in the order of time, are of one session and can be joined."""
+    if len(ordered) < 2:
+        raise ValueError(f"join_parts needs two parts of a session at least, got {len(ordered)}.")
+    first = ordered[0]
+    for one, other in pairwise(ordered):
+        if one.span()[1] >= other.span()[0]:
+            raise ValueError(
+                f"Parts of a session must follow one another, but {one.name} lasts until "
+                f"{one.span()[1]:g} s and {other.name} begins at {other.span()[0]:g} s. If each "
+                "file has a clock of its own, add to its times when it began."
+            )
+    for part in ordered:
+        for what in ("posterior", "decoded", "field_potential", "electrode"):
+            if getattr(part, what) is not None:
+                raise ValueError(
+                    f"{part.name} has {what}: only positions, spikes of sorted cells, events and "
+                    "epochs can be joined. Find replay in each part by itself."
+                )
+        if len(set(part.units)) < len(part.units):
+            raise ValueError(f"Two cells of {part.name} have one id: they cannot be matched.")
+    for part in ordered[1:]:
+        if _track(part) != _track(first):
+            raise ValueError(
+                f"{first.name} and {part.name} must have the same track, with the same nodes in "
+                "the same order: read both with one track."
+            )
+        if (len(part.spikes), sorted(part.units)) != (len(first.spikes), sorted(first.units)):
+            raise ValueError(
+                f"{first.name} and {part.name} must have the same cells: {len(first.spikes)} with "
+                f"ids {list(first.units)} and {len(part.spikes)} with ids {list(part.units)}. "
+                "Choose the same units in both."
+            )
+    without = [part.name for part in ordered if part.events is None]
+    if 0 < len(without) < len(ordered):
+        raise ValueError(
+            f"{without[0]} has no events and another part has: give those of all parts, or of none."
+        )
 
 
 def _track(part: Recording) -> object:

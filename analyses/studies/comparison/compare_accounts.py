@@ -164,8 +164,9 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
     if not len(found):
         yield Shown(note="No published finding is tested in these tasks.")
         return
-    yield _shown_two_orders(sums[~sums["account"].str.contains("(", regex=False)])
+    # Who gives findings of their own asks about these first.
     yield from _shown_own(found[~found["finding"].isin(published_findings()["id"])])
+    yield _shown_two_orders(sums[~sums["account"].str.contains("(", regex=False)])
     yield _shown_fit(tables["fit.csv"], plan.n_draws)
     shown = pd.DataFrame(
         {
