@@ -16,6 +16,7 @@ from analyses.jobs.run import run
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.observed import Observed
 from analyses.recordings.basics.parts import join_parts
+from analyses.recordings.basics.recording import Recording
 from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.cells import Cells
@@ -134,6 +135,26 @@ def part_of(recorded, begin, end, order):
         units=tuple(f"u{cell}" for cell in order),
         events=events,
     )
+
+
+def test_a_joined_session_is_observed_where_its_parts_were():
+    """Cells are in another order in the second file; the first cell was lost there for 10 s."""
+    time, other = np.arange(0.0, 20.0), np.arange(100.0, 140.0)
+    one = Recording(
+        "one", None, time, np.zeros((20, 2)), (time[5:15], time[2:18]), units=("a", "b")
+    )
+    seen = Observed(cells=(np.array([[100.0, 140.0]]), np.array([[110.0, 140.0]])))
+    two = Recording(
+        "two", None, other, np.zeros((40, 2)), (other, other[12:]), units=("b", "a"), observed=seen
+    )
+    whole = join_parts(two, one)
+    assert [each.tolist() for each in whole.observed.cells] == [
+        [[0.0, 19.0], [110.0, 139.0]],
+        [[0.0, 19.0], [100.0, 139.0]],
+    ]
+    assert whole.observed.spikes.tolist() == [[0.0, 19.0], [100.0, 139.0]]
+    assert whole.spikes[0].tolist() == [*time[5:15], *other[12:]]
+    assert whole.units == ("a", "b")
 
 
 def test_a_session_cut_in_time_is_that_of_its_parts(found, recorded):
