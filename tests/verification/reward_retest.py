@@ -123,9 +123,8 @@ def counts_of(session: RewardSession, found: Conclusions) -> pd.DataFrame:
     """Count visits, and the events and replays in them, by end of the track and epoch."""
     visits = session.visits.sort_values("start_time", ignore_index=True)
     own = np.searchsorted(visits["start_time"], found.events["start_time"], side="right") - 1
-    inside = (own >= 0) & (
-        found.events["start_time"].to_numpy() <= visits["end_time"].to_numpy()[np.maximum(own, 0)]
-    )
+    ends = visits["end_time"].to_numpy()[np.maximum(own, 0)]
+    inside = found.events["start_time"].to_numpy() <= ends
     events = found.events.assign(visit=np.where(inside, own, -1)).set_index("event")
     replay = events.index[events["is_replay"]]
     stretches = found.stretches[found.stretches["event"].isin(replay)]

@@ -6,7 +6,7 @@ event and for one control of each kind, with as many spikes::
     python tests/verification/usual_rules.py FOLDER OUT.csv ANIMAL/SESSION ...
 
 ``travel``
-    The toolkit's own: evidence that at most .05 of each control reaches.
+    The toolkit's own: evidence that at most .05 of each control reaches, these draws among them.
 ``weighted_correlation``
     At least .5 in time bins of 20 ms, and more than in 95 of 100 exchanges of its cells [1]_.
 ``smooth``
