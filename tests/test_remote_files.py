@@ -1,5 +1,6 @@
 """NWB files that are read over the network, from a server of byte ranges on this machine."""
 
+import gc
 import json
 import sys
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 from threading import Event, Thread
 from urllib.parse import parse_qs, urlsplit
 
+import h5py
 import numpy as np
 import pytest
 from commands import replay
@@ -126,6 +128,31 @@ def test_an_interrupted_reading_goes_on_where_it_was(server, cuts, monkeypatch):
             kept.unlink()
     assert read_recording(ADDRESS, layouts.TRACK).digest() == found.digest()
     assert second < server.moved - 100_000
+
+
+class Lost:
+    """Garbage that needs the lock of h5py when it is collected, as what pynwb leaves does."""
+
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        with h5py._objects.phil:
+            pass
+
+
+def test_a_thread_that_collects_garbage_does_not_wait_for_the_reader(server, monkeypatch):
+    def answer(handler, first, last):
+        Lost()
+        if gc.isenabled():  # what any allocation may do
+            gc.collect()
+        return handler.answer(206, server.content[first : last + 1], ETag='"one"')
+
+    server.answers = answer
+    monkeypatch.setattr("remfile.RemFile._num_request_retries", 0)
+    monkeypatch.setattr(remote_files, "_WAIT", 5.0)
+    read_recording(ADDRESS, layouts.TRACK)
+    assert gc.isenabled()
 
 
 def test_states_of_a_file_are_never_mixed(server, tmp_path):

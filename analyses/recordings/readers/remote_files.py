@@ -9,6 +9,7 @@ Each has a digest, and what could not be read is not kept.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import re
@@ -237,6 +238,10 @@ def opened_remote(remote: Remote) -> Iterator[Any]:
     file = remfile.File(remote.url, disk_cache=kept, _size=size)
     file.session.headers.update([remote.same])
     file.session.get = partial(_range, file.session.get)
+    # This thread holds the lock of h5py while another brings a range. If that one collects garbage
+    # with a file of HDF5 in it, it waits for the lock, and both wait for ever.
+    was_collecting = gc.isenabled()
+    gc.disable()
     try:
         yield file
     except Exception:
@@ -245,4 +250,6 @@ def opened_remote(remote: Remote) -> Iterator[Any]:
                 path.unlink(missing_ok=True)
         raise
     finally:
+        if was_collecting:
+            gc.enable()
         file.session.close()
