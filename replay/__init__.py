@@ -1,4 +1,8 @@
-"""Models of hippocampal replay: worlds, learners, and a log of every backup."""
+"""Models of hippocampal replay: worlds, learners, and a log of every backup.
+
+All functions check what they are given. A wrong type raises a TypeError, a wrong value a ValueError
+whose message says what was expected, what came, and what to do.
+"""
 
 from typing import TYPE_CHECKING
 

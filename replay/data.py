@@ -35,16 +35,6 @@ def reference_table(name: str) -> pd.DataFrame:
         Folder and file without extension, such as ``"brea_2018/reward_rate"``;
         ``data/README.md`` describes all tables.
 
-    Returns
-    -------
-    pandas.DataFrame
-        The table.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown; the message lists the choices.
-
     Examples
     --------
     >>> curves = reference_table("brea_2018/reward_rate")

@@ -101,16 +101,6 @@ def count_demands(
     n_steps, max_episode_steps, seed : int
         As in :func:`replay.simulation.simulate.simulate`.
 
-    Returns
-    -------
-    Demands
-        The run, equal to that of `simulate`, and what each step demanded.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, or the learner needs episodes that this world lacks.
-
     Examples
     --------
     >>> from replay.worlds.mazes import from_ascii

@@ -82,16 +82,6 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
         paper other than its own) and `unpublished` (without a DOI). Numbers that were not
         published, or not read, are NaN, and such texts are empty; shares are fractions.
 
-    Raises
-    ------
-    TypeError
-        If `extra` is neither a table nor a path.
-    OSError
-        If there is no such file, or it is a folder.
-    ValueError
-        If a file is not a CSV table in UTF-8, or a row is invalid; the message names the row, what
-        is expected, and what it has.
-
     Examples
     --------
     >>> table = findings()
@@ -156,11 +146,6 @@ def questions(table: pd.DataFrame) -> pd.DataFrame:
         that are tested on models; `n_studies` and `studies`, the studies that these findings come
         from; and `others`, studies whose answer cannot be compared with a model.
 
-    Raises
-    ------
-    ValueError
-        If columns are missing.
-
     Examples
     --------
     >>> asked = questions(findings()).set_index("question")
@@ -217,16 +202,6 @@ def detection_of(
         The distance between neighbouring places of the task, in cm; converts jumps into places.
     otherwise : Detection, optional
         The criteria that the study does not report.
-
-    Returns
-    -------
-    Detection
-        The criteria for a place sequence.
-
-    Raises
-    ------
-    ValueError
-        If `spacing` is not above 0.
 
     Examples
     --------

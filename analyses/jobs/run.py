@@ -73,16 +73,6 @@ def run(
     -------
     dict of str to pandas.DataFrame
         The final tables by file name; none of a part.
-
-    Raises
-    ------
-    FileExistsError
-        If the folder holds something else.
-    OSError
-        If another process is writing to the folder, or it is read-only.
-    ValueError
-        If the number of processes is out of range, the manifest is damaged, or a part has no
-        folder.
     """
     if part is not None and out is None:
         raise ValueError("A part of a study needs a folder: give out.")

@@ -34,14 +34,6 @@ class BeliefStates:
     most_codes : int, default 10000
         Number of different beliefs for which there is room.
 
-    Raises
-    ------
-    TypeError
-        If `mdp` is no MDP.
-    ValueError
-        If there is not one number for each state, or a number is out of range; during a run, if
-        there is no room for another belief, or something is observed that cannot be.
-
     References
     ----------
     .. [1] Kaelbling, Littman & Cassandra (1998), Planning and acting in partially observable

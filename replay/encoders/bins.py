@@ -24,11 +24,6 @@ class Bins:
     n_before : int, default 1000
         Number of observations of the random walk by which the range is known.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or features are so many that there would be too many codes.
-
     Examples
     --------
     >>> Bins(6)

@@ -46,11 +46,6 @@ class Clones:
     pseudocount : float, default 0.002
         Added to how often each clone followed another.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or there would be too many codes.
-
     References
     ----------
     .. [1] George et al. (2021), Clone-structured graph representations enable flexible learning and

@@ -27,11 +27,6 @@ class KMeans:
         The centres move, and those with few observations go where they are needed, whenever the
         run has become longer by this factor, from 500 steps on; infinite: never.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
     References
     ----------
     .. [1] Arthur & Vassilvitskii (2007), k-means++: the advantages of careful seeding.

@@ -31,11 +31,6 @@ class LastObservations:
     most_codes : int, default 10000
         Number of different windows for which there is room.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range; or, during a run, if there is no room for another window.
-
     References
     ----------
     .. [1] McCallum (1996), Learning to use selective attention and short-term memory in sequential

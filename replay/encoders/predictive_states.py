@@ -45,11 +45,6 @@ class PredictiveStates:
         It is fitted again whenever the run has become longer by this factor, from 500 steps on;
         infinite: never.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or observations have more than 2,000 features.
-
     References
     ----------
     .. [1] Littman, Sutton & Singh (2001), Predictive representations of state.

@@ -24,11 +24,6 @@ class RandomProjections:
     n_before : int, default 1000
         Number of observations of the random walk by which features are centred and scaled.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
     References
     ----------
     .. [1] Charikar (2002), Similarity estimation techniques from rounding algorithms.

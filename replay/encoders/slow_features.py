@@ -37,11 +37,6 @@ class SlowFeatures:
         Both are fitted again whenever the run has become longer by this factor, from 500 steps on;
         infinite: never.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
     References
     ----------
     .. [1] Wiskott & Sejnowski (2002), Slow feature analysis.

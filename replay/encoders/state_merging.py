@@ -52,11 +52,6 @@ class StateMerging:
     n_starts : int, default 10
         Number of orders of merging that are tried; the fewest and least surprising outcomes win.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or there are not more codes than observations.
-
     References
     ----------
     .. [1] Lang, Pearlmutter & Price (1998), Results of the Abbadingo One DFA learning competition

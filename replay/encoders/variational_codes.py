@@ -53,13 +53,6 @@ class VariationalCodes:
         They are trained on whenever the run has become longer by this factor, from 500 steps on;
         infinite: never.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or the networks are too large or fail to learn.
-    ImportError
-        If PyTorch is not installed.
-
     Notes
     -----
     The same seed gives the same codes on one machine. Other processors and versions of PyTorch add

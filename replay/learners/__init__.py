@@ -103,20 +103,6 @@ def find_learner(learner: str | LearnerModule | Learner, params: Any = None) -> 
     params : NamedTuple or mapping, optional
         The module's ``Params``, or the parameters that differ from the learner's defaults.
 
-    Returns
-    -------
-    Learner
-        The module with its parameters and all hooks.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the name, or a parameter, is unknown or out of range, or a file cannot be run.
-    TypeError
-        If the module lacks a function, or a parameter has the wrong type.
-
     Examples
     --------
     >>> find_learner("q_learning", {"learning_rate": 0.5}).params.learning_rate

@@ -480,18 +480,6 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
         The name of the learner; by default that of the module.
     defaults : NamedTuple, optional
         The defaults of the parameters; without them, ``module.Params()``.
-
-    Returns
-    -------
-    Learner
-        The learner, ready to run.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is unknown or out of range.
-    TypeError
-        If the module lacks a function, or a parameter has the wrong type.
     """
     own_name = getattr(module, "__name__", None)
     if not isinstance(own_name, str):

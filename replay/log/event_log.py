@@ -170,13 +170,6 @@ class EventLog:
             One log. Its provenance lists all values that differ; it has the world and the closed
             moves if all logs share them, and columns of demands if all logs have them.
 
-        Raises
-        ------
-        TypeError
-            If one of them is not a log.
-        ValueError
-            If there is no log.
-
         Examples
         --------
         >>> log = EventLog({"steps": {"state": [0], "next_state": [1]}})
@@ -230,14 +223,6 @@ class EventLog:
         mdp : MDP, optional
             Another world; by default the one saved with the log, if any.
 
-        Raises
-        ------
-        LogError
-            If a file is missing, damaged, foreign or of another version, if it lacks a column or
-            has one twice, if a number is out of range, or if time decreases.
-        TypeError
-            If the folder is not a path.
-
         Examples
         --------
         >>> import tempfile
@@ -271,10 +256,6 @@ class EventLog:
             If the folder is not a path, or the provenance cannot be written as JSON.
         ValueError
             If the folder has a file's name, such as ``log.parquet``.
-
-        See Also
-        --------
-        load : Reads the folder; with an example.
         """
         with parquet.writing(folder) as writer:
             writer.provenance, writer.world, writer.closed = self.provenance, self.mdp, self.closed
@@ -294,13 +275,6 @@ class EventLog:
         ------
         callable
             ``add(part)`` writes the next steps and backups; runs are those of the first part.
-
-        Raises
-        ------
-        FileExistsError
-            If the folder is not empty.
-        OSError
-            If it cannot be written, for instance because the disk is full.
 
         Examples
         --------
@@ -335,16 +309,6 @@ class EventLog:
         ----------
         **columns
             New values of columns of ``runs``, for instance ``experiment="maze"``.
-
-        Returns
-        -------
-        EventLog
-            A log with the same steps and backups.
-
-        Raises
-        ------
-        ValueError
-            If a column is unknown, or a value does not fit it.
 
         Examples
         --------
@@ -390,17 +354,6 @@ class EventLog:
         ----------
         name : {"runs", "steps", "backups"}
             The table.
-
-        Returns
-        -------
-        dict of ndarray
-            All columns; `phase` as an index of ``replay.log.backups.PHASES``.
-
-        Raises
-        ------
-        ValueError
-            If a column is missing, unknown, or of the wrong length or type, a number is out of
-            range, or time decreases.
 
         Examples
         --------
@@ -462,11 +415,6 @@ class EventLog:
             terminal state; NaN unless all backups are kept) and `pos` (x, y in cm) if the world has
             positions. Edges are keyed by action, with `count`, `probability`, `reward` (mean),
             `first_step` and `last_step`.
-
-        Raises
-        ------
-        ValueError
-            If there is no such run, or no step of it was kept.
 
         Examples
         --------

@@ -91,11 +91,6 @@ def feed(
         each `state`, or for each rewarded `step` (the number of the row); all else pays nothing. It
         takes the place of the column ``reward``, which recordings do not know.
 
-    Returns
-    -------
-    EventLog
-        Steps and backups.
-
     Raises
     ------
     ValueError

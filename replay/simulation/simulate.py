@@ -114,12 +114,6 @@ class Run:
         mdp : MDP, optional
             The world of these states, so that figures and the page can draw it.
 
-        Raises
-        ------
-        ValueError
-            If no encoder made the states, the environment does not tell the true ones as
-            ``info["state"]``, or there are more than those of `mdp`.
-
         Examples
         --------
         >>> from replay import from_ascii
@@ -201,11 +195,6 @@ def simulate(
         Called as ``on_block(block)`` with one part of the log after the other, a `LogBlock`, cut
         between steps. The run keeps none of them, so it needs little memory however long it is.
         Not with an encoder.
-
-    Returns
-    -------
-    Run
-        Reward rate, log and the learner's memory.
 
     Raises
     ------

@@ -57,18 +57,6 @@ def sweep(
         the run, from 0), `time_step` (the window's end) and `reward_rate` (mean reward of its
         steps).
 
-    Raises
-    ------
-    TypeError
-        If `params` is not a mapping.
-    ValueError
-        If no parameter has a list, a list is empty or repeats a value, a value is out of range, or
-        the learner computes no values.
-
-    See Also
-    --------
-    analyses.plots.sweep_figure : Draws the table.
-
     Examples
     --------
     >>> from replay import random_maze

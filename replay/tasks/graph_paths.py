@@ -24,16 +24,6 @@ def shortest_path(graph: nx.Graph, start: str, end: str, rng: np.random.Generato
         Nodes.
     rng : numpy.random.Generator
 
-    Returns
-    -------
-    list of str
-        The nodes, both ends included.
-
-    Raises
-    ------
-    ValueError
-        If the maze lacks a node, or there is no path.
-
     Examples
     --------
     >>> shortest_path(nx.path_graph(["a", "b", "c"]), "c", "a", np.random.default_rng(0))
@@ -97,16 +87,6 @@ def without_edges(graph: nx.Graph, closed: Iterable[tuple[str, str]]) -> nx.Grap
         The maze.
     closed : iterable of (str, str)
 
-    Returns
-    -------
-    networkx.Graph or DiGraph
-        A copy.
-
-    Raises
-    ------
-    ValueError
-        If there is no such edge.
-
     Examples
     --------
     >>> list(without_edges(nx.path_graph(["a", "b", "c"]), [("c", "b")]).edges)
@@ -128,11 +108,6 @@ def both_directions(edges: Iterable[Iterable[str]]) -> tuple[tuple[str, str], ..
     ----------
     edges : iterable of (str, str)
         Edges of an undirected maze.
-
-    Returns
-    -------
-    tuple of (str, str)
-        Moves from node to node, two for each edge.
 
     Examples
     --------

@@ -163,17 +163,6 @@ class Places:
             At least two nodes, each a neighbour of the one before.
         memory : str, optional
             The animal's memory in this lap.
-
-        Returns
-        -------
-        tuple of int
-            One state per node.
-
-        Raises
-        ------
-        ValueError
-            If a node is unknown, successive nodes are not neighbours, or the lap cannot begin or
-            end there.
         """
         nodes = check_list("A lap", nodes)
         check_text("memory", memory)
@@ -212,11 +201,6 @@ class Places:
         ----------
         state, next_state : int
             Numbers of states.
-
-        Raises
-        ------
-        ValueError
-            If there is no such state, or their nodes are not neighbours.
         """
         last = len(self.states) - 1
         here = self.states[check_whole("state", state, at_most=last)]
@@ -233,11 +217,6 @@ class Places:
         ----------
         path : tuple of int
             Numbers of states.
-
-        Raises
-        ------
-        ValueError
-            If there is no such state, or successive nodes are not neighbours.
 
         Examples
         --------
@@ -278,16 +257,6 @@ class Places:
         start : int, optional
             The state in which laps begin; by default all states in which any lap may begin, with
             equal probability.
-
-        Raises
-        ------
-        ValueError
-            If a rule leads to a state that `explore` did not find under its own rules, or names a
-            node that the graph lacks; or if there is no such state to start in.
-
-        See Also
-        --------
-        explore : Finds the states.
         """
         if start is not None:
             check_whole("start", start, at_most=len(self.states) - 1)
@@ -401,14 +370,6 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
     home : str, optional
         Gives states a heading: away from this node, or towards it. Neighbours must differ in their
         distance from it.
-
-    Raises
-    ------
-    TypeError
-        If graph or rules have a wrong type.
-    ValueError
-        If a rule names a node that the graph lacks, a node has no `pos`, or neighbours are equally
-        far from home.
 
     Examples
     --------

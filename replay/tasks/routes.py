@@ -53,13 +53,6 @@ def task_of_routes(
         Further parameters of `Task`: landmarks, local_radius, one_way, remark, choices, headings,
         lap_names, reward_sd.
 
-    Raises
-    ------
-    TypeError
-        If the graph or a block has a wrong type.
-    ValueError
-        If a block names an unknown route, or routes do not fit the graph.
-
     Examples
     --------
     >>> track = nx.path_graph(["a", "b", "c"])

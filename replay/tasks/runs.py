@@ -71,18 +71,6 @@ def run_task(
         Whether laps are run as the task gives them, so that all learners replay after the same
         experience, or as the learner acts.
 
-    Returns
-    -------
-    TaskRun
-        Log and laps.
-
-    Raises
-    ------
-    TypeError
-        If there is no task.
-    ValueError
-        If the task or the behaviour is unknown, or a parameter is out of range.
-
     References
     ----------
     .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
@@ -159,18 +147,6 @@ def give_laps(task: Task | str, *, seed: int = 0) -> GivenLaps:
     seed : int, default 0
         Seed of laps and rewards.
 
-    Returns
-    -------
-    GivenLaps
-        Do not change it.
-
-    Raises
-    ------
-    TypeError
-        If there is no task.
-    ValueError
-        If the task gives no path for a lap, or one that its world does not allow.
-
     Examples
     --------
     >>> from replay.tasks.published import find_task
@@ -211,18 +187,6 @@ def replay_laps(
         The parameters that differ from the learner's defaults.
     seed : int, optional
         Seed of the random numbers of replay; by default that of the laps.
-
-    Returns
-    -------
-    EventLog
-        Steps and backups, in analysed states.
-
-    Raises
-    ------
-    TypeError
-        If the laps are not from `give_laps`.
-    ValueError
-        If a parameter is out of range.
 
     Examples
     --------

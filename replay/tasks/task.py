@@ -206,13 +206,6 @@ class Task:
     reward_sd : float
         Standard deviation of a reward, as a share of its mean.
 
-    Raises
-    ------
-    TypeError
-        If model, protocol, blocks, landmarks or lap names have a wrong type.
-    ValueError
-        If any other part has a wrong type or is out of range.
-
     Attributes
     ----------
     places : tuple of str

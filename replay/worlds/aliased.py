@@ -34,11 +34,6 @@ def aliased(mdp: MDP, looks: ArrayLike, *, max_episode_steps: int | None = None)
         Observations have the shape (1,); ``info`` has the true `state`, and the `position` if
         states have one.
 
-    Raises
-    ------
-    ValueError
-        If there is not one number for each state.
-
     Examples
     --------
     >>> maze = cued_t_maze(5)
@@ -85,11 +80,6 @@ def cued_t_maze(length: int) -> MDP:
     MDP
         Labels say how each state looks: 0 and 1 the cues, 2 the corridor, 3 the junction, 4 food,
         5 none. The two cues have a row of states each, and share food and none.
-
-    Raises
-    ------
-    ValueError
-        If the length is no whole number, or less than 1.
 
     References
     ----------

@@ -96,11 +96,6 @@ def shortcut(
     size, n_steps, noise, n_rest, seed
         As in `moving_wall`.
 
-    Raises
-    ------
-    ValueError
-        As in `moving_wall`.
-
     Examples
     --------
     >>> before, after = (phase.mdp for phase in shortcut(seed=1).phases)
@@ -133,11 +128,6 @@ def moving_reward(
         As in `moving_wall`.
     n_places : int
         At least 2.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
 
     Examples
     --------

@@ -228,11 +228,6 @@ class MDPEnv(gymnasium.Env[Any, Any]):
     max_episode_steps : int, optional
         After so many steps an episode is truncated; by default, never.
 
-    Raises
-    ------
-    ValueError
-        If the number of steps is not a whole number of at least 1.
-
     Examples
     --------
     >>> from replay.worlds.transitions import list_transitions

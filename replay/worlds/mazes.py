@@ -45,7 +45,7 @@ def random_maze(size: int = 40, seed: int | np.random.Generator | None = 0) -> M
 
     `size` * `size` // 10 walls are tried. Each begins in a random cell away from all other walls
     and grows rightwards or upwards (with equal probability) until it meets another one. Where it
-    would close a gap between two walls it stops one cell earlier; as in the published code [1]_, an
+    would close a gap between two walls it stops one cell earlier; as in the published code, an
     upward wall is then not built at all. Finally, m // 50 - 1 (at least 0) of the m inner wall
     cells, drawn at random with replacement, are opened. All free cells are connected.
 
@@ -55,16 +55,6 @@ def random_maze(size: int = 40, seed: int | np.random.Generator | None = 0) -> M
         Cells along a side, including the surrounding wall; at least 4. A cell is 10 cm wide.
     seed : int, numpy.random.Generator or None
         Seed; None gives a different maze each time.
-
-    Raises
-    ------
-    ValueError
-        If the size is not a whole number of at least 4.
-
-    References
-    ----------
-    .. [1] Brea (2018), Is prioritized sweeping the better episodic control? Experiment 4.
-       https://arxiv.org/abs/1711.06677
 
     Examples
     --------
@@ -109,16 +99,6 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
         Width of a cell in cm.
     name : str
         Name of the maze in logs.
-
-    Raises
-    ------
-    ValueError
-        If `text` is not text, has other characters, lacks a goal or a start, or has a barrier in
-        the place of a cell.
-
-    See Also
-    --------
-    replay.MDP.with_barrier : Builds a barrier in a maze that is there.
 
     Examples
     --------
@@ -226,11 +206,6 @@ def open_maze(scale: int = 1, random_starts: bool = False) -> MDP:
         Each cell becomes `scale` x `scale` cells, start and goal included.
     random_starts : bool
         Whether episodes start in any free cell except the goal, with equal probability.
-
-    Raises
-    ------
-    ValueError
-        If `scale` is not a whole number of at least 1, or `random_starts` neither True nor False.
 
     References
     ----------

@@ -82,11 +82,6 @@ class MDP:
         The user's names of the states, for example maze cells or nodes of a track graph.
     name : str, default "mdp"
 
-    Raises
-    ------
-    ValueError
-        If the tables do not describe an MDP; the message says where.
-
     Examples
     --------
     A corridor of three places with the reward at its right end:
@@ -158,22 +153,12 @@ class MDP:
         return len(self.successor)
 
     def successors(self, state: int, action: int) -> NDArray[np.int32]:
-        """States that `action` can lead to from `state`; none if it is terminal.
+        """States that `action` can lead to from `state`, ascending; none if it is terminal.
 
         Parameters
         ----------
         state, action : int
             The pair (s, a), as numbers, not labels.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_successors,)
-            In ascending order.
-
-        Raises
-        ------
-        ValueError
-            If there is no such state or action.
 
         Examples
         --------
@@ -192,11 +177,6 @@ class MDP:
         ----------
         state : int or label
             A state that is not terminal, named as for `with_barrier`.
-
-        Raises
-        ------
-        ValueError
-            If there is no such state, or it is terminal.
 
         Examples
         --------
@@ -238,11 +218,6 @@ class MDP:
         -------
         MDP
             With the same states and actions, so that a :class:`replay.Protocol` may have both.
-
-        Raises
-        ------
-        ValueError
-            If there is no such state, or no move leads from one to the other.
 
         Examples
         --------
@@ -303,13 +278,7 @@ class MDP:
         return np.repeat(rows, np.diff(self.successor_offset))
 
     def transition_matrix(self) -> sparse.csr_array:
-        """Return P(s' | s, a) as a sparse matrix.
-
-        Returns
-        -------
-        scipy.sparse.csr_array of float64, shape (n_states * n_actions, n_states)
-            A copy.
-        """
+        """Return P(s' | s, a), a sparse matrix of shape (n_states * n_actions, n_states)."""
         return sparse.csr_array(
             (self.probability, self.successor, self.successor_offset),
             shape=(self.n_states * self.n_actions, self.n_states),
@@ -317,13 +286,7 @@ class MDP:
         )
 
     def expected_reward(self) -> NDArray[np.float64]:
-        """Return the mean reward of every pair (s, a).
-
-        Returns
-        -------
-        ndarray of float64, shape (n_states, n_actions)
-            0 in terminal states.
-        """
+        """Return the mean reward of every pair (s, a), shape (n_states, n_actions); 0 at ends."""
         total = np.bincount(
             self.transition_rows(),
             weights=self.probability * self.reward,
@@ -402,20 +365,11 @@ class MDP:
         discount : float
             Between 0 and 1. With 1, a terminal state must be reachable from every state.
 
-        Returns
-        -------
-        Solution
-            Values of states and of pairs (s, a), and the first optimal action of each state.
-
         Raises
         ------
         ValueError
             If the discount is not in [0, 1]; with discount 1 also if no terminal state can be
             reached from some state, or rewards are unbounded.
-
-        See Also
-        --------
-        replay.worlds.solutions.solve : The algorithm and its source.
 
         Examples
         --------
@@ -437,20 +391,11 @@ class MDP:
         epsilon : float, default 0
             Probability of a uniformly random action instead of the policy's.
 
-        Returns
-        -------
-        float
-            Mean reward per step.
-
         Raises
         ------
         ValueError
             If the policy does not fit the MDP, or if the animal ends up by chance in one of several
             parts of the world and never leaves it.
-
-        See Also
-        --------
-        replay.worlds.solutions.reward_rate : The theorem behind it.
 
         Examples
         --------
@@ -508,11 +453,6 @@ class MDP:
         name : str, default "mdp"
             Name of the MDP in logs.
 
-        Raises
-        ------
-        ValueError
-            If shapes do not fit, or the tables do not describe an MDP.
-
         Examples
         --------
         An action that works three times out of four:
@@ -566,12 +506,6 @@ class MDP:
         name : str, default "mdp"
             Name of the MDP in logs.
 
-        Raises
-        ------
-        ValueError
-            If columns differ in length or hold wrong values, a transition is listed twice, or the
-            probabilities of a pair do not sum to 1.
-
         Examples
         --------
         >>> MDP.from_transitions(
@@ -619,11 +553,6 @@ class MDP:
 
     def transitions(self) -> Transitions:
         """List the transitions, in the order of the pairs (s, a).
-
-        Returns
-        -------
-        Transitions
-            The arguments with which `MDP.from_transitions` makes the same MDP.
 
         Examples
         --------
@@ -795,13 +724,6 @@ class MDP:
         -------
         gymnasium.Env
             Observations and actions are numbers, as in this MDP.
-
-        Raises
-        ------
-        ImportError
-            If Gymnasium is not installed.
-        ValueError
-            If the number of steps is not a whole number of at least 1.
 
         Examples
         --------

@@ -40,13 +40,6 @@ def pixels(
         Observations have the shape (height * width,), row after row; ``info`` has the true `state`
         and the `position`.
 
-    Raises
-    ------
-    TypeError
-        If `mdp` is no MDP.
-    ValueError
-        If a number is out of range, states have no positions, or the image would be too large.
-
     Examples
     --------
     >>> from replay import from_ascii

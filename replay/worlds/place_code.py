@@ -48,11 +48,6 @@ def place_code(
         Observations have the shape (n_states + n_distractors,); ``info`` has the true `state` and
         the `position`.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or the states have no positions.
-
     References
     ----------
     .. [1] Brea (2018), Is prioritized sweeping the better episodic control?

@@ -40,13 +40,6 @@ class Phase:
     n_rest : int, default 0
         Pauses of rest after it, in which the learner may replay.
 
-    Raises
-    ------
-    TypeError
-        If the world is not an MDP.
-    ValueError
-        If a number is not a whole number, or too small.
-
     Examples
     --------
     >>> corridor = MDP.from_tables([[1], [0]], reward=[0, 1], terminal=[1])
@@ -80,13 +73,6 @@ class Protocol:
         worlds have them.
     name : str, default "protocol"
         Name of the protocol in logs.
-
-    Raises
-    ------
-    TypeError
-        If a phase is not a `Phase`.
-    ValueError
-        If there is no phase, or the worlds do not fit together.
 
     Examples
     --------
@@ -168,16 +154,6 @@ class Protocol:
         ----------
         step : array_like of int
             Steps of the run, as in the columns `step` of an event log.
-
-        Returns
-        -------
-        ndarray of int
-            Numbers of phases, from 0, in the shape of `step`.
-
-        Raises
-        ------
-        ValueError
-            If a step is not a whole number, or outside the protocol.
 
         Examples
         --------

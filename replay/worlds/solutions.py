@@ -137,14 +137,10 @@ def reward_rate(
 ) -> float:
     """Compute the mean reward per step of an animal that follows a policy forever.
 
-    By the renewal theorem [1]_ it is the expected sum of rewards between two renewals, divided by
+    By the renewal theorem it is the expected sum of rewards between two renewals, divided by
     the expected number of steps between them. A renewal is the start of an episode, or, where
     episodes never end, the return to one state. The transition from a terminal state to the next
     start takes no time.
-
-    References
-    ----------
-    .. [1] Puterman (1994), Markov Decision Processes. Wiley. https://doi.org/10.1002/9780470316887
 
     Examples
     --------

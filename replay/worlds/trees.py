@@ -31,7 +31,7 @@ def deterministic_tree(
     rewards: str = "terminal",
     seed: int | np.random.Generator | None = 0,
 ) -> MDP:
-    """Tree in which each action leads to a different state [1]_.
+    """Tree in which each action leads to a different state.
 
     Parameters
     ----------
@@ -43,16 +43,6 @@ def deterministic_tree(
         Whether only the last action of an episode is rewarded, or every action.
     seed : int, numpy.random.Generator or None
         Seed; None gives a different tree each time.
-
-    Raises
-    ------
-    ValueError
-        If a number is not a whole number of at least 1, or the tree is too large.
-
-    References
-    ----------
-    .. [1] Brea (2018), Is prioritized sweeping the better episodic control? Experiments 1 to 3.
-       https://arxiv.org/abs/1711.06677
 
     Examples
     --------
@@ -84,7 +74,7 @@ def stochastic_tree(
     branching: int = 2,
     seed: int | np.random.Generator | None = 0,
 ) -> MDP:
-    """Tree in which each action can lead to any child of a state [1]_.
+    """Tree in which each action can lead to any child of a state.
 
     The probabilities of the children are uniform random numbers, normalised, drawn for each state
     and action. Only the last action of an episode is rewarded.
@@ -99,16 +89,6 @@ def stochastic_tree(
         Number of children per state.
     seed : int, numpy.random.Generator or None
         Seed; None gives a different tree each time.
-
-    Raises
-    ------
-    ValueError
-        If a number is not a whole number of at least 1, or the tree is too large.
-
-    References
-    ----------
-    .. [1] Brea (2018), Is prioritized sweeping the better episodic control? Experiments 1 to 3.
-       https://arxiv.org/abs/1711.06677
 
     Examples
     --------

@@ -127,18 +127,6 @@ def compare(
         ``findings``
             The published findings.
 
-    Raises
-    ------
-    TypeError
-        If an account is not an `Account`.
-    ValueError
-        If a name is unknown or a number out of range; or if `simulated` lacks studies of a finding,
-        or was made with other priors, or if what it holds is given too.
-    FileExistsError
-        If `out` contains something else.
-    OSError
-        If another process is writing to `out`, or it is read-only.
-
     Examples
     --------
     >>> tables = compare(["long_track"], ["episodic_control", "graph_walks"], n_draws=2)

@@ -228,11 +228,6 @@ def find_task(name: str) -> TaskEntry:
     name : str
         A name in ``TASKS``.
 
-    Raises
-    ------
-    ValueError
-        If the name is unknown; the message lists the choices.
-
     Examples
     --------
     >>> len(find_task("linear_track").build().places)

@@ -75,11 +75,6 @@ def find_maze(name: str) -> dict[str, Any]:
         ``edges``, whether they are ``directed``, ``landmarks`` (name -> nodes), what is ``known``,
         what is ``chosen``, and entries that only this maze has.
 
-    Raises
-    ------
-    ValueError
-        If the name is unknown; the message lists the choices.
-
     Examples
     --------
     >>> find_maze("w_track")["landmarks"]["choice"]
@@ -95,11 +90,6 @@ def maze_graph(name: str) -> nx.Graph:
     ----------
     name : str
         A name in ``data/mazes.json``.
-
-    Returns
-    -------
-    networkx.Graph or DiGraph
-        Nodes have `pos` (x, y) in cm.
 
     Examples
     --------
@@ -120,11 +110,6 @@ def landmarks(name: str) -> dict[str, tuple[str, ...]]:
     ----------
     name : str
         A name in ``data/mazes.json``.
-
-    Returns
-    -------
-    dict of str to tuple of str
-        Name -> nodes.
 
     Examples
     --------
