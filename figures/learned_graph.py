@@ -5,11 +5,11 @@ Usage: ``python figures/learned_graph.py [results [learner]]``
 
 import sys
 
-from analyses.jobs.mdp_files import read_mdps
 from analyses.jobs.results import Results
 from analyses.plots import learned_graph_figure, save
 from analyses.plots.learned import growth_moments
 from replay import EventLog
+from replay.log.node_link import read_mdps
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 learner = sys.argv[2] if len(sys.argv) > 2 else "prioritized_sweeping"

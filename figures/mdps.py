@@ -5,9 +5,9 @@ Usage: ``python figures/mdps.py [results]``
 
 import sys
 
-from analyses.jobs.mdp_files import read_mdps
 from analyses.jobs.results import Results
 from analyses.plots import mdps_figure, save
+from replay.log.node_link import read_mdps
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 mdps = read_mdps(results.folder / "mdps")

@@ -6,10 +6,10 @@ Usage: ``python figures/replay_events.py [results [learner]]``
 import sys
 
 from analyses import classify
-from analyses.jobs.mdp_files import read_mdps
 from analyses.jobs.results import Results
 from analyses.plots import replay_events_figure, save
 from replay import EventLog
+from replay.log.node_link import read_mdps
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 learner = sys.argv[2] if len(sys.argv) > 2 else "prioritized_sweeping"

@@ -23,7 +23,7 @@ from replay.log.event_log import EventLog
 from replay.tasks import run_task
 from replay.tasks.published.arenas import barrier_arena
 from replay.tasks.published.linear_tracks import linear_track
-from replay.tasks.published.two_choice_t import gupta_2t
+from replay.tasks.published.t_mazes import gupta_2t
 
 TRACK = linear_track(n_training=2, n_laps=4)
 GUPTA = gupta_2t(n_laps=2)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from replay import MDP, from_ascii, simulate
 from replay.encoders import BeliefStates
 from replay.encoders.contract import Walk
-from replay.worlds.aliased import aliased, cued_t_maze
+from replay.worlds.observations import aliased, cued_t_maze
 
 pytest.importorskip("gymnasium")
 

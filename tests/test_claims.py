@@ -91,7 +91,7 @@ def test_a_track_of_a_kilometre_is_refused_before_it_is_cut(metres):
 def test_a_track_of_more_nodes_than_memory_holds_distances_of(monkeypatch):
     places = [[0.01 * number, 0] for number in range(2000)]
     drawn = {"node_positions": places, "edges": [list(pair) for pair in pairwise(range(2000))]}
-    monkeypatch.setattr("replay.checks.memory._memory_bytes", lambda: 1e8)
+    monkeypatch.setattr("replay.checks.values._memory_bytes", lambda: 1e8)
     with pytest.raises(ValueError, match="no room for the distances between 2,000 nodes"):
         cut_track(read_track(drawn))
 

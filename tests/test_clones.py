@@ -10,7 +10,7 @@ from replay import from_ascii, simulate
 from replay.encoders import BeliefStates, Clones, KMeans
 from replay.encoders.clones import _expect, learn
 from replay.encoders.contract import Walk
-from replay.worlds.aliased import aliased
+from replay.worlds.observations import aliased
 
 pytest.importorskip("gymnasium")
 

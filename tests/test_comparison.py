@@ -28,8 +28,12 @@ from analyses.studies.comparison import compare
 from analyses.studies.comparison.compare_accounts import STUDY
 from analyses.studies.comparison.identification import classified, fit, identification, mixed
 from analyses.studies.comparison.plan import plan_comparison
-from analyses.studies.comparison.predictions import Predictions, predictions, weights
-from analyses.studies.comparison.rescoring import plan_rescoring
+from analyses.studies.comparison.predictions import (
+    Predictions,
+    plan_rescoring,
+    predictions,
+    weights,
+)
 from analyses.studies.comparison.scores import SETTINGS, agreed
 from analyses.studies.comparison.simulated_studies import settings, simulate_studies
 from replay.data import reference_table
@@ -38,7 +42,7 @@ from replay.learners import LEARNERS
 from replay.tasks.published import TASKS as PUBLISHED
 from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.published.linear_tracks import long_track
-from replay.tasks.published.two_choice_t import gupta_2t
+from replay.tasks.published.t_mazes import gupta_2t
 
 ACCOUNTS = ["episodic_control", "prioritized_memory_access", "graph_walks", "uniform_reactivation"]
 

@@ -116,7 +116,7 @@ def test_an_error_in_a_thread_is_raised(monkeypatch):
 def test_what_cannot_be_held_is_refused_with_its_size(
     learner, params, n_steps, message, monkeypatch
 ):
-    monkeypatch.setattr("replay.checks.memory._memory_bytes", lambda: 8e9)
+    monkeypatch.setattr("replay.checks.values._memory_bytes", lambda: 8e9)
     with pytest.raises(ValueError, match=message):
         simulate(MAZE, replace(find_learner(learner, params), compiled=False), n_steps=n_steps)
 

@@ -30,8 +30,7 @@ from replay.learners import episodic_control
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import uniform_policy
-from replay.worlds.pixels import pixels
-from replay.worlds.place_code import place_code
+from replay.worlds.observations import pixels, place_code
 
 gymnasium = pytest.importorskip("gymnasium")
 

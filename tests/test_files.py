@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from malformed import limited
 from pyarrow import parquet as pq
 
-from replay.checks import memory
+from replay.checks import values
 from replay.files import (
     check_file,
     damaged_files,
@@ -260,8 +260,8 @@ def test_texts_are_counted_as_they_are(within, tmp_path, monkeypatch):
     table = pa.table({"note": texts})
     pq.write_table(table, path, compression="zstd", use_dictionary=within != "prefixes", **kept)
     assert path.stat().st_size < 300_000
-    monkeypatch.setattr(memory, "_memory_bytes", lambda: 159e6)
+    monkeypatch.setattr(values, "_memory_bytes", lambda: 159e6)
     with pytest.raises(ValueError, match="no room for the texts of the column 'note"):
         read_table(path)
-    monkeypatch.setattr(memory, "_memory_bytes", lambda: 161e6)
+    monkeypatch.setattr(values, "_memory_bytes", lambda: 161e6)
     assert len(read_table(path)) == len(table)

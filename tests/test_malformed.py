@@ -37,7 +37,6 @@ from typer.testing import CliRunner
 from analyses.cli import app, simulations, studies
 from analyses.cli.options import read_part
 from analyses.findings import table
-from analyses.jobs.mdp_files import read_mdp, write_mdps
 from analyses.jobs.results import Results
 from analyses.jobs.workers import n_processes
 from analyses.recordings.readers import read_recording
@@ -49,6 +48,7 @@ from replay import LEARNERS, MDP, EventLog
 from replay.checks import shown
 from replay.data import data_file
 from replay.learners import find_learner
+from replay.log.node_link import read_mdp, write_mdps
 from replay.worlds import mazes, tracks
 from replay.worlds.changing_worlds import WORLDS, find_world
 

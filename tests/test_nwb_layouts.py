@@ -255,8 +255,8 @@ def test_one_channel_is_read_and_no_other(written, monkeypatch):
     assert read_recording(
         written["jadhav"], TRACK, events="find_ripples"
     ).field_potential.signal.shape == (3000, 6)
-    monkeypatch.setattr("replay.checks.memory._LITTLE", 0)
-    monkeypatch.setattr("replay.checks.memory._memory_bytes", lambda: 5e5)
+    monkeypatch.setattr("replay.checks.values._LITTLE", 0)
+    monkeypatch.setattr("replay.checks.values._memory_bytes", lambda: 5e5)
     with pytest.raises(
         ValueError, match=r"the 6 channels .* \(choose one by channel\): .* 0\.0 GB"
     ):

@@ -15,7 +15,7 @@ from analyses.recordings.recover.cells import Cells, draw_cells
 from analyses.recordings.recover.observe import observe
 from replay import MDP, simulate
 from replay.log.event_log import EventLog
-from replay.tasks.published.two_choice_t import gupta_2t
+from replay.tasks.published.t_mazes import gupta_2t
 from replay.tasks.runs import run_task
 from replay.worlds.tracks import make_linear_track, make_tmaze_track, make_wtrack
 

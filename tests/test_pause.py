@@ -16,7 +16,6 @@ from strategies import event_log, examples, logs
 from typer.testing import CliRunner
 
 from analyses.cli import app
-from analyses.jobs.mdp_files import read_mdps, write_mdps
 from analyses.plots.film import animate_pause, pause_frames, write_film
 from analyses.plots.style import kind_colour
 from analyses.sequences.classification import classify
@@ -25,6 +24,7 @@ from analyses.studies.brea_2018.reproduction import world_of_log
 from replay import simulate
 from replay.experiments import EXPERIMENTS
 from replay.log.event_log import EventLog
+from replay.log.node_link import read_mdps, write_mdps
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 from replay.worlds.tracks import make_wtrack

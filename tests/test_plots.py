@@ -24,7 +24,6 @@ from parity_figures import parity_experiments_figure
 from recovery_figures import _BY_TRUE_LOOKS, _SETTING_LOOKS
 
 from analyses import classify, plots
-from analyses.jobs.mdp_files import read_mdps, write_mdps
 from analyses.plots import save
 from analyses.plots.decoded_event import _MOVEMENT_LOOKS
 from analyses.plots.layers import draw_curves
@@ -56,6 +55,7 @@ from replay import EventLog, simulate
 from replay.data import reference_table
 from replay.experiments import PAPER_LEARNERS as LEARNERS
 from replay.learners import LEARNERS as ALL_LEARNERS
+from replay.log.node_link import read_mdps, write_mdps
 from replay.tasks.published import TASKS
 from replay.worlds.mazes import from_ascii, random_maze
 from replay.worlds.mdp import MDP

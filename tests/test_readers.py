@@ -54,8 +54,8 @@ def whole():
 
 
 def small_memory(monkeypatch):
-    monkeypatch.setattr("replay.checks.memory._LITTLE", 0)
-    monkeypatch.setattr("replay.checks.memory._memory_bytes", lambda: 1e6)
+    monkeypatch.setattr("replay.checks.values._LITTLE", 0)
+    monkeypatch.setattr("replay.checks.values._memory_bytes", lambda: 1e6)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")

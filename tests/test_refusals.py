@@ -27,7 +27,7 @@ from analyses.studies.pages import page_of_folders
 from replay import MDP, EventLog, feed
 from replay.encoders import LastObservations, StateMerging
 from replay.log.event_log import LogError
-from replay.tasks.graph_paths import without_edges
+from replay.tasks.routes import without_edges
 from replay.worlds.mazes import from_ascii
 from replay.worlds.protocols import Phase, Protocol
 from replay.worlds.tracks import make_linear_track

@@ -10,7 +10,7 @@ from analyses.studies.simulated_animals import (
     simulated_replays,
 )
 from replay.tasks.published.linear_tracks import linear_track
-from replay.tasks.published.two_choice_t import gupta_2t
+from replay.tasks.published.t_mazes import gupta_2t
 
 TRACK = linear_track(n_training=2, n_laps=4)
 

@@ -9,7 +9,7 @@ from replay import MDP, from_ascii, simulate
 from replay.encoders import KMeans, LastObservations, StateMerging
 from replay.encoders import state_merging as merging
 from replay.encoders.contract import Walk
-from replay.worlds.aliased import aliased, cued_t_maze, looks_of_walls
+from replay.worlds.observations import aliased, cued_t_maze, looks_of_walls
 
 pytest.importorskip("gymnasium")
 

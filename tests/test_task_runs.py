@@ -26,7 +26,7 @@ from replay.tasks import (
 )
 from replay.tasks.own_behaviour import LONGEST_LAP
 from replay.tasks.published import TASKS, find_task
-from replay.tasks.published.two_choice_t import gupta_2t
+from replay.tasks.published.t_mazes import gupta_2t
 
 SETTINGS = {"learning_rate": 1.0, "discount": 0.9, "max_pops": 20, "replay_at": "start_and_end"}
 

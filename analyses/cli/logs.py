@@ -95,9 +95,9 @@ def animate(
     out : FILE
         The film to write, .gif or .mp4.
     """
-    from analyses.jobs.mdp_files import read_mdp
     from analyses.plots.film import animate_pause, check_film
     from analyses.studies.brea_2018.reproduction import world_of_log
+    from replay.log.node_link import read_mdp
 
     check_film(out)
     check_out(out, out.suffix)

@@ -70,7 +70,7 @@ def compare(
     """
     from analyses.studies.comparison.compare_accounts import STUDY
     from analyses.studies.comparison.plan import plan_comparison
-    from analyses.studies.comparison.rescoring import plan_rescoring
+    from analyses.studies.comparison.predictions import plan_rescoring
     from replay.tasks.published import TASKS
 
     given: dict[str, Any] = {

@@ -127,7 +127,7 @@ def kinds_in_places(run: Any) -> pd.DataFrame:
     --------
     >>> from replay import from_ascii, simulate
     >>> from replay.encoders import KMeans
-    >>> from replay.worlds.place_code import place_code
+    >>> from replay.worlds.observations import place_code
     >>> env = place_code(from_ascii("S..G"), noise=0.01)
     >>> run = simulate(env, "episodic_control", encoder=KMeans(4, 500), n_steps=100, seed=1)
     >>> kinds_in_places(run)["agrees"].mean()

@@ -34,9 +34,9 @@ from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn, sized
 from analyses.sequences.pauses import kinds_in_places
 from replay.encoders import Encoder, KMeans, LastObservations, StateMerging
 from replay.simulation import Run, simulate
-from replay.worlds.aliased import aliased, cued_t_maze, looks_of_walls
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP, uniform_policy
+from replay.worlds.observations import aliased, cued_t_maze, looks_of_walls
 
 __all__ = ["ENCODERS", "LEARNERS", "STUDY", "WORLDS"]
 

@@ -26,7 +26,7 @@ from replay.encoders import Encoder, KMeans, PredictiveStates, RandomProjections
 from replay.simulation import Run, simulate
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP, uniform_policy
-from replay.worlds.place_code import place_code
+from replay.worlds.observations import place_code
 
 __all__ = ["ENCODERS", "LEARNERS", "SETTINGS", "STUDY", "act_in_maze"]
 

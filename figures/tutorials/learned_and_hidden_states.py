@@ -16,8 +16,7 @@ from analyses import classify
 from analyses.plots import plot_event, save
 from replay import random_maze, simulate
 from replay.encoders import KMeans, LastObservations, PredictiveStates, StateMerging
-from replay.worlds.aliased import aliased, cued_t_maze
-from replay.worlds.place_code import place_code
+from replay.worlds.observations import aliased, cued_t_maze, place_code
 
 given = [] if "ipykernel" in sys.modules else sys.argv[1:]
 folder = Path(given[0] if given else ".")  # of the pictures

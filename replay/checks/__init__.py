@@ -4,7 +4,6 @@ Every number, flag, choice and column passes one of these functions once, where 
 toolkit; the code behind relies on that.
 """
 
-from replay.checks.memory import check_fits
 from replay.checks.names import Named, UnknownNameError, known_arguments, shown, unknown_name
 from replay.checks.tables import (
     check_all,
@@ -22,6 +21,7 @@ from replay.checks.values import (
     SMALLEST_BIN,
     check_bin_size,
     check_choice,
+    check_fits,
     check_flag,
     check_function,
     check_list,

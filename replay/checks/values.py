@@ -1,10 +1,13 @@
-"""Checks of single values: numbers, flags, texts, lists and choices."""
+"""Checks of single values, and of the memory that they need."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import os
+import sys
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from functools import lru_cache
 from inspect import Signature, signature
 from types import MethodType
@@ -14,16 +17,9 @@ import numpy as np
 
 from replay.checks.names import shown, unknown_name
 
-__all__ = [
-    "LARGEST_NUMBER",
-    "MOST_STATES",
-    "SMALLEST_BIN",
-    "check_bin_size",
-    "check_choice",
-    "check_flag",
-    "check_function",
-]
-__all__ += ["check_list", "check_number", "check_seed", "check_text", "check_whole"]
+__all__ = ["LARGEST_NUMBER", "MOST_STATES", "SMALLEST_BIN", "check_bin_size", "check_choice"]
+__all__ += ["check_fits", "check_flag", "check_function", "check_list", "check_number"]
+__all__ += ["check_seed", "check_text", "check_whole"]
 
 LARGEST_NUMBER = 1e100
 """The largest reward, action value, position or length: so small that sums and squares stay finite.
@@ -242,3 +238,38 @@ def _signature_of(function: Callable[..., Any]) -> Signature:
 
 def _message(expected: str, value: object, hint: str) -> str:
     return f"{expected}, got {shown(value)}.{' ' * bool(hint)}{hint}"
+
+
+_LITTLE = 1 << 24  # the toolkit itself takes more; to ask for the limits takes as long as 200 steps
+
+
+def check_fits(n_bytes: float, what: str) -> None:
+    """Refuse what does not fit into the memory of this machine, or that allowed by `ulimit`.
+
+    Readers of files call it with the size that a file claims for its contents (the shape of an
+    array, the number of rows of a table) before they read these.
+
+    Examples
+    --------
+    >>> check_fits(8 * 1e3, "spike_time of session.npz")
+    """
+    if n_bytes <= _LITTLE:
+        return
+    held = _memory_bytes()
+    if n_bytes > held:
+        raise ValueError(
+            f"There is no room for {what}: it needs {n_bytes / 1e9:,.1f} GB of memory, and there "
+            f"are {held / 1e9:,.1f} GB."
+        )
+
+
+def _memory_bytes() -> float:
+    if sys.platform == "win32":
+        return float("inf")
+    import resource
+
+    limits = [resource.getrlimit(each)[0] for each in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    known = [float(limit) for limit in limits if limit != resource.RLIM_INFINITY]
+    with suppress(ValueError, OSError):  # unknown on this system
+        known.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))
+    return min(known, default=float("inf"))

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from replay.checks import MOST_STATES, check_number, check_whole, shown
 from replay.encoders.contract import Walk
-from replay.worlds.aliased import check_looks
 from replay.worlds.mdp import MDP
+from replay.worlds.observations import check_looks
 
 __all__ = ["BeliefStates"]
 
@@ -28,7 +28,7 @@ class BeliefStates:
     mdp : MDP
         The world.
     looks : array_like of float, shape (n_states,)
-        What is seen in each state, as for `replay.worlds.aliased.aliased`.
+        What is seen in each state, as for `replay.worlds.observations.aliased`.
     resolution : float, default 0.1
         Probabilities are rounded to multiples of it.
     most_codes : int, default 10000
@@ -41,7 +41,7 @@ class BeliefStates:
 
     Examples
     --------
-    >>> from replay.worlds.aliased import cued_t_maze
+    >>> from replay.worlds.observations import cued_t_maze
     >>> maze = cued_t_maze(5)
     >>> BeliefStates(maze, maze.labels).n_before
     0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from replay.checks import MOST_STATES, check_fits, check_number, check_whole
 from replay.encoders.codebook import refit_steps
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
-from replay.encoders.k_means import KMeans
+from replay.encoders.vectors import KMeans
 from replay.jit import kernel
 
 __all__ = ["Clones"]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.checks import MOST_STATES, check_whole
-from replay.encoders.bins import Bins
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
+from replay.encoders.vectors import Bins
 
 __all__ = ["LastObservations"]
 

@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from replay.checks import MOST_STATES, check_whole
 from replay.encoders.codebook import refit_steps
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
-from replay.encoders.k_means import KMeans
+from replay.encoders.vectors import KMeans
 from replay.jit import jitable, kernel
 
 __all__ = ["StateMerging"]

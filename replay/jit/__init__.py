@@ -12,7 +12,6 @@ where nobody else can write: code that others put there would be run.
 ``NUMBA_DISABLE_JIT=1`` runs everything as plain Python, ``NUMBA_BOUNDSCHECK=1`` checks all indices.
 """
 
-from replay.jit.compilers import working_seconds
 from replay.jit.functions import (
     address_of,
     as_int,
@@ -24,6 +23,7 @@ from replay.jit.functions import (
     loop_kernel,
     own_code,
     uncached_kernel,
+    working_seconds,
 )
 
 __all__ = [

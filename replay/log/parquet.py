@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from replay.files import check_path, opened_parquet, read_file
 from replay.log import closed_moves
 from replay.log.backups import PHASES
+from replay.log.node_link import mdp_from_json, mdp_to_json
 from replay.log.schema import SCHEMA, Columns, check_values, schema_of
 from replay.worlds.mdp import MDP
-from replay.worlds.node_link import mdp_from_json, mdp_to_json
 
 __all__ = ["LogError", "LogFileWriter", "beginning", "parts", "read", "read_closed"]
 __all__ += ["read_world", "writing"]

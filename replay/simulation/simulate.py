@@ -118,7 +118,7 @@ class Run:
         --------
         >>> from replay import from_ascii
         >>> from replay.encoders import KMeans
-        >>> from replay.worlds.place_code import place_code
+        >>> from replay.worlds.observations import place_code
         >>> maze = from_ascii("S..G")
         >>> env = place_code(maze, noise=0.01)
         >>> run = simulate(env, "episodic_control", encoder=KMeans(4, 500), n_steps=100, seed=1)

@@ -48,9 +48,14 @@ np.float64(1.0)
 True
 """
 
-from replay.tasks.graph_paths import both_directions, random_walk, shortest_path, without_edges
 from replay.tasks.places import Places, Rule, State, explore
-from replay.tasks.routes import task_of_routes
+from replay.tasks.routes import (
+    both_directions,
+    random_walk,
+    shortest_path,
+    task_of_routes,
+    without_edges,
+)
 from replay.tasks.runs import BEHAVIOURS, GivenLaps, TaskRun, give_laps, replay_laps, run_task
 from replay.tasks.task import Block, Lap, Laps, Task
 

@@ -21,7 +21,7 @@ from replay import feed, random_maze, simulate
 from replay.encoders import KMeans
 from replay.encoders.codebook import Codebook
 from replay.encoders.contract import Walk
-from replay.worlds.place_code import place_code
+from replay.worlds.observations import place_code
 
 N_REPEATS, N_STEPS, N_CODES = 3, 20_000, 300
 LEARNERS = ("q_learning", "prioritized_sweeping")

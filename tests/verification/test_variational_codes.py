@@ -11,8 +11,7 @@ from replay import random_maze, simulate
 from replay.encoders import VariationalCodes
 from replay.encoders.variational_codes import draw_weights, lower_bound
 from replay.worlds.mdp import uniform_policy
-from replay.worlds.pixels import pixels
-from replay.worlds.place_code import place_code
+from replay.worlds.observations import pixels, place_code
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("gymnasium")

@@ -17,7 +17,6 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from analyses import intervals
-from analyses.jobs.mdp_files import read_mdps, write_mdps
 from analyses.jobs.results import Results
 from analyses.jobs.study import Shown, Study, drawn
 from analyses.measures import reward_rate
@@ -32,6 +31,7 @@ from analyses.tables import in_paper_order
 from replay.experiments import EXPERIMENTS
 from replay.files import inside, opened_parquet, replacing
 from replay.log.event_log import EventLog
+from replay.log.node_link import read_mdps, write_mdps
 from replay.log.parquet import beginning
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from analyses.studies.comparison.identification import (
     mixtures,
 )
 from analyses.studies.comparison.plan import Accounts, Comparison, plan_comparison
-from analyses.studies.comparison.predictions import predictions
-from analyses.studies.comparison.rescoring import plan_rescoring
+from analyses.studies.comparison.predictions import plan_rescoring, predictions
 from analyses.studies.comparison.scores import (
     SETTINGS,
     evidence_table,

@@ -25,7 +25,7 @@ from analyses.sequences.place_sequences import Detection
 from analyses.sequences.runs import Columns
 from analyses.sequences.track import graph_of_task
 from analyses.studies.comparison.plan import DRAWS_OF_PIECE, Comparison, n_simulated
-from analyses.studies.comparison.rescoring import stored_studies
+from analyses.studies.comparison.predictions import stored_studies
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 from replay.tasks import GivenLaps, Task, give_laps, replay_laps

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from replay.checks import Named, check_choice, typed
-from replay.tasks.published import arenas, arms, linear_tracks, people, t_mazes, two_choice_t
+from replay.tasks.published import arenas, arms, linear_tracks, people, t_mazes
 from replay.tasks.published.maze_data import find_maze, landmarks, maze_graph
 from replay.tasks.task import Task
 
@@ -112,7 +112,7 @@ TASKS |= {
         linear_tracks.two_tracks, ("on_other_side", "more_run_side_at_rest", "rest_as_awake")
     ),
     "gupta_2t": TaskEntry(
-        two_choice_t.gupta_2t,
+        t_mazes.gupta_2t,
         (
             "reverse_share",
             "reverse_share_same_side",

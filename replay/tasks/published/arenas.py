@@ -8,7 +8,6 @@ import networkx as nx
 import numpy as np
 
 from replay.checks import check_whole, typed
-from replay.tasks.graph_paths import both_directions, random_walk, shortest_path, without_edges
 from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import (
     Variant,
@@ -18,6 +17,7 @@ from replay.tasks.published.maze_data import (
     maze_task,
     maze_with,
 )
+from replay.tasks.routes import both_directions, random_walk, shortest_path, without_edges
 from replay.tasks.task import Block, Laps, Task
 
 __all__ = ["barrier_arena", "mattar_open_maze"]

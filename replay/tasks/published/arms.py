@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from replay.tasks.graph_paths import shortest_path
 from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import Variant, lap_of, maze_task, maze_with
-from replay.tasks.routes import task_of_routes
+from replay.tasks.routes import shortest_path, task_of_routes
 from replay.tasks.task import Block, Laps, Task
 
 __all__ = ["eight_arm", "w_track", "y_maze"]

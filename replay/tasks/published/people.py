@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from replay.tasks.graph_paths import shortest_path
 from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import Variant, find_maze, lap_of, maze_task, maze_with
+from replay.tasks.routes import shortest_path
 from replay.tasks.task import Block, Laps, Task
 
 __all__ = ["liu2019_chains", "liu2021_three_arm"]

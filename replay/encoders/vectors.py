@@ -1,0 +1,244 @@
+"""Encoders that look at one observation at a time, a vector of features."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from replay.checks import MOST_STATES, check_whole
+from replay.encoders.codebook import Codebook, codebook, refit_steps
+from replay.encoders.contract import Walk
+
+__all__ = ["Bins", "KMeans", "RandomProjections", "SlowFeatures"]
+
+
+@dataclass(frozen=True)
+class Bins:
+    """A grid over the range of each feature that was seen before the run.
+
+    Parameters
+    ----------
+    n_bins : int, default 10
+        Number of bins of each feature. What lies outside the range belongs to the outermost bins.
+    n_before : int, default 1000
+        Number of observations of the random walk by which the range is known.
+
+    Examples
+    --------
+    >>> Bins(6)
+    Bins(n_bins=6, n_before=1000)
+    """
+
+    n_bins: int = 10
+    n_before: int = 1000
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_whole("n_bins", self.n_bins, at_least=1, at_most=MOST_STATES)
+        check_whole("n_before", self.n_before, at_least=1)
+
+    @property
+    def refit_at(self) -> tuple[int, ...]:
+        """Never."""
+        return ()
+
+    def prepare(self, walk: Walk, rng: np.random.Generator, previous: object = None) -> _Grid:
+        """Lay the grid."""
+        n_features = walk.observations.shape[1]
+        if self.n_bins**n_features > MOST_STATES:
+            raise ValueError(
+                f"{self.n_bins} bins of each of {n_features} features are more than "
+                f"{MOST_STATES:,} codes: use fewer bins, or KMeans."
+            )
+        return _Grid(walk.observations.min(axis=0), walk.observations.max(axis=0), self.n_bins)
+
+
+class _Grid:
+    def __init__(self, low: NDArray[np.float64], high: NDArray[np.float64], n_bins: int) -> None:
+        self.n_codes = n_bins ** len(low)
+        self._low, self._most = low, n_bins - 1
+        self._scale = n_bins / np.where(high > low, high - low, 1.0)
+        self._powers = n_bins ** np.arange(len(low))
+
+    def begin(self, observation: NDArray[np.float64]) -> int:
+        place = np.clip((observation - self._low) * self._scale, 0, self._most)
+        return int(self._powers @ place.astype(np.int64))
+
+    def encode(self, observation: NDArray[np.float64], action: int) -> int:
+        return self.begin(observation)
+
+
+@dataclass(frozen=True)
+class RandomProjections:
+    """Locality-sensitive hashing by random projections (SimHash) [1]_.
+
+    Parameters
+    ----------
+    n_bits : int, default 10
+        Number of planes; there are 2 to this power codes.
+    n_before : int, default 1000
+        Number of observations of the random walk by which features are centred and scaled.
+
+    References
+    ----------
+    .. [1] Charikar (2002), Similarity estimation techniques from rounding algorithms.
+       https://doi.org/10.1145/509907.509965
+
+    Examples
+    --------
+    >>> RandomProjections(12)
+    RandomProjections(n_bits=12, n_before=1000)
+    """
+
+    n_bits: int = 10
+    n_before: int = 1000
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_whole("n_bits", self.n_bits, at_least=1, at_most=20)
+        check_whole("n_before", self.n_before, at_least=1)
+
+    @property
+    def refit_at(self) -> tuple[int, ...]:
+        """Never."""
+        return ()
+
+    def prepare(self, walk: Walk, rng: np.random.Generator, previous: object = None) -> _Planes:
+        """Draw the planes."""
+        seen = walk.observations
+        spread = seen.std(axis=0)
+        weight = rng.normal(size=(self.n_bits, seen.shape[1])) / np.where(spread > 0, spread, 1.0)
+        return _Planes(seen.mean(axis=0), weight)
+
+
+class _Planes:
+    def __init__(self, offset: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+        self.n_codes = 2 ** len(weight)
+        self._weight, self._threshold = weight, weight @ offset
+        self._powers = 2 ** np.arange(len(weight))
+
+    def begin(self, observation: NDArray[np.float64]) -> int:
+        return int(self._powers @ (self._weight @ observation > self._threshold))
+
+    def encode(self, observation: NDArray[np.float64], action: int) -> int:
+        return self.begin(observation)
+
+
+@dataclass(frozen=True)
+class KMeans:
+    """K-means [1]_ on features that are scaled to equal variance.
+
+    Parameters
+    ----------
+    n_codes : int, default 300
+        Number of centres.
+    n_before : int, default 1000
+        Number of observations of the random walk on which they are placed.
+    refit_factor : float, default 1.4
+        The centres move, and those with few observations go where they are needed, whenever the
+        run has become longer by this factor, from 500 steps on; infinite: never.
+
+    References
+    ----------
+    .. [1] Arthur & Vassilvitskii (2007), k-means++: the advantages of careful seeding.
+       https://dl.acm.org/doi/10.5555/1283383.1283494
+
+    Examples
+    --------
+    >>> KMeans(100)
+    KMeans(n_codes=100, n_before=1000, refit_factor=1.4)
+    """
+
+    n_codes: int = 300
+    n_before: int = 1000
+    refit_factor: float = 1.4
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_whole("n_codes", self.n_codes, at_least=1, at_most=MOST_STATES)
+        check_whole("n_before", self.n_before, at_least=1)
+        refit_steps(self.refit_factor)
+
+    @property
+    def refit_at(self) -> tuple[int, ...]:
+        """Numbers of steps after which the centres move."""
+        return refit_steps(self.refit_factor)
+
+    def prepare(
+        self, walk: Walk, rng: np.random.Generator, previous: Codebook | None = None
+    ) -> Codebook:
+        """Place the centres."""
+        seen = walk.observations
+        spread = seen.std(axis=0)
+        weight = np.diag(1 / np.where(spread > 0, spread, 1.0))
+        return codebook(seen, seen.mean(axis=0), weight, self.n_codes, rng, previous)
+
+
+_LEAST_VARIANCE = 1e-9  # of the largest; directions with less are noise of rounding
+
+
+@dataclass(frozen=True)
+class SlowFeatures:
+    """Linear slow feature analysis [1]_, then k-means.
+
+    Of all linear features of unit variance, uncorrelated with one another, the slowest change
+    least from one step to the next. What flickers independently of where the animal is changes
+    fast, and is left out.
+
+    Parameters
+    ----------
+    n_features : int, default 8
+        Number of slow features.
+    n_codes : int, default 300
+        Number of centres.
+    n_before : int, default 20000
+        Number of observations of the random walk on which both are fitted.
+    refit_factor : float, default inf
+        Both are fitted again whenever the run has become longer by this factor, from 500 steps on;
+        infinite: never.
+
+    References
+    ----------
+    .. [1] Wiskott & Sejnowski (2002), Slow feature analysis.
+       https://doi.org/10.1162/089976602317318938
+
+    Examples
+    --------
+    >>> SlowFeatures(n_features=4)
+    SlowFeatures(n_features=4, n_codes=300, n_before=20000, refit_factor=inf)
+    """
+
+    n_features: int = 8
+    n_codes: int = 300
+    n_before: int = 20_000
+    refit_factor: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_whole("n_features", self.n_features, at_least=1, at_most=10_000)
+        check_whole("n_codes", self.n_codes, at_least=1, at_most=MOST_STATES)
+        check_whole("n_before", self.n_before, at_least=2)
+        refit_steps(self.refit_factor)
+
+    @property
+    def refit_at(self) -> tuple[int, ...]:
+        """Numbers of steps after which it is fitted again."""
+        return refit_steps(self.refit_factor)
+
+    def prepare(
+        self, walk: Walk, rng: np.random.Generator, previous: Codebook | None = None
+    ) -> Codebook:
+        """Find the slow features, and place the centres."""
+        seen = walk.observations
+        mean = seen.mean(axis=0)
+        variance, directions = eigh(np.atleast_2d(np.cov(seen, rowvar=False)))
+        known = variance > _LEAST_VARIANCE * max(variance.max(), 1e-300)
+        whiten = (directions[:, known] / np.sqrt(variance[known])).T
+        change = np.diff(seen, axis=0)[~walk.is_first[1:]] @ whiten.T
+        _, slowest = eigh(change.T @ change)  # in ascending order
+        weight = slowest[:, : self.n_features].T @ whiten
+        return codebook(seen, mean, weight, self.n_codes, rng, previous)
