@@ -49,7 +49,7 @@ def told(names, n_inputs, seed):
 def test_the_faces_are_among_the_entry_points():
     names = {name.rpartition(".")[2] for name in entry_points()}
     assert {"simulate", "feed", "sweep", "EventLog", "classify", "place_sequences"} <= names
-    assert len(names) > 170
+    assert len(names) > 150
 
 
 def test_nonsense_for_any_entry_point_is_told():

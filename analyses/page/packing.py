@@ -26,12 +26,6 @@ def pack(columns: Mapping[str, ArrayLike]) -> dict[str, Any]:
 
     Whole numbers and flags from -2**31 to below 2**32, or floats, stored in single precision.
     ``columns`` has name -> [type, first byte, length]; ``data`` the deflated bytes in base64.
-
-    Examples
-    --------
-    >>> packed = pack({"step": [3, 4, 700], "x": [0.5]})
-    >>> packed["columns"]
-    {'step': ['u2', 0, 3], 'x': ['f4', 6, 1]}
     """
     listing: dict[str, list[Any]] = {}
     parts: list[bytes] = []

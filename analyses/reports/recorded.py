@@ -45,14 +45,7 @@ _WORDS = {
 
 
 def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -> str:
-    """Say in a sentence how many events hold replay, of which kinds, and how many would by chance.
-
-    Examples
-    --------
-    >>> events = pd.DataFrame({"is_replay": [True, False], "kind": ["novel_path", None]})
-    >>> count_replay(events)
-    'Of 2 events 1 holds replay (95 %: 9% to 91%): 0 forward, 0 reverse, 1 novel, 0 undecided.'
-    """
+    """Say in a sentence how many events hold replay, of which kinds, and how many by chance."""
     n, total = int(events["is_replay"].sum()), len(events)
     low, high = wilson_interval(n / max(total, 1), total)
     text = f"Of {plural(total, 'event')} {n} hold{'s' * (n == 1)} replay"
@@ -73,16 +66,7 @@ def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -
 
 
 def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> str:
-    """Describe three levels, content, replay and kind, and what chance gives; or nothing.
-
-    Examples
-    --------
-    >>> events = pd.DataFrame({"is_replay": [False] * 9, "evidence": 1.0, "p_content": 0.5,
-    ...                        "tail_exchanged": 1.0, "tail_worst": 1.0, "kind": None})
-    >>> rate = Calibration(2.0, 0.0, 0.0, 0.06, 60, "sweeps", 0.04)
-    >>> replay_by_chance(events, rate)[-44:]
-    'with chance: there is no evidence of replay.'
-    """
+    """Describe three levels, content, replay and kind, and what chance gives; or nothing."""
     if calibration is None:
         return ""
     tested = events[events["evidence"].notna()]
@@ -163,15 +147,6 @@ def describe_dependence(table: pd.DataFrame) -> str:
 
     Shares differ by more than their intervals if neither lies in the interval of the other. For
     each choice, the largest of these differences is told.
-
-    Examples
-    --------
-    >>> row = {"choice": "as chosen", "value": "", "kind": "forward_episode", "share": 0.52,
-    ...        "ci_low": 0.4, "ci_high": 0.63}
-    >>> other = {"choice": "state size", "value": "30 cm", "share": 0.19, "ci_low": 0.1,
-    ...          "ci_high": 0.3}
-    >>> describe_dependence(pd.DataFrame([row, row | other]))[55:95]
-    'with a state size of 30 cm, the share of'
     """
     table = table[table["kind"].isin(KINDS)]  # the rest follows from them
     own = table[table["choice"] == AS_CHOSEN].set_index("kind")
@@ -208,13 +183,7 @@ def describe_dependence_of_animals(choices: pd.DataFrame) -> str:
 
 
 def intervals_over(n: int) -> str:
-    """Say what intervals over so many animals are, or why there are none.
-
-    Examples
-    --------
-    >>> intervals_over(2)
-    'There are no intervals over animals: fewer than 3 say too little of how others may differ.'
-    """
+    """Say what intervals over so many animals are, or why there are none."""
     if n < LEAST_UNITS:
         return (
             f"There are no intervals over animals: fewer than {LEAST_UNITS} say too little of how "
@@ -231,12 +200,6 @@ def funnel(events: pd.DataFrame, controls: pd.DataFrame) -> pd.DataFrame:
     """Count the events that pass each control alone: `control, n_events, share, controls`.
 
     `controls` is the share of the control that has as much evidence as replay.
-
-    Examples
-    --------
-    >>> controls = pd.DataFrame({"control": ["sweeps"], "least_evidence": [2.0], "rate": [0.04]})
-    >>> funnel(pd.DataFrame({"evidence": [1.0, 3.0]}), controls).values.tolist()
-    [['sweeps', 1, 0.5, 0.04]]
     """
     n = [int((events["evidence"] >= least).sum()) for least in controls["least_evidence"]]
     return pd.DataFrame(
@@ -254,15 +217,6 @@ def stretches_of_kinds(stretches: pd.DataFrame, sequences: pd.DataFrame) -> pd.D
 
     Returns `kind, stretches` (their number), and the median with quartiles of `length (cm)`,
     `duration (ms)`, `speed (m/s)`, `weighted correlation` and `share of the event`, as text.
-
-    Examples
-    --------
-    >>> stretch = {"event": 0, "stretch": 0, "start_time": 1.0, "end_time": 1.2, "share": 0.5,
-    ...            "length": 80.0, "speed": 400.0, "weighted_correlation": 0.75}
-    >>> sequence = {"event": 0, "stretch": 0, "distance": 80.0, "kind": "novel_path"}
-    >>> table = stretches_of_kinds(pd.DataFrame([stretch]), pd.DataFrame([sequence]))
-    >>> table[["kind", "duration (ms)"]].values.tolist()
-    [['a novel path', '200 (200 to 200)']]
     """
     longest = sequences.sort_values("distance", ascending=False, kind="stable")
     longest = longest.drop_duplicates(["event", "stretch"])[["event", "stretch", "kind"]]
@@ -295,15 +249,7 @@ def stretches_of_kinds(stretches: pd.DataFrame, sequences: pd.DataFrame) -> pd.D
 
 
 def enough_sequences(statistics: pd.DataFrame) -> pd.DataFrame:
-    """Return the statistics of enough sequences to report and compare.
-
-    Examples
-    --------
-    >>> found = pd.DataFrame({"statistic": ["reverse_share", "leads_away"], "n_chains": [4, 5]})
-    >>> enough_sequences(found)["statistic"]
-    1    leads_away
-    Name: statistic, dtype: str
-    """
+    """Return the statistics of enough sequences to report and compare."""
     return statistics[statistics["n_chains"] >= LEAST_SEQUENCES]
 
 

@@ -60,25 +60,17 @@ FITS_FORWARD, FITS_REVERSE, DECODED = 1, 2, 4
 
 
 class Links(NamedTuple):
-    """Which backup of a run each backup continues.
+    """Which backup of a run each backup continues."""
 
-    Attributes
-    ----------
-    parent : ndarray of int32, shape (n_backups,)
-        The earlier row that each backup continues; -1 if it begins a chain.
-    fits : ndarray of uint8, shape (n_backups,)
-        Orientations that fit from the beginning of the chain to this backup (bits ``FITS_FORWARD``
-        and ``FITS_REVERSE``, or ``DECODED`` where they are unknown); 0 if it belongs to no chain.
-    length : ndarray of int32, shape (n_backups,)
-        Number of states from the beginning of the chain to this backup.
-    is_leaf : ndarray of bool, shape (n_backups,)
-        Whether a chain ends here.
-    """
-
+    # (n_backups,): the earlier row that each backup continues; -1 if it begins a chain
     parent: NDArray[np.int32]
+    # (n_backups,): orientations that fit from the beginning of the chain to this backup (bits
+    # ``FITS_FORWARD`` and ``FITS_REVERSE``, or ``DECODED`` where they are unknown); 0 if it belongs
+    # to no chain
     fits: NDArray[np.uint8]
+    # (n_backups,): number of states from the beginning of the chain to this backup
     length: NDArray[np.int32]
-    is_leaf: NDArray[np.bool_]
+    is_leaf: NDArray[np.bool_]  # (n_backups,): whether a chain ends here
 
     def orientation(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return the orientation of the chains that end in the given rows."""
@@ -88,38 +80,18 @@ class Links(NamedTuple):
 
 
 class Chains(NamedTuple):
-    """Chains of backups of one run.
+    """Chains of backups of one run."""
 
-    Attributes
-    ----------
-    rows : ndarray of int32, shape (n_links,)
-        The backups of all chains, from first to last, one chain after the other.
-    offset : ndarray of int64, shape (n_chains + 1,)
-        The position in `rows` at which each chain begins.
-    orientation : ndarray of int8, shape (n_chains,)
-        ``FORWARD``, ``REVERSE`` or ``UNKNOWN``.
-    """
-
+    # (n_links,): the backups of all chains, from first to last, one chain after the other
     rows: NDArray[np.int32]
-    offset: NDArray[np.int64]
-    orientation: NDArray[np.int8]
+    offset: NDArray[np.int64]  # (n_chains + 1,): the position in `rows` at which each chain begins
+    orientation: NDArray[np.int8]  # (n_chains,): ``FORWARD``, ``REVERSE`` or ``UNKNOWN``
 
 
 def link_backups(backups: Columns, order: str = "causal", across_events: bool = False) -> Links:
     """Link each backup of a run to the one that it continues.
 
     `backups` has the columns `event, state, next_state, action, cause`.
-
-    Examples
-    --------
-    A sweep back from state 3 that forks in state 1:
-
-    >>> backups = {"event": np.zeros(4, int), "state": np.array([2, 1, 0, 4]),
-    ...            "next_state": np.array([3, 2, 1, 1]), "action": np.zeros(4, int),
-    ...            "cause": np.array([-1, 0, 1, 1])}
-    >>> links = link_backups(backups)
-    >>> links.parent.tolist(), links.is_leaf.tolist()
-    ([-1, 0, 1, 1], [False, False, True, True])
     """
     check_choice("order", order, ORDERS)
     check_flag("across_events", across_events)
@@ -192,17 +164,7 @@ def count_chains(backups: Columns, min_length: int) -> int:
 
 
 def chains(links: Links, min_length: int = 2) -> Chains:
-    """List the chains, one per leaf, in the order of their last backups.
-
-    Examples
-    --------
-    >>> backups = {"event": np.zeros(4, int), "state": np.array([2, 1, 0, 4]),
-    ...            "next_state": np.array([3, 2, 1, 1]), "action": np.zeros(4, int),
-    ...            "cause": np.array([-1, 0, 1, 1])}
-    >>> found = chains(link_backups(backups))
-    >>> found.rows.tolist(), found.offset.tolist(), found.orientation.tolist()
-    ([0, 1, 2, 0, 1, 3], [0, 3, 6], [1, 1])
-    """
+    """List the chains, one per leaf, in the order of their last backups."""
     check_whole("min_length", min_length, at_least=2)
     leaves = np.flatnonzero(links.is_leaf & (links.length >= min_length))
     offset = np.zeros(len(leaves) + 1, dtype=np.int64)
@@ -227,19 +189,12 @@ def _fill(
 
 
 class DecodedPaths(NamedTuple):
-    """Decoded or emitted paths, with the time and the animal's location at each event.
+    """Decoded or emitted paths, with the time and the animal's location at each event."""
 
-    Attributes
-    ----------
-    columns : dict of ndarray, each of shape (n_paths,)
-        `run, episode, step, time, phase, event, location` of each event; `step` and `episode` are
-        -1 before the first step, and `time` is NaN where it is unknown.
-    states : Lists
-        The states of each path.
-    """
-
+    # (n_paths,) each: `run, episode, step, time, phase, event, location` of each event; `step` and
+    # `episode` are -1 before the first step, and `time` is NaN where it is unknown
     columns: dict[str, NDArray[Any]]
-    states: Lists
+    states: Lists  # the states of each path
 
 
 def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:

@@ -134,18 +134,7 @@ def find_sequences(
     by: str = "states",
     across_events: bool = False,
 ) -> Sequences:
-    """Find all replay sequences of a log like `classify`, but return arrays.
-
-    Examples
-    --------
-    >>> steps = {"state": [0, 1], "next_state": [1, 2], "terminated": [False, True]}
-    >>> backups = {"step": 1, "phase": "rest", "event": [0, 0, 1], "state": [1, 0, 1],
-    ...            "next_state": [2, 1, 2], "action": 0, "cause": [-1, 0, -1]}
-    >>> log = EventLog({"steps": steps, "backups": backups})
-    >>> sequences = find_sequences(log, min_length=2)
-    >>> sequences["states"].flat.tolist(), sequences["states"].begin.tolist()
-    ([2, 1, 0, 2, 1], [0, 3, 5])
-    """
+    """Find all replay sequences of a log like `classify`, but return arrays."""
     parts = []
     log = log_of(log)
     for run in runs_of(log):
@@ -164,18 +153,6 @@ def classify_parts(
 
     Parts are cut between replay events; `cause` counts rows from the beginning of the run. Yields
     the rows of `classify` for each part.
-
-    Examples
-    --------
-    >>> steps = {"episode": [0, 0], "step": [0, 1], "state": [0, 1], "next_state": [1, 2]}
-    >>> backups = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2]}, "backups": {
-    ...     "step": [0, 1, 1], "phase": "step", "state": [0, 1, 0], "next_state": [1, 2, 1],
-    ...     "action": 0, "cause": [-1, -1, 1]}}).columns("backups")
-    >>> parts = [{name: column[begin:end] for name, column in backups.items()}
-    ...          for begin, end in [(0, 1), (1, 3)]]
-    >>> found = classify_parts(Experience(steps), parts, min_length=2)
-    >>> [part["kind"].tolist() for part in found]
-    [['reverse_episode'], ['reverse_episode']]
     """
     first_row = 0
     for backups in parts:
@@ -234,24 +211,7 @@ def classify_paths(
 
 
 def classified(experience: Experience, backups: Columns, found: Chains, order: str) -> Sequences:
-    """Classify the chains of one run.
-
-    Parameters
-    ----------
-    experience : Experience
-        The index of the run's moves.
-    backups : dict of ndarray
-        All columns of the run's backups.
-    found : Chains
-        The chains of these backups.
-    order : {"causal", "temporal"}
-        The order in which the chains were linked.
-
-    Returns
-    -------
-    Sequences
-        One entry per chain, with the columns that `classify` describes.
-    """
+    """Classify the chains of one run, with all columns of its backups."""
     rows, offset, orientation = found
     first, n_chains = rows[offset[:-1]], len(orientation)
     limit = experience.moves_by(backups["step"][first])

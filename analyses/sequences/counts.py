@@ -32,32 +32,10 @@ _MOST_WAITING = 1 << 20  # steps
 
 
 class ReplayCounts:
-    """Counts of the kinds of causal chains in each window of a run.
+    """Count the kinds of causal chains of at least 3 states in each window of a run.
 
-    Parameters
-    ----------
-    n_steps : int
-        Number of steps of the run.
-    n_windows : int
-        Number of windows into which these steps are divided.
-
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (n_windows, len(CHAINS), len(KINDS))
-        Number of chains of at least 3 states whose first backup is in each window, for each way of
-        counting chains and each kind.
-    n_backups : int
-        Number of backups so far.
-
-    Examples
-    --------
-    >>> from replay.worlds.mazes import from_ascii
-    >>> from replay.simulation import simulate
-    >>> counts = ReplayCounts(1000, 2)
-    >>> run = simulate(from_ascii("S..G"), "episodic_control", n_steps=1000, on_block=counts.add)
-    >>> within_event = counts.counts[:, CHAINS.index("within_event")].sum(axis=0)
-    >>> dict(zip(KINDS, (within_event > 0).tolist()))["reverse_episode"]
-    True
+    `counts` has the shape (n_windows, len(CHAINS), len(KINDS)); a chain is in the window of its
+    first backup. `n_backups` counts the backups so far.
     """
 
     def __init__(self, n_steps: int, n_windows: int) -> None:

@@ -35,38 +35,23 @@ _BY = ("states", "actions")
 
 
 class PathPiece(NamedTuple):
-    """A stretch of a path that was run contiguously.
+    """A stretch of a path that was run contiguously."""
 
-    Attributes
-    ----------
-    begin, end : int
-        The stretch is ``path[begin:end + 1]``.
-    episode : int
-        The latest episode that contains it.
-    """
-
+    # the stretch is ``path[begin:end + 1]``
     begin: int
     end: int
-    episode: int
+    episode: int  # the latest episode that contains it
 
 
 class Pairs(NamedTuple):
-    """The different pairs of two columns, numbered by first occurrence; a list per first value.
+    """The different pairs of two columns, numbered by first occurrence; a list per first value."""
 
-    Attributes
-    ----------
-    first : ndarray of int32, shape (n_firsts,)
-        The latest pair whose first number is this; -1 if there is none.
-    second, following : ndarray of int32, shape (n_pairs,)
-        The second number of each pair, and the next pair of the list; -1 at its end.
-    place : ndarray of int64, shape (n_pairs,)
-        The row in which each pair first occurred.
-    """
-
+    # (n_firsts,): the latest pair whose first number is this; -1 if there is none
     first: NDArray[np.int32]
+    # (n_pairs,): the second number of each pair, and the next pair of the list; -1 at its end
     second: NDArray[np.int32]
     following: NDArray[np.int32]
-    place: NDArray[np.int64]
+    place: NDArray[np.int64]  # (n_pairs,): the row in which each pair first occurred
 
 
 _WIDE = {"step": np.int64}
@@ -79,55 +64,16 @@ _NO_PAIRS = Pairs(_NONE, _NONE, _NONE, np.empty(0, dtype=np.int64))
 class Experience:
     """An index of the moves of one run.
 
-    Parameters
-    ----------
-    steps : DataFrame or mapping of ndarray, optional
-        Steps of one run in order: `episode, step, state, next_state`, and `action` if needed.
-    by : {"states", "actions"}, default "states"
-        With "states", moves between the same two states are the same, whatever the action.
-
-    Attributes
-    ----------
-    by : str
-        As given.
-    n_moves : int
-        Number of moves that were made.
-    step : ndarray of int64, shape (n_moves,)
-        The step at which each move was made.
-    episode : ndarray of int32, shape (n_moves,)
-        The episode of each move.
-    text : ndarray of int32, shape (n_moves,)
-        The number of each move in the index; equal moves have the same number.
-    begins : ndarray of bool, shape (n_moves,)
-        Whether each move is the first of its episode.
-    pairs : Pairs
-        The different moves between states, by any action.
-
-    Raises
-    ------
-    TypeError
-        If `steps` is not a table.
-    ValueError
-        If a column is missing or does not hold whole numbers, a state is negative or too large, the
-        steps do not ascend, or `by` is unknown.
-
-    Examples
-    --------
-    Two episodes that cross in state 1:
-
-    >>> experience = Experience({"episode": [0, 0, 1, 1], "step": [0, 1, 2, 3],
-    ...                          "state": [0, 1, 3, 1], "next_state": [1, 2, 1, 4]})
-    >>> experience.pieces([0, 1, 4])
-    [PathPiece(begin=0, end=1, episode=0), PathPiece(begin=1, end=2, episode=1)]
-    >>> experience.pieces([0, 1, 4], step=2)
-    []
+    `steps` has the columns `episode, step, state, next_state` of one run in order, and `action` if
+    needed: with ``by="states"``, moves between the same two states are the same, whatever the
+    action.
     """
 
     def __init__(self, steps: pd.DataFrame | Columns | None = None, by: str = "states") -> None:
         self.by = check_choice("by", by, _BY)
         self.n_moves = 0
         self._moves = [GrowingArray(kind) for kind in _MOVE]
-        self.pairs = self._triples = _NO_PAIRS
+        self.pairs = self._triples = _NO_PAIRS  # of states; and of these with an action
         self._last_step, self._n_ended = int(np.iinfo(np.int64).min), 0
         self._growing: GrowingAutomaton | None = None
         self._latest: LatestEnds | None = None
@@ -136,15 +82,7 @@ class Experience:
             self.extend(steps)
 
     def extend(self, steps: pd.DataFrame | Columns) -> None:
-        """Add later steps of the run; nodes that were found before may be outdated afterwards.
-
-        Examples
-        --------
-        >>> experience = Experience({"episode": [0], "step": [0], "state": [0], "next_state": [1]})
-        >>> experience.extend({"episode": [0], "step": [1], "state": [1], "next_state": [2]})
-        >>> experience.pieces([0, 1, 2])
-        [PathPiece(begin=0, end=2, episode=0)]
-        """
+        """Add later steps of the run; nodes that were found before may be outdated afterwards."""
         wanted = ["episode", "step", "state", "next_state"] + ["action"] * (self.by == "actions")
         episode, step, state, next_state, *action = whole_columns(steps, wanted, "steps", _WIDE)
         if action and (action[0] < 0).any():
@@ -192,6 +130,8 @@ class Experience:
         self._latest = None
         self.__dict__.pop("second_ends", None)
         self.n_moves = n_moves
+        # Of each move: its step and episode, whether it is the first of the episode, and its number
+        # in the index, which equal moves share.
         self.step, self.episode, self.begins, self.text = (
             array.rows[:n_moves] for array in self._moves
         )

@@ -76,23 +76,13 @@ _BACKUP = np.dtype(
 
 
 class ChainKinds(NamedTuple):
-    """Causal chains of a run, one for each leaf of the forest of causes.
+    """Causal chains of a run, one for each leaf of the forest of causes."""
 
-    Attributes
-    ----------
-    step : ndarray of int64, shape (n_chains,)
-        The step of each chain's first backup.
-    length : ndarray of int32, shape (n_chains,)
-        Number of states of each chain.
-    kind : ndarray of int8, shape (n_chains,)
-        The kind of each chain, as an index into ``KINDS``.
-    scope : ndarray of uint8, shape (n_chains,)
-        Whether it is a chain of one event (``WITHIN``), across events (``ACROSS``), or both.
-    """
-
-    step: NDArray[np.int64]
-    length: NDArray[np.int32]
-    kind: NDArray[np.int8]
+    step: NDArray[np.int64]  # (n_chains,): the step of each chain's first backup
+    length: NDArray[np.int32]  # (n_chains,): number of states of each chain
+    kind: NDArray[np.int8]  # (n_chains,): the kind of each chain, as an index into ``KINDS``
+    # (n_chains,): whether it is a chain of one event (``WITHIN``), across events (``ACROSS``), or
+    # both
     scope: NDArray[np.uint8]
 
 
@@ -103,18 +93,6 @@ def chain_kinds(
 
     In decoded replay, and in models that compute no values, orientations are unknown; their chains,
     which have no backups in common, are classified one by one.
-
-    Examples
-    --------
-    >>> from analyses.tables import KINDS
-    >>> steps = {"episode": np.zeros(2, int), "step": np.arange(2),
-    ...          "state": np.array([0, 1]), "next_state": np.array([1, 2])}
-    >>> backups = {"event": np.zeros(2, int), "step": np.ones(2, int), "state": np.array([1, 0]),
-    ...            "next_state": np.array([2, 1]), "action": np.zeros(2, int),
-    ...            "cause": np.array([-1, 0])}
-    >>> kinds = chain_kinds(steps, backups)
-    >>> kinds.length.tolist(), [KINDS[kind] for kind in kinds.kind]
-    ([3], ['reverse_episode'])
     """
     scope = ACROSS if check_flag("across_events", across_events) else WITHIN
     rows, event = backup_rows(backups)

@@ -25,48 +25,30 @@ REVERSE_EPISODE, FORWARD_EPISODE, NOVEL_PATH, AMBIGUOUS, NEVER_TAKEN = range(len
 
 
 class Classes(NamedTuple):
-    """The classification of chains; `direction`, `novelty` and `kind` as numbers.
+    """The classification of chains; `direction`, `novelty` and `kind` as numbers."""
 
-    Attributes
-    ----------
-    direction, novelty, kind : ndarray of int32, shape (n_chains,)
-        Indices into ``CHAIN_DIRECTIONS``, ``CHAIN_NOVELTIES`` and ``KINDS``.
-    n_pieces : ndarray of int32, shape (n_chains,)
-        The least number of experienced pieces; 0 if a move was never made.
-    n_distinct : ndarray of int32, shape (n_chains,)
-        Number of different states.
-    node : ndarray of int32, shape (n_pieces.sum(),)
-        The node of each piece of each chain in the index of experience.
-    splice : ndarray of int32, shape (n_pieces.sum(),)
-        The state in which each piece ends.
-    """
-
+    # (n_chains,): indices into ``CHAIN_DIRECTIONS``, ``CHAIN_NOVELTIES`` and ``KINDS``
     direction: NDArray[np.int32]
     novelty: NDArray[np.int32]
     kind: NDArray[np.int32]
+    # (n_chains,): the least number of experienced pieces; 0 if a move was never made
     n_pieces: NDArray[np.int32]
-    n_distinct: NDArray[np.int32]
+    n_distinct: NDArray[np.int32]  # (n_chains,): number of different states
+    # (n_pieces.sum(): the node of each piece of each chain in the index of experience
     node: NDArray[np.int32]
-    splice: NDArray[np.int32]
+    splice: NDArray[np.int32]  # (n_pieces.sum(): the state in which each piece ends
 
 
 class _Moves(NamedTuple):
-    """The transition of each backup: `along`, from state to next_state, and `against`, back.
+    """The transition of each backup: `along`, from state to next_state, and `against`, back."""
 
-    Attributes
-    ----------
-    state, next_state : ndarray of int32, shape (n_backups,)
-        The transition.
-    along, against : ndarray of int32, shape (n_backups,)
-        The symbol of the move in the index; -1 if it was never made.
-    first_along, first_against : ndarray of int64, shape (n_backups,)
-        Number of moves made before this move first was.
-    """
-
+    # (n_backups,): the transition
     state: NDArray[np.int32]
     next_state: NDArray[np.int32]
+    # (n_backups,): the symbol of the move in the index; -1 if it was never made
     along: NDArray[np.int32]
     against: NDArray[np.int32]
+    # (n_backups,): number of moves made before this move first was
     first_along: NDArray[np.int64]
     first_against: NDArray[np.int64]
 

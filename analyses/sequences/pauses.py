@@ -21,16 +21,7 @@ _SHORTEST_SEQUENCE = 3
 
 
 def longest_event(log: EventLog, run: int = 0) -> int:
-    """Find the first replay event that contains a run's longest sequence.
-
-    Examples
-    --------
-    >>> steps = {"state": [0, 1], "next_state": [1, 2], "terminated": [False, True]}
-    >>> backups = {"step": [0, 1, 1], "phase": ["step", "episode_end", "episode_end"],
-    ...            "state": [0, 1, 0], "next_state": [1, 2, 1], "action": 0, "cause": [-1, -1, 1]}
-    >>> longest_event(EventLog({"steps": steps, "backups": backups}))
-    1
-    """
+    """Find the first replay event that contains a run's longest sequence."""
     backups = _backups(log, run)
     length = link_backups(backups).length
     if not length.any():
@@ -45,15 +36,6 @@ def replayed_moves(log: EventLog, event: int, run: int = 0) -> pd.DataFrame:
     the absolute change of the action value; and `length, kind, orientation` of the longest sequence
     to which it belongs. A single move has no kind (null) and is listed as it was made. Backups of
     staying in a state are left out.
-
-    Examples
-    --------
-    >>> steps = {"state": [0, 1], "next_state": [1, 2], "terminated": [False, True]}
-    >>> backups = {"step": [1, 1], "phase": "episode_end", "state": [1, 0], "next_state": [2, 1],
-    ...            "action": 0, "cause": [-1, 0]}
-    >>> moves = replayed_moves(EventLog({"steps": steps, "backups": backups}), 0)
-    >>> moves[["state", "next_state", "length", "kind"]].to_numpy().tolist()
-    [[2, 1, 3, 'reverse_episode'], [1, 0, 3, 'reverse_episode']]
     """
     backups = _backups(log, run)
     rows = np.flatnonzero(backups["event"] == check_whole("event", event))

@@ -32,21 +32,7 @@ _MOVE = ("event", "state", "next_state", "action")
 
 
 def reactivations(log: EventLog, paths: pd.DataFrame | None = None) -> pd.DataFrame:
-    """List the reactivated places in the order of reactivation.
-
-    Examples
-    --------
-    A sweep back from state 3, and the same sweep as decoded in six time bins:
-
-    >>> steps = {"state": [0, 1, 2], "next_state": [1, 2, 3], "terminated": [False, False, True]}
-    >>> backups = {"step": 2, "phase": "episode_end", "state": [2, 1, 0], "next_state": [3, 2, 1],
-    ...            "action": 0, "cause": [-1, 0, 1]}
-    >>> reactivations(EventLog({"steps": steps, "backups": backups}))["place"].tolist()
-    [3, 2, 1, 0]
-    >>> paths = pd.DataFrame({"step": [2], "states": [[3, 3, 2, 1, 1, 0]]})
-    >>> reactivations(EventLog({"steps": steps}), paths)["place"].tolist()
-    [3, 2, 1, 0]
-    """
+    """List the reactivated places in the order of reactivation."""
     parts = [columns for _, columns in reactivations_by_run(log, paths)]
     return to_frame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
@@ -86,15 +72,7 @@ def _headings(given: pd.Series, states: Lists) -> NDArray[np.int8]:
 
 
 def reactivated_by(backups: Columns) -> dict[str, NDArray[Any]]:
-    """List the places that the backups of one run reactivate.
-
-    Examples
-    --------
-    >>> log = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2]}, "backups": {
-    ...     "step": [1, 1], "phase": "rest", "action": 0, "state": [1, 0], "next_state": [2, 1]}})
-    >>> reactivated_by(log.columns("backups"))["place"].tolist()
-    [2, 1, 0]
-    """
+    """List the places that the backups of one run reactivate."""
     n = len(backups["event"])
     rows, place = np.empty(2 * n, dtype=np.int64), np.empty(2 * n, dtype=np.int32)
     event, state, next_state, action = (backups[name] for name in _MOVE)

@@ -28,14 +28,6 @@ def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:
     One row per segment, with `place` (``goal``, ``start`` or ``rest``), `first` (the position of
     its first backup in the event), `states` and `actions` in order of replay, and the highest
     `priority`.
-
-    Examples
-    --------
-    >>> backups = pd.DataFrame({"run": 0, "episode": 0, "step": 0, "phase": "start", "event": 0,
-    ...                         "pop": [0, 1, 2], "state": [0, 1, 2], "action": 0,
-    ...                         "next_state": [1, 2, 3], "priority": 0.1})
-    >>> find_segments(backups, min_length=3)[["direction", "states"]].to_numpy().tolist()
-    [['forward', (0, 1, 2)]]
     """
     whole = ["run", "episode", "step", "event"]
     columns = [*whole, "phase", "pop", "state", "action", "next_state", "priority"]
@@ -72,15 +64,7 @@ def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:
 
 
 def segments_per_episode(segments: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    """Compute the number of segments per episode, at the start and at the goal.
-
-    Examples
-    --------
-    >>> segments = pd.DataFrame({"run": [0], "place": "goal", "direction": "reverse"})
-    >>> steps = pd.DataFrame({"run": 0, "episode": [0, 1, 1, 1]})
-    >>> segments_per_episode(segments, steps)["per_episode"].tolist()
-    [0.0, 0.0, 0.0, 0.5]
-    """
+    """Compute the number of segments per episode, at the start and at the goal."""
     check_table(segments, ["run", "place", "direction"], "segments")
     check_table(steps, ["run", "episode"], "steps")
     n_episodes = steps.groupby("run")["episode"].nunique()

@@ -27,23 +27,10 @@ _DENSE = 1 << 20  # numbers, of which an array may hold one each
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Lists of numbers, concatenated in one array.
+    """Lists of numbers, concatenated in one array."""
 
-    Attributes
-    ----------
-    flat : ndarray, shape (n_values,)
-        The numbers of all lists.
-    begin : ndarray of int64, shape (n_lists + 1,)
-        The position in `flat` at which each list begins; the last entry is `n_values`.
-
-    Examples
-    --------
-    >>> lists = Lists.of([[0, 1, 2], [], [1, 0]])
-    >>> lists.flat.tolist(), lists.length.tolist(), lists.owner.tolist()
-    ([0, 1, 2, 1, 0], [3, 0, 2], [0, 0, 0, 2, 2])
-    """
-
-    flat: NDArray[Any]
+    flat: NDArray[Any]  # (n_values,): the numbers of all lists
+    # (n_lists + 1,): the position in `flat` at which each list begins; the last entry is `n_values`
     begin: NDArray[np.int64]
 
     @classmethod
@@ -93,26 +80,11 @@ class Lists:
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """Classified replay sequences.
+    """Classified replay sequences."""
 
-    Attributes
-    ----------
-    columns : mapping of str to ndarray, shape (n_sequences,), or Lists of the same number
-        The columns of the table, in its order. Categories are numbers; -1 is null.
-    categories : mapping of str to tuple of str
-        The category names of each column with categories, by number.
-
-    Examples
-    --------
-    >>> columns = {"states": Lists.of([[2, 1, 0], [0, 1]]), "kind": np.array([1, -1])}
-    >>> sequences = Sequences(columns, {"kind": ("forward", "reverse")})
-    >>> sequences["states"].flat.tolist()
-    [2, 1, 0, 0, 1]
-    >>> sequences.table["kind"].tolist()
-    ['reverse', nan]
-    """
-
+    # (n_sequences,): the columns of the table, in its order. Categories are numbers; -1 is null
     columns: Mapping[str, NDArray[Any] | Lists]
+    # the category names of each column with categories, by number
     categories: Mapping[str, Sequence[str]]
 
     @classmethod
@@ -160,13 +132,7 @@ class Sequences:
 def count_different(
     owner: NDArray[np.int64], value: NDArray[np.integer], n: int
 ) -> NDArray[np.int32]:
-    """Count the different values of each of `n` owners; `owner` ascends.
-
-    Examples
-    --------
-    >>> count_different(np.array([0, 0, 2]), np.array([5, 5, 1]), 3).tolist()
-    [1, 0, 1]
-    """
+    """Count the different values of each of `n` owners; `owner` ascends."""
     n_different: NDArray[np.int32] = np.zeros(n, dtype=np.int32)
     if len(value):
         lowest, highest = int(value.min()), int(value.max())

@@ -47,44 +47,23 @@ _EDGE = np.dtype([("next_edge", np.int32), ("symbol", np.int32), ("target", np.i
 
 
 class SuffixAutomaton(NamedTuple):
-    """An index of all substrings of a set of texts.
+    """An index of all substrings of a set of texts."""
 
-    Attributes
-    ----------
-    text : ndarray of int32, shape (n_symbols_read,)
-        All texts, one after the other.
-    nodes : structured ndarray, shape (n_nodes,)
-        `link`, `length` of the longest substring, position `first_end` of its first end,
-        `first_child`, the first node that links to this one, `sibling`, the next node with the same
-        link, `symbol` and `target` of one edge, and `next_edge`, a row of `edges`; each -1 if there
-        is none. Node 0 is the empty string; its children and edges are not listed.
-    edges : structured ndarray, shape (n_edges,)
-        Further edges of nodes: `next_edge` of the list (-1 if none), `symbol`, `target`.
-    from_root : ndarray of int32, shape (n_symbols,)
-        The node of each single symbol; -1 if it does not occur.
-    node_at : ndarray of int32, shape (n_symbols_read,)
-        The node of the text up to each position.
-    """
-
-    text: NDArray[np.int32]
+    text: NDArray[np.int32]  # (n_symbols_read,): all texts, one after the other
+    # (n_nodes,): `link`, `length` of the longest substring, position `first_end` of its first end,
+    # `first_child`, the first node that links to this one, `sibling`, the next node with the same
+    # link, `symbol` and `target` of one edge, and `next_edge`, a row of `edges`; each -1 if there
+    # is none. Node 0 is the empty string; its children and edges are not listed
     nodes: NDArray[np.void]
+    # (n_edges,): further edges of nodes: `next_edge` of the list (-1 if none), `symbol`, `target`
     edges: NDArray[np.void]
+    # (n_symbols,): the node of each single symbol; -1 if it does not occur
     from_root: NDArray[np.int32]
-    node_at: NDArray[np.int32]
+    node_at: NDArray[np.int32]  # (n_symbols_read,): the node of the text up to each position
 
 
 class GrowingAutomaton:
-    """An index of texts that are still growing.
-
-    Examples
-    --------
-    >>> text, begins = np.array([0, 1, 1, 0, 1], dtype=np.int32), np.array([1, 0, 0, 1, 0]) > 0
-    >>> growing = GrowingAutomaton()
-    >>> growing.extend(text[:2], begins[:2], n_symbols=2).nodes["length"].tolist()
-    [0, 1, 2]
-    >>> growing.extend(text, begins, n_symbols=2).nodes["length"].tolist()
-    [0, 1, 2, 3, 1]
-    """
+    """An index of texts that are still growing."""
 
     def __init__(self) -> None:
         self._nodes, self._edges = GrowingArray(_NODE), GrowingArray(_EDGE)
@@ -316,16 +295,7 @@ def _take_place(nodes: NDArray[np.void], node: int, other: int) -> None:
 
 
 class LatestEnds:
-    """Repeated queries for the last ends of substrings; fast if limits do not decrease.
-
-    Examples
-    --------
-    >>> text, begins = np.array([0, 1, 1, 0, 1], dtype=np.int32), np.array([1, 0, 0, 1, 0]) > 0
-    >>> automaton = GrowingAutomaton().extend(text, begins, n_symbols=2)
-    >>> node = automaton.from_root[[0, 0]]
-    >>> LatestEnds(automaton).find(node, np.array([5, 3])).tolist()
-    [3, 0]
-    """
+    """Repeated queries for the last ends of substrings; fast if limits do not decrease."""
 
     def __init__(self, automaton: SuffixAutomaton) -> None:
         n_nodes = len(automaton.nodes)
@@ -418,15 +388,6 @@ def second_ends(automaton: SuffixAutomaton, text_of: NDArray[np.int32]) -> NDArr
     """Find the first end of each node's substrings in a second text; ``len(text_of)`` if none.
 
     `text_of` is the number of the text to which each position belongs, ascending.
-
-    Examples
-    --------
-    The texts "abb" and "ab": "a", "b" and "ab" are in both, "bb" and "abb" in one.
-
-    >>> text, begins = np.array([0, 1, 1, 0, 1], dtype=np.int32), np.array([1, 0, 0, 1, 0]) > 0
-    >>> automaton = GrowingAutomaton().extend(text, begins, n_symbols=2)
-    >>> second_ends(automaton, np.array([0, 0, 0, 1, 1])).tolist()
-    [5, 3, 4, 5, 4]
     """
     second = np.full(len(automaton.nodes), len(text_of))
     _second_ends(automaton.node_at, text_of, automaton.nodes, second)

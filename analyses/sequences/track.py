@@ -30,11 +30,6 @@ def graph_of_log(log: EventLog) -> nx.Graph:
     """Build the track of a log from the moves of its world, or else from those in the log.
 
     Edges have a `distance` (cm) if the world has positions.
-
-    Examples
-    --------
-    >>> sorted(graph_of_log(EventLog({"steps": {"state": [0, 2], "next_state": [1, 2]}})).edges)
-    [(0, 1)]
     """
     mdp = log.mdp
     if mdp is None:
@@ -57,16 +52,6 @@ def graph_of_task(task: Task, block: str | None = None) -> nx.Graph:
 
     Landmarks whose names begin with ``shortcut`` are shortcuts. Edges that are closed in both
     directions in this block, or by default in every block that has laps, are impossible.
-
-    Examples
-    --------
-    >>> from replay.tasks.published import TASKS
-    >>> graph = graph_of_task(TASKS["gupta_2t"].build())
-    >>> sorted({name for _, _, name in graph.edges(data="shortcut") if name})
-    ['shortcut_bottom', 'shortcut_top']
-    >>> arena = graph_of_task(TASKS["barrier_arena"].build(), "session 1")
-    >>> sum(impossible for _, _, impossible in arena.edges(data="impossible", default=False))
-    6
     """
     graph = graph_of_log(EventLog({}, mdp=task.world))
     for name, nodes in task.landmarks.items():
@@ -108,30 +93,18 @@ def closed_edges(task: Task) -> dict[str, frozenset[frozenset[str]]]:
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """A track graph in arrays.
+    """A track graph in arrays."""
 
-    Attributes
-    ----------
-    graph : networkx.Graph
-        Undirected; nodes are places, numbered from 0.
-    key : ndarray of int64, shape (n_moves,)
-        Each move from a place to a neighbour, in both directions, as
-        ``place * MOST_STATES + neighbour``, ascending.
-    edge : ndarray of int64, shape (n_moves,)
-        The number of each move's edge.
-    distance : ndarray of float64, shape (n_moves,)
-        The length of each move in cm; NaN if the graph has no distances.
-    shortcuts : list of ndarray of int64, or None
-        The edges of each shortcut; None if the graph marks none.
-    impossible : ndarray of bool, shape (n_edges,), or None
-        Whether each edge is impossible to move along; None if the graph marks none.
-    """
-
-    graph: nx.Graph
+    graph: nx.Graph  # undirected; nodes are places, numbered from 0
+    # (n_moves,): each move from a place to a neighbour, in both directions, as ``place *
+    # MOST_STATES + neighbour``, ascending
     key: NDArray[np.int64]
-    edge: NDArray[np.int64]
+    edge: NDArray[np.int64]  # (n_moves,): the number of each move's edge
+    # (n_moves,): the length of each move in cm; NaN if the graph has no distances
     distance: NDArray[np.float64]
+    # the edges of each shortcut; None if the graph marks none
     shortcuts: list[NDArray[np.int64]] | None
+    # (n_edges,): whether each edge is impossible to move along; None if the graph marks none
     impossible: NDArray[np.bool_] | None
 
     @classmethod

@@ -30,30 +30,10 @@ _AROUND = np.ones((3, 3), dtype=np.int64)
 
 
 def find_arena(position: ArrayLike, bin_size: float = Settings().bin_size) -> nx.Graph:
-    """Find the arena in which an animal moved.
+    """Find the arena in which an animal moved, as `arena_graph` returns it.
 
-    Parameters
-    ----------
-    position : array_like of float, shape (n_samples, 2)
-        Positions in cm; NaN if unknown.
-    bin_size : float, default 5.0
-        Side of the square bins, in cm.
-
-    Returns
-    -------
-    networkx.Graph
-        The bins inside, as `arena_graph` returns them.
-
-    Raises
-    ------
-    ValueError
-        If positions are not pairs in cm, or there are too many bins.
-
-    Examples
-    --------
-    >>> x, y = np.meshgrid(np.arange(0.0, 100.0), np.arange(0.0, 50.0))
-    >>> len(find_arena(np.column_stack([x.ravel(), y.ravel()]), 10.0))
-    50
+    `position`, shape (n_samples, 2), is in cm, and NaN if unknown; `bin_size` is the side of the
+    bins.
     """
     xy = check_array(position, "position", kind="number", missing=True, n_dims=2)
     size = check_number("bin_size", bin_size, at_least=0.1, hint="It is a length in cm.")
@@ -92,11 +72,6 @@ def arena_graph(centres: ArrayLike, bin_size: float) -> nx.Graph:
 
     Nodes have `pos`; edges lead to up to eight neighbours, diagonal ones only where both bins
     beside the diagonal are inside, too. The attribute `arena` of the graph is `bin_size`, in cm.
-
-    Examples
-    --------
-    >>> arena_graph([[0, 0], [5, 0], [0, 5]], 5.0).edges
-    EdgeView([(0, 1), (0, 2)])
     """
     size = check_number("bin_size", bin_size, at_least=1e-6, hint="It is a length in cm.")
     xy = check_array(centres, "centres", kind="number", n_dims=2)
@@ -128,13 +103,6 @@ def world_of(graph: nx.Graph, state_size: float) -> MDP:
 
     In an arena, states are square fields that are at least half inside, at the bin nearest to the
     middle of what is inside; they are neighbours, also diagonally, if the way is about direct.
-
-    Examples
-    --------
-    >>> x, y = np.meshgrid(np.arange(100.0), np.arange(100.0))
-    >>> arena = find_arena(np.column_stack([x.ravel(), y.ravel()]))
-    >>> world_of(arena, 25.0).n_states
-    16
     """
     if "arena" not in graph.graph:
         return MDP.from_networkx(graph, bin_size=state_size)

@@ -130,25 +130,7 @@ class Projection(NamedTuple):
 
 
 def cut_track(graph: nx.Graph, bin_size: float = Settings().bin_size) -> BinnedTrack:
-    """Divide a track graph into bins; those of an arena are its nodes, whatever the `bin_size`.
-
-    Examples
-    --------
-    >>> graph = nx.Graph([("left", "fork"), ("fork", "right")])
-    >>> nx.set_node_attributes(graph, {"left": (0, 0), "fork": (10, 0), "right": (10, 15)}, "pos")
-    >>> track = cut_track(graph, bin_size=5.0)
-    >>> track.n_bins, track.distance[0].tolist()
-    (5, [0.0, 5.0, 10.0, 15.0, 20.0])
-
-    Two separate tracks:
-
-    >>> graph = nx.Graph([("A", "B"), ("C", "D")])
-    >>> places = {"A": (0, 0), "B": (10, 0), "C": (0, 50), "D": (5, 50)}
-    >>> nx.set_node_attributes(graph, places, "pos")
-    >>> track = cut_track(graph, bin_size=5.0)
-    >>> track.component.tolist(), track.distance[0].tolist()
-    ([0, 0, 1], [0.0, 5.0, inf])
-    """
+    """Divide a track graph into bins; those of an arena are its nodes, whatever the `bin_size`."""
     size = check_number("bin_size", bin_size, at_least=1e-6, hint="It is a length in cm.")
     nodes, node_position, edges = _read_graph(graph)
     if "arena" in graph.graph:
@@ -364,15 +346,7 @@ def project(track: BinnedTrack, position: ArrayLike) -> Projection:
 
 
 def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
-    """Find the bins on the edges between the given nodes of a track.
-
-    Examples
-    --------
-    >>> from replay.worlds.tracks import make_tmaze_track
-    >>> track = cut_track(make_tmaze_track(), 10.0)
-    >>> track.edges[track.edge[bins_between(track, ["1", "2"])][0]].tolist()
-    [1, 2]
-    """
+    """Find the bins on the edges between the given nodes of a track."""
     names = [str(node) for node in track.nodes]
     chosen = {names.index(check_choice("node of the track", str(node), names)) for node in nodes}
     edges = np.isin(track.edges, list(chosen)).sum(axis=1) == 2
@@ -391,12 +365,6 @@ def bins_on_way(track: BinnedTrack, begin: int, end: int) -> NDArray[np.int64]:
 
     Where there are several such ways along a track, their bins are listed together; in an arena the
     way is as straight as free space allows.
-
-    Examples
-    --------
-    >>> from replay.worlds.tracks import make_linear_track
-    >>> bins_on_way(cut_track(make_linear_track(20.0)), 2, 0).tolist()
-    [2, 1, 0]
     """
     away = track.distance[begin]
     if not track.is_arena:

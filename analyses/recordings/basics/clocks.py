@@ -30,12 +30,6 @@ def check_digits(values: object, what: str) -> None:
     """Check that times are told apart within a time bin of 5 ms, before they are converted.
 
     Times that were converted already are known by having no more digits and being equal.
-
-    Examples
-    --------
-    >>> check_digits(np.array([1.7e9], dtype=np.float32), "The times of mine")
-    Traceback (most recent call last):
-    ValueError: The times of mine are in single precision: those of 1.7e+09 s are 128 s apart...
     """
     given = np.asarray(values)
     given = given[np.isfinite(given)] if given.dtype.kind == "f" else np.empty(0)
@@ -63,11 +57,6 @@ def order_in_time(
 
     What is sampled has one row at a time. If its times go back and then on among earlier ones,
     they are on several clocks, which no order repairs.
-
-    Examples
-    --------
-    >>> order_in_time(np.array([0.5, 0.2]), "The times of mine")
-    array([1, 0])
     """
     check_times(times, what)
     is_back = np.diff(times) < 0
@@ -88,12 +77,6 @@ def order_in_time(
 def stretches(
     time: NDArray[np.float64], longest_step: float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find where each stretch of samples without a longer step begins, and where it ends.
-
-    Examples
-    --------
-    >>> stretches(np.array([0.0, 1.0, 2.0, 9.0, 10.0]), 1.5)
-    (array([0, 3]), array([3, 5]))
-    """
+    """Find where each stretch of samples without a longer step begins, and where it ends."""
     cut = np.flatnonzero(np.diff(time) > longest_step) + 1
     return np.append(0, cut), np.append(cut, len(time))

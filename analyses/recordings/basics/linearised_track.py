@@ -44,14 +44,6 @@ def linearise(track: BinnedTrack) -> LinearisedTrack:
     Order and gaps are those of the graph, if it defines them. Otherwise the line starts at an end
     of the track and follows corridors that are not drawn yet, straight on where possible, until
     there is none; then it begins again after a gap.
-
-    Examples
-    --------
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from replay.worlds.tracks import make_tmaze_track
-    >>> line = linearise(cut_track(make_tmaze_track(), 10.0))
-    >>> [name for _, name in line.nodes]
-    ['0', '1', '2', '1', '3']
     """
     if track.whole is not None:
         line = linearise(track.whole)

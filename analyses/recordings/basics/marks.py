@@ -45,13 +45,6 @@ def classes_of_marks(times: Sequence[ArrayLike], marks: Sequence[ArrayLike]) -> 
     """Divide the spikes of each electrode into classes of similar marks.
 
     `times` (s) and `marks`, shape (n_spikes, n_features), are those of each electrode.
-
-    Examples
-    --------
-    >>> marks = np.random.default_rng(0).normal(0, 1, (1000, 4))
-    >>> found = classes_of_marks([np.arange(1000.0)], [marks])
-    >>> found.electrode.tolist(), sum(map(len, found.spikes))
-    ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 1000)
     """
     spikes: list[NDArray[np.float64]] = []
     electrode: list[int] = []
@@ -110,11 +103,6 @@ def exchanged(electrode: NDArray[np.integer], rng: np.random.Generator) -> NDArr
     """Draw for each class the one whose positions it gets: all of an electrode from another one.
 
     If each has an electrode of its own, as sorted cells do, this is a permutation.
-
-    Examples
-    --------
-    >>> exchanged(np.array([0, 0, 0, 1]), np.random.default_rng(3)).tolist()
-    [3, 3, 3, 0]
     """
     _, first, own, number = np.unique(
         electrode, return_index=True, return_inverse=True, return_counts=True

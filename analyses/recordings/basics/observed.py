@@ -93,13 +93,7 @@ def seconds_in(intervals: NDArray[np.float64], begin: float, end: float) -> floa
 
 
 def tracked(time: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Find the intervals of positions, given the times of those that are known.
-
-    Examples
-    --------
-    >>> tracked(np.array([0.0, 0.5, 1.0, 300.0, 300.5])).tolist()
-    [[0.0, 1.0], [300.0, 300.5]]
-    """
+    """Find the intervals of positions, given the times of those that are known."""
     begins = np.flatnonzero(np.diff(time, prepend=-np.inf) > LONGEST_GAP)
     ends = np.append(begins[1:], len(time))[: len(begins)] - 1
     return np.stack([time[begins], time[ends]], axis=1)
@@ -150,14 +144,6 @@ def check_intervals(intervals: ArrayLike, what: str) -> NDArray[np.float64]:
 class Observed:
     """When spikes were observed; positions tell themselves when they were.
 
-    Attributes
-    ----------
-    spikes : ndarray of float64, shape (n_intervals, 2)
-        Begin and end of the intervals in which brain signals were recorded, in s; by default
-        always.
-    cells : tuple of ndarray of float64, each of shape (n_intervals, 2)
-        The same for each cell, within those of all; by default they are the same.
-
     Raises
     ------
     ValueError
@@ -172,7 +158,11 @@ class Observed:
     [[True, True], [False, True]]
     """
 
+    # (n_intervals, 2): begin and end of the intervals in which brain signals were recorded, in s;
+    # by default always
     spikes: NDArray[np.float64] = field(default_factory=lambda: outside_of([]))
+    # (n_intervals, 2) each: the same for each cell, within those of all; by default they are the
+    # same
     cells: tuple[NDArray[np.float64], ...] = ()
 
     def __post_init__(self) -> None:

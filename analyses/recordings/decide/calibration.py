@@ -23,36 +23,21 @@ __all__ = ["Calibration", "calibrate", "least_reached", "tail_rates", "without_r
 
 
 class Calibration(NamedTuple):
-    """The least evidence of replay, and how many events without replay have as much.
+    """The least evidence of replay, and how many events without replay have as much."""
 
-    Attributes
-    ----------
-    least_evidence : float
-        Events with at least this evidence for travel may be replay, in nats.
-    false_positive_rate : float
-        The share of events with exchanged cells that reach a threshold that was chosen from others.
-        Where events are found in the posterior: how many are found and reach it in the same time
-        after an exchange of cells, divided by the number of candidate events.
-    ci_low, ci_high : float
-        Its 95 % interval.
-    n_events : int
-        Number of tested events with exchanged cells.
-    worst : str
-        The control with the largest share; see ``CONTROLS``.
-    worst_rate : float
-        That share.
-    n_exchanged : float
-        Number of candidate events that are found in the same time after an exchange of cells; NaN
-        unless events are found in the posterior.
-    """
-
-    least_evidence: float
+    least_evidence: float  # events with at least this evidence for travel may be replay, in nats
+    # the share of events with exchanged cells that reach a threshold that was chosen from others.
+    # Where events are found in the posterior: how many are found and reach it in the same time
+    # after an exchange of cells, divided by the number of candidate events
     false_positive_rate: float
+    # its 95 % interval
     ci_low: float
     ci_high: float
-    n_events: int
-    worst: str
-    worst_rate: float
+    n_events: int  # number of tested events with exchanged cells
+    worst: str  # the control with the largest share; see ``CONTROLS``
+    worst_rate: float  # that share
+    # number of candidate events that are found in the same time after an exchange of cells; NaN
+    # unless events are found in the posterior
     n_exchanged: float = np.nan
 
 
@@ -66,13 +51,6 @@ def calibrate(
     the same time, and those in `chance` are a sample of them. Also returns a table with a row per
     control: `control, n, least_evidence` (that at most `level` of them reach), `rate` (of those
     that reach a threshold chosen from the other half of all controls), `ci_low, ci_high` (95 %).
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"event": range(40), "control": "sweeps", "evidence": range(40)})
-    >>> calibration, controls = calibrate(table, level=0.1)
-    >>> round(calibration.least_evidence, 3), controls["rate"].tolist()
-    (35.0, [0.125])
     """
     nominal = check_number("level", level, at_least=0.0, at_most=1.0)
     known = chance[chance["evidence"].notna()]
@@ -126,13 +104,6 @@ def without_replay(
     Within 40 ms replay travels on, so that blocks of it are no control; where all events were
     replay, these would decide what is. `evidence` is that of the events, by their number; the
     others are as for `calibrate`.
-
-    Examples
-    --------
-    >>> chance = pd.DataFrame({"event": [0, 1, 0, 1], "control": ["blocks"] * 2 + ["sweeps"] * 2,
-    ...                        "evidence": [3.0, 0.5, 0.2, 0.1]})
-    >>> without_replay(chance, pd.Series([6.0, 0.0]))["evidence"].tolist()
-    [0.5, 0.2, 0.1]
     """
     is_block = chance["control"] == BLOCKS
     others = chance[~is_block]
@@ -146,11 +117,6 @@ def least_reached(evidence: ArrayLike, level: float) -> float:
     """Return the least evidence above 0 that at most a share of controls reaches.
 
     One may always do: of fewer than 20, one is no evidence for a share of more than .05.
-
-    Examples
-    --------
-    >>> least_reached([-1.0, 0.5, 2.0, 3.0], 0.25)
-    2.0000000000000004
     """
     known = np.sort(np.asarray(evidence, dtype=float))
     most = int(max(level * len(known), 1) + 1e-9)
@@ -167,13 +133,6 @@ def tail_rates(
     Returns two arrays of shape (n_events,): if all events had exchanged cells, and if all were of
     the control for which most would be false. At most 1; NaN for events that were not tested.
     `chance` and `n_found` are as for `calibrate`.
-
-    Examples
-    --------
-    >>> chance = pd.DataFrame({"event": range(4), "control": EXCHANGED, "evidence": [-1, -1, 0, 1]})
-    >>> exchanged, worst = tail_rates([2.0, 0.5], chance)
-    >>> exchanged.tolist()
-    [0.0, 0.25]
     """
     own = np.asarray(evidence, dtype=float)
     known = ~np.isnan(own)

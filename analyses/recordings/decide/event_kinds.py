@@ -21,16 +21,7 @@ _NO_SEQUENCE = "no_sequence"
 
 
 def event_kinds(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:
-    """Return the kind of each event: that of its longest sequence.
-
-    Examples
-    --------
-    >>> events = pd.DataFrame({"event": [0, 1, 2], "is_replay": [True, True, False]})
-    >>> sequences = pd.DataFrame({"event": [0, 0], "distance": [30.0, 60.0],
-    ...                           "kind": ["reverse_episode", "novel_path"]})
-    >>> event_kinds(events, sequences).tolist()
-    ['novel_path', 'no_sequence', None]
-    """
+    """Return the kind of each event: that of its longest sequence."""
     ordered = sequences.sort_values("distance", ascending=False, kind="stable")
     longest = ordered.drop_duplicates("event").set_index("event")["kind"].astype(object)
     named = events["event"].map(longest).where(lambda kind: kind.notna(), _NO_SEQUENCE)

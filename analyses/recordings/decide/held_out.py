@@ -30,22 +30,13 @@ _MOST_LOST, _LEAST_OBSERVED, _HARDLY = 0.25, 0.75, 0.4
 
 
 class HeldOut(NamedTuple):
-    """How well fields predict which cells fire in events.
+    """How well fields predict which cells fire in events."""
 
-    Attributes
-    ----------
-    n_often : int
-        Number of cells that fire often enough to be tested.
-    holds : ndarray of bool, shape (n_tested,)
-        Whether the field of each holds; without those that hardly fire in events in which the
-        fields of other cells hold.
-    observed : float
-        What is observed of all that is expected if all fields hold.
-    """
-
-    n_often: int
+    n_often: int  # number of cells that fire often enough to be tested
+    # (n_tested,): whether the field of each holds; without those that hardly fire in events in
+    # which the fields of other cells hold
     holds: NDArray[np.bool_]
-    observed: float
+    observed: float  # what is observed of all that is expected if all fields hold
 
     @property
     def is_tested(self) -> bool:

@@ -11,22 +11,13 @@ __all__ = ["ExperiencedPiece", "experienced_pieces"]
 
 
 class ExperiencedPiece(NamedTuple):
-    """A piece of a replayed path, and its experience.
+    """A piece of a replayed path, and its experience."""
 
-    Attributes
-    ----------
-    begin, end : int
-        The piece is ``states[begin:end + 1]``.
-    episode : int
-        The latest episode that contains it.
-    backward : bool
-        Whether it was run in the opposite direction.
-    """
-
+    # the piece is ``states[begin:end + 1]``
     begin: int
     end: int
-    episode: int
-    backward: bool
+    episode: int  # the latest episode that contains it
+    backward: bool  # whether it was run in the opposite direction
 
 
 def experienced_pieces(
@@ -39,15 +30,6 @@ def experienced_pieces(
 
     `moves`, the labels of :func:`analyses.place_sequences`, rule out one of them where a heading is
     told.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> steps = {"state": [0, 1, 2, 1], "next_state": [1, 2, 1, 3],
-    ...          "episode": [0, 0, 1, 1], "step": [0, 1, 2, 3]}
-    >>> run = Experience({name: np.array(values) for name, values in steps.items()})
-    >>> [(piece.begin, piece.end, piece.backward) for piece in experienced_pieces([3, 1, 2], run)]
-    [(0, 2, True)]
     """
     path = [int(state) for state in states]
     found: list[ExperiencedPiece] = []

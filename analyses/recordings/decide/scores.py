@@ -34,30 +34,15 @@ _MOST_LOOPS = 4  # a track with more has too many routes to list
 
 
 class Route(NamedTuple):
-    """A path along the track from one of its ends to another.
+    """A path along the track from one of its ends to another."""
 
-    Attributes
-    ----------
-    bins : ndarray of int64, shape (n_bins_of_route,)
-        Its bins, in order.
-    distance : ndarray of float64, shape (n_bins_of_route,)
-        The distance of each bin from the beginning of the route, in cm.
-    """
-
-    bins: NDArray[np.int64]
+    bins: NDArray[np.int64]  # (n_bins_of_route,): its bins, in order
+    # (n_bins_of_route,): the distance of each bin from the beginning of the route, in cm
     distance: NDArray[np.float64]
 
 
 def find_routes(track: BinnedTrack) -> list[Route]:
-    """List the routes of a track: from each of its ends to each other, without repeated places.
-
-    Examples
-    --------
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from replay.worlds.tracks import make_wtrack
-    >>> len(find_routes(cut_track(make_wtrack(), bin_size=10.0)))
-    3
-    """
+    """List the routes of a track: from each of its ends to each other, without repeated places."""
     graph = nx.Graph()
     for number, (one, other) in enumerate(track.edges.tolist()):
         graph.add_edge(one, other, number=number)
@@ -112,11 +97,6 @@ def weighted_correlation(posterior: ArrayLike, routes: Iterable[Route]) -> float
     ----------
     .. [1] Wu & Foster (2014), Hippocampal replay captures the unique topological structure of a
        novel environment. https://doi.org/10.1523/JNEUROSCI.3414-13.2014
-
-    Examples
-    --------
-    >>> weighted_correlation(np.eye(3), [Route(np.arange(3), np.arange(3.0))])
-    1.0
     """
     weights = np.ascontiguousarray(posterior, dtype=float)
     best = 0.0
@@ -136,11 +116,6 @@ def line_fit(
     ----------
     .. [1] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
        https://doi.org/10.1016/j.neuron.2009.07.027
-
-    Examples
-    --------
-    >>> line_fit(np.eye(3), [Route(np.arange(3), 10.0 * np.arange(3))], width=5.0)
-    1.0
     """
     all_weights = np.ascontiguousarray(posterior, dtype=float)
     n_time = len(all_weights)

@@ -35,34 +35,25 @@ _LEAST_SENSE = 0.8  # probability
 
 
 class Scored(NamedTuple):
-    """Decoded events, and their controls.
+    """Decoded events, and their controls."""
 
-    Attributes
-    ----------
-    events : DataFrame
-        One row per event: `event, start_time, end_time, n_active, n_spikes, evidence` (for travel,
-        in nats), `content` (evidence that places are represented, in nats), `p_content` (the share
-        of the event's own exchanges of cells with at least this content), `weighted_correlation`
-        and `line_fit` of the whole event; NaN if too few cells are active, or without spikes. If
-        two tracks are compared, `log_odds` and `log_odds_z`; if the track has several components,
-        also `track` (of its longest stretch, from 1).
-    stretches : DataFrame
-        One row per stretch of travel: `event, stretch, start_time, end_time` (s), `share` (of the
-        event's duration), `length` (cm), `speed` (cm/s), `probability` (the mean of travel),
-        `forward, reverse` (the probabilities that cells head with the travel, and against it),
-        `sense` (see ``SENSES``), `weighted_correlation` and `line_fit`.
-    paths : DataFrame
-        One row per time bin of a stretch: `event, stretch, time` (s), `x, y` (cm) of its course; if
-        fields differ between headings, also `along`: 1 if cells head with the travel, -1 if against
-        it, 0 if undecided.
-    chance : DataFrame
-        One row per control of an event: `event, control, evidence`; see
-        :data:`analyses.recordings.decide.controls.CONTROLS`.
-    """
-
+    # one row per event: `event, start_time, end_time, n_active, n_spikes, evidence` (for travel, in
+    # nats), `content` (evidence that places are represented, in nats), `p_content` (the share of
+    # the event's own exchanges of cells with at least this content), `weighted_correlation` and
+    # `line_fit` of the whole event; NaN if too few cells are active, or without spikes. If two
+    # tracks are compared, `log_odds` and `log_odds_z`; if the track has several components, also
+    # `track` (of its longest stretch, from 1)
     events: pd.DataFrame
+    # one row per stretch of travel: `event, stretch, start_time, end_time` (s), `share` (of the
+    # event's duration), `length` (cm), `speed` (cm/s), `probability` (the mean of travel),
+    # `forward, reverse` (the probabilities that cells head with the travel, and against it),
+    # `sense` (see ``SENSES``), `weighted_correlation` and `line_fit`
     stretches: pd.DataFrame
+    # one row per time bin of a stretch: `event, stretch, time` (s), `x, y` (cm) of its course; if
+    # fields differ between headings, also `along`: 1 if cells head with the travel, -1 if against
+    # it, 0 if undecided
     paths: pd.DataFrame
+    # one row per control of an event: `event, control, evidence`; ``CONTROLS`` describes each
     chance: pd.DataFrame
 
 

@@ -28,36 +28,11 @@ __all__ = ["common_cells", "log_odds", "track_log_odds", "tracks_to_compare"]
 
 @typed
 def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float:
-    """Compute the log odds of two tracks from the posterior of an event [1]_.
+    """Compute the log odds of two tracks from the posterior of an event, shape (n_time, n_bins).
 
-    Parameters
-    ----------
-    posterior : array_like of float, shape (n_time, n_bins)
-        The posterior over the bins of both tracks, decoded with cells that have a field on both.
-    first, second : array_like of bool, shape (n_bins,)
-        Whether each bin belongs to the first and to the second track.
-
-    Returns
-    -------
-    float
-        The natural logarithm of the sum of the posterior over the first track divided by that over
-        the second. For both sums, the posterior is normalised over both tracks together in each
-        time bin.
-
-    Raises
-    ------
-    ValueError
-        If the tracks share a bin, or shapes disagree.
-
-    References
-    ----------
-    .. [1] Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
-       https://doi.org/10.7554/eLife.85635
-
-    Examples
-    --------
-    >>> round(log_odds([[0.6, 0.2, 0.2]], [True, False, False], [False, True, True]), 3)
-    0.405
+    `first` and `second` mark the bins of the tracks. The natural logarithm of the sum of the
+    posterior over the first divided by that over the second; for both, it is normalised over both
+    tracks together in each time bin.
     """
     weights = np.asarray(posterior, dtype=float)
     one, other = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
@@ -78,17 +53,7 @@ def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float
 def tracks_to_compare(
     track: BinnedTrack, rates: ArrayLike, named: Sequence[Sequence[str]] = ()
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Find the bins of the two tracks to be compared by track log odds.
-
-    Examples
-    --------
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from replay.worlds.tracks import make_track_graph
-    >>> track = cut_track(make_track_graph([(0, 0), (9, 0), (0, 50), (9, 50)], [(0, 1), (2, 3)]))
-    >>> first, second = tracks_to_compare(track, np.ones((2, 4)))
-    >>> first.tolist(), second.tolist()
-    ([True, True, False, False], [False, False, True, True])
-    """
+    """Find the bins of the two tracks to be compared by track log odds."""
     if named:
         first, second = (bins_between(track, nodes) for nodes in named)
         return first, second
@@ -101,13 +66,7 @@ def tracks_to_compare(
 def common_cells(
     rates: ArrayLike, first: ArrayLike, second: ArrayLike, least_peak: float = Settings().least_peak
 ) -> NDArray[np.bool_]:
-    """Find the cells with a field on each of two tracks.
-
-    Examples
-    --------
-    >>> common_cells([[1, 1], [9, 0]], [True, False], [False, True]).tolist()
-    [True, False]
-    """
+    """Find the cells with a field on each of two tracks."""
     hertz = np.asarray(rates, dtype=float)
     peaks = [hertz[:, np.asarray(each, dtype=bool)].max(axis=1) for each in (first, second)]
     found: NDArray[np.bool_] = np.min(peaks, axis=0) >= least_peak
@@ -129,13 +88,6 @@ def track_log_odds(
 
     Events are (n_time, n_cells) spikes; `first` and `second` mark the bins of the tracks. Cells
     with a rate of at least `least_peak` Hz on both count. Returns `log_odds` and `log_odds_z`.
-
-    Examples
-    --------
-    >>> rates = [[9.0, 1.0], [1.0, 9.0], [9.0, 2.0]]
-    >>> found = track_log_odds([[[2, 0, 1]]], rates, [True, False], [False, True], dt=0.02)
-    >>> bool(found.loc[0, "log_odds"] > 0)
-    True
     """
     one, other = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     check_number("least_peak", least_peak, at_least=0.0)

@@ -63,14 +63,7 @@ def check_data(recording: Recording, judgement: Judgement) -> None:
 
 
 def check_state_size(size: float, track: BinnedTrack) -> None:
-    """Check that states are not larger than the arms of a track.
-
-    Examples
-    --------
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from replay.worlds.tracks import make_linear_track
-    >>> check_state_size(15.0, cut_track(make_linear_track(150.0)))
-    """
+    """Check that states are not larger than the arms of a track."""
     if track.is_arena:
         extent = float(np.ptp(track.position, axis=0).max()) + track.square
         if size > extent / 2:
@@ -97,14 +90,7 @@ def check_state_size(size: float, track: BinnedTrack) -> None:
 
 
 def check_bins_in_states(track: BinnedTrack, state_size: float) -> None:
-    """Check that the bins of a track are smaller than its states, through which paths lead.
-
-    Examples
-    --------
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from replay.worlds.tracks import make_linear_track
-    >>> check_bins_in_states(cut_track(make_linear_track(150.0), 5.0), 15.0)
-    """
+    """Check that the bins of a track are smaller than its states, through which paths lead."""
     largest, width = _LARGEST_BIN * state_size, float(track.width.max())
     if not track.is_arena and width > largest + 1e-9:
         raise ValueError(

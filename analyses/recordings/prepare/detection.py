@@ -128,14 +128,7 @@ def multiunit_rate(
     dt: float = 0.001,
     smoothing: float = 0.015,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute the smoothed rate of all cells together: times in s, and rates in Hz.
-
-    Examples
-    --------
-    >>> time, rate = multiunit_rate([[0.5], [0.5]], 0.0, 1.0)
-    >>> float(time[rate.argmax()].round(2)), float(rate.sum().round(-1) * 0.001)
-    (0.5, 2.0)
-    """
+    """Compute the smoothed rate of all cells together: times in s, and rates in Hz."""
     seconds = check_number("dt", dt, at_least=1e-9)
     width = check_number("smoothing", smoothing, at_least=0.0)
     first, last = check_number("begin", begin), check_number("end", end)
@@ -166,13 +159,6 @@ def ripple_power(
     """Compute the amplitude in the ripple band over all channels.
 
     Each channel is filtered; the squared envelopes are summed over channels and smoothed.
-
-    Examples
-    --------
-    >>> time = np.arange(0, 1, 1 / 1500)
-    >>> ripple = np.sin(2 * np.pi * 200 * time) * np.exp(-0.5 * ((time - 0.5) / 0.02) ** 2)
-    >>> float(time[ripple_power(ripple, 1500.0).argmax()].round(2))
-    0.5
     """
     given = check_array(field_potential, "field_potential", kind="number", n_dims=None)
     if given.ndim not in (1, 2):
@@ -240,13 +226,6 @@ def find_events(
     `speed` (cm/s, NaN if unknown) is that of the animal at the same times; `scale` are mean and
     standard deviation of the signal, by default those of these values. An event ends before a pause
     between the times of more than 15 ms.
-
-    Examples
-    --------
-    >>> values = np.zeros(1000)
-    >>> values[500:650] = 1.0
-    >>> find_events(np.arange(1000) / 1000, values, criteria=Criteria(threshold=2.0)).to_numpy()
-    array([[0.5  , 0.649, 2.38 ]])
     """
     seconds = check_array(time, "time", kind="number")
     height = check_array(values, "The signal", kind="number")

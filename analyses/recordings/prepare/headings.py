@@ -73,15 +73,7 @@ def with_unknown(rates: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def with_headings(track: BinnedTrack, between: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Extend weights between bins, shape (n_bins, n_bins), to bins with headings, twice as many.
-
-    Examples
-    --------
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from replay.worlds.tracks import make_linear_track
-    >>> with_headings(cut_track(make_linear_track(10.0), 5.0), np.ones((2, 2))).tolist()
-    [[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]]
-    """
+    """Extend weights between bins, shape (n_bins, n_bins), to bins with headings, twice as many."""
     ends = track.edges[track.edge]
     to_end = np.stack([track.offset, track.length[track.edge] - track.offset], axis=1)
     routes = [

@@ -47,17 +47,7 @@ class LapEnd(NamedTuple):
 
 
 def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEnd]:
-    """Find how near the animal comes to each end of its laps, and to other dead ends.
-
-    Examples
-    --------
-    >>> from replay.worlds.tracks import make_linear_track
-    >>> x = [*range(12, 140), *range(140, 12, -1)] * 3
-    >>> there = np.column_stack([x, np.zeros(len(x))])
-    >>> back = Recording("mine", make_linear_track(150.0), np.arange(len(x)) / 30, there)
-    >>> [round(end.reach) for end in find_lap_ends(back)]
-    [14, 11]
-    """
+    """Find how near the animal comes to each end of its laps, and to other dead ends."""
     graph = nx.Graph() if recording.graph is None else recording.graph
     if "arena" in graph.graph:
         if names:

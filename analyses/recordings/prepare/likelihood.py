@@ -69,13 +69,7 @@ def check_likelihoods(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def bayesian_posterior(log_likelihoods: ArrayLike) -> NDArray[np.float64]:
-    """Decode each time bin independently: likelihoods and posterior are (n_time, n_bins).
-
-    Examples
-    --------
-    >>> bayesian_posterior(np.log([[1.0, 3.0]])).tolist()
-    [[0.25, 0.75]]
-    """
+    """Decode each time bin independently: likelihoods and posterior are (n_time, n_bins)."""
     given = check_likelihoods(log_likelihoods)
     scaled = np.exp(given - given.max(axis=1, keepdims=True))
     posterior: NDArray[np.float64] = scaled / scaled.sum(axis=1, keepdims=True)
@@ -88,11 +82,6 @@ def count_spikes(
     """Count the spikes of each cell in the time bins of each event, (n_time, n_cells) each.
 
     Times and `dt` are in s; what is left of an event after its last whole time bin does not count.
-
-    Examples
-    --------
-    >>> [counts.tolist() for counts in count_spikes([[0.01, 0.05], [0.03]], [0.0], [0.06], 0.02)]
-    [[[1, 0], [0, 1], [1, 0]]]
     """
     width = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
     first, last = (

@@ -34,50 +34,14 @@ def place_fields(
     lowest_rate: float = 0.0,
     seen: Seen | None = None,
 ) -> NDArray[np.float64]:
-    """Estimate the rate of each cell in each bin of a track.
+    """Estimate the rate of each cell in each bin of a track, in Hz, shape (n_cells, n_bins).
 
-    Spike counts and occupancy are both smoothed by a Gaussian along the track before they are
-    divided, so that nothing is smoothed across to a neighbouring corridor.
+    Spike counts and occupancy are both smoothed by a Gaussian along the track, with an SD of
+    `smoothing` cm, before they are divided: nothing is smoothed across to a neighbouring corridor.
 
-    Parameters
-    ----------
-    track : BinnedTrack
-        The track.
-    position_bins : array_like of int, shape (n_time,)
-        The animal's place bin in each time bin; -1 for time bins to leave out (position unknown, or
-        too slow).
-    counts : array_like or csr_array of int, shape (n_time, n_cells)
-        Number of spikes of each cell in each time bin.
-    dt : float
-        Length of a time bin, in s.
-    smoothing : float, default 6.0
-        Standard deviation of the Gaussian, in cm; 0 for none.
-    lowest_rate : float, default 0.0
-        Lower rates are set to this value, in Hz.
-    seen : Seen, optional
-        The cells that were observed in each time bin; by default all. A cell's occupancy counts
-        only those in which it was observed, and in others its spikes must not be counted.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_cells, n_bins)
-        Rates in Hz; NaN where a cell was not observed.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a bin is not on the track, or a bin was not visited and lies not near
-        one that was.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> graph = nx.Graph([("left", "right")])
-    >>> nx.set_node_attributes(graph, {"left": (0, 0), "right": (10, 0)}, "pos")
-    >>> track, counts = cut_track(graph), [[1], [0], [3], [1]]
-    >>> place_fields(track, [0, 0, 1, 1], counts, 0.1, smoothing=0.0).tolist()
-    [[5.0, 20.0]]
+    `position_bins`, shape (n_time,), is -1 for time bins of `dt` s to leave out; `counts` are
+    spikes, shape (n_time, n_cells). Cells that were not `seen` in a time bin must have no spikes
+    there; a rate is NaN where a cell was never observed.
     """
     seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
     width = check_number("smoothing", smoothing, at_least=0.0)

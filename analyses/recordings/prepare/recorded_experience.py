@@ -107,14 +107,7 @@ class Experienced(NamedTuple):
 def count_experience(
     recording: Recording, state_size: float, lap_ends: Sequence[str] = ()
 ) -> Experienced:
-    """Count the moves and laps of `experience_of`.
-
-    Examples
-    --------
-    >>> from analyses.recordings.recover.simulated_recording import simulated_recording
-    >>> count_experience(simulated_recording(4), 15.0)[:3]
-    (52, 4, 22)
-    """
+    """Count the moves and laps of `experience_of`."""
     world, log = experience_of(recording, state_size, lap_ends)
     lengths = graph_of_log(EventLog({}, mdp=world)).edges(data="distance")
     farthest = max(length for _, _, length in lengths)

@@ -62,13 +62,6 @@ def running(recording: Recording) -> Running:
 
     Velocities are those of positions after a running median, which removes outliers, and a
     Gaussian.
-
-    Examples
-    --------
-    >>> recording = Recording("mine", time=np.array([0.0, 0.02, 0.06]),
-    ...                       position=np.array([[0, 0], [2, 0], [4, 0]]))
-    >>> running(recording).position[:, 0].round(3).tolist()
-    [1.0, 2.5, 3.5]
     """
     seconds = _TIME_BIN
     time, position = recording.known

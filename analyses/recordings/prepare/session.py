@@ -82,55 +82,27 @@ class Prepared(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A recording prepared for decoding.
-
-    Attributes
-    ----------
-    recording : Recording
-        The recording.
-    settings : Settings
-        The settings of decoding.
-    judgement : Judgement
-        The criteria for replay.
-    track : BinnedTrack
-        The track in bins.
-    rates : ndarray of float64, shape (n_cells, n_bins)
-        Place fields in Hz; no cells if the recording has no spikes.
-    headings : HeadedFields or None
-        The same for each heading; None if they do not differ, or the track is not run both ways.
-    cells : ndarray of int64, shape (n_cells,)
-        The numbers of these cells in the recording.
-    time_bin : float
-        Length of a time bin in events, in s.
-    variance : float
-        Variance of continuous movement in such a time bin, in cm^2.
-    events : DataFrame
-        `start_time` and `end_time`, in s.
-    counts : list of ndarray of int64, each of shape (n_time, n_cells)
-        Spikes of these cells in each event.
-    chance_counts : list of ndarray of int64, each of shape (n_time, n_cells), or None
-        The same of events that are found after exchanges of cells, one search after the other; None
-        if events are not detected in the posterior.
-    pauses : dict of str to int
-        The nodes of the track at which the animal often pauses, with the number of pauses.
-    prepared : Prepared
-        What was found, and left out, before.
-    """
+    """A recording prepared for decoding."""
 
     recording: Recording
     settings: Settings
     judgement: Judgement
     track: BinnedTrack
+    # (n_cells, n_bins): place fields in Hz; no cells if the recording has no spikes
     rates: NDArray[np.float64]
+    # the same for each heading; None if they do not differ, or the track is not run both ways
     headings: HeadedFields | None
-    cells: NDArray[np.int64]
-    time_bin: float
-    variance: float
-    events: pd.DataFrame
-    counts: list[NDArray[np.int64]]
+    cells: NDArray[np.int64]  # (n_cells,): the numbers of these cells in the recording
+    time_bin: float  # length of a time bin in events, in s
+    variance: float  # variance of continuous movement in such a time bin, in cm^2
+    events: pd.DataFrame  # `start_time` and `end_time`, in s
+    counts: list[NDArray[np.int64]]  # (n_time, n_cells) each: spikes of these cells in each event
+    # (n_time, n_cells) each: the same of events that are found after exchanges of cells, one search
+    # after the other; None if events are not detected in the posterior
     chance_counts: list[NDArray[np.int64]] | None
+    # the nodes of the track at which the animal often pauses, with the number of pauses
     pauses: dict[str, int]
-    prepared: Prepared
+    prepared: Prepared  # what was found, and left out, before
 
     @property
     def is_decoded_here(self) -> bool:

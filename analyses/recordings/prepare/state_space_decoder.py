@@ -61,15 +61,6 @@ def walk_transitions(track: BinnedTrack, variance: float) -> Walk:
 
     `variance` is that of one step along the track, or in each direction of an arena, in cm^2; steps
     never leave a connected component. For an arena the matrix is sparse.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> graph = nx.Graph([("left", "right")])
-    >>> nx.set_node_attributes(graph, {"left": (0, 0), "right": (10, 0)}, "pos")
-    >>> walk_transitions(cut_track(graph), 15.0).round(2).tolist()
-    [[0.7, 0.3], [0.3, 0.7]]
     """
     spread = check_number("variance", variance, at_least=1e-12)
     if track.is_arena:

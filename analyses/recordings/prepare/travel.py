@@ -93,118 +93,69 @@ class Travel(NamedTuple):
     A *state* is a column of the likelihoods: a bin, or a bin with one of the two headings along its
     edge, or without. In an arena it is a square of several bins. A *way* is a bin, or a square,
     with a direction of travel.
-
-    Attributes
-    ----------
-    square : ndarray of int64, shape (n_columns,)
-        The state of each column.
-    kept : float
-        The probability of the same class in the next time bin.
-    stay : ndarray of float64, shape (n_kinds,)
-        Of each kind of dwelling, the probability of the same place in the next time bin.
-    keeps : ndarray of bool, shape (n_kinds,)
-        Whether a place that is drawn anew has the same heading.
-    drifts : ndarray of bool, shape (n_kinds,)
-        Whether a place drifts while it is held.
-    emits : ndarray of int64, shape (n_kinds,)
-        The likelihood that it has: that of the place (0), or that around it (1).
-    group : ndarray of int64, shape (n_states,)
-        The heading of each state; headings that may follow each other at a junction are one.
-    size : ndarray of float64, shape (n_groups,)
-        The number of states of each such group.
-    around : ndarray of float64, shape (n_states, n_states)
-        The probability of each state around each.
-    state : ndarray of int64, shape (n_senses, n_ways)
-        The state of each way: forward, in reverse, and without a heading; the last alone if states
-        have none.
-    into, out : Steps
-        The steps of each speed into each way, and out of it.
-    drift_into, drift_out : Steps
-        The steps of places that drift, between states.
-    lost : ndarray of float64, shape (n_speeds, n_ways)
-        The probability of running over an end of the track.
-    apart : ndarray of float64, shape (n_ways, n_ways)
-        The distances between ways, in cm, which are far if their directions are opposite; in an
-        arena those between bins.
     """
 
-    square: NDArray[np.int64]
-    kept: float
+    square: NDArray[np.int64]  # (n_columns,): the state of each column
+    kept: float  # the probability of the same class in the next time bin
+    # (n_kinds,): of each kind of dwelling, the probability of the same place in the next time bin
     stay: NDArray[np.float64]
-    keeps: NDArray[np.bool_]
-    drifts: NDArray[np.bool_]
+    keeps: NDArray[np.bool_]  # (n_kinds,): whether a place that is drawn anew has the same heading
+    drifts: NDArray[np.bool_]  # (n_kinds,): whether a place drifts while it is held
+    # (n_kinds,): the likelihood that it has: that of the place (0), or that around it (1)
     emits: NDArray[np.int64]
+    # (n_states,): the heading of each state; headings that may follow each other at a junction are
+    # one
     group: NDArray[np.int64]
-    size: NDArray[np.float64]
-    around: NDArray[np.float64]
+    size: NDArray[np.float64]  # (n_groups,): the number of states of each such group
+    around: NDArray[np.float64]  # (n_states, n_states): the probability of each state around each
+    # (n_senses, n_ways): the state of each way: forward, in reverse, and without a heading; the
+    # last alone if states have none
     state: NDArray[np.int64]
+    # the steps of each speed into each way, and out of it
     into: Steps
     out: Steps
+    # the steps of places that drift, between states
     drift_into: Steps
     drift_out: Steps
+    # (n_speeds, n_ways): the probability of running over an end of the track
     lost: NDArray[np.float64]
+    # (n_ways, n_ways): the distances between ways, in cm, which are far if their directions are
+    # opposite; in an arena those between bins
     apart: NDArray[np.float64]
 
 
 class Evidence(NamedTuple):
-    """The evidence in the spikes of events, in nats, of shape (n_events,) each.
+    """The evidence in the spikes of events, in nats, of shape (n_events,) each."""
 
-    Attributes
-    ----------
-    travel : ndarray of float64
-        For travel, against places that are held or drawn anew.
-    content : ndarray of float64
-        For travel or places that are held, against places that are drawn anew in each time bin.
-    """
-
-    travel: NDArray[np.float64]
+    travel: NDArray[np.float64]  # for travel, against places that are held or drawn anew
+    # for travel or places that are held, against places that are drawn anew in each time bin
     content: NDArray[np.float64]
 
 
 class TravelPosterior(NamedTuple):
-    """What an event represents in each time bin, given all its spikes.
+    """What an event represents in each time bin, given all its spikes."""
 
-    Attributes
-    ----------
-    travels : ndarray of float64, shape (n_time,)
-        The probability of travel.
-    enters : ndarray of float64, shape (n_time,)
-        The probability that travel begins in this time bin.
-    way : ndarray of float64, shape (n_time, n_senses, n_ways)
-        The probability of each way in each sense; their sum is that of travel. In an arena ways are
-        those of bins, to which squares are divided as they are likely.
-    speed : ndarray of float64, shape (n_time, n_speeds)
-        The probability of each speed of travel.
-    """
-
-    travels: NDArray[np.float64]
-    enters: NDArray[np.float64]
+    travels: NDArray[np.float64]  # (n_time,): the probability of travel
+    enters: NDArray[np.float64]  # (n_time,): the probability that travel begins in this time bin
+    # (n_time, n_senses, n_ways): the probability of each way in each sense; their sum is that of
+    # travel. In an arena ways are those of bins, to which squares are divided as they are likely
     way: NDArray[np.float64]
-    speed: NDArray[np.float64]
+    speed: NDArray[np.float64]  # (n_time, n_speeds): the probability of each speed of travel
 
 
 class Stretch(NamedTuple):
-    """A stretch of travel within an event.
+    """A stretch of travel within an event."""
 
-    Attributes
-    ----------
-    first, last : int
-        Its time bins; `last` is the one after it.
-    ways : ndarray of int64, shape (last - first,)
-        Its course: the way in each time bin with the least expected distance from where the event
-        is, among those courses that do not turn back (in an arena, the bins).
-    forward, reverse : float
-        The probabilities that cells head with the travel, and against it; 0 without headings.
-    speed : float
-        The mean speed of travel, in cm/s.
-    """
-
+    # its time bins; `last` is the one after it
     first: int
     last: int
+    # (last - first,): its course: the way in each time bin with the least expected distance from
+    # where the event is, among those courses that do not turn back (in an arena, the bins)
     ways: NDArray[np.int64]
+    # the probabilities that cells head with the travel, and against it; 0 without headings
     forward: float
     reverse: float
-    speed: float
+    speed: float  # the mean speed of travel, in cm/s
 
 
 def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
@@ -212,14 +163,6 @@ def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
 
     Likelihoods have `n_states` columns: `track.n_bins`, or three times as many with headings, for
     the second node of their edge, for the first, and without.
-
-    Examples
-    --------
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from replay.worlds.tracks import make_linear_track
-    >>> model = travel_model(cut_track(make_linear_track(100.0)), 0.005, 60)
-    >>> model.state.shape, model.lost.shape
-    ((3, 40), (5, 40))
     """
     dt = check_number("time_bin", time_bin, at_least=1e-9, hint="It is in s.")
     apart, square, spread = track.distance, np.arange(n_states), _DRIFT * dt
@@ -405,17 +348,7 @@ def travel_evidence(log_likelihoods: ArrayLike, model: Travel) -> Evidence:
 
 
 def travel_posterior(log_likelihoods: ArrayLike, model: Travel) -> TravelPosterior:
-    """Decode an event; likelihoods are (n_time, n_states).
-
-    Examples
-    --------
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from replay.worlds.tracks import make_linear_track
-    >>> model = travel_model(cut_track(make_linear_track(100.0)), 0.005, 20)
-    >>> found = travel_posterior(np.log(np.where(np.eye(20) > 0, 0.9, 0.1 / 19)), model)
-    >>> bool(found.travels.min() > 0.9), found.way.sum(axis=1).argmax(axis=1)[:3].tolist()
-    (True, [0, 1, 2])
-    """
+    """Decode an event; likelihoods are (n_time, n_states)."""
     given = check_likelihoods(log_likelihoods)
     emission = _emissions(given[None], model)
     n_time, (n_senses, n_ways), n_speeds = emission.shape[1], model.state.shape, len(model.lost)

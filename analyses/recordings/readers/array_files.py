@@ -67,40 +67,10 @@ def read_arrays(
     name: str = "the arrays",
     most_unknown: float = MOST_UNKNOWN,
 ) -> Recording:
-    """Read spikes and positions from arrays.
+    """Read spikes and positions from a file, a folder of CellExplorer, or a mapping of arrays.
 
-    Parameters
-    ----------
-    source : path or mapping of str to array_like
-        An ``.npz`` or ``.mat`` file, a folder of CellExplorer, or the arrays themselves; names are
-        those of the module's table.
-    graph : networkx.Graph, optional
-        The track.
-    position : str, optional
-        The structure of positions of CellExplorer, if there are several.
-    name : str, optional
-        The name of the arrays in messages; a file has its own.
-    most_unknown : float, default 0.2
-        The largest share of positions on the track that may be unknown.
-
-    Returns
-    -------
-    Recording
-        The recording.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the file is missing.
-    ValueError
-        If arrays are missing, have different lengths, or are pickled objects.
-
-    Examples
-    --------
-    >>> arrays = {"position_time": [0.0, 1.0], "position_xy": [[0, 0], [5, 0]],
-    ...           "spike_time": [0.5, 0.7, 0.9], "spike_unit": [1, 0, 1]}
-    >>> [spikes.tolist() for spikes in read_arrays(arrays).spikes]
-    [[0.7], [0.5, 0.9]]
+    Names are those of the module's table. `position` is the structure of positions of CellExplorer,
+    if there are several; `name` is that of the arrays in messages, a file has its own.
     """
     arrays: dict[str, NDArray[Any]] = {}
     if isinstance(source, Mapping):

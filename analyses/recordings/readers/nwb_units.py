@@ -154,13 +154,7 @@ def unit_columns(units: Any) -> dict[str, NDArray[Any]]:
 
 
 def hippocampal(regions: NDArray[Any]) -> str:
-    """Return the region of most units, of those in the hippocampus if there are any.
-
-    Examples
-    --------
-    >>> hippocampal(np.array(["PFC", "PFC", "left CA1"]))
-    'left CA1'
-    """
+    """Return the region of most units, of those in the hippocampus if there are any."""
     known, counts = np.unique(regions, return_counts=True)
     is_there = [bool(re.search(_HIPPOCAMPUS, str(each), re.IGNORECASE)) for each in known]
     return str(known[np.lexsort((-counts, np.logical_not(is_there)))[0]])
@@ -239,12 +233,6 @@ def choose_units(
 
     Columns are texts, numbers or truth values. A ValueError says what of an expression is not
     understood, or which values there are if it chooses no unit.
-
-    Examples
-    --------
-    >>> columns = {"location": np.array(["CA1", "PFC", "CA1"]), "rate": np.array([1.0, 2.0, 30.0])}
-    >>> choose_units("location == 'CA1' and rate < 10", columns, "mine.nwb").tolist()
-    [True, False, False]
     """
     text = check_text("units", expression)
     if not columns:

@@ -54,12 +54,6 @@ def read_table(
 
     It has `time` (s), and `x, y` or `linear_position` (cm), in any order; and `event`, unless these
     are the positions of the animal.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"event": [0, 0], "time": [1.0, 1.1], "x": [0, 9], "y": [0, 0]})
-    >>> read_table(table, None).events.to_numpy().tolist()
-    [[1.0, 1.1]]
     """
     name = "the table" if isinstance(source, pd.DataFrame) else Path(source).name
     table = source if isinstance(source, pd.DataFrame) else open_table(source)
@@ -124,11 +118,6 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
 
     It has `start_time` and `end_time` in s, also under the names that other programs use, such as
     `start`, `end` and `stop_time`.
-
-    Examples
-    --------
-    >>> read_events(pd.DataFrame({"start": [2.0, 1.0], "stop": [3.0, 1.5]})).to_numpy().tolist()
-    [[1.0, 1.5], [2.0, 3.0]]
     """
     if hasattr(source, "as_dataframe"):
         table = source.as_dataframe()

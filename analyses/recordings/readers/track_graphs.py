@@ -149,14 +149,7 @@ def _pairs(given: object, what: str) -> list[tuple[int, int]]:
 
 
 def draw_track(graph: nx.Graph) -> dict[str, Any]:
-    """Convert a track graph to JSON that `read_track` reads, in cm, with any linearisation.
-
-    Examples
-    --------
-    >>> drawn = {"node_positions": [[0.0, 0.0], [30.0, 40.0]], "edges": [[0, 1]]}
-    >>> draw_track(read_track(drawn))["edges"]
-    [[0, 1]]
-    """
+    """Convert a track graph to JSON that `read_track` reads, in cm, with any linearisation."""
     number = {node: place for place, node in enumerate(read_track(graph))}
     positions = [list(map(float, data["pos"])) for _, data in graph.nodes(data=True)]
     if "arena" in graph.graph:
@@ -193,13 +186,6 @@ def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np
     They count from the beginning of the first edge; in the gaps between edges, and beyond the ends,
     they become NaN. A graph of several edges needs the attributes `edge_order` and `edge_spacing`;
     `name` is that of the positions in messages.
-
-    Examples
-    --------
-    >>> drawn = {"node_positions": [[0, 0], [10, 0], [10, 10]], "edges": [[0, 1], [1, 2]],
-    ...          "linear_edge_order": [[0, 1], [1, 2]], "linear_edge_spacing": 5}
-    >>> linear_to_plane(read_track(drawn), [4.0, 12.0, 17.0], "bins").tolist()
-    [[4.0, 0.0], [nan, nan], [10.0, 2.0]]
     """
     order = read_track(graph).graph.get("edge_order")
     if order is None and graph.number_of_edges() == 1:
@@ -229,16 +215,7 @@ def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np
 
 
 def find_tracks(graph: nx.Graph | None, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Look up the nodes of two tracks that are named as landmarks.
-
-    Examples
-    --------
-    >>> from replay.worlds.tracks import make_tmaze_track
-    >>> graph = make_tmaze_track()
-    >>> graph.graph["landmarks"] = {"left": ["1", "2"], "right": ["1", "3"]}
-    >>> find_tracks(graph, ["left", "right"])
-    (('1', '2'), ('1', '3'))
-    """
+    """Look up the nodes of two tracks that are named as landmarks."""
     if len(names) not in (0, 2):
         raise ValueError(
             f"Track log odds compare two tracks; got {len(names)}. Name two landmarks."

@@ -54,11 +54,6 @@ def to_cm(
 
     `unit` is as written in the file. For pixels and unknown units, the graph of the track must have
     `pixels_per_cm`; `name` is that of the recording in messages.
-
-    Examples
-    --------
-    >>> to_cm([1.5], "meters", None, "mine")[0].tolist()
-    [150.0]
     """
     given = np.asarray(values, dtype=float)
     plain = unit.strip().lower()

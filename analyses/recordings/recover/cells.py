@@ -52,14 +52,6 @@ def draw_cells(
 
     A share `directional` of them distinguishes headings: in one, the rate is `weaker` times that in
     the other, or, by default, either a tenth of it or that of another field.
-
-    Examples
-    --------
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from replay.worlds.tracks import make_linear_track
-    >>> cells = draw_cells(cut_track(make_linear_track(100.0), 1.0), n_cells=3, spread=0.0)
-    >>> cells.rates.shape, cells.rates.max().round(1)
-    ((3, 100), np.float64(10.1))
     """
     number = check_whole("n_cells", n_cells, at_least=1)
     median = check_number("median_peak", median_peak, at_least=0.0)

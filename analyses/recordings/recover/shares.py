@@ -38,20 +38,13 @@ _COLUMNS = ["kind", "found", "corrected", "ci_low", "ci_high", "recall"]
 
 
 class RecordedShares(NamedTuple):
-    """Shares of kinds, as found and as corrected.
+    """Shares of kinds, as found and as corrected."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        One row per kind that the animal's laps allow: `kind`, `found` (its share of the replay
-        events with a sequence), `corrected, ci_low, ci_high` (95 %; NaN without a correction) and
-        `recall` (the share of its events that is found and classified correctly).
-    note : str
-        How shares were corrected, or why they were not.
-    """
-
+    # one row per kind that the animal's laps allow: `kind`, `found` (its share of the replay events
+    # with a sequence), `corrected, ci_low, ci_high` (95 %; NaN without a correction) and `recall`
+    # (the share of its events that is found and classified correctly)
     table: pd.DataFrame
-    note: str
+    note: str  # how shares were corrected, or why they were not
 
 
 @typed

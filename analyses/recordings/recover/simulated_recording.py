@@ -139,21 +139,12 @@ def simulated_two_tracks(n_laps: int = 20, seed: int = 0) -> Observation:
 
 
 class KnownReplay(NamedTuple):
-    """A session of laps, and the paths that are replayed after them.
+    """A session of laps, and the paths that are replayed after them."""
 
-    Attributes
-    ----------
-    log : EventLog
-        The laps.
-    graph : networkx.Graph
-        The track.
-    paths : pandas.DataFrame
-        The paths that are replayed after the last lap: `step, states`, and `along`, the headings
-        that they represent, if the track was run both ways.
-    """
-
-    log: EventLog
-    graph: nx.Graph
+    log: EventLog  # the laps
+    graph: nx.Graph  # the track
+    # the paths that are replayed after the last lap: `step, states`, and `along`, the headings that
+    # they represent, if the track was run both ways
     paths: pd.DataFrame
 
 
@@ -202,13 +193,6 @@ def draw_two_way_session(rng: np.random.Generator) -> KnownReplay:
 
     Afterwards, runs are replayed in either direction, half of them in the heading that the cells
     represent and half against it.
-
-    Examples
-    --------
-    >>> from analyses import place_sequences
-    >>> session = draw_two_way_session(np.random.default_rng(0))
-    >>> place_sequences(session.log, session.paths)["direction"].value_counts().tolist()[:2]
-    [15, 15]
     """
     graph = make_linear_track(160.0)
     world = MDP.from_networkx(graph, bin_size=_STATE_SIZE, name="linear_track")

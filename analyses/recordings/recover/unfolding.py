@@ -52,19 +52,7 @@ def correct_shares(
     *,
     regularisation: float = REGULARISATION,
 ) -> pd.Series:
-    """Estimate the true shares from those that were found.
-
-    Examples
-    --------
-    Half of the forward events are found, and all of the novel ones, a quarter of which is mistaken
-    for forward ones:
-
-    >>> kinds = ["forward_episode", "novel_path"]
-    >>> matrix = pd.DataFrame([[0.5, 0.0], [0.25, 0.75]], index=kinds, columns=kinds)
-    >>> found = pd.Series([300, 300], index=kinds)
-    >>> correct_shares(found, matrix, regularisation=0).round(3).tolist()
-    [0.5, 0.5]
-    """
+    """Estimate the true shares from those that were found."""
     if not (matrix.index.is_unique and matrix.columns.is_unique):
         raise ValueError("matrix must have one row and one column for each kind, not several.")
     truths = [kind for kind in matrix.index if kind not in (NOISE, MISSED)]
@@ -103,13 +91,7 @@ def _check_found(found: pd.Series, seen: list[str], kind: str) -> None:
 def unfold(
     found: ArrayLike, matrix: ArrayLike, regularisation: float = REGULARISATION
 ) -> NDArray[np.float64]:
-    """Solve for the non-negative shares that, through a confusion matrix, best give those found.
-
-    Examples
-    --------
-    >>> unfold([3, 3], [[0.5, 0.0], [0.25, 0.75]], regularisation=0).round(3).tolist()
-    [0.5, 0.5]
-    """
+    """Solve for the non-negative shares that, through a confusion matrix, best give those found."""
     counts, given = np.asarray(found, dtype=float), np.asarray(matrix, dtype=float)
     if not counts.sum() > 0:
         return np.full(len(given), np.nan)

@@ -240,14 +240,7 @@ def _states(
 
 
 def read_predictions(folder: str | Path | None = None) -> pd.DataFrame:
-    """Read the predictions of accounts.
-
-    Examples
-    --------
-    >>> published = read_predictions().query("statistic == 'forward_minus_reverse_at_rest'")
-    >>> published.query("account == 'sfma'")["source"].tolist()
-    ['Lee 2002']
-    """
+    """Read the predictions of accounts."""
     path = data_file(f"comparison/{_FILE}") if folder is None else Path(folder) / _FILE
     if not path.is_file():
         raise FileNotFoundError(
@@ -260,16 +253,7 @@ def read_predictions(folder: str | Path | None = None) -> pd.DataFrame:
 
 
 def beside_predictions(statistics: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
-    """Combine the statistics of a recording with the predictions of accounts.
-
-    Examples
-    --------
-    >>> own = pd.DataFrame({"statistic": ["forward_minus_reverse_at_rest"],
-    ...                     "label": ["forward replay"], "value": [0.2], "ci_low": [0.1],
-    ...                     "ci_high": [0.3], "null": [0.0]})
-    >>> beside_predictions(own, read_predictions())["finding"].unique().tolist()
-    ['lee2002.forward']
-    """
+    """Combine the statistics of a recording with the predictions of accounts."""
     check_table(statistics, _RECORDED, "statistics")
     check_table(predictions, _PREDICTED, "predictions")
     columns = ["published", "published_low", "published_high"]
