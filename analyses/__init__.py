@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from analyses import plots as plots
     from analyses.inference.backups import explain_backups as explain_backups
     from analyses.measures import STATISTICS as STATISTICS
-    from analyses.recordings.decide.find_replay import find_replay as find_replay
     from analyses.recordings.readers import read_recording as read_recording
     from analyses.sequences.chains import decoded_backups as decoded_backups
     from analyses.sequences.classification import classify as classify
@@ -18,5 +17,6 @@ if TYPE_CHECKING:
     from analyses.sequences.place_sequences import place_sequences as place_sequences
     from analyses.studies.comparison import compare as compare
     from analyses.studies.explanation.explain import explain as explain
+    from analyses.studies.recorded_replay.found import find_replay as find_replay
 
 __getattr__, __dir__, __all__ = offered(__name__)

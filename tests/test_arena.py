@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from analyses.plots.decoded_event import posterior_figure
+from analyses.recordings import find_replay
 from analyses.recordings.basics.arena import arena_graph, find_arena, world_of
 from analyses.recordings.basics.binned_track import bins_on_way, cut_track, project
 from analyses.recordings.basics.judgement import ARENA
-from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.place_fields import place_fields
 from analyses.recordings.prepare.running import running, running_bins

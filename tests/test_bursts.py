@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from verification.two_way_rats import simulate_two_way_rat
 
+from analyses.recordings import find_replay
 from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.decide.find_replay import find_replay
 
 JUDGEMENT = Judgement(n_shuffles=5, n_controls=3, other_sizes=())
 

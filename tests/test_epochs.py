@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from analyses.recordings import find_replay
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.observed import Observed
 from analyses.recordings.decide.epochs import compare_epochs, count_blocks, count_in_epochs
-from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.epochs import describe_epochs

@@ -1,5 +1,6 @@
 """The command ``replay recording``: its files, its messages, and the input that it refuses."""
 
+import pickle
 import re
 import shutil
 from dataclasses import replace
@@ -18,11 +19,11 @@ from markdown_it import MarkdownIt
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
+from analyses.recordings import find_replay
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.linearised_track import linearise
 from analyses.recordings.basics.settings import Criteria
 from analyses.recordings.decide.calibration import Calibration
-from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recover.simulated_recording import simulated_recording
@@ -35,6 +36,7 @@ from analyses.reports.recorded import (
     stretches_of_kinds,
 )
 from analyses.reports.text import in_markdown
+from analyses.studies.recorded_replay import found as in_python
 from analyses.studies.recorded_replay.animal_figures import read_evidence
 from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.recorded import STUDY
@@ -59,8 +61,9 @@ def folder(recording, tmp_path_factory):
     return out
 
 
-def test_the_tables_are_those_of_python(folder, recording):
-    found = find_replay(recording, judgement=JUDGEMENT)
+def test_python_gives_what_the_command_writes(folder, recording, tmp_path, monkeypatch):
+    monkeypatch.setattr(in_python, "STUDY", UNDRAWN)
+    found = find_replay(recording, judgement=JUDGEMENT, n_sessions=1)
     results = Results(folder)
     pd.testing.assert_frame_equal(
         results.read("events.csv"), found.events, check_dtype=False, atol=1e-9
@@ -75,6 +78,24 @@ def test_the_tables_are_those_of_python(folder, recording):
     status = results.status()
     assert not status.missing
     assert not status.damaged
+    assert found.report() == report
+    pd.testing.assert_frame_equal(found.shares(), results.read("shares.csv"))
+    pd.testing.assert_frame_equal(found.statistics(), results.read("statistics.csv"))
+    found.save(tmp_path / "out")
+    names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    for name in {*names} - {".lock"}:
+        assert (tmp_path / "out" / name).read_bytes() == (folder / name).read_bytes(), name
+    kinds = replace(STUDY, figures={"kinds": STUDY.figures["kinds"]})
+    monkeypatch.setattr(in_python, "STUDY", kinds)
+    assert list(found.figures()) == ["kinds"]
+    named = found.session._replace(recording=replace(recording, name="<b>rat</b>"))
+    html = found._replace(session=named)._repr_html_()
+    assert "&lt;b&gt;rat" in html
+    assert "reverse_episode" in html
+    again = pickle.loads(pickle.dumps(found))
+    assert again.plan.scored[0].events.equals(found.plan.scored[0].events)
+    with pytest.raises(ValueError, match="Unknown epoch 'sleep'"):
+        find_replay(recording, judgement=JUDGEMENT, epochs=["sleep"])
 
 
 @pytest.mark.slow

@@ -8,8 +8,8 @@ import warnings
 import numpy as np
 import pytest
 
+from analyses.recordings import find_replay
 from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay.results_nwb import write_nwb

@@ -10,8 +10,8 @@ from pyarrow import parquet as pq
 from analyses.jobs.results import Results
 from analyses.jobs.run import draw, run
 from analyses.measures import STATISTICS
+from analyses.recordings import find_replay
 from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.decide.held_out import HeldOut
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.animals import BESIDE_ACCOUNTS, report_of_animals

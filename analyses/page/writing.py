@@ -67,7 +67,7 @@ def write_page(
     ----------
     replay : EventLog, Run, Conclusions, or a sequence of these
         Logs of models, or runs that have one, of which all runs are shown; or decoded replay from
-        :func:`analyses.recordings.decide.find_replay.find_replay`.
+        :func:`analyses.recordings.find_replay`.
     out : path, default "page.html"
         The file to write.
     title : str, optional

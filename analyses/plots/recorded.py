@@ -56,7 +56,7 @@ def plot_recorded_kinds(
     Parameters
     ----------
     kinds : pandas.DataFrame
-        The table ``kinds.csv`` of :func:`analyses.recordings.decide.find_replay.find_replay`.
+        The table ``kinds.csv`` of :func:`analyses.recordings.find_replay`.
 
     Examples
     --------

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from analyses.recordings.basics.parts import join_parts as join_parts
     from analyses.recordings.basics.recording import Recording as Recording
     from analyses.recordings.basics.settings import Settings as Settings
-    from analyses.recordings.decide.find_replay import find_replay as find_replay
     from analyses.recordings.prepare.session import settings_for as settings_for
     from analyses.recordings.readers import read_recording as read_recording
     from analyses.recordings.recover.observe import observe as observe
@@ -22,5 +21,6 @@ if TYPE_CHECKING:
     from analyses.recordings.recover.simulated_recording import (
         simulated_two_tracks as simulated_two_tracks,
     )
+    from analyses.studies.recorded_replay.found import find_replay as find_replay
 
 __getattr__, __dir__, __all__ = offered(__name__)

@@ -21,8 +21,8 @@ from analyses.inference.animals import Replayed, experienced_animal, replaying_a
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name
 from analyses.inference.simulation import as_decoded, as_many, simulate_misread
+from analyses.recordings import find_replay
 from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.recover.observe import observe
 from analyses.studies.explanation.identify import laps_of_task

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from simulated_rats import KINDS, Rat, overlap, simulate_rat
 
+from analyses.recordings import find_replay
 from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.decide.find_replay import find_replay
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.shares import recorded_shares
 

@@ -36,9 +36,9 @@ import pandas as pd
 import pytest
 from scipy.io import loadmat, savemat
 
+from analyses.recordings import find_replay
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.decide.find_replay import find_replay
 from analyses.reports import notes_of
 from replay.worlds.tracks import make_linear_track
 

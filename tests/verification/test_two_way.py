@@ -6,8 +6,8 @@ import pytest
 from simulated_rats import overlap
 from two_way_rats import TRACKS, simulate_two_way_rat
 
+from analyses.recordings import find_replay
 from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.decide.find_replay import find_replay
 
 pytestmark = pytest.mark.slow
 

@@ -1,4 +1,10 @@
-"""Conclusions from scored events: the threshold, and the place sequences of significant events."""
+"""Conclusions from scored events: the threshold, and the place sequences of significant events.
+
+Each candidate event was decoded on the track, and so were controls with as many spikes: those with
+exchanged cells and those that hold places. What they reach is the least evidence of replay. The
+course of each stretch of travel in an event that has as much is converted to place sequences
+(:func:`analyses.place_sequences`), which are classified against what the animal had run before.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +26,7 @@ from analyses.recordings.decide.calibration import (
 )
 from analyses.recordings.decide.controls import EXCHANGED
 from analyses.recordings.decide.event_kinds import count_kinds, event_kinds, kinds_on_lines
-from analyses.recordings.decide.held_out import HeldOut
+from analyses.recordings.decide.held_out import HeldOut, held_out
 from analyses.recordings.decide.scoring import Scored
 from analyses.recordings.prepare.headings import heading_of_ways
 from analyses.recordings.prepare.lap_ends import find_lap_ends, steady_positions
@@ -33,7 +39,7 @@ from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["Conclusions", "conclude", "path_radius", "replayed_sequences"]
+__all__ = ["Conclusions", "conclude", "conclude_session", "path_radius", "replayed_sequences"]
 
 _APART = 1e-6  # s, between two intervals of pynapple
 _HALF = 0.5  # the mean probability of continuous movement, by another program
@@ -195,6 +201,11 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         events, stretches, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
         paths, calibration, controls, chance, n_lost, session,
     )  # fmt: skip
+
+
+def conclude_session(session: Session, scored: Scored) -> Conclusions:
+    """Conclude what was replayed, and ask whether fields hold in events."""
+    return conclude(session, scored)._replace(held=held_out(session))
 
 
 def path_radius(world: MDP, track: BinnedTrack) -> float:

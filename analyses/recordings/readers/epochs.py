@@ -17,7 +17,7 @@ from analyses.recordings.readers.array_files import read_intervals
 from analyses.recordings.readers.units import count_text
 from replay.checks import check_text, shown
 
-__all__ = ["with_epochs"]
+__all__ = ["check_apart", "with_epochs"]
 
 _EXAMPLE = "before=0:600,run=600:1500,after=1500:2400"
 
@@ -70,7 +70,7 @@ def with_epochs(
                 f"In {unseen:,.0f} s of the epoch {name!r} no cell was observed: they do not count."
             )
         epochs[name] = kept
-    _check_apart(epochs)
+    check_apart(epochs)
     run = epochs.get(RUN)
     listed = ", ".join(
         f"{name} ({np.diff(each, axis=1).sum():,.0f} s"
@@ -118,7 +118,7 @@ def _intervals(where: object, name: str, found: Recording) -> NDArray[np.float64
     return times
 
 
-def _check_apart(epochs: Mapping[str, NDArray[np.float64]]) -> None:
+def check_apart(epochs: Mapping[str, NDArray[np.float64]]) -> None:
     """Check that no two intervals overlap, so that each event is counted once."""
     rows = sorted((begin, end, name) for name, each in epochs.items() for begin, end in each)
     for (_, end, one), (begin, _, other) in pairwise(rows):

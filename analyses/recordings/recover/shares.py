@@ -66,7 +66,7 @@ def recorded_shares(
     session : Session
         The recording, as `analyses.recordings.prepare.session.prepare` returns it.
     found : Conclusions
-        The replay, as `analyses.recordings.decide.find_replay.find_replay` returns it.
+        The replay, as `analyses.recordings.find_replay` returns it.
     n_sessions : int, default 10
         Number of simulated sessions; with 0 nothing is corrected.
     seed : int, default 0
@@ -85,7 +85,7 @@ def recorded_shares(
 
     Examples
     --------
-    >>> from analyses.recordings.decide.find_replay import find_replay
+    >>> from analyses.recordings import find_replay
     >>> from analyses.recordings.basics.judgement import Judgement
     >>> from analyses.recordings.prepare.session import prepare
     >>> from analyses.recordings.recover.simulated_recording import simulated_recording

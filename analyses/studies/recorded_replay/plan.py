@@ -19,7 +19,7 @@ from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FIND, FIND_DECODED, N_SESSIONS, Files, Settings
 from analyses.recordings.decide.controls import CONTROLS
-from analyses.recordings.decide.scoring import n_blocks
+from analyses.recordings.decide.scoring import Scored, n_blocks
 from analyses.recordings.prepare.checks import check_judgement
 from analyses.recordings.prepare.session import Session, prepare
 from analyses.recordings.prepare.travel import travel_evidence, travel_model
@@ -50,6 +50,7 @@ class RecordingPlan(NamedTuple):
     predictions: pd.DataFrame  # of accounts
     # The epochs that are compared: begin and end of their intervals, in s; shape (n_intervals, 2).
     epochs: Mapping[str, NDArray[np.float64]]
+    scored: Sequence[Scored] = ()  # all blocks of events, if they were tested before
 
     def describe(self) -> dict[str, Any]:
         """Return the entries of the manifest."""

@@ -114,6 +114,8 @@ def _usual_plan_of_several(size: float, seed: int) -> AnimalsPlan:
 def make(plan: RecordingPlan | AnimalsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     """Test a block of the events of an animal."""
     own = plan.animals[piece.group]
+    if own.scored:
+        return own.scored[piece.number]._asdict()
     return score_block(own.session, piece.number, own.seed)._asdict()
 
 

@@ -91,7 +91,7 @@ def recorded_statistics(
 
     Examples
     --------
-    >>> from analyses.recordings.decide.find_replay import find_replay
+    >>> from analyses.recordings import find_replay
     >>> from analyses.recordings.basics.judgement import Judgement
     >>> from analyses.recordings.recover.simulated_recording import simulated_recording
     >>> quick = Judgement(n_shuffles=4, n_controls=1, other_sizes=())
