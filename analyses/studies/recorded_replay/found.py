@@ -78,7 +78,7 @@ class Found(Conclusions):
         run(STUDY, self.plan, folder, tell=lambda text: None)
 
     def __del__(self) -> None:
-        # At the end of a session Python warns of temporary folders that nobody has removed.
+        """Remove the temporary folder, for Python warns of those that nobody has removed."""
         if "_scratch" in vars(self):
             self._scratch.cleanup()
 
