@@ -167,6 +167,7 @@ def test_the_command(tmp_path):
     ]
     (folder / "figures" / "changes.png").unlink()
     assert [path.name for path in draw_all(folder)] == ["changes.pdf", "changes.png"]
+    assert [path.name for path in draw_all(folder, svg=True)][-1] == "changes.svg"
     assert (folder / "figures" / "changes.png").exists()
 
 

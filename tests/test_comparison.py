@@ -488,7 +488,7 @@ def test_mistakes_are_explained(change, error, message):
 def test_figures_have_a_row_a_finding(tables, tmp_path):
     found = tables["evidence"]
     page = page_figure(found, tables["sums"])
-    assert len(page.axes[0].get_yticklabels()) == found["finding"].nunique()
+    assert len(page.axes[0].get_yticklabels()) == found["study"].nunique()
     assert len(page.axes[0].get_xticklabels()) == len(ACCOUNTS)
     save(page, tmp_path / "page")
     of_study = dict(study_figures(found))

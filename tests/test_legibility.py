@@ -15,8 +15,6 @@ import parity_figures
 import pytest
 
 from analyses import classify, plots
-from analyses.findings.table import findings
-from analyses.measures import STATISTICS
 from analyses.recordings.decide.controls import CONTROLS
 from analyses.studies.recorded_replay.statistics import beside_predictions, read_predictions
 from analyses.tables import EXPERIMENT_ORDER, KINDS
@@ -361,7 +359,7 @@ def test_shipped_pictures_fit_a_page():
     """A picture is 17.5 cm wide, or a column's 8.5 cm, and at most 22 cm high."""
     for path in FOLDER.glob("**/*.png"):
         width, height = struct.unpack(">II", path.read_bytes()[16:24])
-        is_column = path.stem.startswith("recorded_") or path.parent != FOLDER
+        is_column = width <= 8.6 / 2.54 * 300 or path.stem.startswith("recorded_")
         assert height / width * (8.5 if is_column else 17.5) <= 22, path.name
 
 
@@ -388,19 +386,20 @@ def test_a_state_of_a_large_number_takes_no_memory():
         plots.explained_maze_figure(sequences, places, *more)
 
 
-def test_the_page_of_all_findings_fits_a_page():
-    """Its height is that of its rows; findings that came after the tables get rows, too."""
-    rows = reference_table("comparison/evidence")
-    few = ["dyna_q", *rows.loc[rows["is_control"], "account"].unique()]
-    rows = rows[rows["account"].isin(few)]
-    first = rows[rows["finding"] == rows["finding"].iloc[0]]
-    tested = findings().query("likelihood != 'none' and why_not == ''")
-    later = [
-        first.assign(finding=row.id, study=row.study, label=STATISTICS[row.statistic].label)
-        for row in tested[~tested["id"].isin(rows["finding"])].itertuples()
-    ]
-    page = pd.concat([rows, *later])
-    assert set(page["finding"]) == set(tested["id"])
-    sums = reference_table("comparison/sums")
-    figure = plots.page_figure(page, sums[sums["account"].isin(few)])
+def test_the_page_of_all_findings_has_a_vote_of_each_study(assert_legible):
+    """It fits a page with studies that came after the tables, too."""
+    rows, sums = (reference_table(f"comparison/{name}") for name in ("evidence", "sums"))
+    own = rows[rows["study"] == "shin2019"]
+    later = [own.assign(study=f"later{n}", source=f"Later {n}") for n in range(10)]
+    figure = plots.page_figure(pd.concat([rows, *later]), sums)
     assert figure.get_size_inches()[1] < 22 / 2.54
+    assert_legible(figure)
+    ax = figure.axes[0]
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert len(names) == rows["study"].nunique() + 10
+    # By hand: the vote of one study for the account of the first column.
+    first = next(iter(sums["account"]))
+    own = own[own["account"] == first]
+    place = next(k for k, name in enumerate(names) if name.startswith("Later 3"))
+    vote = (own["evidence"] * own["weight"]).sum()
+    assert ax.images[0].get_array()[place, 0] == pytest.approx(vote)

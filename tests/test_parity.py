@@ -306,7 +306,15 @@ def test_the_shipped_table_is_that_of_the_published_rows():
 def test_figures_draw_every_panel_and_effect():
     table = reference_table(SHIPPED)
     drawn = table.dropna(subset=["value", "ours"])
-    panels = drawn.groupby(["account", "panel"]).ngroups
-    assert len([ax for ax in parity_figure(table).axes if ax.get_title(loc="left")]) == panels
+    (ax,) = parity_figure(table).axes
+    points = [line for line in ax.lines if line.get_marker() in ("o", "D")]
+    assert sum(len(line.get_xdata()) for line in points) == len(drawn)
+    far = {text.get_text() for text in ax.texts} - {""}
+    assert far == {f"{z:+.0f}" for z in drawn["z"] if abs(z) > 5}  # they lie beyond the axis
     (ax,) = parity_experiments_figure(table).axes
-    assert len(ax.get_yticklabels()) == (table["task"].notna() & table["sign"].notna()).sum()
+    effects = table[table["task"].notna() & table["sign"].notna()]
+    assert len(ax.get_yticklabels()) == len(effects)
+    expected = effects[["sign", "experiment_sign"]].to_numpy().ravel()
+    shown = [text.get_text() for text in ax.texts]
+    signs = [text.partition(" 0")[0][-1] for text in shown]
+    assert signs == [">" if sign > 0 else "<" for sign in expected]

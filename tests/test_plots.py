@@ -199,6 +199,12 @@ def test_learners_look_different_and_always_the_same():
     assert all(learner_looks([name])[name] == family[name] for name in ALL_LEARNERS)
 
 
+def test_no_learner_has_the_colour_of_a_kind():
+    """Blue is replay in reverse, and not also prioritized sweeping."""
+    of_kinds = {kind_colour(kind) for kind in KINDS}
+    assert of_kinds.isdisjoint(look["color"] for look in learner_looks(ALL_LEARNERS).values())
+
+
 def grey(colour):
     return np.dot(to_rgb(colour), [0.299, 0.587, 0.114])
 
@@ -506,6 +512,13 @@ def test_areas_are_the_shares_of_windows(ax):
     ]
     assert hatched.get_hatch() == kind_looks(["novel_path"])["novel_path"]["hatch"]
     assert [path.get_extents().ymax for path in hatched.get_paths()] == [1, 1]
+
+
+def test_windows_of_few_sequences_are_pale(ax):
+    table = pd.DataFrame({"time_step": [10, 20], "kind": "novel_path", "count": [10_000, 2]})
+    plot_replay_over_time(table.assign(share=1.0), ax)
+    (veil,) = ax.patches
+    assert veil.get_bbox().intervalx.tolist() == [10, 20]
 
 
 def test_a_single_window_begins_at_0(ax):
@@ -832,6 +845,25 @@ def test_style_leaves_no_trace():
         assert mpl.rcParams["font.size"] == 7
     learning_curves_figure(reward_rate())
     assert dict(mpl.rcParams) == before
+
+
+def test_settings_of_a_user_hold_for_all_texts_and_the_style_can_be_left_off(tmp_path):
+    with plots.figure_style(settings={"font.family": "DejaVu Serif", "font.size": 9}):
+        figure = plots.learning_curves_figure(reward_rate(learners=["q_lambda"]))
+    (*_, svg) = save(figure, tmp_path / "curves.svg")  # ticks are made only now
+    written = svg.read_text()
+    assert written.count("<text") > 10, "texts stay texts"
+    assert "DejaVu Serif" in written
+    assert "DejaVu Sans" not in written
+    with plots.figure_style(settings=mpl.rcParams):
+        (ax,) = plots.learning_curves_figure(reward_rate(learners=["q_lambda"])).axes
+    assert ax.spines["right"].get_visible() == mpl.rcParams["axes.spines.right"]
+    assert ax.title.get_fontsize() == 12  # matplotlib's own
+    with (
+        pytest.raises(ValueError, match=r"no setting 'font\.famly'\. Did you mean 'font\.family'"),
+        plots.figure_style(settings={"font.famly": "Arial"}),
+    ):
+        pass
 
 
 def test_same_figure_same_bytes(tmp_path):

@@ -23,13 +23,14 @@ from analyses.plots.decoded_event import (
     posterior_figure,
 )
 from analyses.plots.decoded_path import decoded_path_figure, plot_decoded_path
-from analyses.plots.recorded import plot_recorded_evidence
+from analyses.plots.recorded import plot_recorded_evidence, plot_recorded_kinds
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.linearised_track import linearise
 from analyses.recordings.prepare.evidence import EventEvidence
 from analyses.recordings.prepare.state_space_decoder import CONTINUOUS, STATIONARY
 from analyses.sequences.track import graph_of_log
+from analyses.tables import KINDS
 from replay.worlds.tracks import (
     make_linear_track,
     make_tmaze_track,
@@ -258,6 +259,29 @@ def test_paths_get_a_panel_each(width, n_columns, assert_legible):
     assert figure.axes[0].get_subplotspec().get_gridspec().ncols == min(n_columns, 3)
     with pytest.raises(ValueError, match="no path to draw"):
         decoded_path_figure(found[:0], log.steps, log.mdp, cut_track(EIGHT))
+
+
+def test_few_events_are_counted_instead_of_shared(ax):
+    rows = [{"state_size": 15.0, "kind": kind, "n": int(kind == KINDS[0]), "n_events": 1,
+             "share": float(kind == KINDS[0]), "ci_low": 0.0, "ci_high": 1.0}
+            for kind in KINDS]  # fmt: skip
+    table = pd.DataFrame(rows)
+    assert "1 replay event: too few" in plot_recorded_kinds(table, ax).get_xlabel()
+    assert not ax.collections, "an interval from 0 to 1 says nothing"
+    many = plot_recorded_kinds(table.assign(n_events=40))
+    assert many.get_xlabel() == "Share of 40 replay events"
+    none = plot_recorded_kinds(table.assign(n_events=0))
+    assert [text.get_text() for text in none.texts] == ["no replay event with a sequence"]
+
+
+def test_a_place_that_is_a_number_stands_on_the_map():
+    track = cut_track(EIGHT)
+    figure = posterior_figure(
+        np.full((4, track.n_bins), 1 / track.n_bins), track, path=[0, 1, 2, 3]
+    )
+    on_axis = {text.get_text() for text in figure.axes[0].get_yticklabels()}
+    on_map = {text.get_text() for text in figure.axes[1].texts}
+    assert {name for names in on_axis for name in names.split(", ")} <= on_map
 
 
 def matrices(n_cells=(12, 20, 40)):

@@ -148,17 +148,19 @@ def page(
     print(out)
 
 
-def figures(folder: Path, /) -> None:
+def figures(folder: Path, /, svg: bool = False) -> None:
     """Redraw the figures of a result folder, as PDF and PNG.
 
     Options
     -------
     folder : FOLDER
         A folder that a command wrote with --out.
+    svg
+        Write SVG, too, in which texts stay texts.
     """
     from analyses.studies import draw_all
 
-    for path in draw_all(folder):
+    for path in draw_all(folder, svg=svg):
         print(path)
 
 

@@ -264,12 +264,12 @@ def _make(
     return piece, files, working_seconds() - start
 
 
-def draw(drawing: Figures, folder: Path) -> list[Path]:
-    """Draw figures from the tables of a result folder, as PDF and PNG."""
+def draw(drawing: Figures, folder: Path, svg: bool = False) -> list[Path]:
+    """Draw figures from the tables of a result folder, as PDF and PNG, and as SVG if asked."""
     from analyses.plots.style import save
 
     return [
         path
         for name, figure in drawing(Results(folder))
-        for path in save(figure, inside(folder, f"figures/{safe_name(name)}"))
+        for path in save(figure, inside(folder, f"figures/{safe_name(name)}{'.svg' * svg}"))
     ]

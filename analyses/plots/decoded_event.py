@@ -31,17 +31,17 @@ __all__ = [
     "posterior_figure",
 ]
 
-_POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#d55e00"
+_POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#aa3377"
 # In the order of the posterior of the state-space decoder.
 _MOVEMENT_LOOKS: dict[str, Look] = {
-    "stationary": {"label": "Stationary", "color": "0.75"},
-    "continuous": {"label": "Continuous", "color": "#0072b2"},
+    "stationary": {"label": "Stationary", "color": "0.8"},
+    "continuous": {"label": "Continuous", "color": "0.35"},
     "fragmented": {"label": "Fragmented", "color": "#e69f00", "hatch": "/////"},
 }
 _JUNCTION: Look = {
     "label": "At a junction", "color": _PATH_COLOUR, "linestyle": ":",
 }  # fmt: skip
-_FEW_NODES, _LONG_NAME = 12, 6
+_FEW_NODES, _LONG_NAME, _NODES = 12, 6, "Place (nodes of the track)"
 _GAP_COLOUR = "0.8"
 _TRACES = {  # column -> label of its panel
     "multiunit_rate": "All cells\n(kHz)",
@@ -146,7 +146,7 @@ def plot_posterior(
     names = [", ".join(each) for each in named.values()]
     if len(names) <= _FEW_NODES and max(map(len, names)) <= _LONG_NAME:
         ax.set_yticks(list(named), names)
-        ax.set_ylabel("Place (nodes of the track)")
+        ax.set_ylabel(_NODES)
     else:
         ax.set_ylabel("Place along the track (cm)")
     ax.set(xlim=(0, time[-1]), ylim=(0, line.length), xlabel="Time in the event (ms)")
@@ -441,6 +441,11 @@ def posterior_figure(
         animal = table[["x", "y"]].mean().to_numpy(float) if {"x", "y"} <= {*table} else None
         plot_event_path(course, track, axes["map"], animal=animal)
         draw_scale_bar(axes["map"], bar_length(float(width)))
+        if axes["places"].get_ylabel() == _NODES:  # which a reader must find on the map
+            box = {"boxstyle": "circle,pad=0.15", "fc": "white", "ec": "0.5", "linewidth": 0.4}
+            look = {"fontsize": SMALL, "ha": "center", "va": "center", "zorder": 5, "bbox": box}
+            for node, place in zip(track.nodes, track.node_position, strict=True):
+                axes["map"].text(*place, plain(str(node)), **look)
         looks += _ENDS if animal is None else [*_ENDS, _ANIMAL]
     if looks:
         add_legend(figure, looks, 3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from textwrap import fill
-from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -12,18 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
-from analyses.plots.layers import draw_shares
+from analyses.plots.layers import draw_shares, name_rows
 from analyses.plots.panels import NEW, add_legend, add_note, drawing, grid, new_figure
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, label
 from analyses.tables import account_of
 from replay.checks import check_table
 
 __all__ = [
-    "draw_evidence",
     "found_accounts_figure",
     "page_figure",
     "plot_found_accounts",
@@ -33,16 +29,10 @@ __all__ = [
 
 _COLOURS = "PuOr"
 _LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
-# Of the page, in inches:
-_ROW, _MORE_LINE = 0.105, 0.083  # the height of a row, and of each further line of its name
-_FEWEST_ROWS = 8  # of a study's panels: their texts need space
-_SOURCES, _LABELS, _APART = 1.7, 2.59, 0.1
-_TITLE, _TOP = 0.2, 1.22
-_LETTER = 0.045  # of 6 pt, on average
+_ROW, _FEWEST_ROWS = 0.17, 8  # inches, of the page; and of a study's panels: texts need space
 _COLUMNS, _TASK_LETTERS = 5, 24  # of a study's figure: panels side by side, letters in a line
 _SUM = 0.135  # inches, the height of a row of sums
 _PAGE, _TEXTS = 21.5 / INCH, 0.6  # the height of a page, and of the texts of a row of panels
-_WIDEST = 0.3
 _DOT: Look = {"marker": "o", "color": "black", "linestyle": "none", "markeredgewidth": 0.5}
 _PARTS: dict[str, Look] = {
     "_of_all": {**_DOT, "label": "All findings", "markerfacecolor": "black"},
@@ -59,102 +49,18 @@ _ON_SUMS = (
 _OF_A_STUDY = (
     "Dots: the median prediction of an account; lines: 5 to 95 % of simulated studies. Purple "
     "diamonds: the account makes the finding more probable than a uniform prediction does; orange "
-    "circles: less, as on the page of all findings. No dot: no replay. Grey: the published value, "
+    "circles: less. No dot: no replay. Grey: the published value, "
     "with its error. *: the parameters of the account's authors."
 )
 _NEEDED = ["finding", "study", "source", "task", "statistic", "label", "likelihood", "account"]
 _NEEDED += ["evidence", "predicted_low", "predicted", "predicted_high", "published"]
 _NEEDED += ["published_low"]
 _NEEDED += ["published_high", "weight", "diagnostic", "is_control", "as_published"]
-_HOW_TO_READ = """A row is a published result, a column an account of replay.
-Purple: the account makes the result more probable than
-a uniform prediction does; orange: less.
-Cross: the account replays nothing of this kind.
-Pale rows, grey names: not diagnostic, since a control, which
-does not depend on learning, predicts them equally well.
-Columns are ordered by their sums over all findings."""
 _FOUND_ROW, _NAMES = 0.16, 1.5  # inches
 _NOTE = (
     "% of simulated sets of findings; numbers below 5 are omitted. Each set is drawn from the "
     "predictions of the account of its row."
 )
-
-
-def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw how much more probable each account makes each finding than a uniform prediction does.
-
-    Purple: more; orange: less; a cross means that the account replays nothing. Pale rows are not
-    diagnostic: controls predict them equally well. The height of a row, in inches, is that of its
-    texts.
-    """
-    check_table(evidence, _NEEDED, "evidence")
-    accounts = list(dict.fromkeys(evidence["account"]))
-    findings = evidence.drop_duplicates("finding")
-    edges = _edges(findings)
-    colours = ScalarMappable(TwoSlopeNorm(0.0, _LEAST, _MOST), _COLOURS)
-    for finding, top, bottom in zip(findings["finding"], edges, edges[1:], strict=False):
-        rows = evidence[evidence["finding"] == finding].set_index("account")
-        for x, account in enumerate(accounts):
-            row = rows.loc[account]
-            colour = colours.to_rgba(np.clip(row["evidence"], _LEAST, _MOST))
-            cell = Rectangle((x - 0.5, top), 1, bottom - top, facecolor=colour, edgecolor="white")
-            ax.add_patch(cell).set_linewidth(0.5)
-            if np.isnan(row["predicted"]):
-                middle = (top + bottom) / 2
-                ax.plot(x, middle, "x", color="0.25", markersize=2.5, markeredgewidth=0.5)
-        if not rows["diagnostic"].fillna(False).astype(bool).iloc[0]:
-            veil = Rectangle(
-                (-0.5, top), len(accounts), bottom - top, facecolor="white", alpha=0.55
-            )
-            ax.add_patch(veil).set(linewidth=0, zorder=5)
-    # Each row has its name, and its study and task at their first one.
-    ax.set_yticks((edges[:-1] + edges[1:]) / 2, [_name(text) for text in findings["label"]])
-    diagnostic = findings["diagnostic"].fillna(False).astype(bool)
-    for text, is_diagnostic in zip(ax.get_yticklabels(), diagnostic, strict=True):
-        text.set(color="black" if is_diagnostic else "0.5", linespacing=0.95)
-    wide = ax.get_position().width * cast(Figure, ax.figure).get_size_inches()[0]
-    before = ""
-    rows = zip(findings["source"], _places(findings), edges, edges[1:], strict=False)
-    for source, place, top, bottom in rows:
-        ax.text(
-            (0.05 - _SOURCES - _LABELS) / wide, (top + bottom) / 2, place,
-            transform=ax.get_yaxis_transform(), fontsize=SMALL, va="center", linespacing=0.95,
-        )  # fmt: skip
-        if source != before:
-            ax.axhline(top, color="black", linewidth=0.5, zorder=6)
-        before = source
-    controls = set(evidence.loc[evidence["is_control"].astype(bool), "account"])
-    short = _short(evidence)
-    names = [short[name] + " (control)" * (name in controls) for name in accounts]
-    ax.set_xticks(range(len(accounts)), names, rotation=90)
-    ax.xaxis.tick_top()
-    ax.tick_params(length=0, labelsize=SMALL, pad=2)
-    ax.set_xlim(-0.5, len(accounts) - 0.5)
-    ax.set_ylim(edges[-1], 0)
-    ax.spines[:].set_visible(False)
-    return ax
-
-
-def _edges(findings: pd.DataFrame) -> NDArray[np.float64]:
-    """Return the edges of the rows, in inches from the top."""
-    texts = zip(findings["label"], _places(findings), strict=True)
-    more = np.array([max(_name(name).count("\n"), place.count("\n")) for name, place in texts])
-    return np.append(0.0, np.cumsum(_ROW + _MORE_LINE * more))
-
-
-def _name(text: str) -> str:
-    return fill(text, int(_LABELS / _LETTER), break_long_words=False)
-
-
-def _places(findings: pd.DataFrame) -> list[str]:
-    """Return the text left of each row: the study and the task, once, at their first row."""
-    places, before = [], ("", "")
-    for source, task in zip(findings["source"], findings["task"], strict=True):
-        text = "" if (source, task) == before else label(task)
-        text = text if source == before[0] else f"{source}: {text}"
-        places.append(fill(text, int((_SOURCES - _APART) / _LETTER), break_long_words=False))
-        before = source, task
-    return places
 
 
 def _short(evidence: pd.DataFrame) -> dict[str, str]:
@@ -169,7 +75,7 @@ def _short(evidence: pd.DataFrame) -> dict[str, str]:
 
 @drawing
 def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame) -> Figure:
-    """Draw the evidence of each published finding for each account on one page of a journal.
+    """Draw how much more probable each account makes each study than a uniform prediction does.
 
     Parameters
     ----------
@@ -179,44 +85,52 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        Findings by accounts as drawn by `draw_evidence`, 17.5 cm wide. `study_figures` draws what
-        accounts predict, also with the parameters of their authors, which have no column here.
+        Studies by accounts, 17.5 cm wide: the vote of a study is the mean of its findings, by their
+        weights. `study_figures` draws each finding, and what accounts predict, also with the
+        parameters of their authors, which have no column here.
+
+    Examples
+    --------
+    >>> from replay.data import reference_table
+    >>> tables = [reference_table(f"comparison/{name}") for name in ("evidence", "sums")]
+    >>> page_figure(*tables).axes[0].get_yticklabels()[0].get_text()
+    'Berners-Lee 2022 (2)'
     """
-    check_table(evidence, _NEEDED, "evidence")
+    check_table(evidence, _NEEDED, "evidence", empty=False)
     check_table(sums, ["account"], "sums")
-    over_priors = evidence[~evidence["as_published"].astype(bool)]
-    # Findings by study and question; accounts by their sums, with controls last.
-    ordered = over_priors.sort_values(["study", "source", "task", "question"], kind="stable")
+    rows = evidence[~evidence["as_published"].astype(bool)]
+    is_control = rows.groupby("account")["is_control"].any()
+    # Accounts by their sums, with controls last; studies by what is found of them on average.
     order = {name: rank for rank, name in enumerate(sums["account"])}
-    rank = ordered["account"].map(order) + len(order) * ordered["is_control"].astype(bool)
-    table = ordered.assign(rank=rank).sort_values("rank", kind="stable")
-    table = table.set_index("finding").loc[[*dict.fromkeys(ordered["finding"])]].reset_index()
-    accounts = [str(name) for name in dict.fromkeys(table["account"])]
-    rows = float(_edges(table.drop_duplicates("finding"))[-1])
-    width, left = FULL_WIDTH / INCH, _SOURCES + _LABELS
-    wide = min(width - left - 0.08, _WIDEST * len(accounts))
-    height = _TITLE + _TOP + rows + 0.06
-    figure = new_figure(width, height)
-    figure.set_layout_engine("none")
-
-    def panel(x: float, top: float, wide: float, high: float) -> Axes:
-        return figure.add_axes((x / width, 1 - (top + high) / height, wide / width, high / height))
-
-    def write(x: float, top: float, text: str, **look: Any) -> None:
-        figure.text(x / width, 1 - top / height, text, va="top", **look)
-
-    main = panel(left, _TITLE + _TOP, wide, rows)
-    draw_evidence(table, main)
-    controls = table.loc[table["is_control"].astype(bool), "account"]
-    first_control = accounts.index(str(controls.iloc[0])) if len(controls) else 0
-    main.axvline(first_control - 0.5, color="black", linewidth=0.8, zorder=6)
-    write(0.05, 0.05, "How probable each account makes published findings", fontsize=9)
-    write(0.05, _TITLE + 0.04, _HOW_TO_READ, fontsize=SMALL, linespacing=1.15)
-    bar = panel(0.1, _TITLE + 0.93, 1.6, 0.06)
-    colours = ScalarMappable(TwoSlopeNorm(0.0, _LEAST, _MOST), _COLOURS)
-    figure.colorbar(colours, cax=bar, orientation="horizontal", ticks=[-4, 0, 4])
-    bar.tick_params(labelsize=SMALL, length=2, pad=1)
-    write(1.8, _TITLE + 0.91, "evidence (bits)", fontsize=SMALL)
+    accounts = sorted(is_control.index, key=lambda name: (is_control[name], order.get(name, 0)))
+    rows = rows.assign(vote=rows["evidence"] * rows["weight"])
+    votes = rows.pivot_table("vote", "study", "account", aggfunc="sum")[accounts]
+    votes = votes.loc[votes.mean(axis=1).sort_values(ascending=False, kind="stable").index]
+    of_study = rows.groupby("study")
+    sources, n_findings = of_study["source"].unique(), of_study["finding"].nunique()
+    tells = of_study["diagnostic"].apply(lambda told: told.fillna(False).astype(bool).any())
+    figure = new_figure(FULL_WIDTH / INCH, _NAMES + _ROW * len(votes) + 0.45)
+    ax = figure.subplots()
+    most = float(np.abs(votes.to_numpy()).max()) or 1.0
+    image = ax.imshow(votes, cmap=_COLOURS, norm=TwoSlopeNorm(0.0, -most, most), aspect="auto")
+    name_rows(ax, [f"{', '.join(sources[study])} ({n_findings[study]})" for study in votes.index])
+    for text, study in zip(ax.get_yticklabels(), votes.index, strict=True):
+        text.set_color("black" if tells[study] else "0.5")
+    names = [label(name) + " (control)" * bool(is_control[name]) for name in accounts]
+    ax.set_xticks(range(len(accounts)), names, rotation=90)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0, labelsize=SMALL)
+    for edge in np.arange(0.5, len(votes) - 1):
+        ax.axhline(edge, color="white", linewidth=0.8)
+    ax.axvline((~is_control).sum() - 0.5, color="black", linewidth=0.8)
+    ax.spines[:].set_visible(False)
+    bar = figure.colorbar(image, ax=ax, location="bottom", shrink=0.4, aspect=40, pad=0.02)
+    bar.set_label("Evidence beyond a uniform prediction (bits): purple for, orange against")
+    add_note(
+        figure,
+        "In brackets: findings of the study. Grey: a control, which does not learn, predicts them "
+        "as well as any account.",
+    )
     return figure
 
 
@@ -312,16 +226,22 @@ def _panel_height(rows: pd.DataFrame) -> float:
 @drawing
 def _study_figure(rows: pd.DataFrame) -> Figure:
     findings = list(dict.fromkeys(rows["finding"]))
-    accounts = list(dict.fromkeys(rows["account"]))
     short = _short(rows)
+    # One question may be answered by the order of its answers; several have the order of all.
+    ordered = rows.sort_values("evidence", ascending=False, kind="stable")
+    accounts = list(dict.fromkeys((ordered if len(findings) == 1 else rows)["account"]))
+    replays = rows.groupby("account")["predicted"].count()
+    silent = [short[name] for name in accounts if not replays[name]]
+    accounts = [name for name in accounts if replays[name]] or accounts
     figure, axes = grid(
         [label[:1].upper() + label[1:] for label in rows.drop_duplicates("finding")["label"]],
         _COLUMNS,
-        _panel_height(rows),
+        _panel_height(rows[rows["account"].isin(accounts)]),
         labels_cm=3.2,
         letters=False,
         sharey=True,
-        note=f"{rows['source'].iloc[0]}. {_OF_A_STUDY}",
+        note=f"{rows['source'].iloc[0]}. {_OF_A_STUDY}"
+        + (f" No such replay: {', '.join(silent)}." if silent else ""),
     )
     colours = ScalarMappable(TwoSlopeNorm(0.0, _LEAST, _MOST), _COLOURS)
     for ax, finding in zip(axes, findings, strict=True):

@@ -183,7 +183,7 @@ def learned_graph_figure(
     figure, axes = grid(
         [f"Step {step:,}: {graphs[step].number_of_nodes()} states" for step in steps],
         n_columns,
-        height + 0.25 + _BAR / -(-len(graphs) // n_columns),
+        height + _BAR / -(-len(graphs) // n_columns),
         width_cm=width_cm,
         note=(f"{label(learner)}, one run. " if learner else "One run. ")
         + f"A dot is a visited state, coloured by its {colour}; a line is a move that was made, "
@@ -270,6 +270,7 @@ _WORLDS = {
     "colours": "Room, colours seen",
 }
 _HIDDEN_ROW = 0.24  # inches
+_NAMES_CM, _PANEL_CM = 3.6, 3.5  # of the names of worlds, and of a panel beside them
 
 
 @drawing
@@ -373,7 +374,7 @@ def _draw_kinds(rows: pd.DataFrame, ax: Axes, kinds: list[str], looks: dict[str,
 def hidden_states_figure(
     hidden_states: pd.DataFrame, recovered: pd.DataFrame, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
-    """Make the figure of hidden states: what is earned, and how often the states are found.
+    """Make the figure of what is earned where states are hidden: a panel for each encoder.
 
     Parameters
     ----------
@@ -389,7 +390,7 @@ def hidden_states_figure(
     ...                       "ci_low": [0.9, 0.1], "ci_high": [1.1, 0.3]})
     >>> recovered = pd.DataFrame({"world": "walls", "n_before": [2500, 5000], "mean": [0.5, 1.0]})
     >>> len(hidden_states_figure(table, recovered).axes)
-    3
+    2
     """
     columns = ["world", "encoder", "learner", "mean", "ci_low", "ci_high"]
     table = check_table(hidden_states, columns, "hidden_states", empty=False)
@@ -398,28 +399,22 @@ def hidden_states_figure(
     encoders = _encoders(table)
     worlds = {name: _WORLDS.get(name, label(name)) for name in in_order(table["world"], _WORLDS)}
     runs = count_range(table.get("n", []), "run")
-    titles = [name + (f", {runs}" if runs else "") for name in encoders.values()]
-    titles.append("Runs that find the true states")
+    longest = found[found["n_before"] == found["n_before"].max()]
+    found_in = dict.fromkeys(
+        [f"{100 * longest['mean'].min():.0f}", f"{100 * longest['mean'].max():.0f}"]
+    )
     figure, axes = grid(
-        titles, fitting_columns(2, width_cm, _LEAST_CM), 0.6 + _HIDDEN_ROW * len(worlds),
-        width_cm=width_cm,
+        [*encoders.values()], fitting_columns(len(encoders), width_cm - _NAMES_CM, _PANEL_CM),
+        0.6 + _HIDDEN_ROW * len(worlds),
+        width_cm=width_cm, labels_cm=_NAMES_CM, sharey=True,
         legend=looks.values(), legend_columns=3,
-        note="Points: means over runs, with 95 % intervals. Numbers: share of runs, by the length "
-        "of the random walk before the run.",
+        note="Points: means" + (f" over {runs}" if runs else "") + ", with 95 % intervals. 0: the "
+        f"random policy, 1: the optimal one. After {longest['n_before'].iloc[0]:,} observations "
+        f"merged histories are the true states in {' to '.join(found_in)} % of runs.",
     )  # fmt: skip
     low = min(0.0, float(table["ci_low"].min()), float(table["mean"].min()))
     high = max(1.0, float(table["ci_high"].max()), float(table["mean"].max()))
-    for ax, encoder in zip(axes, encoders, strict=False):
+    for ax, encoder in zip(axes, encoders, strict=True):
         draw_rows(table[table["encoder"] == encoder], ax, "world", worlds, looks)
-        ax.set(xlabel="Reward rate (0 random, 1 optimal)", xlim=(low - 0.05, high + 0.05))
-    shares = found.pivot_table(index="world", columns="n_before", values="mean")
-    shares = shares.reindex([*worlds])
-    ax = axes[len(encoders)]
-    ax.imshow(shares, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
-    for row, values in enumerate(shares.to_numpy()):
-        for column, share in enumerate(values):
-            ax.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=7)
-    ax.set_xticks(range(shares.shape[1]), [f"{n:,}" for n in shares.columns])
-    ax.set_xlabel("Observations before the run")
-    name_rows(ax, worlds.values())
+        ax.set(xlabel="Reward rate", xlim=(low - 0.05, high + 0.05))
     return figure

@@ -18,6 +18,7 @@ from functools import wraps
 from textwrap import fill
 from typing import Literal, ParamSpec, TypeVar, cast
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
@@ -27,7 +28,17 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, figure_style, plain
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FIGURE_SETTINGS,
+    FULL_WIDTH,
+    INCH,
+    SMALL,
+    Look,
+    figure_style,
+    plain,
+    remember_style,
+)
 from replay.checks import (
     check_array,
     check_cells,
@@ -79,7 +90,6 @@ _NAMES = frozenset(["learner", "account", "kind", "truth"])
 _TITLE_LINE, _LEGEND_LINE, _NOTE_LINE, _MARGIN = 0.13, 0.17, 0.12, 0.1  # inches
 _TITLE_LETTER, _LEGEND_LETTER, _NOTE_LETTER = 0.058, 0.051, 0.045  # inches, on average
 _AXIS, _HANDLE = 0.3, 0.45  # inches
-_SMALLER = SMALL / 7
 _OWN_COLUMNS = 3
 
 _SECTIONS = ("Parameters", "Returns", "Yields", "Raises", "Examples")  # in numpydoc's order
@@ -230,7 +240,7 @@ def _with_plain_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 def new_figure(width: float, height: float) -> Figure:
     """Make a figure, sized in inches, with a layout in which nothing overlaps."""
-    return Figure(figsize=(width, height), layout="constrained")
+    return remember_style(Figure(figsize=(width, height), layout="constrained"))
 
 
 def own_figure(ax: Axes) -> Figure | None:
@@ -270,14 +280,17 @@ def grid(
     n_columns = min(n_columns, len(titles))
     n_rows = -(-len(titles) // n_columns)
     heights = [*panel_height] if isinstance(panel_height, Sequence) else [panel_height] * n_rows
-    line = max(int(((width - labels_cm / INCH) / n_columns - _AXIS) / _TITLE_LETTER), 8)
+    # A user's own font may be larger than ours.
+    larger = mpl.rcParams["font.size"] / FIGURE_SETTINGS["font.size"]
+    letter, title_line = larger * _TITLE_LETTER, larger * _TITLE_LINE
+    line = max(int(((width - labels_cm / INCH) / n_columns - _AXIS) / letter), 8)
     titles = [
         fill(title, line, break_long_words=False) if "\n" not in title else title
         for title in titles
     ]
     for row in range(n_rows):
         own = titles[row * n_columns : (row + 1) * n_columns]
-        heights[row] += _TITLE_LINE * max(title.count("\n") for title in own)
+        heights[row] += title_line * max(title.count("\n") for title in own)
     height = sum(heights) + _MARGIN
     figure = new_figure(width, height)
     panels = figure.subplots(
@@ -296,7 +309,7 @@ def grid(
         add_legend(figure, legend, legend_columns)
     if ylabel:  # centred on the panels, since the figure is taller than they are
         middle = 1 - height / 2 / figure.get_size_inches()[1]
-        figure.supylabel(fill(ylabel, int(height / _TITLE_LETTER))).set_y(middle)
+        figure.supylabel(fill(ylabel, int(height / letter))).set_y(middle)
     return figure, axes
 
 
@@ -321,15 +334,17 @@ def add_legend(
     """
     width = figure.get_size_inches()[0]
     is_narrow = width < COLUMN_WIDTH / INCH + _MARGIN
-    names = [len(str(look["label"])) * (_SMALLER if is_narrow else 1.0) for look in looks]
+    size = SMALL if is_narrow else mpl.rcParams["font.size"]
+    larger = size / FIGURE_SETTINGS["font.size"]
+    names = [len(str(look["label"])) * larger for look in looks]
     while n_columns > 1:
         columns = np.array_split(names, min(n_columns, len(names)))  # as matplotlib fills them
         if sum(_HANDLE + _LEGEND_LETTER * float(letters.max()) for letters in columns) < width:
             break
         n_columns -= 1
-    title = None if title is None else fill(title, int(width / _TITLE_LETTER))
+    title = None if title is None else fill(title, int(width / _TITLE_LETTER / larger))
     n_lines = -(-len(looks) // n_columns) + (0 if title is None else title.count("\n") + 1)
-    bottom = _add_room_below(figure, _LEGEND_LINE * n_lines + 0.05)
+    bottom = _add_room_below(figure, max(larger, 1) * _LEGEND_LINE * n_lines + 0.05)
     handles: list[Artist] = []
     for look in looks:
         if _is_line(look):
@@ -348,7 +363,7 @@ def add_legend(
         borderpad=0,
         columnspacing=1.2,
         handlelength=None if any(_is_line(look) for look in looks) else 1,
-        fontsize=SMALL if is_narrow else None,
+        fontsize=size,
     )
     legend.set_in_layout(False)
 

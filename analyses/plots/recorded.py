@@ -21,7 +21,16 @@ from analyses.plots.panels import (
     grid,
     new_figure,
 )
-from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, label
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    INCH,
+    SMALL,
+    Look,
+    count_range,
+    label,
+    write_empty,
+)
 from analyses.tables import KINDS
 from replay.checks import check_choice, check_column, check_number, check_table, shown
 
@@ -29,21 +38,22 @@ __all__ = ["plot_beside_accounts", "plot_epoch_blocks", "plot_epochs", "plot_rec
 __all__ += ["plot_recorded_kinds", "predictions_figure", "recorded_epochs_figure"]
 __all__ += ["recorded_evidence_figure", "recorded_kinds_figure", "recorded_statistics_figures"]
 
-_COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
+_COLOURS = ("#000000", "#6e6e6e", "#a0a0a0", "#44aa77", "#aa3377", "#e69f00")  # of sizes
+_FEWEST = 5  # events, of fewer than which a share says nothing
 _MARKERS = "osD^v*"
 _APART = 0.15
 _KINDS = (*KINDS, "no_sequence")
 _EVENT_LOOKS: dict[str, Look] = {
     "candidates": {"label": "Candidate events", "color": "0.75"},
-    "replay": {"label": "Replay", "color": "#0072b2"},
+    "replay": {"label": "Replay", "color": "#222222"},
 }
-_CHANCE: Look = {"label": "By chance", "color": "#d55e00", "linestyle": "none", "marker": "|"}
+_CHANCE: Look = {"label": "By chance", "color": "#aa3377", "linestyle": "none", "marker": "|"}
 _MEASURES = {
     "candidates_per_minute": "Candidate events\nper minute",
     "replay_per_minute": "Replay events\nper minute",
     "replay_share": "Replay, share\nof candidates",
 }
-_REPLAY = "#d55e00"
+_REPLAY = "#aa3377"
 _TICKS = (-100, -20, -5, 0, 5, 10, 20, 100, 500)  # nats
 
 
@@ -52,6 +62,8 @@ def plot_recorded_kinds(
     kinds: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
     """Draw the share of each kind with its interval, side by side for each size of states.
+
+    Of fewer than five events, it draws numbers instead of shares.
 
     Parameters
     ----------
@@ -72,21 +84,32 @@ def plot_recorded_kinds(
         raise ValueError(
             f"kinds has the kind {shown(twice['kind'].iloc[0])} twice for one state_size."
         )
+    most = table["n_events"].max() if "n_events" in table else np.nan
+    if len(table) and most == 0:
+        ax.set_axis_off()
+        return write_empty(ax, "no replay event with a sequence")
+    # A share of one event, with an interval from nearly 0 to nearly 1, would look like a result.
+    is_few = most < _FEWEST
     sizes = sorted(table["state_size"].unique())
     for number, size in enumerate(sizes):
         own = table[table["state_size"] == size].set_index("kind").reindex(_KINDS)
         place = np.arange(len(_KINDS)) + _APART * (number - (len(sizes) - 1) / 2)
         colour = _COLOURS[number % len(_COLOURS)]
-        ax.hlines(place, own["ci_low"], own["ci_high"], color=colour, linewidth=1)
-        marker = _MARKERS[number % len(_MARKERS)]
+        if not is_few:
+            ax.hlines(place, own["ci_low"], own["ci_high"], color=colour, linewidth=1)
         ax.plot(
-            own["share"], place, marker, color=colour, markersize=3, label=f"{size:g} cm",
-            clip_on=False,
+            own["n" if is_few else "share"], place, _MARKERS[number % len(_MARKERS)],
+            color=colour, markersize=3, label=f"{size:g} cm", clip_on=False,
         )  # fmt: skip
     ax.set_yticks(range(len(_KINDS)), [label(kind) for kind in _KINDS])
     ax.invert_yaxis()
-    ax.set_xlabel("Share of replay events")
-    ax.set_xlim(left=0)
+    n = count_range(table.get("n_events", ()), "replay event")
+    if is_few:
+        ax.set(xlabel=f"Number, of {n}: too few for shares", xlim=(-0.1, most + 0.1))
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    else:
+        ax.set_xlabel(f"Share of {n or 'replay events'}")
+        ax.set_xlim(left=0)
     ax.legend(
         title="Size of states", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(sizes),
         columnspacing=1.2, handlelength=0.8,
@@ -359,12 +382,12 @@ def recorded_evidence_figure(
 _COLUMNS = ["statistic", "label", "value", "ci_low", "ci_high", "finding", "source", "task"]
 _COLUMNS += ["published", "published_low", "published_high", "account", "is_control"]
 _COLUMNS += ["predicted_low", "predicted", "predicted_high"]
-_HERE, _PUBLISHED, _ACCOUNT, _CONTROL = "#d55e00", "#56b4e9", "black", "0.6"
+_HERE, _PUBLISHED, _ACCOUNT, _CONTROL = "#aa3377", "#e69f00", "black", "0.6"
 _ROW, _N_COLUMNS, _LINE = 0.09, 5, 20
 _MOST_ROWS = 2  # of panels, so that a figure fits on a page
 _NAMES, _PANEL, _WIDEST = 3.3, 2.5, 3.5  # cm
 # Of the predictions for one animal:
-_EXPLAINING, _EXPLAINED_CONTROL, _LONG_NAME = "#0072b2", "#888888", 22
+_EXPLAINING, _EXPLAINED_CONTROL, _LONG_NAME = "black", "#888888", 22
 _PREDICTED_ROW, _TALLEST = 0.1, 8.6  # inches
 
 
@@ -456,12 +479,22 @@ def _figure(rows: pd.DataFrame, n_columns: int, width_cm: float) -> Figure:
         legend=looks,
         labels_cm=_NAMES,
         letters=False,
-        note="Bands: 95 % intervals of the value, here and as published.",
+        note=_bands(rows),
         sharey=True,
     )
     for ax, finding in zip(axes, findings, strict=True):
         plot_beside_accounts(rows[rows["finding"] == finding], ax)
     return figure
+
+
+def _bands(rows: pd.DataFrame) -> str:
+    """Say which intervals are drawn: some statistics have none, here or as published."""
+    known = {
+        "here": rows["ci_low"].notna().any(),
+        "as published": (rows["published_low"] < rows["published_high"]).any(),
+    }
+    where = " and ".join(name for name, is_known in known.items() if is_known)
+    return f"Bands: 95 % intervals of the value, {where}." if where else "No intervals are known."
 
 
 @drawing

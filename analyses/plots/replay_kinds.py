@@ -41,7 +41,9 @@ __all__ = [
 ]
 
 _CHAINS = {"within_event": "within", "across_events": "across"}
+_TREES = {name for name in EXPERIMENT_ORDER if "tree" in name}
 _WHOLE = 0.9999
+_FEW = 30  # sequences, in whose shares chance has the larger part
 _VISIBLE = 0.005
 
 
@@ -110,7 +112,8 @@ def plot_replay_kinds(
             ax.annotate("no sequence", (0.02, height), va="center", color="0.45")
     ax.set_yticks(range(len(learners)), [label(name) for name in learners])
     ax.tick_params(axis="y", length=0)
-    ax.set(xlim=(0, 1), ylim=(len(learners) - 0.4, -0.6), xlabel="Share of chains")
+    ax.set(xlim=(0, 1), ylim=(len(learners) - 0.4, -0.6), xlabel="Share of sequences")
+    ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     add_own_legend(ax, _occurring(replay_kinds))
     return ax
 
@@ -125,7 +128,8 @@ def plot_replay_over_time(
     ----------
     replay_over_time : pandas.DataFrame
         Columns `time_step, kind, count, share` of one learner in one experiment; `time_step` is the
-        end of a window. A window without replay leaves a gap.
+        end of a window. A window without replay leaves a gap; one with fewer than 30 sequences is
+        pale.
 
     Returns
     -------
@@ -167,6 +171,9 @@ def plot_replay_over_time(
         plot = plot.add(mark, so.Stack(), orient="x", legend=False)
         draw(plot.scale(color=nominal(looks), edgecolor=nominal(looks)), ax)
         hatch(ax, looks.values())
+        counted = replay_over_time.groupby("time_step")["count"].sum()
+        for end in counted.index[counted < _FEW]:
+            ax.axvspan(end - width, end, color="white", alpha=0.6, linewidth=0, zorder=3)
     else:
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
@@ -252,13 +259,16 @@ def _alike(table: pd.DataFrame, experiments: list[str]) -> list[list[tuple[str, 
 
 def _described(pairs: list[tuple[str, str]]) -> str:
     """Write the title of a panel: its experiments and chains."""
-    chains = {experiment: [] for experiment, _ in pairs}  # type: dict[str, list[str]]
+    chains: dict[str, list[str]] = {}
     for experiment, chaining in pairs:
-        chains[experiment].append(_CHAINS.get(chaining, chaining))
+        chains.setdefault(experiment, []).append(_CHAINS.get(chaining, chaining))
     names: dict[str, list[str]] = {}
     for experiment, some in chains.items():
-        names.setdefault(f"{' and '.join(some)} events", []).append(label(experiment))
-    return "; ".join(f"{'; '.join(own)}: {some}" for some, own in names.items())
+        names.setdefault(f"{' and '.join(some)} events", []).append(experiment)
+    return "; ".join(
+        f"{'All trees' if {*own} >= _TREES else '; '.join(map(label, own))}: {some}"
+        for some, own in names.items()
+    )
 
 
 def _rounded(count: int) -> str:
@@ -298,9 +308,10 @@ def replay_over_time_figure(
         width_cm=width_cm,
         legend=_occurring(replay_over_time),
         letters=False,
-        note="In brackets: number of sequences of three or more states. A gap: no replay."
+        note="In brackets: number of sequences of three or more states. A gap: no replay. Pale: "
+        f"fewer than {_FEW} sequences."
         + (f" No sequence at all: {', '.join(map(label, silent))}." if silent else ""),
-        ylabel="Share of chains",
+        ylabel="Share of sequences",
     )
     for ax, learner in zip(axes, learners, strict=True):
         plot_replay_over_time(replay_over_time[replay_over_time["learner"] == learner], ax)

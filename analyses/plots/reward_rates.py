@@ -88,7 +88,7 @@ def plot_learning_curves(
         thin = so.Plot(runs[rank <= _RUNS_SHOWN], "time_step", "reward_rate", group="run")
         thin = thin.add(so.Lines(linewidth=0.35, alpha=0.25), color="learner", legend=False)
         draw(thin.scale(color=nominal(looks)), ax)
-    draw_curves(curves, ax, "time_step", "mean", "learner", looks)
+    draw_curves(curves, ax, "time_step", "mean", "learner", looks, shade=_shade(looks))
     for level in (0, 1):
         ax.axhline(level, color="0.75", linewidth=0.6, zorder=0)
     ax.set_ylim(min(-0.1, curves["mean"].min() - 0.05), max(1.1, curves["mean"].max() + 0.05))
@@ -96,6 +96,11 @@ def plot_learning_curves(
     time_axis(ax, curves["time_step"].max())
     add_own_legend(ax, looks.values())
     return ax
+
+
+def _shade(looks: Mapping[str, Look]) -> float:
+    """Return how dark bands are: those of many learners lie over one another."""
+    return 0.15 if len(looks) <= _FEW else 0.07
 
 
 @drawing
@@ -112,7 +117,7 @@ def learning_curves_figure(
     reward_rate : pandas.DataFrame
         The table ``reward_rate.csv``.
     single_runs : pandas.DataFrame, optional
-        The table ``single_runs.parquet``.
+        The table ``single_runs.parquet``, drawn if there are at most three learners.
     """
     check_table(reward_rate, ["experiment"], "reward_rate", empty=False)
     experiments = in_order(reward_rate["experiment"], EXPERIMENT_ORDER)
@@ -121,7 +126,9 @@ def learning_curves_figure(
     for name in experiments:
         n = count_range(reward_rate[reward_rate["experiment"] == name].get("n_mdps", ()), "world")
         titles.append(f"{label(name)} ({n})" if n else label(name))
-    has_runs = single_runs is not None and len(single_runs) > 0
+    # Single runs of many learners hide one another, and the means.
+    runs = single_runs if len(looks) <= _FEW else None
+    has_runs = runs is not None and len(runs) > 0
     seeds = count_range(reward_rate.get("n_seeds", ()), "run")
     n_columns = fitting_columns(min(2, len(experiments)), width_cm, 4.0)
     figure, axes = grid(
@@ -137,9 +144,9 @@ def learning_curves_figure(
         + ("; thin lines: single runs." if has_runs else "."),
     )
     for ax, experiment in zip(axes, experiments, strict=True):
-        runs = None if single_runs is None else single_runs[single_runs["experiment"] == experiment]
+        own = None if runs is None else runs[runs["experiment"] == experiment]
         curves = reward_rate[reward_rate["experiment"] == experiment]
-        plot_learning_curves(curves, ax, runs, looks)
+        plot_learning_curves(curves, ax, own, looks)
     for k, ax in enumerate(axes):
         if k % n_columns:
             ax.set_ylabel("")
@@ -170,8 +177,7 @@ def plot_change_rates(
     begins = lengths.cumsum() - lengths
     looks = learner_looks(rates["learner"])
     curves = rates.assign(time=rates["time_step"] + rates["phase"].map(begins)).sort_values("time")
-    shade = 0.12 if len(looks) <= _FEW else 0.05
-    draw_curves(curves, ax, "time", "mean", "learner", looks, shade=shade, linewidth=0.9)
+    draw_curves(curves, ax, "time", "mean", "learner", looks, shade=_shade(looks), linewidth=0.9)
     for change in begins.iloc[1:]:
         ax.axvline(change, color="0.75", linewidth=0.6, zorder=0)
     time_axis(ax, lengths.sum())

@@ -1,9 +1,10 @@
 """The style of all figures: widths, colours and labels; and how figures are written to files.
 
 Widths are in cm: a column of a journal is 8.5 cm wide, a page 17.5 cm. No text is smaller than
-6 pt. Colours are those of Okabe and Ito [1]_ for the paper's learners and those of Tol [2]_ for
-others, which remain distinct for colour-blind readers. Learners of one family share a hue and
-differ in line style, and areas differ in hatching, so that figures can be read in grey.
+6 pt. Colours are those of Okabe and Ito [1]_ and of Tol [2]_, which remain distinct for
+colour-blind readers, and shades of them. Blue, sky and vermilion are kinds of replay, and no
+learner has them. Learners of one family share a hue and differ in line style, and areas differ in
+hatching, so that figures can be read in grey.
 
 References
 ----------
@@ -17,17 +18,19 @@ import difflib
 import itertools
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -38,8 +41,8 @@ from replay.files import check_path, replacing
 
 __all__ = ["COLUMN_WIDTH", "END_COLOUR", "FIGURE_SETTINGS", "FULL_WIDTH", "INCH", "SMALL"]
 __all__ += ["VALUE_COLOURS", "Look", "count_range", "figure_style", "kind_colour", "kind_looks"]
-__all__ += ["label", "learner_looks", "marked", "own_looks", "plain", "save", "time_axis"]
-__all__ += ["write_empty"]
+__all__ += ["label", "learner_looks", "marked", "own_looks", "plain", "remember_style", "save"]
+__all__ += ["time_axis", "write_empty"]
 
 INCH = 2.54  # cm
 COLUMN_WIDTH = 8.5  # cm
@@ -59,35 +62,35 @@ _LEARNER_LOOKS: dict[str, Look] = {
     "q_lambda": {"color": "#cc79a7", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
     "q_learning": {"color": "#e69f00", "linestyle": "-"},
     "q_learning_optimistic": {"color": "#9a6a00", "linestyle": (0, (6, 1, 1, 1))},
-    "prioritized_sweeping": {"color": "#0072b2", "linestyle": "-"},
-    "prioritized_sweeping_optimistic": {"color": "#56b4e9", "linestyle": (0, (4, 1))},
-    "prioritized_sweeping_reset": {"color": "#009e73", "linestyle": (0, (4, 1, 1, 1))},
-    "episodic_control": {"color": "#d55e00", "linestyle": (0, (1, 0.8))},
+    "prioritized_sweeping": {"color": "#009e73", "linestyle": "-"},
+    "prioritized_sweeping_optimistic": {"color": "#5fcfab", "linestyle": (0, (4, 1))},
+    "prioritized_sweeping_reset": {"color": "#00563f", "linestyle": (0, (4, 1, 1, 1))},
+    "episodic_control": {"color": "#6a3d9a", "linestyle": (0, (1, 0.8))},
     "dyna_q": {"color": "#999933", "linestyle": "-"},
     "trajectory_sampling": {"color": "#999933", "linestyle": (0, (4, 1))},
     "sfma": {"color": "#882255", "linestyle": "-"},
     "sfma_reverse": {"color": "#882255", "linestyle": (0, (4, 1))},
     "sfma_dynamic": {"color": "#882255", "linestyle": (0, (1, 0.8))},
     "sfma_published": {"color": "#882255", "linestyle": (0, (6, 1, 1, 1))},
-    "episodic_sequences": {"color": "#d55e00", "linestyle": "-"},
-    "retrieved_episodes": {"color": "#d55e00", "linestyle": (0, (4, 1, 1, 1))},
+    "episodic_sequences": {"color": "#6a3d9a", "linestyle": "-"},
+    "retrieved_episodes": {"color": "#b497d6", "linestyle": (0, (4, 1, 1, 1))},
     "prioritized_memory_access": {"color": "#332288", "linestyle": "-"},
     "prioritized_memory_access_published": {"color": "#332288", "linestyle": (0, (4, 1))},
     "memory_access_forgetting": {"color": "#332288", "linestyle": (0, (1, 0.8))},
     "bayes_adaptive": {"color": "#332288", "linestyle": (0, (6, 1, 1, 1))},
-    "geodesic_representation": {"color": "#44bb99", "linestyle": "-"},
+    "geodesic_representation": {"color": "#a6bd2b", "linestyle": "-"},
     "successor_dyna": {"color": "#999933", "linestyle": (0, (1, 0.8))},
-    "remembered_errors": {"color": "#117733", "linestyle": "-"},
-    "full_backups": {"color": "#0072b2", "linestyle": (0, (1, 0.8))},
-    "spectral_diffusion": {"color": "#88ccee", "linestyle": "-"},
-    "spectral_superdiffusion": {"color": "#88ccee", "linestyle": (0, (4, 1))},
+    "remembered_errors": {"color": "#663300", "linestyle": "-"},
+    "full_backups": {"color": "#009e73", "linestyle": (0, (1, 0.8))},
+    "spectral_diffusion": {"color": "#ee99aa", "linestyle": "-"},
+    "spectral_superdiffusion": {"color": "#ee99aa", "linestyle": (0, (4, 1))},
     "context_reactivation": {"color": "#ddcc77", "linestyle": "-"},
     "hierarchical_generative": {"color": "#cc6677", "linestyle": "-"},
-    "adaptive_attractor": {"color": "#88ccee", "linestyle": (0, (1, 0.8))},
+    "adaptive_attractor": {"color": "#ee99aa", "linestyle": (0, (1, 0.8))},
     "compositional_replay": {"color": "#ddcc77", "linestyle": (0, (4, 1))},
-    "policy_rollouts": {"color": "#117733", "linestyle": (0, (4, 1))},
+    "policy_rollouts": {"color": "#663300", "linestyle": (0, (4, 1))},
 }
-_OWN_COLOURS = ("#44aa99", "#661100", "#aa7744", "#6699cc", "#aa4499")
+_OWN_COLOURS = ("#aa4499", "#661100", "#aa7744", "#7a9a1f", "#f781bf")
 _OWN_LINE_STYLES = ((0, (3, 1, 1, 1, 1, 1)), (0, (6, 2)), "-")
 
 END_COLOUR = "#f0c000"
@@ -151,22 +154,57 @@ _LABELS = {
 }
 
 
+FIGURE_SETTINGS: dict[Any, Any] = {
+    "axes.labelsize": 7,
+    "axes.linewidth": 0.6,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 7,
+    "figure.constrained_layout.h_pad": 0.05,
+    "figure.constrained_layout.w_pad": 0.05,
+    "figure.labelsize": 7,
+    "font.family": "DejaVu Sans",
+    "font.size": 7,
+    "hatch.linewidth": 0.5,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "legend.title_fontsize": 7,
+    "lines.linewidth": 1.2,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 300,
+    "svg.fonttype": "none",  # texts stay texts, which a journal may set in its own font
+    "text.usetex": False,
+    "xtick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.labelsize": 7,
+    "ytick.major.width": 0.6,
+}
+"""The matplotlib settings of all figures: fonts, lines, layout and files."""
+
+
 class _Changes(NamedTuple):
-    """Colours and labels that a user has changed, by name."""
+    """Colours and labels that a user has changed, by name, and the settings of matplotlib."""
 
     colours: Mapping[str, str]
     labels: Mapping[str, str]
+    settings: Mapping[Any, Any]
 
 
 _changes: ContextVar[_Changes] = ContextVar("_changes")
-_UNCHANGED = _Changes({}, {})
+_UNCHANGED = _Changes({}, {}, FIGURE_SETTINGS)
+# Ticks are made as late as when a figure is saved, and then need the font of its other texts.
+_settings_of: WeakKeyDictionary[Figure, Mapping[Any, Any]] = WeakKeyDictionary()
 
 
 @contextmanager
 def figure_style(
-    colours: Mapping[str, str] | None = None, labels: Mapping[str, str] | None = None
+    colours: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Iterator[None]:
-    """Use the style of all figures within a context, with changed colours and labels.
+    """Use the style of all figures within a context, with changed colours, labels and settings.
 
     Parameters
     ----------
@@ -175,6 +213,10 @@ def figure_style(
         name, such as `recent_episodes`. Other names keep their colours.
     labels : mapping of str to str, optional
         Labels by name; other names keep their labels.
+    settings : mapping of str to object, optional
+        Settings of matplotlib, by their names in ``matplotlib.rcParams``, such as
+        ``{"font.family": "Arial"}``. ``matplotlib.rcParams`` itself leaves the toolkit's style off:
+        figures then look as yours do.
 
     Returns
     -------
@@ -184,15 +226,19 @@ def figure_style(
     Raises
     ------
     ValueError
-        If a colour is unknown to matplotlib.
+        If a colour or a setting is unknown to matplotlib.
 
     Examples
     --------
     >>> with figure_style({"dyna_q": "firebrick"}, {"dyna_q": "Dyna"}):
     ...     mpl.rcParams["font.size"], label("dyna_q"), learner_looks(["dyna_q"])
     (7.0, 'Dyna', {'dyna_q': {'label': 'Dyna', 'color': 'firebrick', 'linestyle': '-'}})
+    >>> with figure_style(settings={"font.size": 9}):
+    ...     mpl.rcParams["font.size"]
+    9.0
     """
-    for argument, changed in {"colours": colours, "labels": labels}.items():
+    given_mappings = {"colours": colours, "labels": labels, "settings": settings}
+    for argument, changed in given_mappings.items():
         if not (changed is None or isinstance(changed, Mapping)):
             raise TypeError(f"{argument} must be a dict by name, got {shown(changed)}.")
     known = [*_LABELS, *_KIND_COLOURS]
@@ -214,15 +260,22 @@ def figure_style(
                 f"The colour of {name!r} is {shown(colour)}, which is unknown to matplotlib. Give "
                 "a name such as 'black' or a code such as '#0072b2'."
             )
+    for name in settings or {}:
+        if name not in mpl.rcParams:
+            close = difflib.get_close_matches(str(name), mpl.rcParams, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"matplotlib has no setting {shown(name)}.{hint}")
+    # Where figures are shown is no matter of style, and asking for it would load pyplot.
+    own = {name: settings[name] for name in settings or () if name != "backend"}  # type: ignore[index]
     before = _changes.get(_UNCHANGED)
-    token = _changes.set(
-        _Changes(
-            {**before.colours, **{plain(name): each for name, each in (colours or {}).items()}},
-            {**before.labels, **{plain(name): each for name, each in (labels or {}).items()}},
-        )
+    changes = _Changes(
+        {**before.colours, **{plain(name): each for name, each in (colours or {}).items()}},
+        {**before.labels, **{plain(name): each for name, each in (labels or {}).items()}},
+        {**before.settings, **own},
     )
+    token = _changes.set(changes)
     try:
-        with mpl.rc_context(FIGURE_SETTINGS):
+        with mpl.rc_context(dict(changes.settings)):
             yield
     finally:
         _changes.reset(token)
@@ -318,7 +371,7 @@ def own_looks(looks: Mapping[str, Look]) -> dict[str, Look]:
     ...     own_looks({"floor": {"label": "With the floor", "color": "black"}})
     {'floor': {'label': 'As published', 'color': 'black'}}
     """
-    colours, labels = _changes.get(_UNCHANGED)
+    colours, labels, _ = _changes.get(_UNCHANGED)
     changed = {}
     for name, look in looks.items():
         colour = {"color": colours[name]} if name in colours else {}
@@ -371,37 +424,14 @@ def write_empty(ax: Axes, text: str) -> Axes:
     return ax
 
 
-FIGURE_SETTINGS: dict[Any, Any] = {
-    "axes.labelsize": 7,
-    "axes.linewidth": 0.6,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 7,
-    "figure.constrained_layout.h_pad": 0.05,
-    "figure.constrained_layout.w_pad": 0.05,
-    "figure.labelsize": 7,
-    "font.family": "DejaVu Sans",
-    "font.size": 7,
-    "hatch.linewidth": 0.5,
-    "legend.fontsize": 7,
-    "legend.frameon": False,
-    "legend.handlelength": 2.4,
-    "legend.title_fontsize": 7,
-    "lines.linewidth": 1.2,
-    "pdf.fonttype": 42,
-    "savefig.dpi": 300,
-    "text.usetex": False,
-    "xtick.labelsize": 7,
-    "xtick.major.width": 0.6,
-    "ytick.labelsize": 7,
-    "ytick.major.width": 0.6,
-}
-"""The matplotlib settings of all figures: fonts, lines, layout and files."""
+def remember_style(figure: Figure) -> Figure:
+    """Save a figure later with the settings that are in force now."""
+    _settings_of[figure] = _changes.get(_UNCHANGED).settings
+    return figure
 
 
 def save(figure: Figure, path: str | Path) -> list[Path]:
-    """Write a figure as PDF and as PNG (300 dpi).
+    """Write a figure as PDF and as PNG (300 dpi), and as SVG if asked.
 
     Each file is written under a temporary name and then renamed, so that no incomplete file is
     left. The same figure gives the same bytes.
@@ -411,12 +441,13 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     figure : matplotlib.figure.Figure
         The figure.
     path : str or pathlib.Path
-        The file, without a suffix; ``.pdf`` or ``.png`` is ignored. Missing folders are created.
+        The file, without a suffix; ``.pdf`` or ``.png`` is ignored, and ``.svg`` asks for an SVG
+        beside these two. Missing folders are created.
 
     Returns
     -------
     list of pathlib.Path
-        Both files.
+        The files.
 
     Raises
     ------
@@ -429,8 +460,8 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [written.name for written in save(Figure((2, 1)), Path(folder) / "empty")]
-    ['empty.pdf', 'empty.png']
+    ...     [written.name for written in save(Figure((2, 1)), Path(folder) / "empty.svg")]
+    ['empty.pdf', 'empty.png', 'empty.svg']
     """
     given: object = figure
     if not isinstance(given, Figure):
@@ -441,28 +472,41 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     path = check_path("path", path)
     if not path.name:
         raise ValueError(f"path must name a file, got {shown(str(path))}.")
-    if path.suffix in (".pdf", ".png"):
+    # Each is written by its canvas: Figure.savefig would draw each file twice, to measure texts
+    # that are already laid out.
+    writers: dict[str, Callable[[Path], object]] = {
+        "pdf": lambda to: FigureCanvasPdf(figure).print_pdf(to, metadata={"CreationDate": None}),  # type: ignore[no-untyped-call]
+        "png": lambda to: FigureCanvasAgg(figure).print_png(to, metadata={"Software": None}),  # type: ignore[no-untyped-call]
+        "svg": lambda to: FigureCanvasSVG(figure).print_svg(to, metadata={"Date": None}),  # type: ignore[no-untyped-call]
+    }
+    suffix = path.suffix[1:]
+    if suffix in writers:
         path = path.with_suffix("")
-    elif path.suffix[1:] in figure.canvas.get_supported_filetypes():
+    elif suffix in figure.canvas.get_supported_filetypes():
         raise ValueError(
-            f"Figures are written as .pdf and .png, got {shown(str(path))}. Omit the suffix, or "
-            "call figure.savefig."
+            f"Figures are written as .pdf, .png and .svg, got {shown(str(path))}. Omit the suffix, "
+            "or call figure.savefig."
         )
-    pdf, png = (path.with_name(f"{path.name}.{suffix}") for suffix in ("pdf", "png"))
-    # Figure.savefig would draw each file twice, to measure texts that are already laid out.
-    with mpl.rc_context(FIGURE_SETTINGS), _in_resolution_of_files(figure), _laid_out(figure):
-        with replacing(pdf) as beside, _in_resolution_of_files(figure):
-            FigureCanvasPdf(figure).print_pdf(beside, metadata={"CreationDate": None})  # type: ignore[no-untyped-call]
-        with replacing(png) as beside, _in_resolution_of_files(figure):
-            FigureCanvasAgg(figure).print_png(beside, metadata={"Software": None})  # type: ignore[no-untyped-call]
-    return [pdf, png]
+    settings = _settings_of.get(figure, _changes.get(_UNCHANGED).settings)
+    written = []
+    with (
+        mpl.rc_context({**settings, "svg.hashsalt": "replay"}),
+        _in_resolution_of_files(figure),
+        _laid_out(figure),
+    ):
+        for name in ("pdf", "png", "svg") if suffix == "svg" else ("pdf", "png"):
+            written.append(path.with_name(f"{path.name}.{name}"))
+            with replacing(written[-1]) as beside, _in_resolution_of_files(figure):
+                writers[name](beside)
+    return written
 
 
 @contextmanager
 def _in_resolution_of_files(figure: Figure) -> Iterator[None]:
     """Measure and draw a figure for files, and give it back its own canvas and resolution."""
     canvas, dpi = figure.canvas, figure.dpi
-    figure.dpi = FIGURE_SETTINGS["savefig.dpi"]
+    asked = mpl.rcParams["savefig.dpi"]  # or "figure", matplotlib's own: too coarse to print
+    figure.dpi = FIGURE_SETTINGS["savefig.dpi"] if isinstance(asked, str) else asked
     try:
         yield
     finally:

@@ -79,8 +79,8 @@ def find_study(name: str) -> "Study[Any]":
     return study
 
 
-def draw_all(folder: str | Path = "results") -> list[Path]:
-    """Draw all figures of a result folder from its tables, as PDF and PNG."""
+def draw_all(folder: str | Path = "results", *, svg: bool = False) -> list[Path]:
+    """Draw all figures of a result folder from its tables, as PDF and PNG, and as SVG if asked."""
     from analyses.jobs.results import Results
     from analyses.jobs.run import draw
 
@@ -96,7 +96,7 @@ def draw_all(folder: str | Path = "results") -> list[Path]:
         drawn = [
             path
             for drawing in find_study(name).figures.values()
-            for path in draw(drawing, results.folder)
+            for path in draw(drawing, results.folder, svg)
         ]
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise ValueError(

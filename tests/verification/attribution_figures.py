@@ -11,13 +11,22 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from analyses.plots.layers import draw_curves
-from analyses.plots.panels import NEW, add_own_legend, drawing, grid, keep_outer_labels
+from analyses.plots.panels import (
+    NEW,
+    add_own_legend,
+    drawing,
+    fitting_columns,
+    grid,
+    keep_outer_labels,
+)
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     Look,
     count_range,
     label,
+    learner_looks,
+    marked,
     own_looks,
     write_empty,
 )
@@ -27,19 +36,16 @@ from replay.checks import check_table
 __all__ = ["attribution_figure", "attribution_length_figure", "plot_attribution"]
 
 _LOOKS: dict[str, Look] = {
-    "one": {"label": "In one episode", "color": "#0072b2", "marker": "o"},
-    "several": {"label": "In several", "color": "#009e73", "marker": "s"},
-    "none": {"label": "In none as a whole", "color": "#d55e00", "marker": "D"},
+    "one": {"label": "In one episode", "color": "#000000", "marker": "o"},
+    "several": {"label": "In several", "color": "#999933", "marker": "s"},
+    "none": {"label": "In none as a whole", "color": "#aa3377", "marker": "D"},
     "moves": {
         "label": "Single moves, in one episode",
-        "color": "#56b4e9",
+        "color": "#7f7f7f",
         "linestyle": (0, (1, 1)),
     },
 }
-_HATCHES: dict[str, Look] = {"several": {"hatch": "/////"}, "none": {"hatch": "....."}}
-_SHORT = 8
-_BAR = 1.08  # a bar reaches from the length divided by this to the length times this
-_WHISKER: Look = {"color": "black", "linewidth": 0.7}
+_SHORT = 8  # states, up to which each length has a tick
 _LINE = 16
 _NARROW = 3.0  # cm, of a panel that has no room for a tick at each power of ten
 _COLUMNS = ["of", "over", "up_to", "attribution", "count", "share", "ci_low", "ci_high"]
@@ -49,17 +55,13 @@ _COLUMNS = ["of", "over", "up_to", "attribution", "count", "share", "ci_low", "c
 def plot_attribution(
     table: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
-    """Draw the shares of one learner in one world: curves over episodes, stacked bars by length.
-
-    Whiskers are intervals; in a stack, those of the lowest share and of the highest one, which
-    hangs from 1.
+    """Draw the shares of one learner in one world over episodes, with their intervals.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Rows of ``attribution.csv``, all over episodes or all over lengths, with each share once.
-        Over episodes, a dotted line is the share of single moves that were made in one episode;
-        other moves were made in several.
+        Rows of ``attribution.csv`` over episodes, with each share once. A dotted line is the share
+        of single moves that were made in one episode; other moves were made in several.
 
     Raises
     ------
@@ -81,66 +83,30 @@ def plot_attribution(
             "attribution_figure."
         )
     looks = own_looks(_LOOKS)
-    of_sequences = {name: looks[name] for name in ("one", "several", "none")}
     known = table.dropna(subset=["share"]).sort_values("up_to")
-    known = known.assign(up_to=known["up_to"].astype(int))
-    by_length = bool((table["over"] == "length").any())
-    if by_length:
-        looks = _areas(of_sequences)
-        _stack(known[known["of"] == "sequences"], ax, looks)
-    else:
-        _draw_curves(known, ax, of_sequences, looks["moves"])
-    ax.set(xscale="log", ylim=(-0.04, 1.04), yticks=[0, 0.5, 1])
-    is_short = by_length and known["up_to"].max() <= _SHORT
-    ticks = FixedLocator(range(2, _SHORT + 1)) if is_short else LogLocator(2 if by_length else 10)
-    ax.xaxis.set_major_locator(ticks)
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    is_move = known["of"] == "moves"
+    of_sequences = {name: looks[name] for name in ("one", "several", "none")}
+    _draw(known[~is_move], ax, "attribution", of_sequences)
+    moves = known[is_move & (known["attribution"] == "one")].assign(attribution="moves")
+    moves = moves.drop(columns=["ci_low", "ci_high"])
+    if len(moves):
+        draw_curves(
+            moves, ax, "up_to", "share", "attribution", {"moves": looks["moves"]}, linewidth=1
+        )
     add_own_legend(ax, looks.values())
     return ax
 
 
-def _draw_curves(
-    known: pd.DataFrame, ax: Axes, of_sequences: Mapping[str, Look], of_moves: Look
-) -> None:
-    is_move = known["of"] == "moves"
+def _draw(known: pd.DataFrame, ax: Axes, by: str, looks: Mapping[str, Look]) -> None:
+    """Draw shares over a logarithmic axis, with intervals."""
+    known = known.assign(up_to=known["up_to"].astype(int))
     draw_curves(
-        known[~is_move],
-        ax,
-        "up_to",
-        "share",
-        "attribution",
-        of_sequences,
-        shade=None,
-        linewidth=1,
-        pointsize=1.5,
-    )
-    moves = known[is_move & (known["attribution"] == "one")].assign(attribution="moves")
-    moves = moves.drop(columns=["ci_low", "ci_high"])
-    if len(moves):
-        draw_curves(moves, ax, "up_to", "share", "attribution", {"moves": of_moves}, linewidth=1)
-
-
-def _areas(looks: Mapping[str, Look]) -> dict[str, Look]:
-    kept = ("label", "color")
-    return {
-        name: {key: look[key] for key in kept} | _HATCHES.get(name, {})
-        for name, look in looks.items()
-        if name != "moves"
-    }
-
-
-def _stack(known: pd.DataFrame, ax: Axes, looks: Mapping[str, Look]) -> None:
-    base = pd.Series(0.0, index=sorted(known["up_to"].unique()))
-    left, right = base.index / _BAR, base.index * _BAR
-    for name, look in looks.items():
-        own = known[known["attribution"] == name].set_index("up_to")
-        high = own["share"].reindex(base.index, fill_value=0.0)
-        ax.bar(left, high, right - left, base, align="edge", edgecolor="white", linewidth=0, **look)
-        base = base + high
-        ends = own[["ci_low", "ci_high"]]
-        if name != "several":
-            ax.vlines(own.index, *(1 - ends if name == "none" else ends).to_numpy().T, **_WHISKER)
+        known, ax, "up_to", "share", by, looks, shade=None, linewidth=1, pointsize=1.5
+    )  # fmt: skip
+    ax.set(xscale="log", ylim=(-0.04, 1.04), yticks=[0, 0.5, 1])
+    ax.xaxis.set_major_locator(LogLocator(10))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
 @drawing
@@ -152,40 +118,16 @@ def attribution_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> 
     table : pandas.DataFrame
         The table `attribution.csv`; see `attribution.summarise_attribution`.
     """
-    return _grid(table, "episode", "Episode", width_cm)
-
-
-@drawing
-def attribution_length_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure by length: learners in rows, experiments in columns.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table `attribution.csv`; see `attribution.summarise_attribution`.
-    """
-    return _grid(table, "length", "States", width_cm)
-
-
-def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:
-    check_table(table, ["experiment", "learner", *_COLUMNS], "attribution")
-    table = check_table(table[table["over"] == over], [], "attribution", empty=False)
-    experiments = in_order(table["experiment"], EXPERIMENT_ORDER)
-    total = table[table["of"] == "sequences"].groupby("learner", observed=True)["count"].sum()
-    silent = [name for name in in_order(table["learner"], LEARNER_ORDER) if not total.get(name)]
-    replaying = [name for name in total.index if name not in silent]
-    learners = in_order(replaying or silent, LEARNER_ORDER)
-    learners.sort(key=lambda name: name != "episodic_control")
-    has_moves = over == "episode" and (table["of"] == "moves").any()
-    looks = own_looks(_LOOKS) if over == "episode" else _areas(own_looks(_LOOKS))
+    table, experiments, learners, note = _parts(table, "episode")
+    has_moves = (table["of"] == "moves").any()
     figure, axes = grid(
         [label(name) for name in experiments] + [""] * (len(learners) - 1) * len(experiments),
         len(experiments),
         0.98,
         width_cm=width_cm,
-        legend=[look for name, look in looks.items() if has_moves or name != "moves"],
+        legend=[look for name, look in own_looks(_LOOKS).items() if has_moves or name != "moves"],
         letters=False,
-        note=_note(table, silent),
+        note=note,
         ylabel="Share of replayed sequences",
         sharex="col",
         sharey=True,
@@ -199,17 +141,62 @@ def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:
             write_empty(ax, "no sequence")
         if width_cm < _NARROW * len(experiments):
             ax.xaxis.set_major_locator(LogLocator(100))
-        ax.set(xlabel=what, ylabel="\n".join(wrap(label(learner), _LINE)))
+        ax.set(xlabel="Episode", ylabel="\n".join(wrap(label(learner), _LINE)))
     keep_outer_labels(axes)
     return figure
 
 
-def _note(table: pd.DataFrame, silent: list[str]) -> str:
+@drawing
+def attribution_length_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
+    """Make the figure by length: how many sequences come from one episode, in each experiment.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table `attribution.csv`; see `attribution.summarise_attribution`.
+    """
+    table, experiments, learners, note = _parts(table, "length")
+    looks = marked(learner_looks(learners))
+    of_one = table[(table["of"] == "sequences") & (table["attribution"] == "one")]
+    figure, axes = grid(
+        [label(name) for name in experiments],
+        fitting_columns(len(experiments), width_cm, 4.0),
+        1.4,
+        width_cm=width_cm,
+        legend=looks.values(),
+        letters=False,
+        note=note,
+        ylabel="Share from one episode",
+        sharey=True,
+    )
+    for ax, experiment in zip(axes, experiments, strict=True):
+        rows = of_one[of_one["experiment"] == experiment].dropna(subset=["share"])
+        _draw(rows.sort_values("up_to"), ax, "learner", looks)
+        lengths = sorted(rows["up_to"].unique())
+        if lengths and lengths[-1] <= _SHORT:
+            ax.xaxis.set_major_locator(FixedLocator(lengths))
+        else:
+            ax.xaxis.set_major_locator(LogLocator(4))
+        ax.set(xlabel="States in the sequence", ylabel="")
+    return figure
+
+
+def _parts(table: pd.DataFrame, over: str) -> tuple[pd.DataFrame, list[str], list[str], str]:
+    """Return the rows over episodes or lengths, their experiments and learners, and a note."""
+    check_table(table, ["experiment", "learner", *_COLUMNS], "attribution")
+    table = check_table(table[table["over"] == over], [], "attribution", empty=False)
+    of_sequences = table[table["of"] == "sequences"]
+    total = of_sequences.groupby("learner", observed=True)["count"].sum()
+    silent = [name for name in in_order(table["learner"], LEARNER_ORDER) if not total.get(name)]
+    learners = in_order([name for name in total.index if name not in silent], LEARNER_ORDER)
+    learners = learners or silent
+    learners.sort(key=lambda name: name != "episodic_control")
     n = count_range(table.get("n_mdps", ()), "world")
-    many = count_range([table.loc[table["of"] == "sequences", "count"].sum()], "sequence")
-    return (
-        f"{many} of three or more states"
+    note = (
+        count_range([of_sequences["count"].sum()], "sequence")
+        + " of three or more states"
         + (f" in {n} per experiment" if n else "")
-        + ". Thin lines: 95 % intervals over worlds. A gap: no such sequence."
+        + ". Bars: 95 % intervals over worlds. A gap: no such sequence."
         + (f" No sequence at all: {', '.join(map(label, silent))}." if silent else "")
     )
+    return table, in_order(table["experiment"], EXPERIMENT_ORDER), learners, note

@@ -19,6 +19,7 @@ from analyses.plots.style import (
     label,
     learner_looks,
     own_looks,
+    write_empty,
 )
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_column, check_table
@@ -32,19 +33,19 @@ __all__ = [
 ]
 
 _TITLES = {
-    "D1": "no trace",
+    "D1": "No trace",
     "D2": "n = 5",
     "D1+D2": "n = 5, no trace",
-    "D3": "exchanged start",
-    "D4": "meaning of \N{GREEK SMALL LETTER EPSILON}",
-    "D6": "last state queued",
-    "D13": "priorities may rise",
-    "text": "all together",
+    "D3": "Start values exchanged",
+    "D4": "Meaning of \N{GREEK SMALL LETTER EPSILON}",
+    "D6": "Last state queued",
+    "D13": "Priorities may rise",
+    "text": "All together",
 }
 _PERIODS: dict[str, Look] = {
-    "early": {"label": "First tenth of the run", "color": "#56b4e9", "marker": "o"},
+    "early": {"label": "First tenth of the run", "color": "#999933", "marker": "o"},
     "whole": {"label": "Whole run", "color": "#000000", "marker": "D"},
-    "late": {"label": "Last tenth", "color": "#d55e00", "marker": "s"},
+    "late": {"label": "Last tenth", "color": "#aa3377", "marker": "s"},
 }
 _VERSIONS: list[Look] = [
     {"label": "Code", "color": "0.3", "linestyle": "--"},
@@ -120,7 +121,9 @@ def plot_differences(
 
 @drawing
 def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of all differences: one panel per experiment, one row per learner.
+    """Make the figure of what differs visibly: one panel per experiment, one row per learner.
+
+    Rows are those of `differing`; the others are named in the note.
 
     Parameters
     ----------
@@ -130,23 +133,34 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
     columns = ["discrepancy", "experiment", "learner", "period"]
     check_table(differences, columns, "differences", empty=False)
     experiments = in_order(differences["experiment"], EXPERIMENT_ORDER)
+    visible = differing(differences)
+    names = [str(name) for name in dict.fromkeys(differences["discrepancy"]) if name != "text"]
+    shown = [name for name in names if (visible["discrepancy"] == name).any()]
+    same = [_TITLES.get(name, name) for name in names if name not in shown]
     rows = pd.DataFrame(
         [
-            (discrepancy, learner, period)
-            for discrepancy, group in differences.groupby("discrepancy", sort=False)
-            for learner in in_order(group["learner"], LEARNER_ORDER)
+            (name, learner, period)
+            for name in shown
+            for learner in in_order(
+                visible.loc[visible["discrepancy"] == name, "learner"], LEARNER_ORDER
+            )
             for period in _PERIODS
         ],
         columns=["discrepancy", "learner", "period"],
     )
-    n_lines = len(rows) / len(_PERIODS) + rows["discrepancy"].nunique()
+    n = count_range(differences.get("n_mdps", ()), "world")
+    n_lines = max(len(rows) / len(_PERIODS) + len(shown), 3)
     figure, axes = grid(
         [label(experiment) for experiment in experiments],
         len(experiments),
         0.155 * n_lines + 0.5,
         width_cm=width_cm,
         letters=False,
-        note=_note(differences),
+        note="0 is the random policy, 1 the optimal one. Intervals: 95 % over "
+        + (f"{n}." if n else "worlds.")
+        + f" Learners with a difference of more than {_VISIBLE} that is no chance; no point: they "
+        "have no part in that experiment."
+        + (f" No such difference: {', '.join(same)}." if same else ""),
         sharey=True,
     )
     add_legend(
@@ -155,6 +169,10 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
         5,
         title="Normalised reward rate with the text minus that with the code",
     )
+    if not shown:
+        for ax in axes:
+            write_empty(ax, "no visible\ndifference")
+        return figure
     for ax, experiment in zip(axes, experiments, strict=True):
         own = differences[differences["experiment"] == experiment].drop(columns="experiment")
         plot_differences(rows.merge(own, how="left"), ax)
@@ -168,7 +186,7 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
         first.setdefault(name, place)
     for name, place in first.items():
         axes[0].annotate(
-            f"{name}: {_TITLES[name]}" if name in _TITLES else name,
+            _TITLES.get(name, name),
             (0, place - 0.95),
             xycoords=("axes fraction", "data"),
             xytext=(-4, 0),
@@ -181,24 +199,6 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
             if place != axes[0].get_yticks()[0]:
                 ax.axhline(place - 1.5, color="0.9", linewidth=0.6, zorder=0)
     return figure
-
-
-def _note(differences: pd.DataFrame) -> str:
-    n = count_range(differences.get("n_mdps", ()), "world")
-    return (
-        "0 is the random policy, 1 the optimal one. Intervals: 95 % over "
-        + (f"{n}." if n else "worlds.")
-        + " No point: the discrepancy does not concern the learner."
-    )
-
-
-def _curves_note(differences: pd.DataFrame) -> str:
-    n = count_range(differences.get("n_mdps", ()), "world")
-    return (
-        "0 is the random policy, 1 the optimal one. Curves that differ visibly; bands: 95 % "
-        + (f"intervals over {n}" if n else "intervals over worlds")
-        + ", cut off at the axis limits. Time is logarithmic."
-    )
 
 
 def differing(differences: pd.DataFrame) -> pd.DataFrame:
@@ -301,16 +301,19 @@ def discrepancy_curves_figure(
         raise ValueError("No learning curves differ visibly: there is nothing to draw.")
     panels = list(shown.groupby(["discrepancy", "experiment"], sort=False))
     looks = [look | {"linestyle": "-"} for look in learner_looks(shown["learner"]).values()]
+    n = count_range(differences.get("n_mdps", ()), "world")
     figure, axes = grid(
         [
-            f"{discrepancy}: {_TITLES.get(str(discrepancy), '')}\n{label(str(experiment))}"
+            f"{_TITLES.get(str(discrepancy), discrepancy)}\n{label(str(experiment))}"
             for (discrepancy, experiment), _ in panels
         ],
         fitting_columns(4, width_cm, 4.0),
         1.5,
         width_cm=width_cm,
         legend=[*looks, *_VERSIONS],
-        note=_curves_note(differences),
+        note="0 is the random policy, 1 the optimal one. Curves that differ visibly; bands: 95 % "
+        + (f"intervals over {n}" if n else "intervals over worlds")
+        + ", cut off at the axis limits. Time is logarithmic.",
         ylabel="Normalised reward rate",
         sharey=True,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.layers import draw_curves
@@ -13,7 +12,7 @@ from replay.checks import check_table
 
 __all__ = ["headings_figure"]
 
-_COLOURS = ("#d55e00", "#e69f00", "#009e73", "#0072b2", "#cc79a7")
+_COLOURS = ("#b0b0b0", "#808080", "#505050", "#000000", "#aa3377")  # the more cells, the darker
 _MARKERS = ("o", "s", "^", "D", "v")
 _TITLES = {
     "right": "Told right",
@@ -21,12 +20,12 @@ _TITLES = {
     "ambiguous": "Ambiguous",
     "missed": "Missed",
 }
-_APART = 0.03  # of numbers of cells, so that none hides another
+_APART = 0.03
 
 
 @drawing
 def headings_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of the study of headings: one panel for each outcome.
+    """Make the figure of the study of headings: one panel for each outcome that occurs.
 
     Parameters
     ----------
@@ -37,8 +36,8 @@ def headings_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Fig
     --------
     >>> table = pd.DataFrame({"n_cells": 50, "other_rate": [0.1, 1.0], "outcome": "right",
     ...                       "mean": [0.9, 0.0], "ci_low": [0.8, 0.0], "ci_high": [1.0, 0.1]})
-    >>> len(headings_figure(table).axes)
-    4
+    >>> len(headings_figure(table).axes)  # nothing is told wrong, or missed
+    1
     """
     columns = ["n_cells", "other_rate", "outcome", "mean", "ci_low", "ci_high"]
     given = check_table(table, columns, "headings").copy()
@@ -50,33 +49,29 @@ def headings_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Fig
         }
     )
     given["cells"] = given["n_cells"].astype(str)
+    # Points at one rate stand side by side, so that none hides another.
     shift = given["n_cells"].map({n: _APART * k for k, n in enumerate(numbers)})
     given["at"] = given["other_rate"] + shift - _APART * (len(numbers) - 1) / 2
+    # What never happens needs no panel, but must be said.
+    most = given.groupby("outcome")["mean"].max()
+    shown = [name for name in _TITLES if most.get(name, 0.0) > 0] or ["right"]
+    never = [title.lower() for name, title in _TITLES.items() if most.get(name, 1.0) == 0]
+    n = count_range(given.get("n", ()), "session")
     figure, axes = grid(
-        list(_TITLES.values()), fitting_columns(len(_TITLES), width_cm, 4.0), 1.5,
+        [_TITLES[name] for name in shown], fitting_columns(len(shown), width_cm, 4.0), 1.5,
         width_cm=width_cm, legend=list(looks.values()), ylabel="Share of replay", sharey=True,
-        note=_note(given),
+        note="Rate: of a cell with a preferred heading, in the other one, relative to that in its "
+        "own. Bars: 95 % intervals" + (f" over {n} each." if n else " over sessions.")
+        + (f" Never {' or '.join(never)}." if never else ""),
     )  # fmt: skip
     rates = sorted(given["other_rate"].unique())
-    for ax, outcome in zip(axes, _TITLES, strict=True):
-        _draw_outcome(given[given["outcome"] == outcome], ax, looks)
-        ax.set(xlabel="Rate in the weaker heading", ylabel="", ylim=(-0.05, 1.05))
+    for ax, outcome in zip(axes, shown, strict=True):
+        rows = given[given["outcome"] == outcome].sort_values(["n_cells", "at"])
+        if len(rows):
+            draw_curves(
+                rows, ax, "at", "mean", "cells", looks,
+                shade=None, linewidth=0.6, pointsize=2.2, fillcolor="white",
+            )  # fmt: skip
+        ax.set(xlabel="Rate in the other heading", ylabel="", ylim=(-0.05, 1.05))
         ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
     return figure
-
-
-def _draw_outcome(rows: pd.DataFrame, ax: Axes, looks: dict[str, Look]) -> None:
-    if len(rows):
-        draw_curves(
-            rows.sort_values(["n_cells", "at"]), ax, "at", "mean", "cells", looks,
-            shade=None, linewidth=0.6, pointsize=2.2, fillcolor="white",
-        )  # fmt: skip
-
-
-def _note(table: pd.DataFrame) -> str:
-    n = count_range(table.get("n", ()), "session")
-    return (
-        "Rate: of a cell with a preferred heading, in the other one, relative to that in its own; "
-        "points at one rate stand side by side. Bars: 95 % intervals"
-        + (f" over {n} each." if n else " over sessions.")
-    )
