@@ -25,7 +25,13 @@ from analyses.inference.model_choice import (
     classes_of,
     parameter_intervals,
 )
-from analyses.inference.simulation import as_decoded, as_many, misread, simulate_misread
+from analyses.inference.simulation import (
+    as_decoded,
+    as_many,
+    in_pauses_of,
+    misread,
+    simulate_misread,
+)
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece
@@ -38,6 +44,7 @@ from analyses.sequences.sequences import Lists
 from analyses.studies.explanation import answers, identify
 from analyses.studies.explanation import explain as explanation
 from analyses.studies.explanation import plan as planned
+from analyses.studies.explanation.accounts import named_accounts
 from analyses.studies.explanation.answers import (
     beside_own_accounts,
     in_same_pauses,
@@ -51,7 +58,12 @@ from analyses.studies.explanation.identify import (
     recorded_laps,
     with_more_sessions,
 )
-from analyses.studies.explanation.inputs import read_animals, read_protocols
+from analyses.studies.explanation.inputs import (
+    read_animals,
+    read_protocols,
+    read_rewards,
+    states_of_track,
+)
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
@@ -255,6 +267,61 @@ def test_as_many_sequences_as_the_animal_has_in_each_lap():
     assert set(as_many(made, np.zeros(50, dtype=int), rng).tolist()) == {0, 1, 2, 3}
 
 
+def test_sequences_are_compared_in_the_pauses_of_the_animal():
+    """Phase and place come before the lap; one is taken three times before one from elsewhere."""
+    n = 5
+    made = Replayed(
+        np.array([0, 1, 2, 3, 9], dtype=np.int32), np.zeros(n, np.int64),
+        np.array([3, 3, 3, 1, 1], dtype=np.int8), np.array([7, 7, 7, 4, 4], dtype=np.int32),
+        Lists.of([[0, 1, 2]] * n), np.arange(n), Lists.of([[0, 0, 0]] * n),
+    )  # fmt: skip
+    rng, lap = np.random.default_rng(1), np.array([9, 0, 0, 0, 0, 0, 0, 0], dtype=np.int32)
+    phase, place = np.array([3, *[1] * 7], dtype=np.int8), np.array([7, *[4] * 7], dtype=np.int32)
+    assert as_many(made, lap, rng, (phase, place)).tolist() == [2, 3, 4, 3, 4, 3, 4, 0]
+    often = as_many(made, np.zeros(9, np.int32), rng, (np.full(9, 1), np.full(9, 4)))
+    assert sorted(often.tolist()) == [0, 1, 2, 3, 3, 3, 4, 4, 4]
+    seen = made.take(np.array([4, 3]))._replace(location=np.array([5, 6], dtype=np.int32))
+    found = in_pauses_of(seen, made.take(np.arange(3)), rng)
+    assert found.location.tolist() == [5, 6]
+    assert found.phase.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(("replay_at", "n_within"), [("end_and_rest", 2), ("episode_end", 0)])
+def test_an_account_replays_where_the_animal_pauses_within_laps(replay_at, n_within):
+    """If it replays in all pauses; an account of the ends of laps does not."""
+    paths = pd.DataFrame({"step": [10, 10, 19, ENDS[5]], "phase": ["step"] * 3 + ["episode_end"],
+                          "states": [[1, 0, 1, 2, 3]] * 4})  # fmt: skip
+    animal = rat(paths)
+    assert animal.pauses.query("phase == 'step'")["step"].tolist() == [10, 19]
+    params = {"n_replays": 30, "replay_at": replay_at, "discount": 0.9}
+    seeds = np.random.SeedSequence(1)
+    [made] = simulate_misread(animal, ACCOUNTS["dyna_q"], params, seeds, [0.0])
+    within = made.phase == PHASES.index("step")
+    assert len(np.unique(made.step[within])) == n_within
+    assert set(made.step[within]) <= {10, 19}
+    assert set(made.location[within]) <= {4, 2}
+    [walks] = simulate_misread(
+        animal, ACCOUNTS["graph_walks"], {"most_places": 40, "share_of_pauses": 1.0}, seeds, [0.0]
+    )
+    assert set(walks.step[walks.phase == PHASES.index("step")]) == {10, 19}
+
+
+def test_an_animal_that_has_turned_and_waits_is_at_the_end_of_the_lap():
+    """It is in the last state but one already, by the first move of a lap that leads back."""
+    laps = [[0, 1, 2, 3], [3, 2, 1, 0]] * 4
+    moves = [(a, b, b == lap[-1], b == lap[-1]) for lap in laps for a, b in pairwise(lap)]
+    steps = pd.DataFrame(moves, columns=STEPS.columns)
+    paths = pd.DataFrame({"step": [3, 4], "phase": "step", "states": [[3, 2, 1], [1, 2, 3]]})
+    [animal] = replaying_animals(EventLog({"steps": steps}), paths)
+    phases = [PHASES[phase] for phase in animal.replayed.phase]
+    assert phases == ["episode_end", "step"]
+    assert animal.replayed.step.tolist() == [2, 4]
+    assert animal.replayed.location.tolist() == [2, 1]  # where it is, if not where it was
+    assert animal.replayed.lap.tolist() == [0, 1]
+    apart = rat(pd.DataFrame({"step": [3], "phase": "step", "states": [[3, 2, 1]]}))
+    assert apart.replayed.step.tolist() == [3]  # put back to where laps begin
+
+
 def test_misread_places():
     place = np.tile(np.arange(10), 1000)
     columns = {"place": place, "event": np.repeat(np.arange(1000), 10)}
@@ -371,6 +438,10 @@ def test_parameters_are_inferred():
     assert rate.parameter == "rate"
     assert rate.low < 0.3 < rate.high
     assert rate.high - rate.low < 0.25 < rate.prior_high - rate.prior_low
+    assert rate.prior_share == pytest.approx(np.mean((true >= rate.low) & (true <= rate.high)))
+    unknown = replace(known, features=known.features.assign(x=0.0))
+    [rate] = parameter_intervals(unknown, pd.DataFrame({"rate": true}), row).itertuples()
+    assert rate.prior_share > 0.8  # the replay says nothing of it
 
 
 def test_a_parameter_beyond_its_prior_is_at_an_edge():
@@ -387,7 +458,8 @@ def test_none_of_these_names_the_parameter_at_an_edge(monkeypatch):
     monkeypatch.setattr(model_choice, "_N_TREES", 20)
     few = ["episodic_control", "shuffled_laps"]
     rows = pd.DataFrame({"parameter": ["discount"], "median": 0.98, "low": 0.9, "high": 0.99,
-                         "prior_low": 0.8, "prior_high": 0.99, "edge": "upper"})  # fmt: skip
+                         "prior_low": 0.8, "prior_high": 0.99, "prior_share": 0.2,
+                         "edge": "upper"})  # fmt: skip
     monkeypatch.setattr(answers, "parameter_intervals", lambda *_: rows)
     monkeypatch.setattr(answers, "_verdict", lambda *_: "none")
     found = explain(reverse_rat_log(), accounts=few, n_draws=20, wrong_places=0.0)
@@ -642,6 +714,8 @@ def test_a_table_of_events_without_replay_or_rewards_is_refused():
         rat(pd.DataFrame({"step": [5], "states": [[3, 5, 3]]}))
     with pytest.raises(ValueError, match="visit places that are not on its track, such as 90"):
         rat(pd.DataFrame({"step": [5], "states": [[90, 91, 92]]}))
+    with pytest.raises(ValueError, match="has the location 90, which is not on its track"):
+        rat(pd.DataFrame({"step": [5], "states": [[3, 2, 1]], "location": [90]}))
     with pytest.raises(ValueError, match="follows move 36, but its last move is 35"):
         rat(pd.DataFrame({"step": [36], "states": [[3, 2, 1]]}))
     with pytest.raises(ValueError, match="at least two accounts"):
@@ -706,6 +780,11 @@ def test_tables_are_read(tmp_path):
     pd.DataFrame({"state": [3, 5], "reward": 1.0}).to_csv(paid, index=False)
     animals = read_animals([moves], [events], paid)
     assert animals["rat"].is_decoded
+    there = pd.read_csv(events).assign(location=1, phase="step")
+    there.to_csv(tmp_path / "there.csv", index=False)
+    elsewhere = read_animals([moves], [tmp_path / "there.csv"], paid)["rat"].replayed
+    assert set(elsewhere.location) == {1}
+    assert set(elsewhere.phase) == {PHASES.index("step")}
     assert animals["rat"].digest() == replace(reverse_rat(), is_decoded=True).digest()
     with pytest.raises(ValueError, match="give its replay events, too, with --events"):
         read_animals([moves])
@@ -770,6 +849,122 @@ def test_rewards_that_are_refused_are_told_with_their_file(table, message, tmp_p
                  lambda: read_protocols([], [moves], paid, 0)):  # fmt: skip
         with pytest.raises(ValueError, match=f"{paid}: {message}"):
             read()
+
+
+@pytest.mark.parametrize(("table", "paid"), [
+    ("time,reward\n3.5,2\n36,1\n", {2: 2.0, 35: 1.0}),  # the animal is where move 2 led at 3.5 s
+    ("state,visit,reward\n3,0,1\n5,5,2\n", {2: 1.0, 35: 2.0}),
+    ("state,first_lap,last_lap,reward\n3,,1,1\n3,10,,4\n5,3,3,2\n", {2: 1.0, 11: 2.0, 32: 4.0}),
+    ("x,y,last_lap,reward\n29.8,0.4,2,1\n", {2: 1.0, 8: 1.0}),
+])  # fmt: skip
+def test_rewards_are_told_as_laboratories_have_them(table, paid, tmp_path):
+    """By the time of a pump, by visit, by laps in which a place paid, and by place."""
+    (tmp_path / "paid.csv").write_text(table)
+    world = MDP.from_networkx(nx.Graph([(0, 1), (1, 2), (2, 3), (1, 4), (4, 5)]))
+    x, y = 10.0 * np.array([0, 1, 2, 3, 1, 1]), 10.0 * np.array([0, 0, 0, 0, 1, 2])
+    world = replace(world, position=np.column_stack((x, y)))
+    steps = EventLog({"steps": STEPS.drop(columns="reward").assign(time=np.arange(1.0, 37))},
+                     mdp=world)  # fmt: skip
+    animal = experienced_animal(steps, rewards=read_rewards(tmp_path / "paid.csv"))
+    reward = animal.log.columns("steps")["reward"]
+    assert {step: reward[step] for step in np.flatnonzero(reward)} == paid
+
+
+@pytest.mark.parametrize(("table", "message"), [
+    ({"time": [5.0], "state": [3]}, "says in two ways what was paid, by 'time' and by 'state'"),
+    ({"time": [99.0]}, "of animal come from 99.0 to 99.0 s, but its moves from 0.0 to 35.0"),
+    ({"step": [1], "visit": [0]}, "The column 'visit' of rewards is for rewards of a state"),
+    ({"state": [3], "visit": [6]}, "visit 6 of state 3, which animal entered 6 times"),
+    ({"state": [3, 3], "last_lap": [4, 0]}, "says twice what state 3 paid in lap 0"),
+    ({"x": [0.0], "y": [0.0]}, "The states of animal have no positions"),
+    ({"place": [3]}, r"rewards lacks the columns \['state'\]"),
+])  # fmt: skip
+def test_rewards_that_say_nothing_or_too_much_are_refused(table, message):
+    log = EventLog({"steps": STEPS.assign(time=np.arange(36.0))})
+    with pytest.raises(ValueError, match=message):
+        experienced_animal(log, rewards=pd.DataFrame({"reward": 1.0, **table}))
+    with pytest.raises(ValueError, match="Rewards have times, but moves of animal have none"):
+        experienced_animal(EventLog({"steps": STEPS}),
+                           rewards=pd.DataFrame({"time": [1.0], "reward": 1.0}))  # fmt: skip
+
+
+MINE = '''"""Replay repeats the latest move again and again.
+
+An example.
+"""
+import numpy as np
+from typing import NamedTuple
+from replay.log.backups import ONLINE, record
+from analyses.findings.priors import WholeNumber
+COMPILED = False
+PRIORS = {"n_replays": WholeNumber(3, 9, "a few")}
+class Params(NamedTuple):
+    discount: float = 0.9
+    epsilon: float = 0.1
+    n_replays: int = 5
+class Memory(NamedTuple):
+    action_values: np.ndarray
+    moves: list
+def init(params, sizes):
+    return Memory(np.zeros((sizes.n_states, sizes.n_actions)), [])
+def most_backups(params, memory):
+    return 1 + len(memory.moves) + params.n_replays
+def learn(params, memory, transition, log):
+    memory.moves.append((transition.state, transition.action, transition.next_state))
+    s, a, s_next = memory.moves[-1]
+    record(log, ONLINE, s, a, s_next, 0.0, 0.0, transition.reward)
+def replay(params, memory, pause, rng, log):
+    if pause.terminated:
+        for s, a, s_next in memory.moves[: -1 - params.n_replays : -1]:
+            record(log, pause.phase, s, a, s_next, 0.0, 0.0, 0.0)
+'''
+
+
+def test_an_account_of_ones_own_takes_part(tmp_path, monkeypatch):
+    """What it claims is told, and a changed file is not taken for the same account."""
+    monkeypatch.setattr(model_choice, "_N_TREES", 20)
+    mine = tmp_path / "latest_moves.py"
+    mine.write_text(MINE)
+    plan = plan_explanation({"rat": reverse_rat()}, ["shuffled_laps", str(mine)], n_draws=20,
+                            priors=["latest_moves.n_replays=3:4"])  # fmt: skip
+    found = run(replace(explanation.STUDY, figures={}), plan, tmp_path / "out",
+                tell=lambda text: None)  # fmt: skip
+    assert found["verdicts.csv"]["account"].tolist() == ["latest_moves"]
+    report = (tmp_path / "out" / "report.md").read_text("utf-8")
+    assert "(`latest_moves`; your own): Replay repeats the latest move again" in report
+    assert " (`shuffled_laps`" not in report  # hardly probable
+    known = plan.describe()["accounts"]["latest_moves"]
+    assert known["priors"] == {"n_replays": ["WholeNumber", 3, 4]}
+    assert named_accounts(["all", str(mine)]).keys() == {*ACCOUNTS, "latest_moves"}
+    mine.write_text(MINE + "# another\n")
+    assert plan.describe()["accounts"]["latest_moves"]["file"] != known["file"]
+    for text, message in [
+        (MINE.replace("PRIORS =", "P ="), "has no priors of its free parameters: add PRIORS"),
+        (MINE.replace('{"n_re', '{"m_re'), "has a prior of 'm_replays', which is none of the par"),
+    ]:
+        mine.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            named_accounts(["shuffled_laps", str(mine)])
+    mine.rename(tmp_path / "sfma.py").write_text(MINE)
+    with pytest.raises(ValueError, match=r"There is (a learner|an account) 'sfma' already: rename"):
+        named_accounts(["shuffled_laps", str(tmp_path / "sfma.py")])
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("sfma.inhibition_decay", "A prior must be ACCOUNT.PARAMETER=LOW:HIGH"),
+    ("sfma.decay=0:1", "There is no prior sfma.decay with limits; there are sfma.discount, sfma"),
+    ("sfma.replay_mode=0:1", "There is no prior sfma.replay_mode with limits"),
+    ("dyna_q.discount=0:1", "there are shuffled_laps.most_places, shuffled"),
+    ("sfma.discount=a:b", "limits of sfma.discount must be numbers like 0.8:0.99, got a:b"),
+    ("sfma.discount=0.5:2", "discount .*must be between 0 and 1"),
+])  # fmt: skip
+def test_other_limits_of_a_prior(text, message):
+    few = ["shuffled_laps", "sfma"]
+    wider = named_accounts(few, ["sfma.inhibition_decay=0.1:1"])["sfma"].priors["inhibition_decay"]
+    assert (wider.low, wider.high) == (0.1, 1.0)
+    assert ACCOUNTS["sfma"].priors["inhibition_decay"].low == 0.5
+    with pytest.raises(ValueError, match=message):
+        named_accounts(few, [text])
 
 
 def test_sessions_of_one_animal_are_pooled(tmp_path):
@@ -861,6 +1056,12 @@ def test_an_experiment_is_planned_with_positions_on_a_track(tmp_path):
     steps = rat.log.steps
     assert (name, len(steps), steps["terminated"].sum()) == ("rat", 21, 3)
     assert rat.places.n_places == 8
+    states = states_of_track(track)
+    assert states.to_numpy() == pytest.approx(np.column_stack((range(8), rat.log.mdp.position)))
+    [one_way] = read_protocols([], [positions], paid, 0, track=track, lap_ends=["0"]).values()
+    assert one_way.log.steps["terminated"].sum() == 1
+    with pytest.raises(ValueError, match="is for positions on a track"):
+        read_protocols([], [positions], paid, 0, lap_ends=["0"])
     with pytest.raises(ValueError, match="Give the positions of an animal on the track"):
         read_protocols(["w_track"], [], None, seed=0, track=track)
     with pytest.raises(ValueError, match="is a folder, which knows its track"):

@@ -17,7 +17,15 @@ Accounts = Annotated[
     Sequence[str],
     Described(
         "NAMES", "",
-        "Accounts of replay and controls, separated by commas; an unknown name lists them.",
+        "Accounts of replay and controls, separated by commas; an unknown name lists them. Also "
+        "files of your own, as in all,my_account.py: a learner, and PRIORS of its parameters.",
+    ),
+]  # fmt: skip
+Priors = Annotated[
+    Sequence[str],
+    Described(
+        "NAME=LOW:HIGH", "those of replay accounts",
+        "Other limits of a prior, such as sfma.inverse_temperature=1:60. May be repeated.",
     ),
 ]  # fmt: skip
 Draws = Annotated[int, Described("int", "", "Number of draws from the priors of each account.")]
@@ -31,6 +39,10 @@ WrongPlaces = Annotated[
 ]  # fmt: skip
 
 
+def _listed(accounts: Sequence[str]) -> list[str]:
+    return ["all"] * is_all(accounts) + split(accounts)
+
+
 def explain(
     result: Sequence[Path],
     /,
@@ -38,6 +50,7 @@ def explain(
     rewards: Path | None = None,
     pool: bool = False,
     accounts: Accounts = ("all",),
+    prior: Priors = (),
     draws: Draws = N_DRAWS_EXPLAINED,
     wrong_places: WrongPlaces = None,
     seed: Seed = 0,
@@ -60,15 +73,17 @@ def explain(
         A folder of replay recording, the folder of an event log, or a table of moves (.csv,
         .parquet; with --events). Several are several animals.
     events : FILE
-        Replay events: step or time, and states; along, too, if headings are known, and phase
-        (start, step, episode_end or rest). The location of the animal is read from its moves. One
-        for each table of moves, in the same order; or one for each result, instead of the events
-        that folders have.
+        Replay events: step or time, and states; along, too, if headings are known, phase (start,
+        step: within a lap, episode_end, or rest, the default) and location, the state where the
+        animal was, otherwise read from its moves. One for each table of moves, in the same order;
+        or one for each result, instead of the events that folders have.
     pool : bool
         The results are sessions of one animal on one track, in this order.
     rewards : FILE
-        What was paid, which recordings lack: a table (.csv, .parquet) of state and reward, or of
-        step and reward; with a column animal if animals differ.
+        What was paid, which recordings lack: a table (.csv, .parquet) of reward and state, or place
+        (x and y in cm), or time (s, that of a pump), or step; with a column animal if animals
+        differ. A state pays at every visit, or, with a column visit, at that one, or, with
+        first_lap and last_lap, in these laps, all numbered from 0.
     reuse : FOLDER
         The result of an earlier explanation of the same replay, with fewer accounts or draws: what
         was simulated there is not simulated again.
@@ -83,11 +98,12 @@ def explain(
             say(note)
     plan = plan_explanation(
         animals,
-        None if is_all(accounts) else split(accounts),
+        _listed(accounts),
         n_draws=draws,
         wrong_places=wrong_places,
         seed=seed,
         earlier=reuse,
+        priors=split(prior),
     )
     do_study(STUDY, plan, out, jobs, cluster, pieces)
 
@@ -96,10 +112,12 @@ def identifiability(
     task: Sequence[str] = (),
     laps: Sequence[Path] = (),
     track: Path | None = None,
+    lap_end: Sequence[str] = (),
     rewards: Path | None = None,
     events: Sequence[int] = N_SEQUENCES,
     sessions: int = 1,
     accounts: Accounts = ("all",),
+    prior: Priors = (),
     draws: Draws = N_DRAWS_EXPLAINED,
     wrong_places: WrongPlaces = None,
     told_headings: float | None = None,
@@ -126,9 +144,12 @@ def identifiability(
         --rewards gives it, which knows only moves that were made; or, with --track, positions of an
         animal: a table of time (s) and x, y (cm). May be repeated, to compare mazes or sessions.
     track : FILE
-        The track on which --laps are positions: its graph, with nodes and edges in cm.
+        The track on which --laps are positions: its graph, with nodes and edges in cm. Alone, it
+        gives states.csv: the states into which it will be cut.
+    lap_end : NODES, default the dead ends
+        Nodes of the track at which laps end, separated by commas.
     rewards : FILE
-        What was paid, if --laps lacks it: a table of state and reward, with a column animal (the
+        What was paid, if --laps lacks it: a table as of replay explain, with a column animal (the
         file's name) if mazes differ.
     events : int
         A number of replayed sequences per animal; may be repeated.
@@ -144,18 +165,24 @@ def identifiability(
         plan_identifiability,
         with_more_sessions,
     )
-    from analyses.studies.explanation.inputs import read_protocols
+    from analyses.studies.explanation.inputs import read_protocols, states_of_track
     from replay.checks import check_whole
 
-    once = read_protocols(split(task), laps, rewards, seed, told_headings, track)
+    if track is not None and not laps and not task:
+        out.mkdir(parents=True, exist_ok=True)
+        states_of_track(track).to_csv(out / "states.csv", index=False)
+        say(f"The states of {track} are in {out / 'states.csv'}. Give --laps to go on.")
+        return
+    once = read_protocols(split(task), laps, rewards, seed, told_headings, track, split(lap_end))
     protocols, n_sessions = with_more_sessions(once, check_whole("sessions", sessions, at_least=1))
     plan = plan_identifiability(
         protocols,
-        None if is_all(accounts) else split(accounts),
+        _listed(accounts),
         n_sequences=events,
         n_draws=draws,
         wrong_places=wrong_places,
         seed=seed,
         n_sessions=n_sessions,
+        priors=split(prior),
     )
     do_study(STUDY, plan, out, jobs, cluster, pieces)

@@ -47,7 +47,7 @@ class Account:
     Attributes
     ----------
     generator : str
-        A name in ``replay.learners.LEARNERS`` or in ``CONTROLS``.
+        A name in ``replay.learners.LEARNERS`` or in ``CONTROLS``, or the file of a learner.
     priors : mapping of str to Prior
         Free parameters with their priors.
     fixed : mapping of str to float, int, bool or str
@@ -56,6 +56,8 @@ class Account:
         The parameters that its authors used; None if they published none.
     source : str
         Authors and year.
+    claim : str
+        What it claims, in a sentence.
     """
 
     generator: str
@@ -63,6 +65,7 @@ class Account:
     fixed: Mapping[str, Parameter] = field(default_factory=dict)
     as_published: Mapping[str, Parameter] | None = None
     source: str = ""
+    claim: str = ""
 
     @property
     def is_control(self) -> bool:
@@ -101,12 +104,13 @@ def _read_accounts() -> dict[str, Account]:
             each.get("fixed", {}),
             each.get("as_published"),
             each["source"],
+            each["claim"],
         )
         for name, each in given.items()
     }
     for name, control in CONTROLS.items():
         own = {**control.priors, "replay_at": prior("replay_at")}
-        accounts[name] = Account(name, own, source="control")
+        accounts[name] = Account(name, own, source="control", claim=control.claim)
     return accounts
 
 

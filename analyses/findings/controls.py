@@ -4,14 +4,7 @@ A control reactivates places in the pauses of an animal. An event reactivates be
 `most_places` places, and occurs in a share of all pauses, or of those that are not before a run.
 Controls are scored as accounts are.
 
-====================  ==========================================================================
-``CONTROLS``
-====================  ==========================================================================
-uniform_reactivation  visited places, drawn independently
-shuffled_laps         the places of one of the laps so far, in random order
-blind_walks           a random walk from a random place, through walls
-graph_walks           a random walk from a random place, along open edges
-====================  ==========================================================================
+They are listed in ``CONTROLS``, each with what it claims.
 """
 
 from __future__ import annotations
@@ -58,6 +51,7 @@ class Control(NamedTuple):
     # Returns the places of one event; none before any experience that the control needs.
     emit: Emit
     priors: Mapping[str, Prior]  # of its free parameters, `most_places` and `share_of_pauses`
+    claim: str  # what is reactivated
 
 
 def _uniform(moments: Moments, n_places: int, rng: np.random.Generator) -> list[int]:
@@ -101,10 +95,10 @@ def _along_graph(moments: Moments, n_places: int, rng: np.random.Generator) -> l
 
 
 CONTROLS: dict[str, Control] = {
-    "uniform_reactivation": Control(_uniform, _PRIORS),
-    "shuffled_laps": Control(_shuffled, _PRIORS),
-    "blind_walks": Control(_blind, _PRIORS),
-    "graph_walks": Control(_along_graph, _PRIORS),
+    "uniform_reactivation": Control(_uniform, _PRIORS, "Visited places, drawn independently."),
+    "shuffled_laps": Control(_shuffled, _PRIORS, "The places of one of the laps, in random order."),
+    "blind_walks": Control(_blind, _PRIORS, "A random walk from a random place, through walls."),
+    "graph_walks": Control(_along_graph, _PRIORS, "A random walk from a random place, along ways."),
 }
 """Name -> control."""
 

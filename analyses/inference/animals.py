@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from analyses.inference.headings import Headings, headings_of
+from analyses.inference.moves import laps_of, paid_by_step, transitions_of
 from analyses.sequences.detection import RECORDED, Detection
 from analyses.sequences.place_sequences import headings_along, runs_along
 from analyses.sequences.reactivations import reactivations_by_run
@@ -25,7 +26,7 @@ from analyses.sequences.track import Track, graph_of_log
 from replay.checks import check_column
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
-from replay.simulation.feed import RecordedExperience, paid_rewards
+from replay.simulation.feed import RecordedExperience
 from replay.worlds.mdp import MDP
 
 __all__ = ["FEW_SEQUENCES", "Places", "Replayed", "ReplayingAnimal", "experienced_animal"]
@@ -149,7 +150,7 @@ class ReplayingAnimal:
     @property
     def lap_of_step(self) -> NDArray[np.int32]:
         """The lap of each step, shape (n_steps,), from 0."""
-        return _laps(self.log.columns("steps"))
+        return laps_of(self.log.columns("steps"))
 
     @property
     def has_two_ways(self) -> bool:
@@ -215,6 +216,8 @@ def replaying_animals(
             )
     for run, reactivated in reactivations_by_run(log, paths):
         own = name if len(runs) == 1 else f"{name}_{run}"
+        if paths is not None:
+            reactivated = _turned(reactivated, of_run(log, "steps", run))
         animal = _animal(own, log, run, reactivated, rewards, detection)
         if paths is not None and "event" in paths:  # as they are named elsewhere
             names = check_column(paths, "event", "paths", kind="whole", at_least=0)
@@ -222,6 +225,19 @@ def replaying_animals(
             animal = replace(animal, replayed=replayed)
         found.append(animal)
     return found
+
+
+def _turned(reactivated: Columns, steps: Columns) -> Columns:
+    """Count what comes after the first move of a lap as replay at the end of the lap before.
+
+    An animal that turns at the end of a track, and waits, is already in the last state but one.
+    """
+    ended = steps["terminated"] | steps["truncated"]
+    turns = np.flatnonzero(ended[:-1] & (steps["next_state"][:-1] == steps["state"][1:])) + 1
+    step, phase = reactivated["step"], reactivated["phase"]
+    waits = (phase == PHASES.index("step")) & np.isin(step, turns)
+    phase = np.where(waits, PHASES.index("episode_end"), phase).astype(np.int8)
+    return {**reactivated, "step": step - waits, "phase": phase}
 
 
 def experienced_animal(
@@ -258,7 +274,8 @@ def _animal(
     animal = _experienced(name, steps, log.mdp, reactivated, rewards, detection, are_told)
     replayed, notes = animal.found(reactivated), []
     n_found, n_events = len(replayed.lap), len(np.unique(reactivated["event"]))
-    is_known = np.isin(reactivated["place"], [*animal.track.graph])
+    known = [*animal.track.graph]
+    is_known = np.isin(reactivated["place"], known)
     if not is_known.all():
         n_outside = len(np.unique(reactivated["event"][~is_known]))
         outside = (
@@ -268,6 +285,12 @@ def _animal(
         if n_outside == n_events:
             raise ValueError(outside)
         notes.append(f"{outside} Sequences end there.")
+    where = replayed.location[(replayed.location >= 0) & ~np.isin(replayed.location, known)]
+    if len(where):
+        raise ValueError(
+            f"An event of {name} has the location {where[0]}, which is not on its track: say in "
+            "which state the animal was, -1 where that is unknown, or leave the column out."
+        )
     if n_found < 1:
         raise ValueError(
             f"{name} has {n_events} replay events, but no sequence of {detection.min_length} or "
@@ -341,7 +364,7 @@ def _experienced(
             f"The world of {name} has {world.n_states} states; inference takes at most "
             f"{_MOST_PLACES}. Make the states larger."
         )
-    table = _transitions(steps, world, _paid(steps, rewards, world, name))
+    table = transitions_of(steps, world, paid_by_step(steps, rewards, world, name))
     what = f"the moves of {name}"
     RecordedExperience.of(table, n_states=world.n_states, n_actions=world.n_actions, name=what)
     own = {key: table[key].to_numpy() for key in table}
@@ -352,103 +375,47 @@ def _experienced(
     if headings is not None:
         world = headings.world
         states = {"state": headings.state, "next_state": headings.next_state}
-        table = _transitions(moves.columns("steps") | states, world, own["reward"])
+        table = transitions_of(moves.columns("steps") | states, world, own["reward"])
     empty = Replayed(
         np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int8),
         np.empty(0, np.int32), Lists.of([]), np.empty(0, np.int64), Lists.of([]),
     )  # fmt: skip
 
-    def resting(n_rest: dict[int, int]) -> ReplayingAnimal:
+    def pausing(replayed: Replayed) -> ReplayingAnimal:
+        own = moves.columns("steps")
+        pauses = _pauses(own, replayed)
+        at_rest = pauses.loc[pauses["phase"] == "rest", "step"].value_counts()
         experience = RecordedExperience.of(
-            table, n_states=world.n_states, n_actions=world.n_actions, mdp=world, rest=n_rest
-        )
-        pauses = _pauses(moves.columns("steps"), n_rest)
+            table, n_states=world.n_states, n_actions=world.n_actions, mdp=world,
+            rest={step + 1: n for step, n in at_rest.items()},
+            paused=pauses.loc[pauses["phase"] == "step", "step"] + 1,
+        )  # fmt: skip
         return ReplayingAnimal(name, moves, experience, pauses, detection, empty, headings=headings)
 
-    return resting(_rests(moves.columns("steps"), resting({}).found(reactivated)))
+    return pausing(pausing(empty).found(reactivated))
 
 
 _KEPT = ("state", "action", "reward", "next_state", "terminated", "truncated")
 
 
-def _transitions(steps: Columns, world: MDP, reward: NDArray[np.float64]) -> pd.DataFrame:
-    """Make the table that learners are fed with; each action is one that leads where it led."""
-    state, next_state = steps["state"], steps["next_state"]
-    rows = world.transition_rows()
-    leads = dict(
-        zip(
-            zip((rows // world.n_actions).tolist(), world.successor.tolist(), strict=True),
-            (rows % world.n_actions).tolist(),
-            strict=True,
-        )
-    )
-    given = set(zip(rows.tolist(), world.successor.tolist(), strict=True))
-    action = steps["action"].astype(np.int64)
-    for row, (here, there) in enumerate(zip(state.tolist(), next_state.tolist(), strict=True)):
-        if (here * world.n_actions + int(action[row]), there) in given and action[row] >= 0:
-            continue
-        if (here, there) not in leads:
-            raise ValueError(
-                f"Move {row} goes from state {here} to state {there}, which the world "
-                f"{world.name!r} does not allow."
-            )
-        action[row] = leads[here, there]
-    return pd.DataFrame(
-        {
-            "state": state, "action": action, "reward": reward, "next_state": next_state,
-            "terminated": steps["terminated"], "truncated": steps["truncated"],
-            "next_action": np.append(action[1:], 0),
-        }
-    )  # fmt: skip
+def _pauses(steps: Columns, replayed: Replayed) -> pd.DataFrame:
+    """List the pauses of an animal: all ends and beginnings of laps, and where else it replayed.
 
-
-def _paid(
-    steps: Columns, rewards: Mapping[int, float] | pd.DataFrame | None, world: MDP, name: str
-) -> NDArray[np.float64]:
-    """Return the reward of each step: as given, else as the log has it."""
-    reward = np.array(steps["reward"], dtype=np.float64)
-    if rewards is None:
-        unknown = np.isnan(reward)
-        if unknown.all():
-            raise ValueError(
-                f"{name} has no rewards, which most accounts learn from. Give what each state paid "
-                "when it was entered, rewards={state: amount}, or a table of `step` and `reward`; "
-                "on the command line --rewards FILE, a table of `state` and `reward` or of `step` "
-                "and `reward`. Where the states of a recording are is in its states.csv."
-            )
-        return reward
-    return paid_rewards(rewards, steps["state"], steps["next_state"], world.n_states)
-
-
-def _laps(steps: Columns) -> NDArray[np.int32]:
-    ended = (steps["terminated"] | steps["truncated"]).astype(np.int32)
-    laps: NDArray[np.int32] = np.cumsum(np.insert(ended, 0, 0)[:-1], dtype=np.int32)
-    return laps
-
-
-def _rests(steps: Columns, replayed: Replayed) -> dict[int, int]:
-    """Count the pauses of rest after each lap: as many as the animal has sequences of rest there.
-
-    A model's log has all pauses of one rest in one event, so that events would be too few.
+    At rest after a lap, there are as many as it has sequences of rest there: a model's log has all
+    pauses of one rest in one event, so that events would be too few.
     """
-    ended = np.flatnonzero(steps["terminated"] | steps["truncated"])
-    counts: dict[int, int] = {}
-    for step in replayed.step[replayed.phase == PHASES.index("rest")].tolist():
-        before = int(np.searchsorted(ended, step, side="right"))
-        if before:
-            row = int(ended[before - 1]) + 1
-            counts[row] = counts.get(row, 0) + 1
-    return counts
-
-
-def _pauses(steps: Columns, n_rest: Mapping[int, int]) -> pd.DataFrame:
-    """List where controls may replay: at the end of a lap, at rest after it, before the next."""
-    rows: list[tuple[int, str]] = []
-    ended = np.flatnonzero(steps["terminated"] | steps["truncated"])
-    for end in ended.tolist():
-        rows += [(end, "episode_end"), *[(end, "rest")] * n_rest.get(end + 1, 0)]
-        if end < len(steps["state"]) - 1:
-            rows.append((end, "start"))
+    is_end = steps["terminated"] | steps["truncated"]
+    ends = np.flatnonzero(is_end)
+    within = np.unique(replayed.step[replayed.phase == PHASES.index("step")])
+    within = within[(within >= 0) & ~is_end[within]]
+    after = replayed.step[replayed.phase == PHASES.index("rest")]
+    before = np.searchsorted(ends, after, side="right")
+    rests = ends[before[before > 0] - 1]
+    begins = ends[ends < len(is_end) - 1]
+    parts = {"step": within, "episode_end": ends, "rest": rests, "start": begins}
+    rows = [(step, phase) for phase, each in parts.items() for step in each.tolist()]
+    # Those of one step remain in the order of a lap: its end, rest, the next beginning.
+    rows.sort(key=lambda row: row[0])
     return pd.DataFrame(rows, columns=["step", "phase"])
 
 
@@ -467,7 +434,7 @@ def _places(log: EventLog, track: Track) -> Places:
     known = np.isfinite(distance)
     distance = np.where(known, distance, distance[known].max(initial=0.0) + 1.0)
 
-    laps = _laps(steps)
+    laps = laps_of(steps)
     n_laps = int(laps[-1]) + 1
     made = move[steps["state"], steps["next_state"]]
     is_move = made >= 0

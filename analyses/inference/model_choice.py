@@ -370,8 +370,9 @@ def parameter_intervals(
 
     `simulations` are those of one account, and `parameters` has a row for each of them. Trees
     predict each parameter; draws weigh as often as they share a leaf with the animal. Returns
-    `row` (of `features`), `parameter, median, low, high`, `prior_low, prior_high`, and `edge`:
-    ``lower`` or ``upper`` if the median lies in that tenth of the prior; of numbers only.
+    `row` (of `features`), `parameter, median, low, high`, `prior_low, prior_high`, `prior_share`,
+    that of the prior within the interval, and `edge`: ``lower`` or ``upper`` if the median lies in
+    that tenth of the prior; of numbers only.
     """
     values = simulations.features.to_numpy(dtype=np.float64)
     given = features[simulations.features.columns].to_numpy(dtype=np.float64)
@@ -398,9 +399,10 @@ def parameter_intervals(
             found = np.interp([0.5, 0.05, 0.95], share, ordered).tolist()
             below, above = np.mean(ordered < found[0] - _TINY), np.mean(ordered > found[0] + _TINY)
             edge = "upper" if below >= _EDGE else "lower" if above >= _EDGE else ""
-            rows.append((row, name, *found, *prior, edge))
-    names = ["row", "parameter", "median", "low", "high", "prior_low", "prior_high", "edge"]
-    return pd.DataFrame(rows, columns=names)
+            within = np.mean((ordered >= found[1] - _TINY) & (ordered <= found[2] + _TINY))
+            rows.append((row, name, *found, *prior, within, edge))
+    names = ["row", "parameter", "median", "low", "high", "prior_low", "prior_high"]
+    return pd.DataFrame(rows, columns=[*names, "prior_share", "edge"])
 
 
 def _calibrated(votes: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:

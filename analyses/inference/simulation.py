@@ -1,9 +1,10 @@
 """Simulated replay: what an account would have replayed after the moves that an animal made.
 
 An account learns from the animal's own moves and rewards, and replays in its pauses: at the ends
-and beginnings of laps, and at rest where the animal rested. Of all that it replays, as many
-sequences are compared as the animal replayed in and after each lap, so that *when* an account
-replays, and how much, says nothing for or against it.
+and beginnings of laps, within laps where the animal replayed, and at rest where it rested. Of all
+that it replays, as many sequences are compared as the animal replayed in each pause and lap, and
+each is taken as replayed where the animal was. So *when* an account replays, and how much, says
+nothing for or against it.
 
 Decoded places may be wrong. Each place that a simulated animal reactivates is replaced, with the
 probability that is given, before sequences are found, so that a classifier learns from sequences
@@ -33,13 +34,14 @@ from replay.simulation.driver import LogWriter
 
 _MOST_CONSIDERED = 5000
 _FAR = 2**20  # more than there are laps
+_ELSEWHERE = np.array([1, 2])  # how often one is used again before another phase, or place
 
 # What is drawn for each simulated animal, and what is not: see `as_decoded`. In places.
 _LOST, _NEXT_LOST, _HALF_FOUND, _LONGEST = (0.4, 0.9), (0.0, 0.4), (4.0, 6.0), (15.0, 40.0)
 _HALF_TO_MOST, _LESS_BY_TURN, _OVERSHOT = 1.2, 0.2, (0.0, 0.01)
 _TIMES = 3
 
-__all__ = ["as_decoded", "as_many", "misread", "simulate_misread"]
+__all__ = ["as_decoded", "as_many", "in_pauses_of", "misread", "simulate_misread"]
 
 
 def simulate_misread(
@@ -197,13 +199,27 @@ def _turns(place: NDArray[np.int32], owner: NDArray[np.int64]) -> NDArray[np.boo
     return np.asarray((place[2:] == place[:-2]) & (owner[2:] == owner[:-2]))
 
 
+def in_pauses_of(seen: Replayed, simulated: Replayed, rng: np.random.Generator) -> Replayed:
+    """Choose as many simulated sequences as the animal has, in the same pauses where there are any.
+
+    Each is taken as replayed where the animal was: an account that replays at the ends of laps only
+    is compared by what it replays, not by when.
+    """
+    chosen = simulated.take(as_many(simulated, seen.lap, rng, (seen.phase, seen.location)))
+    return chosen._replace(phase=seen.phase, location=seen.location)
+
+
 def as_many(
-    simulated: Replayed, laps: NDArray[np.int32], rng: np.random.Generator
+    simulated: Replayed,
+    laps: NDArray[np.int32],
+    rng: np.random.Generator,
+    pauses: tuple[NDArray[np.int8], NDArray[np.int32]] | None = None,
 ) -> NDArray[np.int64]:
     """Choose, for each sequence of the animal, a simulated one of the same lap or the nearest one.
 
-    `laps` are those of the animal's sequences, ascending. Each simulated sequence is chosen once as
-    long as there are enough of them.
+    `laps` are those of the animal's sequences, and `pauses` their phases and locations, which count
+    before laps. Each simulated sequence is chosen once as long as there are enough of them; one in
+    the same pause is chosen a second and a third time before one elsewhere.
 
     Examples
     --------
@@ -219,14 +235,20 @@ def as_many(
         return np.empty(0, dtype=np.int64)
     order = rng.permutation(n_made)[:_MOST_CONSIDERED]
     lap = simulated.lap[order].astype(np.int64)
+    where = np.column_stack((simulated.phase, simulated.location))[order]
+    wanted = np.column_stack((laps, *([] if pauses is None else pauses)))
     n_used = np.zeros(len(lap), dtype=np.int64)
-    chosen: list[NDArray[np.int64]] = []
-    for own, n in zip(*np.unique(laps, return_counts=True), strict=True):
-        left = int(n)
-        while left:
-            away = np.abs(lap - own) + n_used * _FAR
-            nearest = np.argsort(away, kind="stable")[:left]
+    chosen = np.empty(len(laps), dtype=np.int64)
+    kinds, kind = np.unique(wanted, axis=0, return_inverse=True)
+    for number, (own, *pause) in enumerate(kinds.tolist()):
+        elsewhere = (where[:, : len(pause)] != pause) @ _ELSEWHERE[: len(pause)]
+        rows = np.flatnonzero(kind.ravel() == number)
+        while len(rows):
+            cost = n_used + elsewhere
+            away = np.where(cost == cost.min(), np.abs(lap - own), _FAR)
+            n_next = min(np.count_nonzero(away < _FAR), len(rows))
+            nearest = np.argsort(away, kind="stable")[:n_next]
             n_used[nearest] += 1
-            chosen.append(order[nearest])
-            left -= len(nearest)
-    return np.concatenate(chosen)
+            chosen[rows[:n_next]] = order[nearest]
+            rows = rows[n_next:]
+    return chosen

@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from analyses.findings.accounts import Account
+from analyses.plots.style import label
 from analyses.reports.text import cells_in_markdown, listed, markdown, rows_of
 
 __all__ = ["LEVEL", "VERDICTS", "no_predictions", "report_of_explanation", "told_p"]
@@ -26,6 +28,9 @@ VERDICTS = {
 """Verdict -> the sentence that tells it."""
 
 _TINY = 1e-9
+_UNLIKELY = 0.05
+_TELLS_NOTHING = ", as before: this replay does not tell it"
+_AS_BEFORE = 0.8  # of the prior, of which a 90 % interval without any evidence holds .9
 LEVEL = 0.05
 """A class with a p of misfit of at most this is refused."""
 
@@ -88,7 +93,9 @@ def told_p(p: float, n_draws: int) -> str:
     return f"{'=' if p > 1.001 / (1 + n_draws) else '<='} {p:.3f}"
 
 
-def report_of_explanation(tables: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> str:
+def report_of_explanation(
+    tables: Mapping[str, pd.DataFrame], notes: Sequence[str], accounts: Mapping[str, Account]
+) -> str:
     """Write the report in Markdown."""
     shown = {name: cells_in_markdown(table) for name, table in tables.items()}
     parts = ["# Which account explains this replay?", listed(notes)]
@@ -98,7 +105,7 @@ def report_of_explanation(tables: Mapping[str, pd.DataFrame], notes: Sequence[st
             for name, table in shown.items()
             if "animal" in table
         }
-        parts += _of_animal(verdict, own)
+        parts += _of_animal(verdict, own, accounts)
     group = shown["group.csv"].sort_values("frequency", ascending=False)
     if len(group):
         rows = [
@@ -116,7 +123,9 @@ def report_of_explanation(tables: Mapping[str, pd.DataFrame], notes: Sequence[st
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _of_animal(verdict: Any, own: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+def _of_animal(
+    verdict: Any, own: Mapping[str, pd.DataFrame], accounts: Mapping[str, Account]
+) -> Iterator[str]:
     """Write the sections of one animal; a section of which there is nothing to say is empty."""
     best = own["probabilities.csv"].sort_values("probability", ascending=False).head(8)
     header = ("accounts", "probability", "draws", "p of misfit", "power of this test")
@@ -135,6 +144,14 @@ def _of_animal(verdict: Any, own: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     yield f"## {verdict.animal}"
     yield f"**{verdict.text}**"
     yield markdown((*header, "bits per sequence", "share of the ceiling"), rows)
+    likely = best[(best["probability"] > _UNLIKELY) | (best["account"] == verdict.account)]
+    yield from _items(
+        "What they claim",
+        [
+            f"{label(name)} (`{name}`; {accounts[name].source}): {accounts[name].claim}"
+            for names in likely["account"] for name in names.split(" or ")
+        ],
+    )  # fmt: skip
     yield _CLASSES
     yield (_TRUST if verdict.n_classes > 1 else _UNTESTED).format(**verdict._asdict())
     yield _BITS.format(**verdict._asdict())
@@ -159,6 +176,7 @@ def _of_animal(verdict: Any, own: Mapping[str, pd.DataFrame]) -> Iterator[str]:
             f"{each.account}: {each.parameter} {each.median:.3g} ({each.low:.3g} to "
             f"{each.high:.3g}) [{each.prior_low:.3g} to {each.prior_high:.3g}]"
             f"{each.edge and f', at the {each.edge} edge of the prior'}"
+            f"{_TELLS_NOTHING * (each.prior_share >= _AS_BEFORE)}"
             for each in rows_of(own["parameters.csv"])
         ],
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -30,6 +30,7 @@ from replay.checks import (
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
+from replay.parts.pauses import ALWAYS, EACH_STEP, END_AND_REST, IN_PAUSES
 from replay.simulation.driver import Driver, LogWriter, replay_stream, way_back
 from replay.simulation.loop import STEP_ROW, Given
 from replay.worlds.mdp import MDP
@@ -207,6 +208,9 @@ class RecordedExperience:
         The time of each step, in seconds.
     mdp : MDP or None
         The world, if it is known.
+    paused : frozenset of int
+        Numbers of preceding rows after which the animal paused within a lap. A learner that replays
+        in all pauses, between laps and at rest, does so there, too.
     """
 
     given: Given
@@ -214,6 +218,7 @@ class RecordedExperience:
     rests: dict[int, int]
     time: NDArray[np.float64] | None = None
     mdp: MDP | None = None
+    paused: frozenset[int] = frozenset()
 
     @classmethod
     def of(
@@ -224,6 +229,7 @@ class RecordedExperience:
         n_actions: int,
         mdp: MDP | None = None,
         rest: Mapping[int, int] | None = None,
+        paused: Iterable[int] = (),
         name: str = "transitions",
     ) -> RecordedExperience:
         """Check recorded experience; the parameters are those of `feed`, and `name` is for errors.
@@ -252,7 +258,7 @@ class RecordedExperience:
             n_transitions += len(mdp.successor)
             n_links += mdp.n_links
         sizes = Sizes(n_states, n_actions, n_transitions, len(steps), n_links, None)
-        return cls(given, sizes, rests, time, mdp)
+        return cls(given, sizes, rests, time, mdp, frozenset(paused))
 
     def feed_to(
         self,
@@ -278,14 +284,19 @@ class RecordedExperience:
         writer.steps = steps
         rng = replay_stream(seed)  # only replay draws random numbers here
         driver = Driver(learner, sizes, writer, rng=rng, replay_rng=rng, known=self.mdp)
+        # A step within a lap that is followed by a pause is one after which there is replay.
+        own = paused = driver.learner
+        if getattr(own.params, "replay_at", EACH_STEP) in (IN_PAUSES, END_AND_REST):
+            paused = replace(own, params=own.params._replace(replay_at=ALWAYS))
         rests = self.rests
         if 0 in rests:
             driver.rest(int(steps["state"][0]), rests[0])
-        # Each row alone for `on_step`, else only those that are followed by rest.
-        ends = {n_done for n_done in rests if n_done > 0}
+        # Each row alone for `on_step`, else only those that are followed by a pause.
+        ends = {n_done for n_done in rests if n_done > 0} | self.paused
         cuts = ends | {end - 1 for end in ends} | {0, len(steps)}
         cuts = set(range(len(steps) + 1)) if on_step is not None else cuts
         for begin, end in pairwise(sorted(cuts)):
+            driver.learner = paused if end in self.paused else own
             driver.feed(self.given.rows(begin, end), rests.get(end, 0))
             if on_step is not None:
                 on_step(begin, driver.memory)

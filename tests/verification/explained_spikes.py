@@ -20,7 +20,7 @@ from analyses.findings.accounts import ACCOUNTS
 from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name
-from analyses.inference.simulation import as_decoded, as_many, simulate_misread
+from analyses.inference.simulation import as_decoded, in_pauses_of, simulate_misread
 from analyses.recordings import find_replay
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.prepare.recorded_experience import experience_of
@@ -80,7 +80,7 @@ def classified(laps, own: Replayed, bank, seed):
     rng, places, rows = np.random.default_rng(seed), laps.animal.places, []
     for name, draw, n_made, made in bank:
         if n_made >= 0.5 * len(own.lap) and len(made.lap):
-            sample = made.take(as_many(made, own.lap, rng))
+            sample = in_pauses_of(own, made, rng)
             rows.append({"account": name, "draw": draw} | replay_features(sample, places))
     table = pd.DataFrame(rows)
     known = table.drop(columns=["account", "draw"])

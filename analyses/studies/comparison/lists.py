@@ -53,11 +53,12 @@ def list_accounts() -> pd.DataFrame:
             " ".join(key for key in each.priors if key not in SHELL),
             " ".join(key for key in each.priors if key in SHELL),
             each.source,
+            each.claim,
         )
         for name, each in ACCOUNTS.items()
     ]
     columns = ["account", "learner or control", "open parameters", "outer shell", "source"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=[*columns, "claim"])
 
 
 def list_priors(name: str) -> pd.DataFrame:

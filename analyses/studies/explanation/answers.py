@@ -304,9 +304,10 @@ def in_same_pauses(made: Replayed, seen: Replayed, rng: np.random.Generator) -> 
     """
     chosen, n_missing, n_seen = [np.empty(0, dtype=np.int64)], 0, 0
     for phase in _PAUSES:
-        own, laps = np.flatnonzero(made.phase == phase), seen.lap[seen.phase == phase]
-        chosen.append(own[as_many(made.take(own), laps, rng)])
-        n_seen, n_missing = n_seen + len(laps), n_missing + max(len(laps) - len(own), 0)
+        own, rows = np.flatnonzero(made.phase == phase), seen.phase == phase
+        pauses = seen.phase[rows], seen.location[rows]
+        chosen.append(own[as_many(made.take(own), seen.lap[rows], rng, pauses)])
+        n_seen, n_missing = n_seen + rows.sum(), n_missing + max(rows.sum() - len(own), 0)
     if n_missing > n_seen / 2:
         return made.take(chosen[0])
     return made.take(np.sort(np.concatenate(chosen)))

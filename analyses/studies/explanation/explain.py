@@ -23,13 +23,14 @@ from analyses.inference.animals import ReplayingAnimal, replaying_animals
 from analyses.inference.features import replay_features
 from analyses.inference.likelihood import path_bits
 from analyses.inference.model_choice import forests
-from analyses.inference.simulation import as_many
+from analyses.inference.simulation import in_pauses_of
 from analyses.jobs.columns import TABLES
 from analyses.jobs.cost import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.reports.explanation import no_predictions, report_of_explanation
+from analyses.studies.explanation.accounts import named_accounts
 from analyses.studies.explanation.answers import (
     answer,
     group_of,
@@ -40,7 +41,6 @@ from analyses.studies.explanation.plan import (
     LEAST_DRAWS,
     LEAST_SHARE,
     ExplanationPlan,
-    named_accounts,
     simulated_draws,
 )
 from replay.checks import check_number, check_whole, known_arguments
@@ -128,12 +128,14 @@ def explain(
         The replay of an animal and its moves, as `find_replay` returns them for a recording, or a
         model's log. A mapping has the names of several animals; so has a log of several runs.
     accounts : iterable of str, or mapping of str to Account, optional
-        The accounts and controls to choose from; by default all of
+        The accounts and controls to choose from, or Python files of your own; by default all of
         ``analyses.findings.accounts.ACCOUNTS``.
     rewards : mapping of int to float, or DataFrame, optional
         What each state paid whenever it was entered, or a table with a `reward` for each rewarded
-        `step`. A model's log has rewards; a recording has none, and needs this. For several
-        animals it may be a mapping from their names to these.
+        `step`, or `time` (s), such as that of a pump, or `state`, or place (`x, y` in cm), in all
+        visits, in a `visit`, or from `first_lap` to `last_lap` (numbered from 0). A model's log has
+        rewards; a recording has none, and needs this. For several animals it may be a mapping from
+        their names to these.
     n_draws : int, default 64
         Number of draws from the priors of each account, at least 20.
     wrong_places : float, optional
@@ -196,6 +198,7 @@ def plan_explanation(
     wrong_places: float | None = None,
     seed: int = 0,
     earlier: Path | None = None,
+    priors: Sequence[str] = (),
 ) -> ExplanationPlan:
     """Check and plan an explanation; the parameters are those of `explain` and of its plan."""
     forests()  # before hours of simulation
@@ -207,7 +210,7 @@ def plan_explanation(
     elif not any(animal.is_decoded for animal in animals.values()):
         wrong_places = 0.0
     plan = ExplanationPlan(
-        dict(animals), named_accounts(accounts), n_draws, wrong_places,
+        dict(animals), named_accounts(accounts, priors), n_draws, wrong_places,
         check_whole("seed", seed), earlier,
     )  # fmt: skip
     if earlier is not None:
@@ -245,7 +248,7 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
         if n_made < LEAST_SHARE * len(seen.lap) or not len(made.lap):
             continue
         for _ in range(_SAMPLES):
-            sample = made.take(as_many(made, seen.lap, rng))
+            sample = in_pauses_of(seen, made, rng)
             features.append({"account": name, "draw": draw, **replay_features(sample, places)})
         samples[draw] = in_same_pauses(made, seen, rng)
         of_draw = path_bits(as_replayed, seen, places, wrong)
@@ -288,7 +291,7 @@ def _summarise(plan: ExplanationPlan, results: Results) -> dict[str, pd.DataFram
         found["group.csv"] = group_of(plan, found["probabilities.csv"], found["verdicts.csv"])
     with replacing(results.folder / "report.md") as beside:
         notes = [note for animal in plan.animals.values() for note in animal.notes]
-        beside.write_text(report_of_explanation(found, notes), "utf-8")
+        beside.write_text(report_of_explanation(found, notes, plan.accounts), "utf-8")
     return found
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analyses.findings.accounts import Account
+from analyses.findings.accounts import ACCOUNTS, Account
 from analyses.inference.animals import Places, Replayed, ReplayingAnimal, experienced_animal
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name, forests
@@ -26,12 +26,12 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.reports.explanation import LEVEL
 from analyses.sequences.sequences import Lists
+from analyses.studies.explanation.accounts import described, named_accounts
 from analyses.studies.explanation.answers import SURE
 from analyses.studies.explanation.plan import (
     DRAWS_OF_PIECE,
     LEAST_DRAWS,
     LEAST_SHARE,
-    named_accounts,
     simulated_draws,
     simulations_of,
 )
@@ -76,9 +76,14 @@ class IdentifiabilityPlan(NamedTuple):
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest must hold."""
+        own = {
+            name: described(each) for name, each in self.accounts.items()
+            if each != ACCOUNTS.get(name)
+        }  # fmt: skip
         return {
             "protocols": {name: laps.digest() for name, laps in self.protocols.items()},
             "accounts": list(self.accounts),
+            **({"own_accounts": own} if own else {}),
             "n_sequences": list(self.n_sequences),
             "draws": self.n_draws,
             "wrong_places": self.wrong_places,
@@ -109,6 +114,7 @@ def plan_identifiability(
     wrong_places: float | None = None,
     seed: int = 0,
     n_sessions: Mapping[str, int] | None = None,
+    priors: Sequence[str] = (),
 ) -> IdentifiabilityPlan:
     """Check and plan; laps are those of animals of `analyses.inference.animals`.
 
@@ -126,7 +132,7 @@ def plan_identifiability(
     else:
         check_number("wrong_places", wrong_places, at_least=0, at_most=1)
     return IdentifiabilityPlan(
-        dict(protocols), named_accounts(accounts), tuple(numbers), n_draws, wrong_places,
+        dict(protocols), named_accounts(accounts, priors), tuple(numbers), n_draws, wrong_places,
         check_whole("seed", seed), dict(n_sessions or {}),
     )  # fmt: skip
 

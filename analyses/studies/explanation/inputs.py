@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 from analyses.inference.animals import ReplayingAnimal, experienced_animal, replaying_animals
+from analyses.inference.moves import check_rewards
+from analyses.recordings.basics.arena import world_of
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.readers import table_files
@@ -24,7 +26,7 @@ from replay.files import check_path, inside
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
-__all__ = ["read_animals", "read_laps", "read_protocols", "read_rewards"]
+__all__ = ["read_animals", "read_laps", "read_protocols", "read_rewards", "states_of_track"]
 
 _MOVES = "state, next_state, terminated, and reward unless --rewards gives it"
 
@@ -131,12 +133,13 @@ def read_protocols(
     seed: int,
     told: float | None = None,
     track: str | Path | None = None,
+    lap_ends: Sequence[str] = (),
 ) -> dict[str, ReplayingAnimal]:
     """Take the laps of tasks, tables, logs and recordings, of which replay does not count.
 
-    With a `track`, `laps` are positions of animals on it. `told` is the share of sequences whose
-    heading will be known; by default that of a recording, all in tasks, none in tables. States in
-    the log of a task have a heading already.
+    With a `track`, `laps` are positions of animals on it; they end at `lap_ends`. `told` is the
+    share of sequences whose heading will be known; by default that of a recording, all in tasks,
+    none in tables. States in the log of a task have a heading already.
     """
     if not tasks and not laps:
         raise ValueError("Give laps: those of a task (--task NAME), or a table (--laps FILE).")
@@ -144,6 +147,8 @@ def read_protocols(
         check_number("told_headings", told, at_least=0, at_most=1)
     if track is not None and not laps:
         raise ValueError("Give the positions of an animal on the track (--laps FILE).")
+    if lap_ends and track is None:
+        raise ValueError("--lap-end is for positions on a track: give it by --track FILE.")
     told_of_task = 1.0 if told is None else told
     found = {name: recorded_laps(name, seed, told_of_task) for name in tasks}
     paid = None if rewards is None else read_rewards(rewards)
@@ -152,7 +157,7 @@ def read_protocols(
         if track is None and path.is_dir():
             logs = _read_folder(path)
         else:
-            log = read_laps(path) if track is None else read_runs(path, track)
+            log = read_laps(path) if track is None else read_runs(path, track, lap_ends)
             logs = [(path.stem, log, None)]
         for name, log, paths in logs:
             if name in found:
@@ -209,32 +214,32 @@ def read_laps(path: str | Path) -> EventLog:
     return EventLog({"steps": columns})
 
 
-def read_runs(path: Path, track: str | Path) -> EventLog:
+def read_runs(path: Path, track: str | Path, lap_ends: Sequence[str]) -> EventLog:
     """Convert positions of an animal (`time`, and `x, y` or `linear_position`) to moves."""
     if path.is_dir():
         raise ValueError(f"{path} is a folder, which knows its track: leave out --track.")
     recording = table_files.read_table(path, read_track(track))
     if not len(recording.time):
         raise ValueError(f"{path} has events (a column event): with --track, give positions.")
-    _, log = experience_of(recording, Judgement().state_size)
+    _, log = experience_of(recording, Judgement().state_size, lap_ends)
     return log
 
 
+def states_of_track(track: str | Path) -> pd.DataFrame:
+    """List the states into which a track will be cut: `state, x, y` in cm."""
+    where = world_of(read_track(track), Judgement().state_size).position
+    if where is None:
+        raise ValueError(f"The nodes of {track} have no positions.")
+    return pd.DataFrame({"state": np.arange(len(where)), "x": where[:, 0], "y": where[:, 1]})
+
+
 def read_rewards(path: str | Path) -> pd.DataFrame:
-    """Read what was paid: `state, reward` for each state that pays, or `step, reward`.
+    """Read what was paid, in one of the forms of `paid_by_step`.
 
     A column `animal` tells several animals apart.
     """
     table = _read(path)
-    key = "state" if "state" in table else "step"
-    check_table(table, [key, "reward"], str(path))
-    check_all(
-        [
-            partial(check_column, table, key, str(path), kind="whole", at_least=0),
-            partial(check_column, table, "reward", str(path), kind="number"),
-        ]
-    )
-    return table
+    return table[["animal"] if "animal" in table else []].join(check_rewards(table, str(path)))
 
 
 @contextmanager
@@ -255,13 +260,13 @@ def _of_animal(paid: pd.DataFrame | None, name: str) -> Any:
     own = paid[paid["animal"].astype(str) == name] if "animal" in paid else paid
     if not len(own):
         raise ValueError(f"The table of rewards has no row for the animal {name!r}.")
-    return own[["state" if "state" in own else "step", "reward"]]
+    return own.drop(columns="animal", errors="ignore")
 
 
 def _read_events(path: str | Path) -> pd.DataFrame:
     """Read replay events: `step` or `time`, and `states`, places separated by blanks in CSV.
 
-    So is `along`, if headings are known.
+    So is `along`, if headings are known. `phase` and `location` say where the animal was.
     """
     table = _read(path)
     check_table(table, ["states"], str(path))
@@ -295,8 +300,7 @@ def _read_events(path: str | Path) -> pd.DataFrame:
         )
         for name in ("states", "along") if name in table
     }  # fmt: skip
-    # A column of this name may mean anything in a table that was not written by the toolkit.
-    return table.drop(columns="location", errors="ignore").assign(**listed)
+    return table.assign(**listed)
 
 
 def _numbers(text: Any, row: object, name: str, path: str | Path) -> Any:

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from analyses.findings.accounts import ACCOUNTS, Account, draw_settings, find_account
+from analyses.findings.accounts import Account, draw_settings
 from analyses.inference.animals import Replayed, ReplayingAnimal
 from analyses.inference.model_choice import Simulations
 from analyses.inference.simulation import as_decoded, simulate_misread
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece
-from replay.checks import check_list, check_text, shown
+from analyses.studies.explanation.accounts import described
 
 __all__ = ["DRAWS_OF_PIECE", "LEAST_DRAWS", "LEAST_SHARE", "ExplanationPlan"]
-__all__ += [
-    "drawn_parameters",
-    "known_parameters",
-    "named_accounts",
-    "simulated_draws",
-    "simulations_of",
-]
+__all__ += ["drawn_parameters", "known_parameters", "simulated_draws", "simulations_of"]
 
 DRAWS_OF_PIECE = 16
 LEAST_DRAWS = 20  # a p of misfit can then be below .05
@@ -51,17 +45,7 @@ class ExplanationPlan(NamedTuple):
         """Return what the manifest must hold."""
         return {
             "animals": {name: animal.digest() for name, animal in self.animals.items()},
-            "accounts": {
-                name: {
-                    "generator": each.generator,
-                    "priors": {
-                        key: [type(prior).__name__, *prior[:-1]]  # type: ignore[index]
-                        for key, prior in each.priors.items()
-                    },
-                    "fixed": dict(each.fixed),
-                }
-                for name, each in self.accounts.items()
-            },
+            "accounts": {name: described(each) for name, each in self.accounts.items()},
             "draws": self.n_draws,
             "wrong_places": self.wrong_places,
             "seed": self.seed,
@@ -114,27 +98,6 @@ class SimulatedDraw(NamedTuple):
     seen: Replayed  # what is seen of them
     as_replayed: Replayed  # the same without wrong places
     rng: np.random.Generator  # for what is sampled of them
-
-
-def named_accounts(accounts: Iterable[str] | Mapping[str, Account] | None) -> dict[str, Account]:
-    """Look up accounts; by default all, controls included."""
-    if accounts is None:
-        return dict(ACCOUNTS)
-    if isinstance(accounts, Mapping):
-        chosen = dict(accounts)
-        for name, account in chosen.items():
-            if not isinstance(account, Account):
-                raise TypeError(f"The account {name!r} must be an Account, got {shown(account)}.")
-    else:
-        chosen = {
-            name: find_account(name)
-            for name in (
-                check_text("each account", each) for each in check_list("accounts", accounts)
-            )
-        }
-    if len(chosen) < 2:
-        raise ValueError("Give at least two accounts: an account is probable only beside others.")
-    return chosen
 
 
 def simulated_draws(
