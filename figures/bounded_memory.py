@@ -6,7 +6,8 @@ Usage: ``python figures/bounded_memory.py [results]``
 import sys
 
 from analyses.jobs.results import Results
-from analyses.plots import bounded_memory_figure, save
+from analyses.plots import save
+from analyses.studies.reward_figures import bounded_memory_figure
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 table = results.read("bounded_memory.csv")

@@ -6,7 +6,8 @@ Usage: ``python figures/demands.py [results]``
 import sys
 
 from analyses.jobs.results import Results
-from analyses.plots import demands_figure, save
+from analyses.plots import save
+from analyses.studies.reward_figures import demands_figure
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 for world, rows in results.read("demands.csv").groupby("world", sort=False):

@@ -7,7 +7,6 @@ from commands import replay
 
 from analyses.cli.options import read_learners
 from analyses.jobs.run import run
-from analyses.plots.reward_rates import changes_figure, plot_change_replay
 from analyses.sequences.classification import classify
 from analyses.studies import draw_all
 from analyses.studies.changes import (
@@ -18,6 +17,7 @@ from analyses.studies.changes import (
     summarise_recovery,
     summarise_replay,
 )
+from analyses.studies.reward_figures import changes_figure, plot_change_replay
 from replay import simulate
 from replay.worlds.changing_worlds import moving_reward
 

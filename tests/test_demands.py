@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from analyses.cli import app
-from analyses.plots.learners import demands_figure, plot_demands
 from analyses.studies import demands as demands_of_worlds
 from analyses.studies.demands import measure_demands
+from analyses.studies.reward_figures import demands_figure, plot_demands
 from replay import LEARNERS, simulate
 from replay.demands import count_demands
 from replay.experiments import EXPERIMENTS

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.patches import FancyArrowPatch
 
-from analyses.plots.gallery import gallery_figure
-from analyses.studies.gallery import laps, next_replay
+from analyses.studies.gallery import gallery_figure, laps, next_replay
 from replay import LEARNERS
 
 SHOWN = ["q_learning", "episodic_control", "prioritized_sweeping", "trajectory_sampling"]

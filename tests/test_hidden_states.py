@@ -36,7 +36,7 @@ def test_pieces_become_tables_and_a_figure(monkeypatch, tmp_path):
     pytest.importorskip("gymnasium")
     from analyses.jobs.results import Results
     from analyses.jobs.run import run
-    from analyses.plots import hidden_states_figure
+    from analyses.studies.encoder_figures import hidden_states_figure
 
     monkeypatch.setattr(hidden_states, "WORLDS", ("t_maze_2", "colours"))
     monkeypatch.setattr(hidden_states, "_N_STEPS", 3000)

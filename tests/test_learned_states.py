@@ -5,10 +5,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analyses.plots.learned import kinds_in_codes_figure, learned_states_figure
 from analyses.sequences.classification import classify
 from analyses.sequences.pauses import kinds_in_places
 from analyses.studies import learned_states
+from analyses.studies.encoder_figures import kinds_in_codes_figure, learned_states_figure
 from analyses.studies.learned_states import STUDY, act_in_maze
 from replay.data import reference_table
 from replay.worlds.mazes import from_ascii, random_maze

@@ -16,6 +16,7 @@ import pytest
 
 from analyses import classify, plots
 from analyses.recordings.decide.controls import CONTROLS
+from analyses.studies import encoder_figures, reward_figures
 from analyses.studies.recorded_replay.statistics import beside_predictions, read_predictions
 from analyses.tables import EXPERIMENT_ORDER, KINDS
 from replay import simulate
@@ -32,12 +33,17 @@ LONG_NAMES = ["prioritized_sweeping_optimistic", "prioritized_sweeping_reset"]
 ELSEWHERE = {  # with the tests of their modules
     "decoded_path_figure",
     "events_sheet_figure",
-    "gallery_figure",
     "posterior_figure",
 }
-OF_VERIFICATION = {
+OF_STUDIES = {
     draw.__name__: draw
     for draw in (
+        encoder_figures.hidden_states_figure,
+        encoder_figures.kinds_in_codes_figure,
+        encoder_figures.learned_states_figure,
+        reward_figures.bounded_memory_figure,
+        reward_figures.changes_figure,
+        reward_figures.demands_figure,
         attribution_figures.attribution_figure,
         attribution_figures.attribution_length_figure,
         discrepancies_figures.discrepancies_figure,
@@ -325,13 +331,13 @@ def test_every_figure_is_looked_at():
     made = {name for name in plots.__all__ if name.endswith(("_figure", "_figures"))}
     several = {"recorded_statistics_figures", "study_figures"}
     shown = {*FIGURES} | {*ON_A_PAGE} | several | ELSEWHERE
-    assert shown == made | {*OF_VERIFICATION}
+    assert shown == made | {*OF_STUDIES}
 
 
 @pytest.mark.parametrize("width", [8.5, pytest.param(17.5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_legible(name, width, assert_legible):
-    draw = OF_VERIFICATION.get(name) or getattr(plots, name)
+    draw = OF_STUDIES.get(name) or getattr(plots, name)
     figure = draw(*FIGURES[name](), width_cm=width)
     assert figure.get_size_inches()[0] == pytest.approx(width / 2.54)
     assert figure.get_size_inches()[1] < (22 if width > 8.5 else 24.7) / 2.54  # 24.7 cm: a page
@@ -367,7 +373,7 @@ def test_the_shipped_picture_of_demands_has_a_row_for_each_learner():
     """A row more makes it taller, so that a picture without today's learners has another shape."""
     picture = (FOLDER / "demands_maze_size.png").read_bytes()
     width, height = struct.unpack(">II", picture[16:24])
-    wide, high = plots.demands_figure(demands()).get_size_inches()
+    wide, high = reward_figures.demands_figure(demands()).get_size_inches()
     assert height / width == pytest.approx(high / wide, rel=0.008)
 
 

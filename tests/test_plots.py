@@ -28,7 +28,12 @@ from analyses.plots import save
 from analyses.plots.decoded_event import _MOVEMENT_LOOKS
 from analyses.plots.layers import draw_curves
 from analyses.plots.learned import growth_moments, learned_graph_figure, plot_learned_graph
-from analyses.plots.learners import learners_figure, plot_demands, plot_learners
+from analyses.plots.learners import (
+    learners_figure,
+    learning_curves_figure,
+    plot_learners,
+    plot_learning_curves,
+)
 from analyses.plots.mdps import mark_cut_edges, maze_cell_size, mdps_figure, plot_mdp
 from analyses.plots.panels import grid, keep_outer_labels
 from analyses.plots.replay_events import (
@@ -43,13 +48,8 @@ from analyses.plots.replay_kinds import (
     replay_kinds_figure,
     replay_over_time_figure,
 )
-from analyses.plots.reward_rates import (
-    learning_curves_figure,
-    plot_bounded_memory,
-    plot_change_replay,
-    plot_learning_curves,
-)
 from analyses.plots.style import figure_style, kind_colour, kind_looks, label, learner_looks
+from analyses.studies.reward_figures import plot_bounded_memory, plot_change_replay, plot_demands
 from analyses.tables import EXPERIMENT_ORDER, KINDS
 from replay import EventLog, simulate
 from replay.data import reference_table

@@ -13,7 +13,6 @@ from analyses.measures.sequenceness import sequenceness
 from analyses.plots.explanation import explained_sequences_figure
 from analyses.plots.learners import plot_learners
 from analyses.plots.recorded import plot_epoch_blocks
-from analyses.plots.reward_rates import changes_figure
 from analyses.plots.style import figure_style
 from analyses.recordings.basics.arena import find_arena, world_of
 from analyses.recordings.basics.recording import FieldPotential, Recording
@@ -24,6 +23,7 @@ from analyses.recordings.recover.confusion import confusion_matrix
 from analyses.studies.comparison.compare_accounts import compare
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.pages import page_of_folders
+from analyses.studies.reward_figures import changes_figure
 from replay import MDP, EventLog, feed
 from replay.encoders import LastObservations, StateMerging
 from replay.log.event_log import LogError

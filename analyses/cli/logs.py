@@ -175,8 +175,7 @@ def gallery(out: Path = Path("gallery.png")) -> None:
         The picture to write; a PDF is written beside it.
     """
     from analyses.plots import save
-    from analyses.plots.gallery import gallery_figure
-    from analyses.studies.gallery import laps, next_replay
+    from analyses.studies.gallery import gallery_figure, laps, next_replay
 
     check_out(out, ".png")
     mdp, transitions = laps()

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -131,20 +132,21 @@ Figures = Callable[[Results], Iterator[tuple[str, "Figure"]]]
 
 
 def drawn(function: str, *tables: str) -> Figures:
-    """Draw one figure by a function of `analyses.plots`, from tables.
+    """Draw one figure from tables, by a function of `analyses.plots` or of a module of studies.
 
     Examples
     --------
-    >>> drawing = drawn("bounded_memory_figure", "bounded_memory.csv")  # figures/bounded_memory
+    >>> drawing = drawn("learning_curves_figure", "reward_rate.csv")  # figures/learning_curves
+    >>> drawing = drawn("reward_figures:changes_figure", "change_rates.csv", "change_replay.csv")
     """
     return partial(_drawn, function, tables)
 
 
 def _drawn(function: str, tables: Sequence[str], results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses import plots
-
-    figure = getattr(plots, function)(*(results.read(table) for table in tables))
-    yield function.removesuffix("_figure"), figure
+    module, _, name = function.rpartition(":")
+    place = f"analyses.studies.{module}" if module else "analyses.plots"
+    make = getattr(import_module(place), name)
+    yield name.removesuffix("_figure"), make(*(results.read(table) for table in tables))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ Each ``*_figure`` function makes one figure with all its panels, `width_cm` wide
 page of a journal, 8.5 cm a column. Each ``plot_*`` function draws one panel on an `Axes`, by
 default on a new figure, and returns that `Axes`; ``plot_event(log)`` draws a replay event from a
 log. `figure_style` changes colours and labels, and `save` writes a figure. Nothing here simulates,
-keeps pyplot state or shows a window. Modules are imported when they are used, since importing
+keeps pyplot state or shows a window. The figure of a single study is with that study, in
+`analyses.studies`. Modules are imported when they are used, since importing
 seaborn takes a second.
 
 Examples
@@ -43,18 +44,14 @@ if TYPE_CHECKING:
     from analyses.plots.findings import plot_found_accounts as plot_found_accounts
     from analyses.plots.findings import study_figures as study_figures
     from analyses.plots.findings import sums_figure as sums_figure
-    from analyses.plots.gallery import gallery_figure as gallery_figure
-    from analyses.plots.gallery import plot_experience as plot_experience
-    from analyses.plots.gallery import plot_next_replay as plot_next_replay
-    from analyses.plots.learned import hidden_states_figure as hidden_states_figure
-    from analyses.plots.learned import kinds_in_codes_figure as kinds_in_codes_figure
     from analyses.plots.learned import learned_graph_figure as learned_graph_figure
-    from analyses.plots.learned import learned_states_figure as learned_states_figure
     from analyses.plots.learned import plot_learned_graph as plot_learned_graph
-    from analyses.plots.learners import demands_figure as demands_figure
     from analyses.plots.learners import learners_figure as learners_figure
-    from analyses.plots.learners import plot_demands as plot_demands
+    from analyses.plots.learners import learning_curves_figure as learning_curves_figure
     from analyses.plots.learners import plot_learners as plot_learners
+    from analyses.plots.learners import plot_learning_curves as plot_learning_curves
+    from analyses.plots.learners import plot_sweep as plot_sweep
+    from analyses.plots.learners import sweep_figure as sweep_figure
     from analyses.plots.mdps import mdps_figure as mdps_figure
     from analyses.plots.mdps import plot_mdp as plot_mdp
     from analyses.plots.recorded import plot_beside_accounts as plot_beside_accounts
@@ -77,15 +74,6 @@ if TYPE_CHECKING:
     from analyses.plots.replay_kinds import plot_replay_over_time as plot_replay_over_time
     from analyses.plots.replay_kinds import replay_kinds_figure as replay_kinds_figure
     from analyses.plots.replay_kinds import replay_over_time_figure as replay_over_time_figure
-    from analyses.plots.reward_rates import bounded_memory_figure as bounded_memory_figure
-    from analyses.plots.reward_rates import changes_figure as changes_figure
-    from analyses.plots.reward_rates import learning_curves_figure as learning_curves_figure
-    from analyses.plots.reward_rates import plot_bounded_memory as plot_bounded_memory
-    from analyses.plots.reward_rates import plot_change_rates as plot_change_rates
-    from analyses.plots.reward_rates import plot_change_replay as plot_change_replay
-    from analyses.plots.reward_rates import plot_learning_curves as plot_learning_curves
-    from analyses.plots.reward_rates import plot_sweep as plot_sweep
-    from analyses.plots.reward_rates import sweep_figure as sweep_figure
     from analyses.plots.style import figure_style as figure_style
     from analyses.plots.style import save as save
     from analyses.plots.tasks import plot_task as plot_task

@@ -439,13 +439,10 @@ def posterior_figure(
         looks.append(_JUNCTION)
     if len(course):
         animal = table[["x", "y"]].mean().to_numpy(float) if {"x", "y"} <= {*table} else None
-        plot_event_path(course, track, axes["map"], animal=animal)
+        # A number that is a place of the axis above must be found on the map.
+        named = axes["places"].get_ylabel() == _NODES
+        plot_event_path(course, track, axes["map"], animal=animal, named=named)
         draw_scale_bar(axes["map"], bar_length(float(width)))
-        if axes["places"].get_ylabel() == _NODES:  # which a reader must find on the map
-            box = {"boxstyle": "circle,pad=0.15", "fc": "white", "ec": "0.5", "linewidth": 0.4}
-            look = {"fontsize": SMALL, "ha": "center", "va": "center", "zorder": 5, "bbox": box}
-            for node, place in zip(track.nodes, track.node_position, strict=True):
-                axes["map"].text(*place, plain(str(node)), **look)
         looks += _ENDS if animal is None else [*_ENDS, _ANIMAL]
     if looks:
         add_legend(figure, looks, 3)

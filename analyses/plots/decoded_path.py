@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analyses.plots.mdps import bar_length, draw_scale_bar
 from analyses.plots.panels import NEW, add_legend, drawing, letter_panels, new_figure
-from analyses.plots.style import COLUMN_WIDTH, INCH, Look
+from analyses.plots.style import COLUMN_WIDTH, INCH, SMALL, Look, plain
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.decide.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
@@ -21,7 +21,7 @@ from replay.worlds.mdp import MDP
 __all__ = ["decoded_path_figure", "plot_decoded_path", "plot_event_path"]
 
 _CORRIDOR, _TIME_COLOURS = "0.9", "viridis"
-_PIECE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_PIECE_COLOURS = ("#6a3d9a", "#e69f00", "#44aa77", "#cc79a7", "#663300", "#7f7f7f")
 _HIGHEST = 2.4  # inches, of a panel
 _TITLES = {"composed": "Composed", "composed_mixed": "Composed, both ways"}
 
@@ -33,6 +33,7 @@ def plot_event_path(
     ax: Axes = NEW,
     *,
     animal: ArrayLike | None = None,
+    named: bool = False,
     width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw the decoded path of an event on the track, coloured by time.
@@ -47,6 +48,8 @@ def plot_event_path(
         Where to draw, in cm; by default a new figure.
     animal : array_like of float, shape (2,), optional
         Where the animal was, drawn as a square.
+    named : bool, default False
+        Whether to write the names of the track's nodes on them.
 
     Returns
     -------
@@ -81,6 +84,10 @@ def plot_event_path(
     if animal is not None:
         x, y = check_array(animal, "animal", kind="number", missing=True)
         ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=4)
+    box = {"boxstyle": "circle,pad=0.15", "fc": "white", "ec": "0.5", "linewidth": 0.4}
+    for node, place in zip(track.nodes, track.node_position, strict=True) if named else ():
+        look: Look = {"fontsize": SMALL, "ha": "center", "va": "center", "zorder": 5, "bbox": box}
+        ax.text(*place, plain(str(node)), **look)
     return ax
 
 

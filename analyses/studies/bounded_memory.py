@@ -124,6 +124,6 @@ STUDY = Study(
     summarise=lambda plan, results: {
         "bounded_memory.csv": summarise_bounded_memory(results.read_pieces("memories"))
     },
-    figures={"bounded_memory": drawn("bounded_memory_figure", "bounded_memory.csv")},
+    figures={"bounded_memory": drawn("reward_figures:bounded_memory_figure", "bounded_memory.csv")},
     show=_show,
 )

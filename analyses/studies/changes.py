@@ -339,7 +339,13 @@ STUDY = Study(
     plan=_plan,
     make=_make,
     summarise=_summarise,
-    figures={"changes": drawn("changes_figure", "change_rates.csv", "change_replay.csv")},
+    figures={
+        "changes": drawn(
+            "reward_figures:changes_figure",
+            "change_rates.csv",
+            "change_replay.csv",
+        )
+    },
     show=_show,
     command="replay change",
 )

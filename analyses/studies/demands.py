@@ -187,7 +187,7 @@ def _show(plan: DemandsPlan, tables: Mapping[str, pd.DataFrame]) -> Iterator[Sho
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.learners import demands_figure
+    from analyses.studies.reward_figures import demands_figure
 
     for world, rows in results.read("demands.csv").groupby("world", sort=False):
         yield f"demands_{world}", demands_figure(rows)

@@ -175,7 +175,9 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={
-        "hidden_states": drawn("hidden_states_figure", "hidden_states.csv", "recovered_states.csv")
+        "hidden_states": drawn(
+            "encoder_figures:hidden_states_figure", "hidden_states.csv", "recovered_states.csv"
+        )
     },
     show=lambda plan, tables: [Shown(table=tables["hidden_states.csv"][_SHOWN])],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Reward rates: learning curves (figure 1 of the paper), changes of a world, sweeps, and memory."""
+"""Figures of the studies of changing worlds, of bounded memory, and of what learners need."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import pandas as pd
 import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, NullLocator
-from scipy import stats
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from analyses.plots.layers import draw, draw_curves, hatch, nominal
-from analyses.plots.panels import NEW, add_own_legend, drawing, fitting_columns, grid, new_figure
+from analyses.plots.learners import AXES, NAMES_CM, ROW, rows_of_learners, shade
+from analyses.plots.panels import NEW, add_own_legend, drawing, grid, own_figure
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
-    INCH,
     Look,
     count_range,
     kind_looks,
@@ -30,127 +29,39 @@ from analyses.plots.style import (
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["bounded_memory_figure", "changes_figure", "learning_curves_figure"]
-__all__ += ["plot_bounded_memory", "plot_change_rates", "plot_change_replay"]
-__all__ += ["plot_learning_curves", "plot_sweep", "sweep_figure"]
+__all__ = ["bounded_memory_figure", "changes_figure", "demands_figure", "plot_bounded_memory"]
+__all__ += ["plot_change_rates", "plot_change_replay", "plot_demands"]
 
-_RUNS_SHOWN = 5
 _RATES = ["learner", "phase", "time_step", "mean", "ci_low", "ci_high"]
 _REPLAY = ["learner", "phase", "period", "kind", "per_step"]
 _PERIODS = ("before", "after")
 _WIDTH = 0.75
-_FEW = 3  # learners whose intervals can be distinguished
-
-
-@drawing
-def plot_learning_curves(
-    reward_rate: pd.DataFrame,
-    ax: Axes = NEW,
-    single_runs: pd.DataFrame | None = None,
-    looks: Mapping[str, Look] | None = None,
-    *,
-    width_cm: float = COLUMN_WIDTH,
-) -> Axes:
-    """Draw the learning curves of one experiment.
-
-    Parameters
-    ----------
-    reward_rate : pandas.DataFrame
-        Columns `learner, time_step, mean, ci_low, ci_high`, drawn as thick lines and, where there
-        are intervals, bands.
-    single_runs : pandas.DataFrame, optional
-        Columns `learner, mdp, seed, time_step, reward_rate` (normalised), drawn as thin lines for
-        the first five runs of each learner.
-    looks : mapping of str to dict, optional
-        Label, colour and line style by learner; by default the `learner_looks` of the table.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the table has several experiments.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"learner": "q_lambda", "time_step": [1, 2], "mean": [0.2, 0.4],
-    ...                       "ci_low": [0.1, 0.3], "ci_high": [0.3, 0.5]})
-    >>> plot_learning_curves(table).lines[0].get_ydata().tolist()
-    [0.2, 0.4]
-    """
-    check_table(reward_rate, ["learner", "time_step", "mean", "ci_low", "ci_high"], "reward_rate")
-    if "experiment" in reward_rate and len(reward_rate["experiment"].unique()) > 1:
-        raise ValueError("Draw one experiment on one Axes; learning_curves_figure draws several.")
-    looks = learner_looks(reward_rate["learner"]) if looks is None else looks
-    curves = reward_rate.sort_values("time_step", kind="stable")
-    if single_runs is not None and len(single_runs):
-        runs = single_runs.reset_index(drop=True)
-        runs = runs.assign(run=runs.groupby(["mdp", "seed"]).ngroup())
-        rank = runs.groupby("learner", observed=True)["run"].rank("dense")
-        thin = so.Plot(runs[rank <= _RUNS_SHOWN], "time_step", "reward_rate", group="run")
-        thin = thin.add(so.Lines(linewidth=0.35, alpha=0.25), color="learner", legend=False)
-        draw(thin.scale(color=nominal(looks)), ax)
-    draw_curves(curves, ax, "time_step", "mean", "learner", looks, shade=_shade(looks))
-    for level in (0, 1):
-        ax.axhline(level, color="0.75", linewidth=0.6, zorder=0)
-    ax.set_ylim(min(-0.1, curves["mean"].min() - 0.05), max(1.1, curves["mean"].max() + 0.05))
-    ax.set_ylabel("Normalised reward rate")
-    time_axis(ax, curves["time_step"].max())
-    add_own_legend(ax, looks.values())
-    return ax
-
-
-def _shade(looks: Mapping[str, Look]) -> float:
-    """Return how dark bands are: those of many learners lie over one another."""
-    return 0.15 if len(looks) <= _FEW else 0.07
-
-
-@drawing
-def learning_curves_figure(
-    reward_rate: pd.DataFrame,
-    single_runs: pd.DataFrame | None = None,
-    *,
-    width_cm: float = FULL_WIDTH,
-) -> Figure:
-    """Make the figure of all learning curves: one panel per experiment, one legend.
-
-    Parameters
-    ----------
-    reward_rate : pandas.DataFrame
-        The table ``reward_rate.csv``.
-    single_runs : pandas.DataFrame, optional
-        The table ``single_runs.parquet``, drawn if there are at most three learners.
-    """
-    check_table(reward_rate, ["experiment"], "reward_rate", empty=False)
-    experiments = in_order(reward_rate["experiment"], EXPERIMENT_ORDER)
-    looks = learner_looks(reward_rate["learner"])
-    titles = []
-    for name in experiments:
-        n = count_range(reward_rate[reward_rate["experiment"] == name].get("n_mdps", ()), "world")
-        titles.append(f"{label(name)} ({n})" if n else label(name))
-    # Single runs of many learners hide one another, and the means.
-    runs = single_runs if len(looks) <= _FEW else None
-    has_runs = runs is not None and len(runs) > 0
-    seeds = count_range(reward_rate.get("n_seeds", ()), "run")
-    n_columns = fitting_columns(min(2, len(experiments)), width_cm, 4.0)
-    figure, axes = grid(
-        titles,
-        n_columns,
-        2.2 if width_cm > COLUMN_WIDTH else 1.6,
-        width_cm=width_cm,
-        legend=looks.values(),
-        legend_columns=3,
-        note="0 is the random policy, 1 the optimal one. Lines: means over worlds"
-        + (f", with {seeds} of each learner per world" if seeds else "")
-        + ". Bands: 95 % intervals over worlds"
-        + ("; thin lines: single runs." if has_runs else "."),
-    )
-    for ax, experiment in zip(axes, experiments, strict=True):
-        own = None if runs is None else runs[runs["experiment"] == experiment]
-        curves = reward_rate[reward_rate["experiment"] == experiment]
-        plot_learning_curves(curves, ax, own, looks)
-    for k, ax in enumerate(axes):
-        if k % n_columns:
-            ax.set_ylabel("")
-    return figure
+_MEMORY_COLUMNS = ["retention", "capacity", "n_transitions", "mean", "ci_low", "ci_high"]
+_MEMORY_LOOKS: dict[str, Look] = {
+    "recent_episodes": {"label": "Recent episodes", "color": "#000000", "marker": "o"},
+    "fading": {"label": "Fading trace", "color": "#999933", "marker": "s"},
+    "recent_transitions": {"label": "Recent transitions", "color": "#aa3377", "marker": "^"},
+    "valuable_transitions": {"label": "Valuable transitions", "color": "#e69f00", "marker": "D"},
+    "everything": {"label": "Everything", "color": "0.4", "linestyle": "--"},
+}
+_UNITS = {
+    "recent_episodes": "episodes",
+    "fading": "episodes",
+    "recent_transitions": "transitions",
+    "valuable_transitions": "transitions",
+}
+_MEMORY_TICKS = 4
+_APART = 0.15  # of two memories of one capacity, in doublings, so that neither hides the other
+_WORLDS = {
+    "deterministic_tree_depth": "Tree, deeper",
+    "deterministic_tree_actions": "Tree, wider",
+    "stochastic_tree_depth": "Stochastic tree, deeper",
+    "stochastic_tree_actions": "Stochastic tree, wider",
+    "maze_size": "Maze, larger",
+}
+_OPERATIONS = ["backups", "queue_operations", "comparisons"]
+_DEMANDS = {"words": "Words held, at most", "operations": "Operations per step"}
+_DOTS = (2.0, 14.0)  # square points, of the smallest and the largest world
 
 
 @drawing
@@ -177,7 +88,7 @@ def plot_change_rates(
     begins = lengths.cumsum() - lengths
     looks = learner_looks(rates["learner"])
     curves = rates.assign(time=rates["time_step"] + rates["phase"].map(begins)).sort_values("time")
-    draw_curves(curves, ax, "time", "mean", "learner", looks, shade=_shade(looks), linewidth=0.9)
+    draw_curves(curves, ax, "time", "mean", "learner", looks, shade=shade(looks), linewidth=0.9)
     for change in begins.iloc[1:]:
         ax.axvline(change, color="0.75", linewidth=0.6, zorder=0)
     time_axis(ax, lengths.sum())
@@ -284,115 +195,6 @@ def changes_figure(
     return figure
 
 
-_COLUMNS = ["seed", "time_step", "reward_rate"]
-_LOG_RATIO = 9.0  # least ratio of the largest to the smallest value
-_MOST_TICKS = 7
-_COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
-_MARKERS = "osD^v*"
-_LOOKS: dict[str, Look] = {
-    "recent_episodes": {"label": "Recent episodes", "color": "#0072b2", "marker": "o"},
-    "fading": {"label": "Fading trace", "color": "#009e73", "marker": "s"},
-    "recent_transitions": {"label": "Recent transitions", "color": "#d55e00", "marker": "^"},
-    "valuable_transitions": {"label": "Valuable transitions", "color": "#cc79a7", "marker": "D"},
-}
-_UNITS = {
-    "recent_episodes": "episodes",
-    "fading": "episodes",
-    "recent_transitions": "transitions",
-    "valuable_transitions": "transitions",
-}
-_MEMORY_TICKS = 4
-_APART = 0.15  # of two memories of one capacity, in doublings, so that neither hides the other
-_LOOKS["everything"] = {"label": "Everything", "color": "0.4", "linestyle": "--"}
-_MEMORY_COLUMNS = ["retention", "capacity", "n_transitions", "mean", "ci_low", "ci_high"]
-
-
-@drawing
-def plot_sweep(table: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH) -> Axes:
-    """Draw the mean reward rate of whole runs against a parameter.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table of `replay.sweep`: `seed, time_step, reward_rate`, and one or two parameters, of
-        which the first is the axis and the second the colour. Points are means over seeds, bars
-        their 95 % Student-t intervals.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the number of parameters is neither one nor two.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"learning_rate": [0.1, 0.1, 0.5, 0.5], "seed": [0, 1, 0, 1],
-    ...                       "time_step": 100, "reward_rate": [0.1, 0.3, 0.4, 0.6]})
-    >>> plot_sweep(table).lines[0].get_ydata().tolist()
-    [0.2, 0.5]
-    """
-    check_table(table, _COLUMNS, "table")
-    parameters = [str(name) for name in table if name not in _COLUMNS]
-    if not 1 <= len(parameters) <= 2:
-        raise ValueError(f"table must have one parameter or two to draw, got {parameters}.")
-    runs = table.groupby([*parameters, "seed"])["reward_rate"].mean()
-    means = runs.groupby(parameters).agg(["mean", "sem", "count"]).reset_index()
-    half_width = means["sem"] * stats.t.ppf(0.975, means["count"] - 1)
-    means = means.assign(half_width=half_width.fillna(0.0))  # none of a single run
-    across, *other = parameters
-    parts = {str(key): rows for key, rows in means.groupby(other[0])} if other else {"": means}
-    for number, (value, rows) in enumerate(parts.items()):
-        place = rows[across].to_numpy()
-        ax.errorbar(
-            place if rows[across].dtype.kind in "iuf" else place.astype(str),
-            rows["mean"],
-            yerr=rows["half_width"],
-            color=_COLOURS[number % len(_COLOURS)],
-            marker=_MARKERS[number % len(_MARKERS)],
-            markersize=3,
-            linewidth=0.9,
-            capsize=1.5,
-            label=f"{label(other[0])} {value}" if other else None,
-        )
-    values = means[across]
-    if values.dtype.kind in "iuf" and values.min() > 0 < values.max() / values.min() - _LOG_RATIO:
-        ax.set_xscale("log")
-        if values.nunique() <= _MOST_TICKS:
-            ax.set_xticks(
-                sorted(values.unique()), [f"{each:g}" for each in sorted(values.unique())]
-            )
-            ax.minorticks_off()
-    ax.set(xlabel=label(across).capitalize(), ylabel="Reward per step")
-    n_runs = table["seed"].nunique()
-    ax.set_title(f"Means over {n_runs} run{'s' * (n_runs != 1)}, with 95 % intervals")
-    if other:
-        ax.legend()
-    return ax
-
-
-@drawing
-def sweep_figure(table: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH) -> Figure:
-    """Make the figure of a sweep: reward rate against a parameter.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table of `replay.sweep`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure, as wide as a column.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the number of parameters is neither one nor two.
-    """
-    figure = new_figure(width_cm / INCH, 2.2)
-    plot_sweep(table, figure.subplots())
-    return figure
-
-
 @drawing
 def plot_bounded_memory(
     table: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
@@ -424,7 +226,7 @@ def plot_bounded_memory(
     units = {_UNITS[name] for name in retentions}
     if len(units) > 1:
         raise ValueError("Draw capacities in episodes or in transitions on one Axes, not both.")
-    looks = own_looks(_LOOKS)
+    looks = own_looks(_MEMORY_LOOKS)
     bounds = sorted(table.loc[np.isfinite(table["capacity"]), "capacity"].unique()) or [1.0]
     unbounded_at = 4 * bounds[-1]
     shifts = {
@@ -472,7 +274,7 @@ def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
     check_table(table, ["experiment", *_MEMORY_COLUMNS], "bounded_memory", empty=False)
     experiments = in_order(table["experiment"], EXPERIMENT_ORDER)
     units = list(dict.fromkeys(_UNITS[name] for name in in_order(table["retention"], _UNITS)))
-    looks = own_looks(_LOOKS)
+    looks = own_looks(_MEMORY_LOOKS)
     shown = [looks[name] for name in in_order(table["retention"], looks)]
     n = count_range(table.get("n_mdps", ()), "world")
     one = table[(table["retention"].map(_UNITS) == "episodes") & (table["capacity"] == 1)]
@@ -497,4 +299,103 @@ def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
         plot_bounded_memory(table[is_shown], ax)
         if k < len(axes) - len(units):
             ax.set_xlabel("")
+    return figure
+
+
+@drawing
+def plot_demands(
+    table: pd.DataFrame,
+    ax: Axes = NEW,
+    what: str = "words",
+    looks: Mapping[str, Look] | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
+) -> Axes:
+    """Draw the demands of learners in worlds of growing size, one learner per row.
+
+    A dot is a size of the world, the larger the dot the larger the world.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Rows of ``demands.csv`` of one kind of world. Worlds of one size are averaged.
+    what : {"words", "operations"}, default "words"
+        Words of memory; or the sum of backups, queue operations and comparisons per step.
+    looks : mapping of str to dict, optional
+        Label, colour and line style by learner; by default the `learner_looks` of the table.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or `what` is neither.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"learner": "q_learning", "size": [2, 3], "n_states": [3, 7],
+    ...                       "n_actions": 2, "words": [6, 14]})
+    >>> plot_demands(table).lines[0].get_xdata().tolist()
+    [6.0, 14.0]
+    """
+    if what not in _DEMANDS:
+        raise ValueError(f"what must be one of {', '.join(_DEMANDS)}; got {what!r}.")
+    needed = ["words"] if what == "words" else _OPERATIONS
+    check_table(table, ["learner", "size", "n_states", "n_actions", *needed], "demands")
+    looks = learner_looks(table["learner"]) if looks is None else looks
+    if figure := own_figure(ax):
+        figure.set_figheight(ROW * len(looks) + AXES)
+    table = table.assign(drawn=table[needed].sum(axis=1))
+    grown = table.groupby(["learner", "size"], observed=True)["drawn"].mean()
+    for name, row in rows_of_learners(ax, looks).items():
+        if name not in grown.index:
+            continue
+        words, colour = grown[name].to_numpy(), looks[name]["color"]
+        ax.plot(words, [row] * len(words), color=colour, linewidth=0.6, label=looks[name]["label"])
+        dots = np.linspace(*_DOTS, len(words)) if len(words) > 1 else _DOTS[-1:]
+        ax.scatter(words, [row] * len(words), s=dots, color=colour, linewidths=0, zorder=3)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(numticks=4))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(
+        FuncFormatter(lambda n, _: f"{n:g}" if n < 1000 else f"{n / 1000:g}k")
+    )
+    return ax
+
+
+@drawing
+def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
+    """Make the figure of what learners need as worlds of one kind grow: memory, and operations.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The rows of one kind of world in `demands.csv`; see
+        :func:`analyses.studies.demands.measure_demands`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or the table is empty or holds several kinds of world.
+    """
+    check_table(table, ["world", "learner"], "demands", empty=False)
+    worlds = table["world"].unique()
+    if len(worlds) > 1:
+        raise ValueError("demands holds several kinds of world: choose one for a figure.")
+    looks = learner_looks(table["learner"])
+    n = count_range([table["mdp"].nunique()], "world") if "mdp" in table else ""
+    pairs = count_range(table["n_states"] * table["n_actions"], "pair")
+    figure, axes = grid(
+        [_WORLDS.get(worlds[0], label(worlds[0])), ""],
+        2,
+        ROW * len(looks) + AXES,
+        width_cm=width_cm,
+        labels_cm=NAMES_CM,
+        letters=False,
+        note=f"Dots: worlds of growing size, of {pairs} of state and action; the larger the dot, "
+        "the larger the world; k: thousand. Operations: backups, queue operations and comparisons. "
+        "Logarithmic axes." + (f" Means over {n} of each size." if n else ""),
+        sharey=True,
+    )
+    for ax, what in zip(axes, _DEMANDS, strict=True):
+        plot_demands(table, ax, what, looks)
+        ax.set_xlabel(_DEMANDS[what])
     return figure
