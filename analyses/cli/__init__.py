@@ -46,7 +46,7 @@ _COMMANDS = {
     "Simulate": (
         simulations.reproduce, simulations.change, simulations.demands, studies.study
     ),
-    "Recordings": (recordings.recording,),
+    "Recordings": (recordings.recording, recordings.track),
     "Accounts of replay": (simulations.compare, inference.explain, inference.identifiability),
     "Look at results": (
         logs.page, logs.figures, logs.gallery, logs.classify, logs.animate, logs.status

@@ -1,4 +1,4 @@
-"""The command ``replay recording``."""
+"""The commands ``replay recording`` and ``replay track``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from analyses.recordings.basics.settings import (
     Settings,
 )
 
-__all__ = ["recording"]
+__all__ = ["recording", "track"]
 
 _FIELDS = Fields(
     (Judgement(), Files(), Criteria(), Settings()),  # the last counts where two have a field
@@ -108,3 +108,38 @@ def recording(
     for sentence in plan.notes:
         say(as_typed(sentence, _OF_FILES))
     do_study(find_study("recording" if len(file) == 1 else "recordings"), plan, out, jobs)
+
+
+def track(
+    file: str,
+    /,
+    position: str | None = None,
+    pixels_per_cm: float | None = None,
+    out: Path = Path("track.json"),
+) -> None:
+    """Draw the track graph of a recording on the positions of the animal.
+
+    A graph is proposed from where the animal ran. It is written as the JSON that replay recording
+    --track reads, with a picture, and with a page on which nodes and edges are clicked, measured
+    and saved. If the JSON exists, drawing goes on with it.
+
+    Options
+    -------
+    file : FILE
+        A file with positions (x, y): NWB, arrays, a folder of CellExplorer, or a table of time, x
+        and y; NWB also at an address.
+    position : NAME
+        The series of positions, or the structure of CellExplorer, if there are several.
+    pixels_per_cm : NUMBER
+        How many pixels are a cm, if positions are in pixels; it can be measured on the page.
+    out : FILE
+        The JSON file; the page and the picture beside it end with .html and .png.
+    """
+    from analyses.cli.options import check_out
+    from analyses.studies.track_drawing import draw_track_of
+
+    check_out(out, ".json")
+    with screen.status("Reading"):
+        told = draw_track_of(file, out, position=position, pixels_per_cm=pixels_per_cm)
+    for sentence in told:
+        print_text(sentence)

@@ -30,7 +30,7 @@ from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 from replay.version import __version__
 
-__all__ = ["write_page"]
+__all__ = ["filled", "write_page"]
 
 _MOST_BYTES = 1_000_000
 _LEFT_FOR_EVENTS = 250_000
@@ -115,15 +115,8 @@ def write_page(
     if explained is not None:
         pairs = with_bits(pairs, explained)
     data = _data(pairs, heading, min_length, across_events)
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # Nothing in the data can end its element.
-    text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    page = _template("page.html")
-    for name, content in (_parts() | {"data": text}).items():
-        before, _, after = page.partition(f"{{{{{name}}}}}")
-        page = before + content + after
     with replacing(path) as beside:
-        beside.write_text(page, encoding="utf-8")
+        beside.write_text(filled("page.html", data, **_parts()), encoding="utf-8")
     return path
 
 
@@ -448,6 +441,18 @@ def _evenly(n: int, n_kept: int) -> NDArray[np.int64]:
 
 def _template(name: str) -> str:
     return resources.files("analyses.page").joinpath(name).read_text(encoding="utf-8")
+
+
+def filled(template: str, data: dict[str, Any], **parts: str) -> str:
+    """Fill in the parts and the data of a page, from which nothing can be run."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Nothing in the data can end its element.
+    text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    page = _template(template)
+    for name, content in (parts | {"data": text}).items():
+        before, _, after = page.partition(f"{{{{{name}}}}}")
+        page = before + content + after
+    return page
 
 
 def _parts() -> dict[str, str]:

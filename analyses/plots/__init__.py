@@ -79,5 +79,6 @@ if TYPE_CHECKING:
     from analyses.plots.tasks import plot_task as plot_task
     from analyses.plots.tasks import plot_typical_replay as plot_typical_replay
     from analyses.plots.tasks import task_figure as task_figure
+    from analyses.plots.track import plot_track as plot_track
 
 __getattr__, __dir__, __all__ = offered(__name__)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from analyses.recordings.basics.parts import join_parts as join_parts
     from analyses.recordings.basics.recording import Recording as Recording
     from analyses.recordings.basics.settings import Settings as Settings
+    from analyses.recordings.prepare.proposed_track import proposed_track as proposed_track
     from analyses.recordings.prepare.session import settings_for as settings_for
     from analyses.recordings.readers import read_recording as read_recording
     from analyses.recordings.recover.observe import observe as observe

@@ -14,6 +14,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analyses.recordings.basics.arena import describe_arena, find_arena, is_open
 from analyses.recordings.basics.recording import Recording
@@ -27,10 +28,11 @@ from analyses.recordings.readers.posteriors import NETCDF, read_posterior
 from analyses.recordings.readers.remote_files import find_remote, is_address, name_of
 from analyses.recordings.readers.table_files import read_table
 from analyses.recordings.readers.track_graphs import IncompleteError, read_track
+from analyses.recordings.readers.units import ScaleError
 from replay.checks import check_number, check_text, check_whole, known_arguments, shown
 from replay.files import opened
 
-__all__ = ["read_recording"]
+__all__ = ["read_positions", "read_recording"]
 
 _PICKLES = (".pkl", ".pickle", ".joblib")
 
@@ -165,6 +167,24 @@ def read_recording(
         )
     found = _with_track(found, bin_size)
     return found if epochs is None else with_epochs(found, epochs, most_unknown)
+
+
+def read_positions(source: object, position: str | None = None) -> tuple[NDArray[np.float64], str]:
+    """Read where an animal was, which needs no track: (x, y) in the order of time, and their unit.
+
+    The unit is cm, unless the file has another one whose size it does not tell, such as pixels.
+    """
+    choices = Choices(position, None, None)
+    _check_choices(choices, {_ending(source)})
+    try:
+        found = _read(source, None, None, None, choices, 1.0)
+    except ScaleError as error:
+        return error.values, error.unit
+    if not len(found.time):
+        raise ValueError(
+            f"{found.name} has no positions of the animal: name the file that has them."
+        )
+    return found.position, "cm"
 
 
 def _check_choices(choices: Choices, endings: set[str]) -> None:

@@ -47,6 +47,14 @@ def in_pairs(values: ArrayLike, what: str) -> NDArray[np.generic]:
     )
 
 
+class ScaleError(ValueError):
+    """Positions are in a unit whose size is unknown: they are `values`, in `unit`."""
+
+    def __init__(self, message: str, values: NDArray[np.float64], unit: str) -> None:
+        super().__init__(message)
+        self.values, self.unit = values, unit
+
+
 def to_cm(
     values: ArrayLike, unit: str, graph: nx.Graph | None, name: str
 ) -> tuple[NDArray[np.float64], str]:
@@ -61,18 +69,22 @@ def to_cm(
     scale = None if graph is None else graph.graph.get("pixels_per_cm")
     if plain in _PIXELS:
         if scale is None:
-            raise ValueError(
+            raise ScaleError(
                 f"Positions of {name} are in pixels, but cm are needed: add pixels_per_cm to the "
-                "JSON file of the track graph."
+                "JSON file of the track graph.",
+                given,
+                "pixels",
             )
         return given / scale, f"{scale:.4g} pixels per cm"
     if plain not in _CM and scale is not None:
         return given / scale, f"{scale:.4g} {unit!r} per cm"
     if plain not in _CM:
-        raise ValueError(
+        raise ScaleError(
             f"Positions of {name} must be in one of {', '.join([*_CM, 'pixels'])}; got the unit "
             f"{shown(unit)}. Add pixels_per_cm, how many of these are a cm, to the JSON file of "
-            "the track graph."
+            "the track graph.",
+            given,
+            plain,
         )
     return given * _CM[plain], "" if _CM[plain] == 1.0 else f"{unit} to cm"
 

@@ -1,0 +1,322 @@
+"""A first proposal of a track graph, from the positions of an animal alone.
+
+Where the animal went on several runs is thinned to a line one bin wide, by hit-or-miss transforms.
+Its ends and branchings are nodes; so are the corners that remain when ways between them are
+straightened. A person checks the proposal: what an animal never visits is not in it, and where it
+cuts a corner, so does the graph.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from replay.checks import check_array
+
+__all__ = ["proposed_track"]
+
+_N_BINS = 110  # along the diagonal of all positions: a bin of some 2 cm in most mazes
+_LEAST_VISITS = 0.25  # of the median, so that single strays make no corridor
+_LEAST_PART = 0.15  # of the diagonal; a smaller separate part, such as a box for rest, is no track
+_STRAIGHT = 0.94  # the cosine of the turn at a node, 20 degrees, that is no corner
+_HOOK = 0.2  # of the diagonal, the longest one at an end
+_SHORTEST_ARM = 0.1  # of the diagonal; shorter ones are fringes of the shape
+_CORNERS = tuple(
+    np.rot90(corner, turn)
+    for turn in range(4)
+    for corner in (
+        np.array([[0, 0, 0], [-1, 1, -1], [1, 1, 1]]),
+        np.array([[-1, 0, 0], [1, 1, 0], [-1, 1, -1]]),
+    )
+)  # 1 is a bin of the shape, 0 one outside of it, and -1 either
+
+
+def proposed_track(position: object) -> nx.Graph:
+    """Propose a track graph for the positions of an animal.
+
+    Parameters
+    ----------
+    position : array_like of float, shape (n_samples, 2)
+        Positions in the order of time, in any unit; NaN where unknown.
+
+    Returns
+    -------
+    networkx.Graph
+        Nodes with `pos` in the unit of the positions, numbered from 0; edges with `distance`.
+
+    Raises
+    ------
+    ValueError
+        If the positions form no track.
+
+    Examples
+    --------
+    >>> to_and_fro = 50 - 50 * np.cos(np.arange(0, 100, 0.1))
+    >>> track = proposed_track(np.column_stack([to_and_fro, 0 * to_and_fro]))
+    >>> sorted(np.round(pos).tolist() for _, pos in track.nodes(data="pos"))
+    [[0.0, 0.0], [100.0, 0.0]]
+    """
+    xy = check_array(position, "position", kind="number", missing=True, n_dims=2)
+    if xy.shape[1] != 2:
+        raise ValueError(f"position must have two columns, x and y; got {xy.shape[1]}.")
+    known = xy[~np.isnan(xy).any(axis=1)]
+    low, high = np.percentile(known, [0.1, 99.9], axis=0) if len(known) else np.zeros((2, 2))
+    diagonal = float(np.hypot(*(high - low)))
+    if diagonal == 0:
+        raise ValueError("position must have places that differ, got one place or none.")
+    size = diagonal / _N_BINS
+    begin = low - 6 * size
+    shape = np.ceil((high - low) / size).astype(int) + 12
+    visits = _visits(xy, begin, size, shape)
+    smooth = ndimage.gaussian_filter(visits, 1.0)
+    # Of visits, not of bins, of which most may be strays.
+    typical = np.median(np.repeat(smooth, visits.astype(int).ravel()))
+    # Frames of a camera that is far away leave gaps of a bin or two between positions.
+    ran = ndimage.binary_closing(smooth > _LEAST_VISITS * typical, iterations=2)
+    ran = _without_holes(ran)
+    width = ndimage.distance_transform_edt(ran)
+    graph = _graph_of(_thinned(ran))
+    _prune(graph, width)
+    for part in list(nx.connected_components(graph)):
+        extent = np.ptp(np.array(sorted(part)), axis=0)
+        if np.hypot(*extent) < _LEAST_PART * _N_BINS:
+            graph.remove_nodes_from(part)
+    if not graph.number_of_edges():
+        raise ValueError("The positions form no track: the animal ran along no corridor.")
+    half = float(np.median([width[node] for node in graph]))
+    drawn = _straightened(graph, tolerance=max(half, 1.5))
+    _contract(drawn, least=2 * half + 2)
+    for node in list(drawn):
+        # At an end animals turn round and look about: a short hook there is no way.
+        end = node
+        while end in drawn and drawn.degree[end] == 1 and len(drawn) > 2:
+            [before] = drawn[end]
+            if drawn.degree[before] != 2 or np.hypot(*np.subtract(end, before)) > _HOOK * _N_BINS:
+                break
+            drawn.remove_node(end)
+            end = before
+    centre = {node: begin + (np.array(node) + 0.5) * size for node in drawn}
+    places = begin + (np.argwhere(ran) + 0.5) * size
+    _fit(drawn, centre, places, reach=(half + 3) * size)
+    _without_straight_nodes(drawn, centre)
+    _fit(drawn, centre, places, reach=(half + 3) * size)
+    _reach_ends(drawn, centre, known, reach=(half + 3) * size)
+    order = {node: number for number, node in enumerate(sorted(drawn))}
+    track = nx.Graph()
+    for node, number in order.items():
+        track.add_node(number, pos=tuple(np.round(centre[node], 2).tolist()))
+    for one, other in drawn.edges:
+        apart = float(np.hypot(*(centre[one] - centre[other])))
+        track.add_edge(order[one], order[other], distance=apart)
+    return track
+
+
+def _visits(
+    xy: NDArray[np.float64], begin: NDArray[np.float64], size: float, shape: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Count how often the animal enters each bin, however long it stays, on a straight way."""
+    steps = np.hypot(*np.diff(xy, axis=0).T)
+    is_step = steps < 6 * size  # also false where a position is unknown
+    parts = []
+    for share in np.arange(0, 1, 1 / 12):
+        between = xy[:-1] + share * np.diff(xy, axis=0)
+        parts.append(np.where(is_step[:, None], between, np.nan))
+    way = np.stack(parts, axis=1).reshape(-1, 2)
+    way = way[~np.isnan(way).any(axis=1)]
+    bins = np.floor((way - begin) / size).astype(np.int64)
+    bins = bins[((bins >= 0) & (bins < shape)).all(axis=1)]
+    entered = bins[np.append(True, (np.diff(bins, axis=0) != 0).any(axis=1))] if len(bins) else bins
+    counts = np.zeros(shape)
+    np.add.at(counts, tuple(entered.T), 1.0)
+    return counts
+
+
+def _without_holes(ran: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Fill holes that are smaller than what a corridor could surround."""
+    holes, n = ndimage.label(~ran)
+    sizes = ndimage.sum_labels(~ran, holes, np.arange(n + 1))
+    small = sizes < 0.02 * _N_BINS**2
+    return ran | small[holes] & ~ran
+
+
+def _thinned(shape: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Thin a shape to lines one bin wide that are connected as it is."""
+    thin, before = shape.copy(), None
+    while before is None or (thin != before).any():
+        before = thin.copy()
+        for corner in _CORNERS:
+            thin &= ~ndimage.binary_hit_or_miss(thin, corner == 1, corner == 0)
+    return thin
+
+
+def _graph_of(thin: NDArray[np.bool_]) -> nx.Graph:
+    """Join neighbouring bins of a thin shape: diagonal ones unless a way along sides joins them."""
+    graph = nx.Graph()
+    bins = set(map(tuple, np.argwhere(thin).tolist()))
+    graph.add_nodes_from(bins)
+    for i, j in bins:
+        for other in ((i + 1, j), (i, j + 1)):
+            if other in bins:
+                graph.add_edge((i, j), other)
+        for down, corners in (((i + 1, j + 1), ((i + 1, j), (i, j + 1))),
+                              ((i + 1, j - 1), ((i + 1, j), (i, j - 1)))):  # fmt: skip
+            if down in bins and not bins.intersection(corners):
+                graph.add_edge((i, j), down)
+    return graph
+
+
+def _chains(graph: nx.Graph) -> list[list[tuple[int, int]]]:
+    """List the ways between ends and branchings; a ring without any is one that returns."""
+    nodes = {node for node, degree in graph.degree if degree != 2}
+    for part in nx.connected_components(graph):
+        if not nodes & part:
+            nodes.add(min(part))
+    chains, seen = [], set()
+    for node in sorted(nodes):
+        for after in sorted(graph[node]):
+            if (node, after) in seen:
+                continue
+            chain = [node, after]
+            while chain[-1] not in nodes:
+                chain.append(next(each for each in graph[chain[-1]] if each != chain[-2]))
+            seen |= {(chain[0], chain[1]), (chain[-1], chain[-2])}
+            chains.append(chain)
+    return chains
+
+
+def _prune(graph: nx.Graph, width: NDArray[np.float64]) -> None:
+    """Remove spurs that reach from a branching no farther than the side of its corridor."""
+    while True:
+        for chain in sorted(_chains(graph), key=len):
+            way = chain if graph.degree[chain[0]] == 1 else chain[::-1]
+            is_spur = graph.degree[way[0]] == 1 and graph.degree[way[-1]] > 2
+            if is_spur and len(way) < max(2 * width[way[-1]] + 4, _SHORTEST_ARM * _N_BINS):
+                graph.remove_nodes_from(way[:-1])
+                break
+        else:
+            return
+
+
+def _straightened(graph: nx.Graph, tolerance: float) -> nx.Graph:
+    """Keep ends, branchings and the corners of ways that are no straight line."""
+    drawn = nx.Graph()
+    for chain in _chains(graph):
+        is_ring = chain[0] == chain[-1]
+        middle = [0, len(chain) // 3, 2 * len(chain) // 3, len(chain) - 1] if is_ring else []
+        ends = middle or [0, len(chain) - 1]
+        kept = [*ends]
+        for first, last in pairwise(ends):
+            kept += _corners(np.array(chain, dtype=float), first, last, tolerance)
+        way = [chain[place] for place in sorted(set(kept))]
+        if drawn.has_edge(way[0], way[-1]) and len(way) == 2:  # a second way between two nodes
+            way.insert(1, chain[len(chain) // 2])
+        drawn.add_edges_from(pairwise(way))
+    return drawn
+
+
+def _corners(way: NDArray[np.float64], first: int, last: int, tolerance: float) -> list[int]:
+    """Find the corners of a way, by the rule of Douglas and Peucker."""
+    if last - first < 2:
+        return []
+    along = way[last] - way[first]
+    away = way[first + 1 : last] - way[first]
+    length = np.hypot(*along)
+    far = np.abs(away @ np.array([-along[1], along[0]])) / length if length else np.hypot(*away.T)
+    at = first + 1 + int(np.argmax(far))
+    if far.max() <= tolerance:
+        return []
+    return [*_corners(way, first, at, tolerance), at, *_corners(way, at, last, tolerance)]
+
+
+def _contract(drawn: nx.Graph, least: float) -> None:
+    """Make one node of two branchings that are nearer than corridors are wide, or of two corners.
+
+    A node that is merged moves to the middle, unless the other one is an end.
+    """
+    while True:
+        close = [
+            (float(np.hypot(*np.subtract(one, other))), one, other)
+            for one, other in drawn.edges
+            if min(drawn.degree[one], drawn.degree[other]) > 1
+        ]
+        apart, one, other = min(close, default=(np.inf, None, None))
+        if apart >= least or len(drawn) <= 3:
+            return
+        # A corner beside a branching is part of it; a branching stays where it is.
+        is_branching = drawn.degree[one] > 2, drawn.degree[other] > 2
+        kept = tuple(np.add(one, other) / 2)
+        if is_branching[0] != is_branching[1]:
+            kept = one if is_branching[0] else other
+        around = (set(drawn[one]) | set(drawn[other])) - {one, other}
+        drawn.remove_nodes_from([one, other])
+        drawn.add_node(kept)
+        drawn.add_edges_from((kept, each) for each in around)
+
+
+def _fit(
+    drawn: nx.Graph,
+    centre: dict[tuple[int, int], NDArray[np.float64]],
+    places: NDArray[np.float64],
+    reach: float,
+) -> None:
+    """Move nodes so that edges run through the middle of places, by least squares."""
+    row = {node: number for number, node in enumerate(drawn)}
+    for _ in range(3):
+        nodes = np.array([centre[node] for node in drawn])
+        edges = np.array([(row[one], row[other]) for one, other in drawn.edges])
+        begin, along = nodes[edges[:, 0]], np.diff(nodes[edges], axis=1)[:, 0]
+        from_begin = places[:, None] - begin
+        share = ((from_begin * along).sum(-1) / (along**2).sum(-1)).clip(0, 1)
+        away = np.hypot(*np.moveaxis(from_begin - share[..., None] * along, -1, 0))
+        nearest = away.argmin(axis=1)
+        own = np.flatnonzero(away.min(axis=1) < reach)
+        share, edge = share[own, nearest[own]], edges[nearest[own]]
+        weight = np.zeros((len(own), len(nodes)))
+        weight[np.arange(len(own)), edge[:, 0]] = 1 - share
+        weight[np.arange(len(own)), edge[:, 1]] += share
+        # What is on no edge holds the nodes where they are.
+        held = np.eye(len(nodes))
+        moved, *_ = np.linalg.lstsq(
+            np.concatenate([weight, held]), np.concatenate([places[own], nodes]), rcond=None
+        )
+        centre |= dict(zip(drawn, moved, strict=True))
+
+
+def _without_straight_nodes(
+    drawn: nx.Graph, centre: dict[tuple[int, int], NDArray[np.float64]]
+) -> None:
+    """Remove nodes at which two edges form nearly a straight line."""
+    for node in list(drawn):
+        if drawn.degree[node] != 2:
+            continue
+        one, other = drawn[node]
+        before, after = centre[node] - centre[one], centre[other] - centre[node]
+        cosine = before @ after / (np.hypot(*before) * np.hypot(*after))
+        if cosine > _STRAIGHT and not drawn.has_edge(one, other):
+            drawn.remove_node(node)
+            drawn.add_edge(one, other)
+
+
+def _reach_ends(
+    drawn: nx.Graph,
+    centre: dict[tuple[int, int], NDArray[np.float64]],
+    known: NDArray[np.float64],
+    reach: float,
+) -> None:
+    """Move each dead end along its edge to where the animal turned."""
+    for node, degree in list(drawn.degree):
+        if degree != 1:
+            continue
+        [before] = drawn[node]
+        along = centre[node] - centre[before]
+        along /= np.hypot(*along)
+        away = known - centre[node]
+        near = np.abs(away @ np.array([-along[1], along[0]])) < reach
+        ahead = (away @ along)[near]
+        ahead = ahead[np.abs(ahead) < 2 * reach]
+        if len(ahead):
+            centre[node] = centre[node] + np.percentile(ahead, 90) * along

@@ -1,0 +1,142 @@
+"""A track that is proposed from positions: near the true one, and enough for an analysis."""
+
+import json
+import re
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+from figure_of_eight import EIGHT
+from typer.testing import CliRunner
+
+from analyses.cli import app
+from analyses.page import write_track_page
+from analyses.recordings import proposed_track, read_recording, simulated_recording
+from analyses.recordings.prepare.session import prepare
+from analyses.recordings.readers.track_graphs import read_track
+from replay.worlds.tracks import make_linear_track, make_plus_maze_track, make_wtrack
+
+TRACKS = {
+    "line": make_linear_track(150.0),
+    "w": make_wtrack(),
+    "plus": make_plus_maze_track(),
+    "eight": EIGHT,
+}
+
+
+def ways_along(graph, n_ways, seed, noise=1.5):
+    """Run between ends of a track, or its corners, at 50 cm/s, tracked 30 times a second."""
+    rng = np.random.default_rng(seed)
+    place = {node: np.array(pos, dtype=float) for node, pos in graph.nodes(data="pos")}
+    ends = [node for node in graph if graph.degree[node] == 1] or list(graph)
+    here, parts = ends[0], []
+    for goal in rng.choice(len(ends), n_ways):
+        paths = sorted(nx.all_simple_paths(graph, here, ends[goal]), key=len)
+        path = paths[rng.integers(min(2, len(paths)))] if paths else [here]
+        for one, other in pairwise(path):
+            n = int(np.hypot(*(place[other] - place[one])) * 30 / 50)
+            parts.append(np.linspace(place[one], place[other], n))
+        here = ends[goal]
+        parts.append(np.repeat(place[here][None], 30, axis=0))
+    xy = np.concatenate(parts)
+    slow = np.stack(
+        [np.convolve(each, np.ones(20) / 20, "same") for each in rng.normal(size=(2, len(xy)))]
+    )
+    return xy + noise * slow.T / slow.std()
+
+
+@pytest.mark.parametrize("name", TRACKS)
+@pytest.mark.parametrize("noise", [0.5, 1.5])
+def test_the_proposal_is_near_the_true_track(name, noise):
+    track = TRACKS[name]
+    found = proposed_track(ways_along(track, 40, 1, noise))
+    assert (len(found), found.number_of_edges()) == (len(track), track.number_of_edges())
+    true, own = (
+        np.array([pos for _, pos in graph.nodes(data="pos")], dtype=float)
+        for graph in (track, found)
+    )
+    apart = np.hypot(*np.moveaxis(true[:, None] - own[None], -1, 0))
+    assert apart.min(axis=1).max() < 4
+    nearest = dict(enumerate(apart.argmin(axis=1).tolist()))
+    names = list(track)
+    same = {frozenset(nearest[names.index(node)] for node in edge) for edge in track.edges}
+    assert same == {frozenset(edge) for edge in found.edges}
+
+
+def test_two_tracks_are_two_parts():
+    there = ways_along(make_linear_track(100.0), 20, 1)
+    here = ways_along(make_wtrack(), 30, 2) + np.array([0, 60])
+    found = proposed_track(np.concatenate([there, here]))
+    assert nx.number_connected_components(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("position", "message"),
+    [([[1.0, 2.0]] * 9, "places that differ"), (np.zeros((4, 3)), "two columns")],
+)
+def test_what_is_no_track_is_refused(position, message):
+    with pytest.raises(ValueError, match=message):
+        proposed_track(position)
+
+
+def test_a_recording_is_analysed_with_its_proposal_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    recording = simulated_recording(8)
+    arrays = {
+        "position_time": recording.time,
+        "position_xy": recording.position,
+        "spike_time": np.concatenate(recording.spikes),
+        "spike_unit": np.repeat(np.arange(len(recording.spikes)), [*map(len, recording.spikes)]),
+        "event_start": recording.events["start_time"],
+        "event_end": recording.events["end_time"],
+    }
+    np.savez("rat.npz", **arrays)
+    done = CliRunner().invoke(app, ["track", "rat.npz"])
+    assert done.exit_code == 0, done.output
+    assert "6 nodes, 5 edges, 3" in done.output
+    assert "replay recording rat.npz --track track.json" in done.output
+    assert {path.name for path in tmp_path.iterdir()} >= {"track.json", "track.html", "track.png"}
+    session = prepare(read_recording("rat.npz", "track.json"))
+    assert len(session.cells) > 40
+    assert len(session.events) == len(recording.events)
+    # Drawing goes on with what was saved, which is not overwritten.
+    saved = json.loads((tmp_path / "track.json").read_text())
+    saved |= {"landmarks": {"left": ["0"]}, "run_epochs": [[0, 9]]}
+    (tmp_path / "track.json").write_text(json.dumps(saved))
+    assert CliRunner().invoke(app, ["track", "rat.npz"]).exit_code == 0
+    assert json.loads((tmp_path / "track.json").read_text()) == saved
+    assert '"run_epochs":[[0.0,9.0]]' in (tmp_path / "track.html").read_text()
+
+
+def test_pixels_are_measured(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pixels = 3 * ways_along(make_wtrack(), 30, 1)
+    time = np.arange(len(pixels)) / 30
+    np.savez("rat.npz", position_time=time, position_xy_px=pixels, spike_time=[1.0], spike_unit=[0])
+    done = CliRunner().invoke(app, ["track", "rat.npz"])
+    assert "Positions are in pixels" in done.output
+    assert not (tmp_path / "track.json").exists()
+    done = CliRunner().invoke(app, ["track", "rat.npz", "--pixels-per-cm", "3"])
+    assert done.exit_code == 0, done.output
+    track = read_track("track.json")
+    assert track.graph["pixels_per_cm"] == 3
+    assert max(x for _, (x, _) in track.nodes(data="pos")) == pytest.approx(80, abs=4)
+    read = read_recording("rat.npz", "track.json")
+    assert read.position.max() < 100
+    done = CliRunner().invoke(app, ["track", "rat.npz", "--out", "no.txt"])
+    assert "must end with .json" in str(done.exception)
+
+
+def test_nothing_of_a_file_can_run_on_the_page(tmp_path):
+    track = make_linear_track(100.0)
+    track.graph["landmarks"] = {"</script><script>alert(1)": ["0"]}
+    title = "</title><img src=x onerror=alert(1)>"
+    places = [[0, 0], [np.nan, 0], [100, 0]]
+    page = write_track_page(places, track, tmp_path / "track.html", title=title)
+    text = page.read_text("utf-8")
+    assert "alert(1)" not in re.sub(r'<script type="application/json".*?</script>', "", text)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])
+    assert data["title"] == title
+    assert data["positions"][1] is None
+    assert data["edges"] == [[0, 1, False]]
