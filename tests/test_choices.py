@@ -14,7 +14,7 @@ from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.simulated_recording import simulated_recording
-from analyses.reports.preparation import describe_pauses
+from analyses.reports.preparation import session_notes
 from analyses.reports.recorded import describe_dependence
 
 
@@ -65,7 +65,13 @@ def test_the_ends_of_laps_that_are_tried_are_those_suggested(scored, ends, tried
     )
     values = [value for choice, value, _ in _others(session) if choice == "lap ends"]
     assert values == tried
-    assert "laps may end at 0 (" in describe_pauses(ring, pauses)
+    proposed = session.prepared._replace(are_ends_proposed=True)
+    at_foot = session._replace(
+        judgement=session.judgement._replace(lap_ends=("0",)), prepared=proposed
+    )
+    assert "to end at the node 0, where the animal pauses" in session_notes(at_foot)[0]
+    named = at_foot._replace(prepared=session.prepared, pauses={})
+    assert "said to end at 0, where the animal hardly" in session_notes(named)[-1]
 
 
 def test_a_level_is_tried_if_there_are_controls_enough(scored):

@@ -6,14 +6,20 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
+from figure_of_eight import EIGHT, run_eight
 
+from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.prepare.lap_ends import find_lap_ends, find_pauses
+from analyses.recordings.prepare.lap_ends import find_lap_ends, find_pauses, proposed_ends
 from analyses.recordings.prepare.recorded_experience import count_experience, experience_of
 from analyses.recordings.prepare.running import running
+from analyses.recordings.prepare.session import prepare
 from analyses.recordings.readers import read_recording
-from analyses.reports.preparation import describe_experience, describe_pauses
+from analyses.recordings.recover.observe import observe
+from analyses.reports.preparation import describe_experience, session_notes
+from replay.log.event_log import EventLog
 from replay.worlds.tracks import make_linear_track, make_wtrack
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
@@ -110,10 +116,25 @@ def test_ends_are_suggested_where_the_animal_pauses():
     moved = running(recording)
     pauses = find_pauses(ring, moved.time, moved.position, moved.speed < 5.0)
     assert pauses == {"0": 5}
-    assert "5 times at 0" in describe_pauses(ring, pauses)
-    assert "(--lap-end 0; in Python, " in describe_pauses(ring, pauses)
-    assert describe_pauses(ring, pauses, ["0"]) is None
-    assert "said to end at 2, where the animal hardly" in describe_pauses(ring, pauses, ["2"])
+    assert proposed_ends(ring, xy, pauses) == ("0",)
+    to_and_fro = np.concatenate([sides[2], sides[2][::-1], sides[3][:50], sides[3][49::-1]] * 3)
+    assert proposed_ends(ring, to_and_fro, {}) == ("3",)
+    assert proposed_ends(make_wtrack(), xy, pauses) == ()
+    assert experience_of(recording, 15.0, ["0"])[1].steps["episode"].nunique() == 5
+
+
+def test_laps_of_a_figure_of_eight_end_where_the_animal_pauses():
+    once = run_eight()[0]
+    moves = once.steps[["state", "next_state", "terminated"]]
+    log = EventLog({"steps": pd.concat([moves] * 6, ignore_index=True)}, mdp=once.mdp)
+    replayed = pd.DataFrame({"step": [6 * len(moves) - 1], "states": [[0, 6, 7, 8]]})
+    session = prepare(observe(log, EIGHT, replayed, cells=40, speed=400.0, seed=1).recording)
+    assert session.judgement.lap_ends == ("0",)
+    assert session.prepared.experience.n_laps in (12, 13)
+    assert session_notes(session)[0].startswith("The track has no dead ends: laps are taken to end")
+    named = prepare(session.recording, judgement=Judgement(lap_ends=("1",)))
+    assert named.judgement.lap_ends == ("1",)
+    assert not named.prepared.are_ends_proposed
 
 
 @pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings are not here")

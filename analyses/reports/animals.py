@@ -10,7 +10,7 @@ import pandas as pd
 from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.decide.conclusions import Conclusions
 from analyses.recordings.decide.controls import CONTROLS
-from analyses.reports.preparation import explanations_of, notes_of
+from analyses.reports.preparation import describe_pauses, explanations_of, notes_of
 from analyses.reports.recorded import (
     KIND_NAMES,
     LEAST_SEQUENCES,
@@ -75,6 +75,7 @@ def report_of_animal(
     stretches = stretches_of_kinds(found.stretches, found.sequences)
     text = [
         f"# Replay in {in_markdown(session.recording.name)}",
+        in_markdown(describe_pauses(session)) if session.prepared.are_ends_proposed else "",
         describe_dependence(choices),
         "## What was read and done",
         "\n".join(filter(None, [listed(notes_of(found)), f"- {more}" if more else ""])),

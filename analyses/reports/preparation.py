@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 import networkx as nx
 import numpy as np
@@ -16,7 +16,6 @@ from analyses.recordings.decide.track_log_odds import common_cells, tracks_to_co
 from analyses.recordings.prepare.candidate_events import LOW_THRESHOLD, PAUSE, Detected
 from analyses.recordings.prepare.headings import LEAST_DIFFERENT
 from analyses.recordings.prepare.lap_ends import PAUSE as PAUSE_AT_NODE
-from analyses.recordings.prepare.lap_ends import suggested_ends
 from analyses.recordings.prepare.recorded_experience import Experienced
 from analyses.recordings.prepare.session import Session
 from analyses.reports.text import plural
@@ -159,7 +158,8 @@ def _nodes_of(track: BinnedTrack, number: int) -> str:
 def session_notes(session: Session) -> list[str]:
     """Say what was prepared, one sentence each."""
     recording, prepared = session.recording, session.prepared
-    notes = [*_track_and_fields(session), *recording.unobserved()]
+    notes = [describe_pauses(session)] if session.prepared.are_ends_proposed else []
+    notes += [*_track_and_fields(session), *recording.unobserved()]
     notes.append(describe_events(prepared.events, session.settings.criteria))
     n_left = prepared.n_unobserved
     if n_left:
@@ -180,9 +180,8 @@ def session_notes(session: Session) -> list[str]:
         )
     judgement = session.judgement
     notes.append(describe_experience(recording, prepared.experience, judgement.state_size))
-    if recording.graph is not None:
-        suggested = describe_pauses(recording.graph, session.pauses, judgement.lap_ends)
-        notes += [suggested] if suggested else []
+    if any(name not in session.pauses for name in judgement.lap_ends):
+        notes += [] if prepared.are_ends_proposed else [describe_pauses(session)]
     return notes
 
 
@@ -341,11 +340,6 @@ def describe_experience(recording: Recording, found: Experienced, state_size: fl
     )
     if "arena" in graph.graph:
         return f"{text} Laps do not end in an arena: each stretch on it counts as one lap."
-    if not found.ends:
-        return (
-            f"{text} The track has no dead ends, so this counts as one lap: name the nodes where "
-            "laps end (lap_ends; on the command line, --lap-end)."
-        )
     before = max((end.reach for end in found.ends if end.turns <= end.reach), default=0.0)
     if before > state_size:
         text += (
@@ -368,23 +362,24 @@ def describe_experience(recording: Recording, found: Experienced, state_size: fl
     return text
 
 
-def describe_pauses(
-    graph: nx.Graph, pauses: Mapping[str, int], names: Sequence[str] = ()
-) -> str | None:
-    """Suggest where laps end if the graph does not tell, and question ends without a pause."""
-    has_ends = any(degree == 1 for _, degree in graph.degree)
-    passed = [name for name in names if name not in pauses]
+def describe_pauses(session: Session) -> str:
+    """Say where laps are proposed to end, or question named ends at which the animal hardly pauses.
+
+    Proposed are those of :func:`analyses.recordings.prepare.lap_ends.proposed_ends`.
+    """
+    names, pauses = session.judgement.lap_ends, session.pauses
     where = ", ".join(f"{n} times at {name}" for name, n in pauses.items()) or "nowhere"
-    if passed:
+    if session.prepared.are_ends_proposed:
+        why = f"where the animal pauses for {PAUSE_AT_NODE:g} s or more ({where})"
+        why = why if pauses else "which the animal passes most"
         return (
-            f"Laps were said to end at {', '.join(passed)}, where the animal hardly pauses (for "
-            f"{PAUSE_AT_NODE:g} s or more {where}). Replay of runs through such a node counts as a "
-            "novel path."
+            "The track has no dead ends: laps are taken to end at the node "
+            f"{' and the node '.join(names)}, {why}. If they end elsewhere, name the nodes "
+            "(--lap-end; in Python, lap_ends of Judgement)."
         )
-    if names or has_ends or not pauses:
-        return None
-    most = suggested_ends(pauses)
+    passed = [name for name in names if name not in pauses]
     return (
-        f"The animal pauses for {PAUSE_AT_NODE:g} s or more {where}: laps may end at "
-        f"{' and '.join(most)} (--lap-end {','.join(most)}; in Python, lap_ends of Judgement)."
+        f"Laps were said to end at {', '.join(passed)}, where the animal hardly pauses (for "
+        f"{PAUSE_AT_NODE:g} s or more {where}). Replay of runs through such a node counts as a "
+        "novel path."
     )

@@ -31,7 +31,8 @@ class Judgement(NamedTuple):
         Other such distances, for which kinds are computed, too: results should depend on it little.
         Edges are divided evenly, as nearly as can be.
     lap_ends : tuple of str
-        The names of nodes of the track at which laps end; by default its dead ends.
+        The names of nodes of the track at which laps end; by default its dead ends, or without any
+        the nodes where the animal pauses or passes most.
     tracks : tuple of tuple of str
         The names of the nodes of two parts of the track, such as two arms, that are compared by
         track log odds. By default the two components of a track graph with two; otherwise nothing

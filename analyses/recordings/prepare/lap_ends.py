@@ -23,7 +23,7 @@ from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN
 from replay.checks import check_choice, check_list
 
 __all__ = ["PAUSE", "LapEnd", "find_lap_ends", "find_pauses", "steady_positions"]
-__all__ += ["suggested_ends"]
+__all__ += ["proposed_ends", "suggested_ends"]
 
 _NEAR, _HALF = 0.4, 0.5  # of an arm: a visit to its end begins nearer than the former
 _LEAST_VISITS, _MOST_VISITS, _LARGEST_REACH = 3, 0.95, 0.25
@@ -122,6 +122,32 @@ def find_pauses(
                 pauses[str(track.nodes[int(away.argmin())])] += 1
     least = _LEAST_SHARE * pauses.total()
     return {name: n for name, n in pauses.most_common() if n >= least}
+
+
+def proposed_ends(
+    graph: nx.Graph, position: NDArray[np.float64], pauses: Mapping[str, int]
+) -> tuple[str, ...]:
+    """Propose ends of laps on a track without dead ends: where the animal pauses or passes most.
+
+    On other tracks and in arenas there are none to propose.
+
+    Examples
+    --------
+    >>> triangle = nx.cycle_graph(3)
+    >>> nx.set_node_attributes(triangle, {0: (0, 0), 1: (90, 0), 2: (0, 90)}, "pos")
+    >>> proposed_ends(triangle, np.array([[0, 0], [90, 0], [0, 0], [0, 90], [0, 0]]), {})
+    ('0',)
+    """
+    if "arena" in graph.graph or any(degree == 1 for _, degree in graph.degree):
+        return ()
+    if pauses:
+        return tuple(suggested_ends(pauses))
+    at_node = np.full(len(position), -1)
+    for number, (_, place) in enumerate(graph.nodes(data="pos")):
+        at_node[np.hypot(*(position - place).T) <= _AT_NODE] = number
+    passed = at_node[at_node >= 0]
+    passed = passed[np.diff(passed, prepend=-1) != 0]
+    return (str(list(graph)[np.bincount(passed, minlength=1).argmax()]),)
 
 
 def suggested_ends(pauses: Mapping[str, int]) -> list[str]:

@@ -33,7 +33,8 @@ def experience_of(
     lap_ends : sequence of str, optional
         The names of nodes of the track at which laps end; by default its dead ends, or where the
         animal turns before them (see :mod:`analyses.recordings.prepare.lap_ends`). On a track
-        without dead ends, all moves until the animal leaves it are one lap.
+        without dead ends, all moves until the animal leaves it are one lap; `prepare` proposes
+        ends there.
 
     Returns
     -------

@@ -33,7 +33,7 @@ from analyses.recordings.prepare.headings import (
     headed_fields,
     is_run_both_ways,
 )
-from analyses.recordings.prepare.lap_ends import find_pauses
+from analyses.recordings.prepare.lap_ends import find_pauses, proposed_ends
 from analyses.recordings.prepare.likelihood import count_spikes
 from analyses.recordings.prepare.place_fields import (
     DecodingError,
@@ -79,6 +79,8 @@ class Prepared(NamedTuple):
     n_unobserved: int  # events that were left out, as no cell was observed, or nothing decoded
     n_without_positions: int
     experience: Experienced  # the animal's moves and laps
+    # whether ends of laps are proposed, as the track has no dead ends and none were named
+    are_ends_proposed: bool = False
 
 
 class Session(NamedTuple):
@@ -262,11 +264,17 @@ def prepare(
         events, how = candidate_events(recording, moved, settings)
     events, n_unobserved, n_without = _decodable(recording, cells, events)
     counts = _counted(recording, cells, events, settings.time_bin)
-    experience = count_experience(recording, judgement.state_size, judgement.lap_ends)
     is_still = moved.is_on_track & (moved.speed < settings.least_speed)
     pauses = find_pauses(recording.graph, moved.time, moved.position, is_still)
+    ends, are_proposed = judgement.lap_ends, False
+    if not ends:
+        ends = proposed_ends(recording.graph, moved.position[moved.is_on_track], pauses)
+        are_proposed = bool(ends)
+    judgement = judgement._replace(lap_ends=ends)
+    experience = count_experience(recording, judgement.state_size, ends)
     prepared = Prepared(
         error, seconds, never_run, left_out, n_headed, how, n_unobserved, n_without, experience,
+        are_proposed,
     )  # fmt: skip
     return Session(
         recording, settings, judgement, track, rates, headings, cells, settings.time_bin,

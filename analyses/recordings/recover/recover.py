@@ -119,6 +119,7 @@ def recover(
     if graph is None or recording.events is None or not len(recording.events):
         raise ValueError("The observation has no event: no replay moves along the track.")
     session = prepare(replace(recording, events=None) if detect else recording, settings, judgement)
+    judgement = session.judgement  # with the ends of laps, if they were proposed
     world, ran = experience_of(recording, judgement.state_size, judgement.lap_ends)
     nothing = np.empty((0, len(session.cells)), dtype=np.int64)
     counts = [

@@ -142,6 +142,12 @@ def plan_animals(animals: Mapping[str, RecordingPlan]) -> AnimalsPlan:
                 f"{name} and {other} are on different tracks, so their statistics cannot be "
                 "averaged. Give all recordings of one experiment the same track (track)."
             )
+        ends = [each.session.judgement.lap_ends for each in (first, plan)]
+        if ends[0] != ends[1] and plan.session.prepared.are_ends_proposed:
+            raise ValueError(
+                f"Laps of {name} seem to end at {', '.join(ends[0])}, and those of {other} at "
+                f"{', '.join(ends[1])}, where these animals pause: name the nodes (lap_ends)."
+            )
         if describe_choices(plan) != describe_choices(first):
             raise ValueError(f"{name} and {other} must be analysed in the same way.")
     return AnimalsPlan(dict(animals))
