@@ -143,7 +143,7 @@ def test_the_command(tmp_path):
     folder = tmp_path / "out"
     done = replay(
         "change", "--world", "moving_reward", "--learner",
-        "dyna_q n_replays=2,prioritized_sweeping", "--mdps", 2, "--seeds", 1, "--steps", 200,
+        "dyna_q n_replays=2,prioritized_sweeping", "--n-worlds", 2, "--repeats", 1, "--steps", 200,
         "--rest", 3, "--jobs", 1, "--out", folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -179,7 +179,10 @@ def test_the_command(tmp_path):
         (["--world", "shortcut", "--learner", "dyna_q n=2"], "has no parameter 'n'"),
         (["--world", "shortcut", "--learner", "dyna_q n_replays=few"], "must be a whole number"),
         (["--world", "shortcut", "--learner", "all"], "Name at least one learner"),
-        (["--world", "shortcut", "--mdps", "0"], "number of worlds must be a whole number from 1"),
+        (
+            ["--world", "shortcut", "--n-worlds", "0"],
+            "number of worlds must be a whole number",
+        ),
         (
             ["--world", "drifting_tree", "--steps", "20", "--jobs", "1"],
             "must be a whole number from 50",

@@ -8,16 +8,19 @@ import subprocess
 import sys
 import warnings
 from contextlib import redirect_stdout
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import own_learner
 import pandas as pd
 import pytest
+import typer
 from commands import replay, replay_in_a_process
 from rich.console import Console
 
-from analyses.cli import inference, main, simulations, terminal
+from analyses.cli import app, inference, main, simulations, terminal
+from analyses.cli.studies import study
 from analyses.cli.terminal import PIPE_WIDTH, broken, print_frame, print_table
 from analyses.findings.accounts import ACCOUNTS
 from analyses.jobs.columns import TABLES
@@ -41,6 +44,24 @@ def test_help_names_all_commands():
     assert done.returncode == 0
     for name in ("reproduce", "learners", "demands", "experiments", "classify", "figures"):
         assert name in done.stdout
+
+
+def test_no_two_options_differ_by_a_letter():
+    commands = typer.main.get_command(app).commands.values()
+    options = {name for each in commands for option in each.params for name in option.opts}
+    names = sorted(name for name in options if name.startswith("--"))
+    assert "--n-worlds" in names
+    for one, other in combinations(names, 2):
+        shorter, longer = sorted([one, other], key=len)
+        without_one = {longer[:k] + longer[k + 1 :] for k in range(len(longer))}
+        replaced = len(one) == len(other) and sum(map(str.__ne__, one, other)) == 1
+        assert shorter not in without_one, (one, other)
+        assert not replaced, (one, other)
+
+
+def test_a_study_with_a_command_has_one_way_to_be_run():
+    with pytest.raises(ValueError, match="has a command of its own: replay compare"):
+        study("comparison")
 
 
 def test_help_needs_no_numba():
@@ -112,7 +133,7 @@ def test_a_learner_of_ones_own_from_a_file(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     shown(
         "reproduce", "--experiment", "stochastic_tree", "--learner", "./backward_q.py,q_learning",
-        "--mdps", "1", "--seeds", "1", "--steps", "200", "--jobs", "1", "--log", "none",
+        "--n-worlds", "1", "--repeats", "1", "--steps", "200", "--jobs", "1", "--log", "none",
         monkeypatch=monkeypatch, capsys=capsys,
     )  # fmt: skip
     table = pd.read_csv("results/reward_rate.csv")
@@ -145,7 +166,7 @@ def test_sentences_are_broken_between_words(width):
 def test_reproduce_then_figures(tmp_path):
     done = replay(
         "reproduce", "--experiment", "stochastic_tree", "--learner",
-        "prioritized_sweeping,episodic_control", "--mdps", 2, "--seeds", 1, "--steps", 400,
+        "prioritized_sweeping,episodic_control", "--n-worlds", 2, "--repeats", 1, "--steps", 400,
         "--jobs", 1, "--out", tmp_path / "results",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -183,10 +204,10 @@ LONG, BIG = "x" * 300, "99999999999"
 WRONG = [
     # command, exit code, what the sentence says
     ("nonsense", 2, "No such command"),
-    ("reproduce --mdps 0", 1, "The number of worlds must be a whole number from 1 to 1000000"),
-    ("reproduce --mdps -3", 1, "got -3"),
-    (f"reproduce --mdps {BIG}", 1, f"got {BIG}"),
-    (f"reproduce --seeds {BIG}", 1, "The number of seeds"),
+    ("reproduce --n-worlds 0", 1, "The number of worlds must be a whole number from 1 to 1000000"),
+    ("reproduce --n-worlds -3", 1, "got -3"),
+    (f"reproduce --n-worlds {BIG}", 1, f"got {BIG}"),
+    (f"reproduce --repeats {BIG}", 1, "The number of seeds"),
     (f"reproduce --jobs {BIG}", 1, "The number of jobs must be a whole number from 1 to 10000"),
     ("reproduce --jobs -1", 1, "The number of jobs"),
     ("reproduce --jobs two", 2, "Invalid value for '--jobs'"),
@@ -231,7 +252,11 @@ WRONG = [
     ("recording xy.csv --track track.json --unknown 5", 1, "Error: --unknown must be a number"),
     ("recording moves.csv --track track.json --shuffles 0", 1, "Error: --shuffles must be a whole"),
     ("recording moves.csv --channel 4", 1, "--channel chooses from an NWB file, but no file here"),
-    ("recording xy.csv --track track.json --speed -5", 1, "--speed must be a number of at least 0"),
+    (
+        "recording xy.csv --track track.json --largest-speed -5",
+        1,
+        "--largest-speed must be a number",
+    ),
     (
         "recording xy.csv",
         1,
@@ -254,7 +279,7 @@ WRONG = [
         1,
         "The column 'time' of moves.csv must not descend; row 3",
     ),
-    ("compare --account wild", 1, "Unknown account of replay 'wild'"),
+    ("compare --accounts wild", 1, "Unknown account of replay 'wild'"),
     ("compare --findings nowhere.csv", 1, "nowhere.csv"),
     ("compare --findings empty.py", 1, "empty.py is empty"),
     ("compare --findings folder", 1, "folder"),
@@ -273,13 +298,13 @@ WRONG = [
     (["change", "--world", "shortcut", "--learner", ""], 1, "Unknown learner ''"),
     ("change", 2, "Missing option '--world'"),
     ("change --world nowhere", 1, "Unknown world 'nowhere'"),
-    (f"change --world shortcut --mdps {BIG}", 1, "The number of worlds"),
-    ("change --world shortcut --seeds -1", 1, "The number of seeds"),
+    (f"change --world shortcut --n-worlds {BIG}", 1, "The number of worlds"),
+    ("change --world shortcut --repeats -1", 1, "The number of seeds"),
     ("change --world shortcut --steps 10", 1, "must be a whole number from 50"),
     (f"change --world shortcut --steps {BIG}{BIG}", 1, "The number of steps of a phase"),
     ("change --world shortcut --rest -1", 1, "The number of pauses of rest"),
     ("demands --visits 0", 1, "The number of visits"),
-    (f"demands --mdps {BIG}", 1, "The number of worlds"),
+    (f"demands --n-worlds {BIG}", 1, "The number of worlds"),
     ("demands --learner nobody", 1, "Unknown learner 'nobody'"),
     ("study nowhere", 1, "Unknown study 'nowhere'. Choose from: reproduction"),
     ("study bounded_memory --size 0", 1, "The size of a study must be above 0"),
@@ -307,8 +332,8 @@ WRONG = [
     ("animate nowhere", 1, "nowhere is not a folder"),
     ("page nowhere", 1, "nowhere contains neither an event log"),
     ("page nowhere --out page.pdf", 1, "must end with .html, got 'page.pdf'"),
-    ("animate nowhere --mdp folder", 1, "folder"),
-    ("animate nowhere --mdp fails.py", 1, "holds no MDP"),
+    ("animate nowhere --world folder", 1, "folder"),
+    ("animate nowhere --world fails.py", 1, "holds no MDP"),
     ("learners nobody", 1, "Unknown learner 'nobody'"),
     ("experiments extra", 2, "unexpected extra argument"),
 ]
@@ -368,13 +393,16 @@ class Terminal(io.StringIO):
         return re.sub(r"\x1b\[[\d;]*m", "", self.getvalue())
 
 
+COUNTS = {"n_mdps": "n_worlds", "n_seeds": "repeats"}
+
+
 @pytest.mark.parametrize(
     ("command", "plan", "others"),
     [
-        (simulations.reproduce, plan_reproduction, {}),
-        (simulations.compare, plan_comparison, {"n_draws": "draws"}),
-        (simulations.change, plan_change, {}),
-        (simulations.demands, plan_demands, {}),
+        (simulations.reproduce, plan_reproduction, COUNTS),
+        (simulations.compare, plan_comparison, {"accounts": ""}),
+        (simulations.change, plan_change, COUNTS),
+        (simulations.demands, plan_demands, COUNTS),
         (inference.explain, plan_explanation, {"accounts": ""}),
         (inference.identifiability, plan_identifiability, {"accounts": "", "n_sessions": ""}),
     ],

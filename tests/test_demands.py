@@ -266,7 +266,7 @@ def test_the_figure_has_words_beside_operations(table):
 def test_the_command_writes_table_and_figure(tmp_path, monkeypatch):
     build, _ = demands_of_worlds.GROWING_WORLDS["maze_size"]
     monkeypatch.setattr(demands_of_worlds, "GROWING_WORLDS", {"maze_size": (build, (4, 5))})
-    arguments = ["demands", "--learner", "q_learning,episodic_control", "--mdps", "2"]
+    arguments = ["demands", "--learner", "q_learning,episodic_control", "--n-worlds", "2"]
     done = CliRunner().invoke(app, [*arguments, "--jobs", "1", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     assert "episodic_control" in done.stdout

@@ -103,7 +103,7 @@ class TestTables:
         ("tables", "message"),
         [
             ({"stops": {}}, "Unknown table 'stops'.*runs, steps, backups"),
-            ({"steps": {"state": [0]}}, "lacks the column 'next_state'"),
+            ({"steps": {"action": [0]}}, "lacks the columns 'state', .*'next_state'"),
             (
                 {"steps": STEPS | {"state": [0, 1, 0.5, 0]}},
                 "'state' of 'steps' must.*row 2 has 0.5",

@@ -192,8 +192,8 @@ def test_a_command_that_was_interrupted_goes_on(tmp_path, monkeypatch):
         return measure(*piece)
 
     monkeypatch.setattr(changes, "measure_change", once)
-    command = ["change", "--world", "drifting_tree", "--learner", "q_learning", "--mdps", "2"]
-    command += ["--seeds", "1", "--steps", "50", "--jobs", "1", "--out", str(tmp_path / "out")]
+    command = ["change", "--world", "drifting_tree", "--learner", "q_learning", "--n-worlds", "2"]
+    command += ["--repeats", "1", "--steps", "50", "--jobs", "1", "--out", str(tmp_path / "out")]
     stopped = CliRunner().invoke(app, command)
     assert stopped.exit_code == 130, stopped.output
     assert CliRunner().invoke(app, command).exit_code == 0

@@ -338,7 +338,7 @@ def test_a_folder_in_which_nothing_was_done_can_take_another_run(tmp_path):
     folder = tmp_path / "results"
     done = in_a_process(
         "from analyses.cli import app",
-        "app(['reproduce', '--experiment', 'maze', '--learner', 'q_learning', '--mdps', '1',"
+        "app(['reproduce', '--experiment', 'maze', '--learner', 'q_learning', '--n-worlds', '1',"
         " '--steps', '1000', '--cluster', 'tcp://127.0.0.1:9',"
         f" '--out', {str(folder)!r}])",
     )

@@ -115,7 +115,7 @@ def identifiability(
     lap_end: Sequence[str] = (),
     rewards: Path | None = None,
     events: Sequence[int] = N_SEQUENCES,
-    sessions: int = 1,
+    more_sessions: int = 1,
     accounts: Accounts = ("all",),
     prior: Priors = (),
     draws: Draws = N_DRAWS_EXPLAINED,
@@ -153,7 +153,7 @@ def identifiability(
         file's name) if mazes differ.
     events : int
         A number of replayed sequences per animal; may be repeated.
-    sessions : int
+    more_sessions : int
         Also say what so many sessions like this one, with as many replayed sequences in each, would
         add.
     told_headings : SHARE, default that of a recording, 1 for tasks, 0 for tables
@@ -174,7 +174,8 @@ def identifiability(
         say(f"The states of {track} are in {out / 'states.csv'}. Give --laps to go on.")
         return
     once = read_protocols(split(task), laps, rewards, seed, told_headings, track, split(lap_end))
-    protocols, n_sessions = with_more_sessions(once, check_whole("sessions", sessions, at_least=1))
+    n_sessions = check_whole("sessions", more_sessions, at_least=1)
+    protocols, n_sessions = with_more_sessions(once, n_sessions)
     plan = plan_identifiability(
         protocols,
         _listed(accounts),

@@ -75,9 +75,9 @@ def classify(
 def animate(
     log: Path,
     /,
-    event: int | None = None,
+    replay_event: int | None = None,
     run: int = 0,
-    mdp: Path | None = None,
+    world: Path | None = None,
     out: Path = Path("pause.gif"),
 ) -> None:
     """Make a film of one pause: the agent at rest, and the replay that runs over the world.
@@ -86,11 +86,11 @@ def animate(
     -------
     log : LOG
         The folder of an event log.
-    event : int, default the one with the longest sequence
+    replay_event : int, default the one with the longest sequence
         Number of the replay event to show.
     run : int
         Number of the run in the log.
-    mdp : FILE, default the world of the log
+    world : FILE, default the world of the log
         The world, a JSON file as in mdps/ of a result folder.
     out : FILE
         The film to write, .gif or .mp4.
@@ -101,12 +101,12 @@ def animate(
 
     check_film(out)
     check_out(out, out.suffix)
-    world = None if mdp is None else read_mdp(mdp)
+    mdp = None if world is None else read_mdp(world)
     found = _read_log(log)
-    if world is None and found.mdp is None:
-        world = world_of_log(log)
+    if mdp is None and found.mdp is None:
+        mdp = world_of_log(log)
     with screen.status(f"Writing {out}: this takes some seconds"):
-        animate_pause(found, event, out, run=run, mdp=world)
+        animate_pause(found, replay_event, out, run=run, mdp=mdp)
     print(out)
 
 

@@ -43,9 +43,10 @@ _PART = re.compile(r"(\d{1,9})/(\d{1,9})")
 _WHOLE = re.compile(r"-?[\d_]{1,30}")
 _OTHER_NAMES = {
     "complements": "--session", "earlier": "--reuse", "lap_ends": "--lap-end",
-    "largest_speed": "--speed", "most_unknown": "--unknown", "n_sequences": "--events",
-    "n_sessions": "--recovery", "shuffles": "--shuffle", "split_given": "--split-events",
-    "worlds": "--mdps",
+    "mdps": "--n-worlds", "most_unknown": "--unknown", "n_mdps": "--n-worlds",
+    "n_seeds": "--repeats", "n_sequences": "--events", "n_sessions": "--recovery",
+    "n_worlds": "--n-worlds", "seeds": "--repeats", "sessions": "--more-sessions",
+    "tracks": "--compare-tracks", "worlds": "--n-worlds",
 }  # fmt: skip
 """Arguments of functions whose option has another name, but for a plural or `n_`."""
 

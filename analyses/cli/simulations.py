@@ -32,7 +32,7 @@ __all__ = ["change", "compare", "demands", "reproduce"]
 
 def compare(
     task: Sequence[str] = ("all",),
-    account: Sequence[str] = ("all",),
+    accounts: Sequence[str] = ("all",),
     draws: int = N_DRAWS_COMPARED,
     findings: Path | None = None,
     simulated: Path | None = None,
@@ -55,7 +55,7 @@ def compare(
     task : NAMES
         A task, or several separated by commas (replay tasks lists them); or your own Python file
         that defines TASK; its name in tables is that of the file.
-    account : NAMES
+    accounts : NAMES
         An account of replay or a control, or several separated by commas; an unknown name lists
         them all.
     draws : int
@@ -75,7 +75,7 @@ def compare(
 
     given: dict[str, Any] = {
         "tasks": [*(TASKS if is_all(task) else ()), *split(task)],
-        "accounts": None if is_all(account) else split(account),
+        "accounts": None if is_all(accounts) else split(accounts),
         "n_draws": draws,
         "seed": seed,
         "wrong_places": wrong_places,
@@ -90,8 +90,8 @@ def compare(
 def change(
     world: str,
     learner: Sequence[str] = ("prioritized_sweeping", "dyna_q"),
-    mdps: int = N_CHANGING_WORLDS,
-    seeds: int = N_CHANGING_RUNS,
+    n_worlds: int = N_CHANGING_WORLDS,
+    repeats: int = N_CHANGING_RUNS,
     steps: int | None = None,
     rest: int = 0,
     seed: Seed = 0,
@@ -111,9 +111,9 @@ def change(
     learner : NAMES
         A learner, or several separated by commas; or your own Python file. Parameters follow the
         name: 'prioritized_sweeping forgetting=0.5'.
-    mdps : int
+    n_worlds : int
         Number of worlds drawn.
-    seeds : int
+    repeats : int
         Number of runs of each learner in each world.
     steps : int, default depends on the world
         Number of steps of each phase.
@@ -125,8 +125,8 @@ def change(
     plan = plan_change(
         world,
         read_learners(split(learner)),
-        n_mdps=mdps,
-        n_seeds=seeds,
+        n_mdps=n_worlds,
+        n_seeds=repeats,
         n_steps=steps,
         n_rest=rest,
         seed=seed,
@@ -136,7 +136,7 @@ def change(
 
 def demands(
     learner: Sequence[str] = ("all",),
-    mdps: int = N_DEMAND_WORLDS,
+    n_worlds: int = N_DEMAND_WORLDS,
     visits: int = DEMAND_VISITS,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -153,7 +153,7 @@ def demands(
     -------
     learner : NAMES
         A learner, or several separated by commas; or your own Python file: ./mine.py.
-    mdps : int
+    n_worlds : int
         Number of worlds of each size.
     visits : int
         Number of steps per run, for each pair of state and action.
@@ -162,15 +162,15 @@ def demands(
     from replay.learners import LEARNERS
 
     names = [*(LEARNERS if is_all(learner) else ()), *split(learner)]
-    plan = plan_demands(names, n_mdps=mdps, visits=visits, seed=seed)
+    plan = plan_demands(names, n_mdps=n_worlds, visits=visits, seed=seed)
     do_study(STUDY, plan, out, jobs, cluster, pieces)
 
 
 def reproduce(
     experiment: Sequence[str] = (),
     learner: Sequence[str] = (),
-    mdps: int | None = None,
-    seeds: int | None = None,
+    n_worlds: int | None = None,
+    repeats: int | None = None,
     steps: str | None = None,
     full: bool = False,
     seed: Seed = 0,
@@ -193,9 +193,9 @@ def reproduce(
         An experiment, or several separated by commas.
     learner : NAMES, default all nine of the paper
         A learner, or several separated by commas; or your own Python file: ./mine.py.
-    mdps : int
+    n_worlds : int
         Number of worlds per experiment.
-    seeds : int
+    repeats : int
         Number of runs of each learner in each world.
     steps : N
         Number of steps per run: 100000, or by experiment as in maze=100000.
@@ -217,8 +217,8 @@ def reproduce(
     plan = plan_reproduction(
         split(experiment),
         split(learner),
-        n_mdps=mdps,
-        n_seeds=seeds,
+        n_mdps=n_worlds,
+        n_seeds=repeats,
         n_steps=read_steps(steps),
         full=full,
         seed=seed,

@@ -53,13 +53,26 @@ def study(
     if name is None:
         studies = [find_study(key) for key in STUDIES]
         rows = [
-            (each.name, each.question if each.plan else f"{each.question} See {each.command}.")
+            (
+                each.name,
+                f"{each.question} Run {each.command}." if _has_command(each) else each.question,
+            )
             for each in studies
         ]
         print_table(("study", "question"), rows)
         return
     found = find_study(name)
+    if _has_command(found):
+        raise ValueError(f"The study {name} has a command of its own: {found.command}.")
     do_study(found, found.usual_plan(size, seed), out or Path(found.name), jobs, cluster, pieces)
+
+
+_SIMULATED = ("recording", "recordings")
+"""Studies of simulated animals here; the command that they name reads files."""
+
+
+def _has_command(study: Study[PlanT]) -> bool:
+    return bool(study.command) and study.name not in _SIMULATED
 
 
 def run_file(file: str) -> None:

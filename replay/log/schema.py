@@ -234,12 +234,12 @@ def complete(
             columns = {"step": step, "episode": episode} | columns
         elif name == "backups" and {"step", "phase"} <= columns.keys():
             columns = _derived_backups(columns, steps, excerpt) | columns
-    for column in schema.names:
-        if column not in columns:
-            raise ValueError(
-                f"The table {name!r} lacks the column {column!r}. Its columns: "
-                f"{', '.join(schema.names)}."
-            )
+    lacking = [repr(column) for column in schema.names if column not in columns]
+    if lacking:
+        raise ValueError(
+            f"The table {name!r} lacks the column{'s' * (len(lacking) > 1)} {', '.join(lacking)}. "
+            f"Its columns: {', '.join(schema.names)}."
+        )
     return {column: columns[column] for column in schema.names}
 
 

@@ -40,10 +40,10 @@ pytestmark = [
 
 COMMANDS = {
     "reproduce": (
-        "reproduce --experiment deterministic_tree --mdps 4 --seeds 1 --steps 1000 --keep-logs 1 "
-        "--learner q_learning,episodic_control"
+        "reproduce --experiment deterministic_tree --n-worlds 4 --repeats 1 --steps 1000 "
+        "--keep-logs 1 --learner q_learning,episodic_control"
     ),
-    "compare": "compare --task mine.py --account dyna_q,graph_walks --draws 2",
+    "compare": "compare --task mine.py --accounts dyna_q,graph_walks --draws 2",
     "recording": "recording mine.npz --track track.json --events events.csv --shuffles 19 "
     "--recovery 0",
     "study": f"study {gain_floor.__file__} --size 0.02",

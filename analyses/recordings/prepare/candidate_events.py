@@ -91,7 +91,7 @@ def candidate_events(
             f"{criteria.longest:g} s while the animal is slow; {n_refused} of {n_bursts} bursts "
             f"were refused for its speed. While it was slow, there were {n_short} shorter and "
             f"{n_long} longer ones, of up to {most:g} s. Lower the threshold, allow more speed or "
-            "other durations (--threshold, --speed, --shortest, --longest), or give events."
+            "other durations (--threshold, --largest-speed, --shortest, --longest), or give events."
         )
     n_low = 0
     if criteria.threshold > LOW_THRESHOLD:

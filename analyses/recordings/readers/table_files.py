@@ -57,7 +57,8 @@ def read_table(
     """
     name = "the table" if isinstance(source, pd.DataFrame) else Path(source).name
     table = source if isinstance(source, pd.DataFrame) else open_table(source)
-    check_table(table, ["time"], name)
+    has_places = {"x", "y"} <= {*table} or "linear_position" in table
+    check_table(table, ["time"] if has_places else ["time", "x", "y"], name)
     for column in _WHOSE:
         if column in table and len(table[column].unique()) > 1:
             several = shown(sorted(map(str, table[column].unique())))

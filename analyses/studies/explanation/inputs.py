@@ -269,11 +269,13 @@ def _read_events(path: str | Path) -> pd.DataFrame:
     So is `along`, if headings are known. `phase` and `location` say where the animal was.
     """
     table = _read(path)
-    check_table(table, ["states"], str(path))
-    if "step" not in table and "time" not in table:
+    when = "'step' (the number of the move after which each event came, from 0) or 'time' (s)"
+    lacking = [] if "step" in table or "time" in table else [when]
+    lacking += [] if "states" in table else ["'states'"]
+    if lacking:
         raise ValueError(
-            f"{path} needs a column 'step' (the number of the move after which each event came, "
-            f"from 0) or 'time' (s); it has {', '.join(map(str, table.columns))}."
+            f"{path} needs the column{'s' * (len(lacking) > 1)} {', and '.join(lacking)}; it has "
+            f"{', '.join(map(str, table.columns))}."
         )
     if not len(table):
         raise ValueError(f"{path} has no events: there is nothing to explain.")
