@@ -117,7 +117,7 @@ def test_ends_are_suggested_where_the_animal_pauses():
     pauses = find_pauses(ring, moved.time, moved.position, moved.speed < 5.0)
     assert pauses == {"0": 5}
     assert proposed_ends(ring, xy, pauses) == ("0",)
-    to_and_fro = np.concatenate([sides[2], sides[2][::-1], sides[3][:50], sides[3][49::-1]] * 3)
+    to_and_fro = np.concatenate([sides[2], sides[3], sides[3][::-1], sides[2][::-1]] * 3)
     assert proposed_ends(ring, to_and_fro, {}) == ("3",)
     assert proposed_ends(make_wtrack(), xy, pauses) == ()
     assert experience_of(recording, 15.0, ["0"])[1].steps["episode"].nunique() == 5
