@@ -218,7 +218,7 @@ def test_any_study_is_a_command(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "no_floor" in done.stdout
     assert "1 piece is left: about" in done.stderr
-    done = replay("compare", "--task", "linear_track", "--account", "sfma", "--out", out)
+    done = replay("compare", "--task", "linear_track", "--accounts", "sfma", "--out", out)
     assert done.returncode == 1
     message = (
         "holds results of python tests/verification/gain_floor.py, and this is replay compare."

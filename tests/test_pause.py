@@ -233,8 +233,8 @@ def test_the_command_finds_the_world(log, maze, tmp_path):
     write_mdps({"row": maze}, tmp_path)
     assert read_mdps(tmp_path)["row"] == maze
     out = tmp_path / "pause.gif"
-    world = ["--mdp", str(tmp_path / "row.json"), "--out", str(out)]
-    done = CliRunner().invoke(app, ["animate", str(tmp_path / "log"), "--event", "0", *world])
+    world = ["--world", str(tmp_path / "row.json"), "--out", str(out)]
+    done = CliRunner().invoke(app, ["animate", str(tmp_path / "log"), "--replay-event", "0", *world])
     assert done.exit_code == 0, done.exception
     assert out.exists()
 
