@@ -234,7 +234,8 @@ def test_the_command_finds_the_world(log, maze, tmp_path):
     assert read_mdps(tmp_path)["row"] == maze
     out = tmp_path / "pause.gif"
     world = ["--world", str(tmp_path / "row.json"), "--out", str(out)]
-    done = CliRunner().invoke(app, ["animate", str(tmp_path / "log"), "--replay-event", "0", *world])
+    typed = ["animate", str(tmp_path / "log"), "--replay-event", "0", *world]
+    done = CliRunner().invoke(app, typed)
     assert done.exit_code == 0, done.exception
     assert out.exists()
 
