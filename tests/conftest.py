@@ -4,16 +4,19 @@ import gc
 import os
 import re
 import sys
+import tempfile
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
+from unittest import mock
 
 import hypothesis
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 from xdist.scheduler import LoadScopeScheduling
 
 from replay import LEARNERS
-from replay.learners import find_learner
 from replay.simulation import driver
 
 os.environ["MPLBACKEND"] = "Agg"
@@ -33,20 +36,55 @@ _LONG += ("test_readme.py", "test_tutorials.py")
 _WITH_IMPOSED_CHOICES = ("test_memory_access_options.py", "test_memory_access_reference.py")
 
 
+def _once(compile_):
+    """Let one process compile a kernel, while others wait for the code instead of making it too."""
+    import fcntl
+
+    folder, held = Path(tempfile.gettempdir()) / f"compiled-by-tests-{os.getuid()}", set()
+    folder.mkdir(exist_ok=True)
+
+    @wraps(compile_)
+    def compile_once(dispatcher, signature):
+        path = dispatcher._cache.cache_path  # None if it is not kept
+        sources = path and Path(path).parent.name
+        if sources is None or sources in held:
+            return compile_(dispatcher, signature)
+        with (folder / sources).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            held.add(sources)
+            try:
+                return compile_(dispatcher, signature)
+            finally:
+                held.remove(sources)
+
+    return compile_once
+
+
+if sys.platform != "win32":
+    Dispatcher.compile = _once(Dispatcher.compile)
+
+
 class _ByLearner(LoadScopeScheduling):
     """Gives the tests of a learner to one process, which compiles it once, and others by file."""
 
     def _split_scope(self, nodeid):
-        file, _, test = nodeid.partition("::")
-        named = [part for part in re.split(r"[\[\]-]", test) if part in LEARNERS]
-        if named:
-            return find_learner(named[0]).module.__name__
-        return "imposed choices" if file.endswith(_WITH_IMPOSED_CHOICES) else file
+        file = nodeid.partition("::")[0]
+        scope = "imposed choices" if file.endswith(_WITH_IMPOSED_CHOICES) else file
+        return _learner_of(nodeid) or scope
+
+
+def _learner_of(nodeid):
+    """Name the module of the learner that a test names, if it names one."""
+    named = [part for part in re.split(r"[\[\]-]", nodeid) if part in LEARNERS]
+    return LEARNERS[named[0]][0].__name__ if named else ""
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with what takes longest."""
-    items.sort(key=lambda item: item.path.name not in _LONG)
+    """Compile the learners, each in one process, before others need them; then what takes longest.
+
+    Two processes that need a learner at the same time would both compile it.
+    """
+    items.sort(key=lambda item: (not _learner_of(item.nodeid), item.path.name not in _LONG))
 
 
 def pytest_collection_finish():
@@ -62,6 +100,41 @@ def pytest_xdist_make_scheduler(config, log):
 @pytest.fixture
 def rng():
     return np.random.default_rng(20180624)
+
+
+class _Unpainted:
+    """A canvas that makes a figure's files, and leaves them empty."""
+
+    def __init__(self, figure):
+        pass
+
+    def print_pdf(self, path, metadata):
+        Path(path).touch()
+
+    print_png = print_pdf
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _unpainted():
+    """Lay figures out without painting them, which takes most of the time of a study; not nightly.
+
+    Each kind of figure is drawn by `test_legibility`.
+    """
+    is_nightly = hypothesis.settings() == hypothesis.settings.get_profile("nightly")
+    names = () if is_nightly else ("FigureCanvasPdf", "FigureCanvasAgg")
+    with mock.patch.multiple("analyses.plots.style", **dict.fromkeys(names, _Unpainted)):
+        yield
+
+
+@pytest.fixture(scope="module")
+def painted():
+    """Paint figures, for the tests that look into their files."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
+    canvases = {each.__name__: each for each in (FigureCanvasPdf, FigureCanvasAgg)}
+    with mock.patch.multiple("analyses.plots.style", **canvases):
+        yield
 
 
 @pytest.fixture

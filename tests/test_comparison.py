@@ -508,10 +508,11 @@ TASK = TaskEntry(build, ("reverse_share",))
 """
 
 
-def test_the_command_takes_a_task_of_ones_own(tmp_path):
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_the_command_takes_a_task_of_ones_own(tmp_path, jobs):
     (tmp_path / "mine.py").write_text(OWN_TASK)
     options = ("--accounts", "dyna_q,graph_walks", "--draws", 2, "--out", tmp_path / "out")
-    done = replay("compare", "--task", tmp_path / "mine.py", *options, "--jobs", 2)
+    done = replay("compare", "--task", tmp_path / "mine.py", *options, "--jobs", jobs)
     assert done.returncode == 0, done.stderr
     assert "animals are left: about" in done.stderr
     assert "No published finding is tested in these tasks." in done.stdout
@@ -584,7 +585,7 @@ def test_scoring_again_takes_no_other_sizes(tmp_path):
 def test_the_command_prints_the_evidence(tmp_path):
     command = (
         "compare", "--task", "long_track", "--accounts", "episodic_control,graph_walks",
-        "--draws", 4, "--jobs", 1, "--out", tmp_path / "out",
+        "--draws", 2, "--jobs", 1, "--out", tmp_path / "out",
     )  # fmt: skip
     done = replay(*command)
     assert done.returncode == 0, done.stderr

@@ -48,7 +48,7 @@ def test_only_what_moved_is_computed_anew_and_nothing_is_missed(rng):
     room = mdp.n_transitions + mdp.n_states
     chain, solver = markov_chain(mdp.n_states, room), elimination(mdp.n_states, room)
     state, shares = 0, []
-    for n_steps in [1500, *[4] * 20, *[100] * 5]:
+    for n_steps in [1500, *[4] * 9, *[100] * 3]:
         state = walk(rng, mdp, chain, state, n_steps)
         ours = visits_of(solver, chain, state, 0.95)
         anew = visits_of(elimination(mdp.n_states, room), chain, state, 0.95)
@@ -57,7 +57,7 @@ def test_only_what_moved_is_computed_anew_and_nothing_is_missed(rng):
         np.testing.assert_allclose(ours, anew, rtol=1e-9, atol=1e-13)
         shares.append(solver.is_new.mean())
     assert shares[0] == 1.0
-    assert 0.0 < np.median(shares[1:21]) < 0.5
+    assert 0.0 < np.median(shares[1:10]) < 0.5
     again = visits_of(solver, chain, state, 0.95)
     assert not chain.has_moved.any()
     assert again.tobytes() == visits_of(solver, chain, state, 0.95).tobytes()

@@ -20,11 +20,11 @@ def params(experiment, learner, **changes):
     return EXPERIMENTS[experiment].parameters[learner]._replace(**changes)
 
 
-def runs(experiment, learner, n_steps, **changes):
+def runs(experiment, learner, n_steps, n_seeds=N_SEEDS, **changes):
     """Give the steps of all seeds, each in one of a few trees."""
     trees = [EXPERIMENTS[experiment].mdp(index) for index in range(N_TREES)]
     own = params(experiment, learner, **changes)
-    for seed in range(N_SEEDS):
+    for seed in range(n_seeds):
         tree = trees[seed % N_TREES]
         yield simulate(tree, learner, own, n_steps=n_steps, seed=seed).log.steps
 
@@ -73,7 +73,7 @@ def test_terminal_reward_three_earn_the_same_at_every_step():
 
 def test_terminal_reward_action_values_at_the_end_of_every_episode():
     n_settled = 0
-    for steps in runs("deterministic_tree", "episodic_control", n_steps=250):
+    for steps in runs("deterministic_tree", "episodic_control", n_steps=250, n_seeds=N_TREES):
         control, _ = taught("deterministic_tree", "episodic_control", steps)
         reset, _ = taught("deterministic_tree", "prioritized_sweeping_reset", steps)
         sweeping, settled = taught("deterministic_tree", "prioritized_sweeping", steps)
@@ -81,7 +81,7 @@ def test_terminal_reward_action_values_at_the_end_of_every_episode():
         np.testing.assert_array_equal(reset, control)
         assert distance(sweeping[settled], control[settled]) <= SETTLED
         n_settled += settled.sum()
-    assert n_settled > 0.5 * 50 * N_SEEDS
+    assert n_settled > 0.5 * 50 * N_TREES
 
 
 @pytest.mark.parametrize("queue_visited", [False, True])
@@ -93,10 +93,10 @@ def test_terminal_reward_makes_both_queues_alike(queue_visited):
 
 
 def reset_against_control(queue_visited):
-    """Largest differences of action values, at the end of each episode of each seed."""
+    """Largest differences of action values, at the end of each episode in each tree."""
     experiment = "deterministic_tree_intermittent"
     differences = []
-    for steps in runs(experiment, "episodic_control", n_steps=250):
+    for steps in runs(experiment, "episodic_control", n_steps=250, n_seeds=N_TREES):
         control, _ = taught(experiment, "episodic_control", steps)
         reset, _ = taught(
             experiment, "prioritized_sweeping_reset", steps, queue_visited=queue_visited

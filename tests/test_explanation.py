@@ -690,7 +690,9 @@ def test_what_decoding_loses_is_no_misfit(monkeypatch):
         rat.experience = log
         return explain(rat, accounts=few, n_draws=24, wrong_places=share).verdicts.iloc[0]
 
-    as_recorded, as_known = ([verdict(seed, w) for seed in range(3)] for w in (None, 0.0))
+    as_recorded, as_known = (
+        [verdict(seed, w) for seed in range(n)] for n, w in ((2, None), (1, 0))
+    )
     assert all(each["account"] == "episodic_control" for each in as_recorded)
     fit, known = (np.median([each["misfit"] for each in some]) for some in (as_recorded, as_known))
     assert fit > 0.1 > known

@@ -4,11 +4,11 @@ import gc
 import os
 import pickle
 import shutil
-import subprocess
-import sys
 import time
+import uuid
 from pathlib import Path
 
+import fresh_process
 import numba
 import pytest
 
@@ -61,24 +61,19 @@ class Project:
 
     def start(self, script, **environment):
         kept = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
-        settings = {"NUMBA_CACHE_DIR": str(self.cache), "PYTHONDONTWRITEBYTECODE": "1"}
-        return subprocess.Popen(
-            [sys.executable, "-c", script],
-            cwd=self.folder,
-            env=kept | settings | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        settings = {"NUMBA_CACHE_DIR": str(self.cache)} | environment
+        output = self.folder / f"output_{uuid.uuid4()}"
+        return fresh_process.start(script, self.folder, output, kept | settings), output
 
     def run(self, script=ASK, **environment):
         return finish(self.start(script, **environment))
 
 
-def finish(process):
-    output, error = process.communicate(timeout=120)
-    assert process.returncode == 0, error
-    return output.split()
+def finish(started):
+    process, output = started
+    process.join(120)
+    assert process.exitcode == 0, output.read_text()
+    return output.read_text().split()
 
 
 @pytest.fixture

@@ -135,29 +135,24 @@ def test_the_seed_determines_everything(learner):
 @pytest.mark.parametrize("mdp", [MAZE, TREE], ids=["maze", "tree"])
 @LEARNER
 def test_compiled_code_does_what_the_source_says(learner, mdp, request):
+    """In a run of its own, and where it learns from the moves of that run."""
     published = EXPERIMENTS["maze"].parameters.get(learner)
     choices = [None, *filter(None, (published, UNUSUAL.get(learner)))]
     # In a tree episodes have four steps, so that a few hundred teach no more.
     n_steps = 100 if learner in SLOW_IN_PYTHON or mdp is TREE else 300
     compiled = [simulate(mdp, learner, params, n_steps=n_steps, log="all") for params in choices]
-    request.getfixturevalue("plain")
     for params, run in zip(choices, compiled, strict=True):
-        plain = simulate(mdp, learner, params, n_steps=n_steps, log="all")
-        assert_same_run(run, plain)
-        if learner in AT_ENDS and not plain.log.steps["terminated"][: n_steps - 1].any():
+        if learner in AT_ENDS and not run.log.steps["terminated"][: n_steps - 1].any():
             continue  # there is nothing to learn from
-        fed = feed(
-            learner,
-            experience(plain.log.steps),
-            n_states=mdp.n_states,
-            n_actions=mdp.n_actions,
-            params=params,
-            mdp=mdp,
-        )
-        expected = plain.log.backups[plain.log.backups["step"] < n_steps - 1].copy()
+        sizes = {"n_states": mdp.n_states, "n_actions": mdp.n_actions}
+        fed = feed(learner, experience(run.log.steps), params=params, mdp=mdp, **sizes)
+        expected = run.log.backups[run.log.backups["step"] < n_steps - 1].copy()
         at_last = expected["phase"].eq("start") & expected["step"].eq(n_steps - 2)
         expected.loc[at_last, "location"] = -1  # the first step of that episode was not fed
         pd.testing.assert_frame_equal(fed.backups, expected)
+    request.getfixturevalue("plain")
+    for params, run in zip(choices, compiled, strict=True):
+        assert_same_run(run, simulate(mdp, learner, params, n_steps=n_steps, log="all"))
 
 
 @LEARNER

@@ -847,7 +847,7 @@ def test_style_leaves_no_trace():
     assert dict(mpl.rcParams) == before
 
 
-def test_settings_of_a_user_hold_for_all_texts_and_the_style_can_be_left_off(tmp_path):
+def test_settings_of_a_user_hold_for_all_texts_and_the_style_can_be_left_off(tmp_path, painted):
     with plots.figure_style(settings={"font.family": "DejaVu Serif", "font.size": 9}):
         figure = plots.learning_curves_figure(reward_rate(learners=["q_lambda"]))
     (*_, svg) = save(figure, tmp_path / "curves.svg")  # ticks are made only now
@@ -866,7 +866,7 @@ def test_settings_of_a_user_hold_for_all_texts_and_the_style_can_be_left_off(tmp
         pass
 
 
-def test_same_figure_same_bytes(tmp_path):
+def test_same_figure_same_bytes(tmp_path, painted):
     files = [
         save(learning_curves_figure(reward_rate()), tmp_path / name / "curves") for name in "ab"
     ]
@@ -876,7 +876,7 @@ def test_same_figure_same_bytes(tmp_path):
     assert len(list(tmp_path.rglob("*"))) == 6  # two folders, four files, nothing left beside
 
 
-def test_a_long_label_is_not_cut_in_a_file(tmp_path):
+def test_a_long_label_is_not_cut_in_a_file(tmp_path, painted):
     """At the resolution of files letters are wider than on a screen."""
     figure = parity_experiments_figure(reference_table("parity/parity"))
     _, written = save(figure, tmp_path / "long")
@@ -970,7 +970,7 @@ def test_the_gallery_shows_every_script():
     assert sum(path.stat().st_size for path in FIGURES.glob("*.png")) < 4_000_000
 
 
-def test_a_name_with_dollars_is_no_formula(tmp_path):
+def test_a_name_with_dollars_is_no_formula(tmp_path, painted):
     name = "my$x^$.py"
     table = reward_rate(learners=["dyna_q", name])
     figure = plots.learning_curves_figure(table)

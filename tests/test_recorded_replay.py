@@ -44,7 +44,7 @@ from replay.files import write_checksums
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
 JUDGEMENT = Judgement(n_shuffles=19, n_controls=1, other_sizes=(30.0,))
-UNDRAWN = replace(STUDY, figures={})  # drawing takes longest: two tests do
+UNDRAWN = replace(STUDY, figures={})  # drawing takes longest: the command does
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +206,8 @@ def test_events_are_decoded_again_on_the_part_of_the_track_that_was_run(recordin
     longer = replace(recording, graph=graph, events=recording.events[:3])
     quick = Judgement(n_shuffles=2, n_controls=1, other_sizes=())
     plan = plan_recording(longer, judgement=quick, n_sessions=0)
-    run(STUDY, plan, tmp_path / "out", tell=lambda text: None)
+    events_only = replace(STUDY, figures={"events": STUDY.figures["events"]})
+    run(events_only, plan, tmp_path / "out", tell=lambda text: None)
     results = Results(tmp_path / "out")
     evidence = read_evidence(results, results.read)
     assert evidence.track.n_bins == plan.session.track.n_bins < plan.session.track.whole.n_bins

@@ -325,7 +325,7 @@ def test_intervals_know_that_cells_differ():
 
 
 @pytest.mark.slow
-def test_the_study(tmp_path):
+def test_the_study(tmp_path, painted):
     plan = STUDY.usual_plan(0.01)
     assert STUDY.all_pieces(plan)[0] == Piece("12_cells_gain_2.9_8_metres", 0)
     small = plan._replace(pieces={"80_cells_gain_2.9_8_metres": 2})

@@ -39,7 +39,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory, painted):
     folder = tmp_path_factory.mktemp("made") / "results"
     told = []
     run(ONE_FIGURE, SMALL, folder, on_piece=told.append)
@@ -147,7 +147,7 @@ def test_same_bytes_with_more_processes_and_after_interruption(made, tmp_path):
 
 
 @pytest.mark.slow
-def test_all_figures_have_the_same_bytes(tmp_path):
+def test_all_figures_have_the_same_bytes(tmp_path, painted):
     folders = [tmp_path / "one", tmp_path / "two"]
     for jobs, folder in enumerate(folders, start=1):
         run(STUDY, SMALL, folder, jobs=jobs)

@@ -2,9 +2,9 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -74,35 +74,25 @@ SMALL = {
 }
 LONG = ("explained_replay", "learned_and_hidden_states")
 """These run every night."""
-DRIVER = """
-import json, sys
-told = {}
-for path, folder, source, facts in json.load(sys.stdin):
-    sys.argv = [path, folder]
-    names = {"__name__": "__main__"}
-    exec(compile(source, path, "exec"), names)
-    told[path] = {name: eval(fact, names) for name, fact in facts.items()}
-print("FACTS" + json.dumps(told))
-"""
 
 
 def run(names, folder, changes):
-    """Run tutorials in one process of their own; returns their facts by name."""
-    work = []
+    """Run tutorials as scripts; returns their facts by name."""
+    told = {}
     for name in names:
         path = TUTORIALS / f"{name}.py"
         source = path.read_text()
         for old, new in changes.get(name, {}).items():
             assert old in source
             source = source.replace(old, new)
-        work.append((str(path), str(folder / name), source, FACTS[name]))
-    done = subprocess.run(
-        [sys.executable, "-c", DRIVER], input=json.dumps(work), capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.rpartition("FACTS")[2])
-    return {Path(path).stem: facts for path, facts in told.items()}
+        names = {"__name__": "__main__"}
+        with (
+            patch.object(sys, "argv", [str(path), str(folder / name)]),
+            patch.object(sys, "path", [*sys.path]),
+        ):
+            exec(compile(source, path, "exec"), names)
+            told[name] = {fact: eval(text, names) for fact, text in FACTS[name].items()}
+    return json.loads(json.dumps(told))
 
 
 @pytest.fixture(scope="module")
