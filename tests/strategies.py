@@ -70,6 +70,9 @@ def logs(draw, decoded=False):
         elif draw(st.booleans()):
             states = st.integers(0, N_STATES)
             known = {**known, "state": draw(states), "next_state": draw(states)}
+        ends = known["state"], known["next_state"]
+        if before and not (before["state"] == ends[1] or before["next_state"] == ends[0]):
+            cause = -1  # a log has no other causes than backups that join
         backups.append(
             {
                 "step": step,

@@ -215,7 +215,7 @@ def init(params, sizes):
     return Memory(np.zeros((sizes.n_states, sizes.n_actions)))
 
 def most_backups(params, memory):
-    return 1
+    return 2
 
 def learn(params, memory, transition, log):
     Q, s, a, s_next = memory.action_values, transition.state, transition.action, 0
@@ -245,6 +245,11 @@ def learn(params, memory, transition, log):
                 (
                     "record(log, ONLINE, s, a, 0, 0.0, 0.0, cause=0)",
                     "with the cause 0; .* -1 to -1",
+                ),
+                (
+                    "record(log, ONLINE, 0, a, 1, 0.0, 0.0, "
+                    "cause=record(log, ONLINE, 3, a, 4, 0.0, 0.0))",
+                    "at step 0 from state 0 to 1 whose cause neither begins where it leads",
                 ),
             )
         ),

@@ -119,6 +119,10 @@ class TestTables:
             ({"steps": STEPS | {"time": [0, 1, 2, np.inf]}}, "'time' .* finite.*; row 3"),
             ({"steps": STEPS | {"episode": 0, "step": range(4), "run": 1}}, "'runs' lacks run 1"),
             ({"steps": STEPS, "backups": BACKUPS | {"cause": 8}}, "'cause' .* earlier row.* row 0"),
+            (
+                {"steps": STEPS, "backups": BACKUPS | {"cause": [-1] * 6 + [1, -1, 7]}},
+                "Row 6 of 'backups' leads from state 0 to 0, and its cause, row 1, .* 1 to 2",
+            ),
             ({"steps": STEPS, "backups": BACKUPS | {"next_state": -1}}, "'next_state' .* row 0"),
         ],
     )

@@ -246,7 +246,7 @@ def complete(
 def check_values(
     name: str, columns: Columns, runs: Columns | None = None, excerpt: Excerpt = WHOLE_RUN
 ) -> None:
-    """Check that numbers are in range and time does not decrease.
+    """Check that numbers are in range, time does not decrease, and causes join.
 
     Examples
     --------
@@ -295,12 +295,34 @@ def check_values(
             f"it is unknown; row {row} has {reward[row]}."
         )
     if name == "backups" and excerpt == WHOLE_RUN:
-        within = np.arange(len(run)) - np.searchsorted(run, run)
-        for row in np.flatnonzero(columns["cause"] >= within)[:1]:
+        first, cause = np.searchsorted(run, run), columns["cause"]
+        for row in np.flatnonzero(cause >= np.arange(len(run)) - first)[:1]:
             raise ValueError(
                 "The column 'cause' of 'backups' must be the number of an earlier row of the same "
-                f"run, or -1; row {row} has {columns['cause'][row]}."
+                f"run, or -1; row {row} has {cause[row]}."
             )
+        later = np.flatnonzero(cause >= 0)
+        for row in later[~join(columns, later, (first + cause)[later])][:1]:
+            named = first[row] + cause[row]
+            told = (f"{columns['state'][k]} to {columns['next_state'][k]}" for k in (row, named))
+            raise ValueError(
+                f"Row {row} of 'backups' leads from state {next(told)}, and its cause, row {named}, "
+                f"from state {next(told)}: a cause must begin where the backup leads, or end where "
+                "it begins. Write -1 where none does."
+            )
+
+
+def join(
+    backups: Mapping[str, NDArray[Any]] | NDArray[Any],
+    rows: NDArray[np.int64],
+    causes: NDArray[np.int64],
+    goes_forward: bool = True,
+) -> NDArray[np.bool_]:
+    """Tell which backups, given by their rows, are joined by those that they name as causes."""
+    state, next_state = backups["state"], backups["next_state"]
+    return (state[causes] == next_state[rows]) | (
+        goes_forward & (next_state[causes] == state[rows])
+    )
 
 
 def _check_order(name: str, column: str, values: NDArray[Any], run: NDArray[Any]) -> None:

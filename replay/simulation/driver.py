@@ -21,7 +21,7 @@ from replay.log.arrays import uninitialised
 from replay.log.blocks import STEPS_PER_BLOCK, LogBlock
 from replay.log.closed_moves import ClosedMoves
 from replay.log.event_log import EventLog
-from replay.log.schema import WHOLE_RUN, Excerpt
+from replay.log.schema import WHOLE_RUN, Excerpt, join
 from replay.simulation.loop import STEP_ROW, Clock, Course, Given, World, checked_act, kernel_of
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
@@ -435,7 +435,7 @@ def _in_thread(function: Callable[..., int], *arguments: Any) -> int:
 
 
 def _check_logged(learner: Learner, sizes: Sizes, rows: NDArray[np.void], first_row: int) -> None:
-    """Refuse backups of states, actions, phases or causes that are none, by a user's learner."""
+    """Refuse backups by a user's learner of what is no state or action, or whose cause is none."""
     limits: dict[str, tuple[int, Any]] = {
         "state": (0, sizes.n_states - 1),
         "action": (-1, sizes.n_actions - 1),
@@ -454,6 +454,15 @@ def _check_logged(learner: Learner, sizes: Sizes, rows: NDArray[np.void], first_
                 f"{rows['step'][row]} with the {name} {rows[name][row]}; it must be from {least} "
                 f"to {high}. Check what it passes to record()."
             )
+    later = np.flatnonzero(rows["cause"] >= first_row)
+    causes, forward = rows["cause"][later] - first_row, learner.description.goes_forward
+    for row in later[~join(rows, later, causes, forward)][:1]:
+        raise ValueError(
+            f"{learner.file}: the learner {learner.name!r} logged a backup at step "
+            f"{rows['step'][row]} from state {rows['state'][row]} to {rows['next_state'][row]} "
+            "whose cause neither begins where it leads nor, if the description says goes_forward, "
+            "ends where it begins. Pass cause=-1 to record() where none does."
+        )
 
 
 @cache
