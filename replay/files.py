@@ -26,25 +26,9 @@ import pyarrow.parquet as pq
 
 from replay.checks import check_fits, check_text, shown
 
-__all__ = [
-    "check_file",
-    "check_path",
-    "damaged_files",
-    "exclusive",
-    "inside",
-    "is_leftover",
-    "name_beside",
-    "opened",
-    "opened_parquet",
-    "read_file",
-    "read_table",
-    "remove_folder",
-    "remove_leftovers",
-    "replacing",
-    "safe_name",
-    "write_checksums",
-    "write_csv",
-]
+__all__ = ["check_file", "check_path", "damaged_files", "exclusive", "inside", "is_leftover"]
+__all__ += ["name_beside", "opened", "opened_parquet", "read_file", "read_table", "remove_folder"]
+__all__ += ["remove_leftovers", "replacing", "safe_name", "write_checksums", "write_csv"]
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{32}")  # from `name_beside`
 _CHECKSUM = re.compile(r"([0-9a-f]{64})  ([^\0\r\n]+)\n")
@@ -398,7 +382,19 @@ def damaged_files(listing: str | os.PathLike[str], root: Path) -> list[str]:
     names = {name for _, name in found if _is_inner(name)}
     if text != _listed(found) or len(names) < len(found):  # a name twice would be read twice
         return [own]
-    return sorted(name for digest, name in found if _is_damaged(root, name, digest))
+    damaged = []
+    for digest, name in found:
+        try:
+            status = (root / name).stat()
+            # A large file with hardly any bytes on the disk takes hours to read.
+            stored = 512 * getattr(status, "st_blocks", status.st_size)  # Windows does not tell
+            is_hole = status.st_size > max(_HOLE_BYTES, _HOLE_SHARE * stored)
+            is_large = status.st_size > _MOST_BYTES or is_hole
+            if is_large or _is_linked(root, name) or digest != _digest(root / name):
+                damaged.append(name)
+        except OSError:
+            damaged.append(name)
+    return sorted(damaged)
 
 
 def _is_linked(root: Path, name: str) -> bool:
@@ -417,21 +413,6 @@ def _listed(found: Sequence[tuple[str, str]]) -> str:
 def _digest(path: Path) -> str:
     with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _is_damaged(root: Path, name: str, digest: str) -> bool:
-    try:
-        found = (root / name).stat()
-        is_large = found.st_size > _MOST_BYTES or _is_hole(found)
-        return is_large or _is_linked(root, name) or digest != _digest(root / name)
-    except OSError:
-        return True
-
-
-def _is_hole(found: os.stat_result) -> bool:
-    """Whether a large file has hardly any bytes on the disk: a few of these take hours to read."""
-    stored = 512 * getattr(found, "st_blocks", found.st_size)  # Windows does not tell
-    return found.st_size > max(_HOLE_BYTES, _HOLE_SHARE * stored)
 
 
 def remove_leftovers(paths: Iterable[Path]) -> None:

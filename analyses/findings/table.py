@@ -44,7 +44,6 @@ from replay.checks import (
     check_cells,
     check_number,
     check_table,
-    shown,
     typed,
 )
 from replay.data import data_file
@@ -209,8 +208,6 @@ def detection_of(
     >>> detection_of(table.loc["mallory2025.rev_fraction"], spacing=20.0)
     Detection(min_length=3, min_distance=0.0, largest_jump=3, min_extent=36.0, min_correlation=0.6)
     """
-    if not isinstance(finding, Mapping | pd.Series):
-        raise TypeError(f"finding must be a row of findings, got {shown(finding)}.")
     lacking = [column for column in _DETECTION if column not in finding]
     if lacking:
         raise ValueError(f"finding must be a row of findings, but lacks {', '.join(lacking)}.")

@@ -33,8 +33,7 @@ from replay.checks.values import (
 
 __all__ = ["LARGEST_NUMBER", "MOST_STATES", "SMALLEST_BIN", "Named", "UnknownNameError"]
 __all__ += ["check_all", "check_array", "check_bin_size", "check_cells", "check_choice"]
-__all__ += ["check_column"]
-__all__ += ["check_fits", "check_flag", "check_function", "check_list", "check_number"]
-__all__ += ["check_seconds", "check_seed", "check_table", "check_text", "check_whole"]
-__all__ += ["errors_located", "known_arguments", "located", "shown", "typed"]
+__all__ += ["check_column", "check_fits", "check_flag", "check_function", "check_list"]
+__all__ += ["check_number", "check_seconds", "check_seed", "check_table", "check_text"]
+__all__ += ["check_whole", "errors_located", "known_arguments", "located", "shown", "typed"]
 __all__ += ["unknown_name"]

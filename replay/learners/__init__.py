@@ -39,8 +39,7 @@ from replay.learners import (
 from replay.learners.contract import Learner, LearnerModule, own_file, resolve
 from replay.parts.pauses import ALWAYS, IN_PAUSES
 
-__all__ = ["LEARNERS", "Learner", "check_computes_values", "find_learner"]
-__all__ += ["learner_from_file"]
+__all__ = ["LEARNERS", "Learner", "check_computes_values", "find_learner", "learner_from_file"]
 
 LEARNERS: Named[tuple[LearnerModule, Any]] = Named("learner")
 LEARNERS |= {

@@ -581,22 +581,20 @@ def _checked(name: str, defaults: Any, params: Any, ranges: Mapping[str, Between
                 )
             values[key] = index
             continue
-        values[key] = _scalar(name, key, value, default)
-        refusal = "" if kind is None else kind.refusal(values[key])
+        number = None
+        if type(value) is type(default):
+            number = value
+        elif isinstance(value, int | float | np.integer | np.floating | np.bool_):
+            with contextlib.suppress(ValueError, OverflowError):
+                number = type(default)(value)
+        is_flag = isinstance(value, bool | np.bool_)
+        if number is None or number != value or is_flag != isinstance(default, bool):
+            noun = _NOUNS.get(type(default), type(default).__name__)
+            raise TypeError(
+                f"{key} of {name!r} must be {noun}, such as {default}, got {shown(value)}."
+            )
+        refusal = "" if kind is None else kind.refusal(number)
         if refusal:
-            raise ValueError(f"{key} of {name!r} must be {refusal}, got {values[key]}.")
+            raise ValueError(f"{key} of {name!r} must be {refusal}, got {number}.")
+        values[key] = number
     return type(defaults)(**values)
-
-
-def _scalar(name: str, key: str, value: Any, default: Any) -> Any:
-    if type(value) is type(default) and value == value:
-        return value
-    is_flag = isinstance(value, bool | np.bool_)
-    number = None
-    if isinstance(value, int | float | np.integer | np.floating | np.bool_):
-        with contextlib.suppress(ValueError, OverflowError):
-            number = type(default)(value)
-    if number is None or number != value or is_flag != isinstance(default, bool):
-        noun = _NOUNS.get(type(default), type(default).__name__)
-        raise TypeError(f"{key} of {name!r} must be {noun}, such as {default}, got {shown(value)}.")
-    return number

@@ -28,18 +28,8 @@ from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.experiences import Episode, add_transition, begin_episode, episode, episode_words
 from replay.parts.policies import epsilon_greedy
 
-__all__ = [
-    "Memory",
-    "Params",
-    "act",
-    "average_neighbours",
-    "description",
-    "init",
-    "learn",
-    "most_backups",
-    "n_words",
-]
-__all__ += ["replay"]
+__all__ = ["Memory", "Params", "act", "average_neighbours", "description", "init", "learn"]
+__all__ += ["most_backups", "n_words", "replay"]
 
 
 class Params(NamedTuple):

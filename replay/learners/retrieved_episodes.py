@@ -46,8 +46,7 @@ from replay.parts.pauses import (
 )
 from replay.parts.policies import best_tried
 
-__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
-__all__ += ["replay"]
+__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
 
 
 class Params(NamedTuple):

@@ -32,8 +32,7 @@ from replay.parts.pauses import goes_on, is_due, latest_change, phases_of
 from replay.parts.policies import epsilon_greedy
 from replay.parts.world_model import draw_edge
 
-__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
-__all__ += ["replay"]
+__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
 
 
 def description(params: Params) -> Description:

@@ -98,29 +98,23 @@ class GrowingArray:
         """Extend the array to at least this number of rows, and keep those that are filled."""
         most_in_memory = _MOST_IN_MEMORY // self.rows.itemsize
         if n_rows > max(len(self.rows), most_in_memory):
-            self._map(max(n_rows, 2 * len(self.rows)), n_filled)
+            known, is_new = self.rows, self._file is None
+            n_bytes = max(n_rows, 2 * len(known)) * known.itemsize
+            if self._file is None:
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the array is)
+                weakref.finalize(self, self._file.close)
+            self._file.truncate(n_bytes)
+            self.rows = np.frombuffer(mmap.mmap(self._file.fileno(), n_bytes), known.dtype)
+            if is_new:
+                self._allocate(known.nbytes)
+                self.rows[: min(n_filled, len(known))] = known[:n_filled]
         elif n_rows > len(self.rows):
             longer = uninitialised(
                 max(n_rows, min(2 * len(self.rows), most_in_memory)), self.rows.dtype
             )
-            filled = self.rows[:n_filled]
-            longer[: len(filled)] = filled
+            longer[: min(n_filled, len(self.rows))] = self.rows[:n_filled]
             self.rows = longer
         self._allocate(n_rows * self.rows.itemsize)
-
-    def _map(self, n_rows: int, n_filled: int) -> None:
-        known = self.rows
-        n_bytes = n_rows * known.itemsize
-        is_new = self._file is None
-        if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the array is)
-            weakref.finalize(self, self._file.close)
-        self._file.truncate(n_bytes)
-        self.rows = np.frombuffer(mmap.mmap(self._file.fileno(), n_bytes), known.dtype)
-        if is_new:
-            self._allocate(known.nbytes)
-            filled = known[:n_filled]
-            self.rows[: len(filled)] = filled
 
     def _allocate(self, n_bytes: int) -> None:
         """Reserve disk space: writing to a mapped file without space would end the process."""

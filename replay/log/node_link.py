@@ -27,7 +27,11 @@ def mdp_to_json(mdp: MDP) -> str:
     >>> mdp_from_json(mdp_to_json(corridor)) == corridor
     True
     """
-    return json.dumps(nx.node_link_data(mdp.to_networkx(), edges="edges"), default=_plain)
+
+    def plain(value: object) -> Any:
+        return value.item() if isinstance(value, np.generic) else str(value)
+
+    return json.dumps(nx.node_link_data(mdp.to_networkx(), edges="edges"), default=plain)
 
 
 def mdp_from_json(text: str | bytes) -> MDP:
@@ -58,10 +62,6 @@ def mdp_from_json(text: str | bytes) -> MDP:
 def _with_tuples(value: Any) -> Any:
     """Convert lists back to the tuples that they were before JSON."""
     return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
-
-
-def _plain(value: object) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:

@@ -285,7 +285,23 @@ def _opened(path: Path, name: str) -> Iterator[tuple[pq.ParquetFile, dict[str, A
         with opened_parquet(path) as file:
             about = _about(path, name, file.metadata.metadata)
             schema = schema_of(name, file.schema_arrow.names)
-            _check_columns(path, schema, file.schema_arrow)
+            found = file.schema_arrow
+            for field in schema:
+                if found.names.count(field.name) != 1:
+                    what = (
+                        "lacks the column {!r}"
+                        if field.name not in found.names
+                        else "has {!r} twice"
+                    )
+                    raise LogError(f"{path} {what.format(field.name)}. Make the log again.")
+                kind = found.field(field.name).type
+                # Parquet keeps the type of a dictionary column, but not the width of its indices.
+                same = pa.types.is_dictionary(kind) and kind.value_type == pa.string()
+                if kind != field.type and not (pa.types.is_dictionary(field.type) and same):
+                    raise LogError(
+                        f"The column {field.name!r} of {path} must be {field.type}, found {kind}. "
+                        "Make the log again."
+                    )
             yield file, about, schema
     except LogError:
         raise
@@ -318,22 +334,6 @@ def _about(path: Path, name: str, metadata: Mapping[bytes, bytes] | None) -> dic
     if table != name:
         raise LogError(f"{path} holds the table {table!r}. Rename it to {table}.parquet.")
     return dict(about)
-
-
-def _check_columns(path: Path, schema: pa.Schema, found: pa.Schema) -> None:
-    for field in schema:
-        if field.name not in found.names:
-            raise LogError(f"{path} lacks the column {field.name!r}. Make the log again.")
-        if found.names.count(field.name) > 1:
-            raise LogError(f"{path} has the column {field.name!r} twice. Make the log again.")
-        kind = found.field(field.name).type
-        # Parquet keeps the type of a dictionary column, but not the width of its indices.
-        same = pa.types.is_dictionary(kind) and kind.value_type == pa.string()
-        if kind != field.type and not (pa.types.is_dictionary(field.type) and same):
-            raise LogError(
-                f"The column {field.name!r} of {path} must be {field.type}, found {kind}. "
-                "Make the log again."
-            )
 
 
 def _column(path: Path, table: pa.Table, name: str) -> NDArray[Any]:

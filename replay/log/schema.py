@@ -306,9 +306,9 @@ def check_values(
             named = first[row] + cause[row]
             told = (f"{columns['state'][k]} to {columns['next_state'][k]}" for k in (row, named))
             raise ValueError(
-                f"Row {row} of 'backups' leads from state {next(told)}, and its cause, row {named}, "
-                f"from state {next(told)}: a cause must begin where the backup leads, or end where "
-                "it begins. Write -1 where none does."
+                f"Row {row} of 'backups' leads from state {next(told)}, and its cause, row "
+                f"{named}, from state {next(told)}: a cause must begin where the backup leads, or "
+                "end where it begins. Write -1 where none does."
             )
 
 

@@ -79,7 +79,15 @@ def act_encoded(
         near = getattr(coder, "neighbours", None)
         fits = sizes
         if near is not None and getattr(learner.params, "n_nearest", 0) > 0:
-            fits = sizes._replace(neighbours=_neighbours(near(), n_codes))
+            what = "neighbours() of the encoder"
+            found = check_array(
+                near(), what, kind="whole", at_least=0, at_most=n_codes - 1, n_dims=2
+            )
+            if found.shape[0] != n_codes:
+                raise ValueError(
+                    f"{what} must have one row for each of {n_codes} codes: {found.shape}."
+                )
+            fits = sizes._replace(neighbours=np.ascontiguousarray(found, dtype=np.int32))
         return Driver(learner, fits, writer, rng=rng, replay_rng=pauses, window_ends=window_ends)
 
     driver = begin(log)
@@ -146,14 +154,6 @@ def _learn_again(
     driver.clock.state[0], driver.clock.action[0] = codes[0], steps["action"][0]
     driver.feed(Given(steps, following, start))
     driver.clock.state[0], driver.clock.action[0] = codes[-1], action
-
-
-def _neighbours(given: object, n_codes: int) -> NDArray[np.int32]:
-    what = "neighbours() of the encoder"
-    found = check_array(given, what, kind="whole", at_least=0, at_most=n_codes - 1, n_dims=2)
-    if found.shape[0] != n_codes:
-        raise ValueError(f"{what} must have one row for each of {n_codes} codes: {found.shape}.")
-    return np.ascontiguousarray(found, dtype=np.int32)
 
 
 class _Acting:

@@ -141,20 +141,19 @@ def feed(
     experience = RecordedExperience.of(
         transitions, n_states=n_states, n_actions=n_actions, mdp=mdp, rest=rest
     )
-    if mdp is not None:
-        _check_moves(experience.given.steps, mdp)
-    name = "" if mdp is None else mdp.name
-    writer = LogWriter(log, found, mdp, name=name)
-    fed = experience.feed_to(found, writer, seed, on_step)
     steps = experience.given.steps
-    if len(steps) and not (steps["terminated"] | steps["truncated"]).any():
-        never = not (fed.columns("backups")["event"] >= 0).any()
-        if never and "ends" in found.description.pauses:
-            warnings.warn(
-                f"{found.name!r} replays at the ends of episodes, but no row of transitions is "
-                "terminated or truncated, so nothing was replayed: mark where laps end.",
-                stacklevel=3,
-            )
+    if mdp is not None:
+        _check_moves(steps, mdp)
+    writer = LogWriter(log, found, mdp, name="" if mdp is None else mdp.name)
+    fed = experience.feed_to(found, writer, seed, on_step)
+    has_ends = not len(steps) or bool((steps["terminated"] | steps["truncated"]).any())
+    has_replay = has_ends or bool((fed.columns("backups")["event"] >= 0).any())
+    if not has_replay and "ends" in found.description.pauses:
+        warnings.warn(
+            f"{found.name!r} replays at the ends of episodes, but no row of transitions is "
+            "terminated or truncated, so nothing was replayed: mark where laps end.",
+            stacklevel=3,
+        )
     return fed
 
 
@@ -248,12 +247,26 @@ class RecordedExperience:
         if mdp is not None and mdp.n_states != n_states:
             raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
         given = _checked(transitions, n_states, n_actions, name)
-        time = _times(transitions)
-        steps = given.steps
+        steps, time = given.steps, None
+        if "time" in transitions:
+            time = check_column(transitions, "time", "transitions", kind="number", missing=True)
+            known = np.flatnonzero(~np.isnan(time))
+            for back in np.flatnonzero(np.diff(time[known]) < 0)[:1]:
+                before, row = known[back], known[back + 1]
+                raise ValueError(
+                    f"The column 'time' of transitions decreases: row {row} has {time[row]:g}, row "
+                    f"{before} {time[before]:g}. Sort the rows by time."
+                )
+            check_seconds(time, "The column 'time' of transitions")
         rests = _rests({} if rest is None else rest, steps)
         pair = steps["state"] * np.int64(n_actions) + steps["action"]
         n_transitions = _count_distinct(pair, steps["next_state"])
-        n_links = _count_links(given)
+        # The different pairs of an end and a start, of the same episode or of the next.
+        is_end = steps["terminated"]
+        first = np.insert((is_end | steps["truncated"])[:-1], 0, True)[: len(steps)]
+        own = steps["state"][np.maximum.accumulate(np.where(first, np.arange(len(steps)), 0))]
+        ends, begins = steps["next_state"][is_end], np.append(own[is_end], given.start[is_end])
+        n_links = _count_distinct(np.append(ends, ends), begins)
         if mdp is not None:
             n_transitions += len(mdp.successor)
             n_links += mdp.n_links
@@ -303,17 +316,6 @@ class RecordedExperience:
         return driver.finish(self.time)
 
 
-def _count_links(given: Given) -> int:
-    """Count the different pairs of an end and a start, of the same episode or of the next."""
-    steps = given.steps
-    is_end = steps["terminated"]
-    first = np.insert((is_end | steps["truncated"])[:-1], 0, True)[: len(steps)]
-    own = steps["state"][np.maximum.accumulate(np.where(first, np.arange(len(steps)), 0))]
-    ends = steps["next_state"][is_end]
-    begins = np.append(own[is_end], given.start[is_end])
-    return _count_distinct(np.append(ends, ends), begins)
-
-
 def _count_distinct(first: NDArray[Any], second: NDArray[Any]) -> int:
     """Count the different pairs of two columns."""
     number = np.unique(first, return_inverse=True)[1]
@@ -360,23 +362,6 @@ def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int, source: s
     starts = np.append(steps["state"][1:], np.int32(-1))[: len(steps)]
     actions, starts = columns.get("next_action", nothing), columns.get("start_state", starts)
     return Given(steps, actions.astype(np.int32), starts.astype(np.int32))
-
-
-def _times(transitions: pd.DataFrame) -> NDArray[np.float64] | None:
-    """Check the times of the steps."""
-    if "time" not in transitions:
-        return None
-    time = check_column(transitions, "time", "transitions", kind="number", missing=True)
-    known = np.flatnonzero(~np.isnan(time))
-    back = np.flatnonzero(np.diff(time[known]) < 0)
-    if len(back):
-        before, row = known[back[0]], known[back[0] + 1]
-        raise ValueError(
-            f"The column 'time' of transitions decreases: row {row} has {time[row]:g}, row "
-            f"{before} {time[before]:g}. Sort the rows by time."
-        )
-    check_seconds(time, "The column 'time' of transitions")
-    return time
 
 
 def _check_moves(steps: NDArray[np.void], mdp: MDP) -> None:

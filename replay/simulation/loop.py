@@ -157,7 +157,9 @@ def kernel_of(learner: Learner) -> Callable[..., int]:
         run = _compiled_loop(*functions)
     else:
         act = learner.act if learner.file is None else checked_act(learner.act)
-        run = _loop(learner.learn, learner.replay, act, learner.most_backups, _plain)
+        run = _loop(
+            learner.learn, learner.replay, act, learner.most_backups, lambda function: function
+        )
     return run if learner.file is None else located(run, learner.file)
 
 
@@ -321,7 +323,3 @@ def _make_jitable(namespace: dict[str, Any]) -> None:
             _jitable.add(value)
             (inlined if ours else own_code)(value)
             _make_jitable(value.__globals__)
-
-
-def _plain(function: Callable[..., int]) -> Callable[..., int]:
-    return function

@@ -59,26 +59,6 @@ from replay.tasks.routes import (
 from replay.tasks.runs import BEHAVIOURS, GivenLaps, TaskRun, give_laps, replay_laps, run_task
 from replay.tasks.task import Block, Lap, Laps, Task
 
-__all__ = [
-    "BEHAVIOURS",
-    "Block",
-    "GivenLaps",
-    "Lap",
-    "Laps",
-    "Places",
-    "Rule",
-    "State",
-    "Task",
-    "TaskRun",
-]
-__all__ += [
-    "both_directions",
-    "explore",
-    "give_laps",
-    "random_walk",
-    "replay_laps",
-    "run_task",
-    "shortest_path",
-    "task_of_routes",
-]
-__all__ += ["without_edges"]
+__all__ = ["BEHAVIOURS", "Block", "GivenLaps", "Lap", "Laps", "Places", "Rule", "State", "Task"]
+__all__ += ["TaskRun", "both_directions", "explore", "give_laps", "random_walk", "replay_laps"]
+__all__ += ["run_task", "shortest_path", "task_of_routes", "without_edges"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -175,24 +176,21 @@ class Places:
         for place, node in enumerate(nodes[1:], start=1):
             move = states[-1], node, place == last
             if move not in self._entered:  # most moves are made many times
-                self._entered[move] = self._enter_neighbour(*move)
+                state = self.states[states[-1]]
+                _check_node(self.graph, node, "A lap")
+                if node not in self.neighbours[state.node]:
+                    beside = ", ".join(map(repr, self.neighbours[state.node]))
+                    raise ValueError(
+                        f"A lap goes from neighbour to neighbour; {node!r} is not a neighbour of "
+                        f"{state.node!r}, which has {beside}."
+                    )
+                self._entered[move] = self._known(self.enter(state, node, place == last))
             states.append(self._entered[move])
         return tuple(states)
 
     @cached_property
     def _entered(self) -> dict[tuple[int, str, bool], int]:
         return {}
-
-    def _enter_neighbour(self, number: int, node: str, end: bool) -> int:
-        """Look up the state in which a neighbour is entered."""
-        state = self.states[number]
-        _check_node(self.graph, node, "A lap")
-        if node not in self.neighbours[state.node]:
-            raise ValueError(
-                f"A lap goes from neighbour to neighbour; {node!r} is not a neighbour of "
-                f"{state.node!r}, which has {', '.join(map(repr, self.neighbours[state.node]))}."
-            )
-        return self._known(self.enter(state, node, end))
 
     def action(self, state: int, next_state: int) -> int:
         """Return the action that leads from one state to a neighbouring one.
@@ -261,14 +259,16 @@ class Places:
         if start is not None:
             check_whole("start", start, at_most=len(self.states) - 1)
         key = (check_list("rules", rules), check_list("closed", closed), start)
-        if not _is_known(key, self._worlds):  # a protocol asks for the same world lap after lap
-            _check_rules(self.graph, key[0])
-            memories = [rule.memory for rule in key[0]]
-            if len(set(memories)) < len(memories):
-                raise ValueError(f"There is at most one rule for each memory, got {memories}.")
-            check_moves(self.graph, key[1])
-            self._worlds[key] = self._world(*key)
-        return self._worlds[key]
+        with suppress(TypeError):  # lists are not hashable: the checks will say what is wrong
+            if key in self._worlds:  # a protocol asks for the same world lap after lap
+                return self._worlds[key]
+        _check_rules(self.graph, key[0])
+        memories = [rule.memory for rule in key[0]]
+        if len(set(memories)) < len(memories):
+            raise ValueError(f"There is at most one rule for each memory, got {memories}.")
+        check_moves(self.graph, key[1])
+        self._worlds[key] = made = self._world(*key)
+        return made
 
     @cached_property
     def _worlds(self) -> dict[Any, MDP]:
@@ -482,10 +482,3 @@ def _check_node(graph: nx.Graph, node: object, what: str) -> None:
     if not isinstance(node, str) or node not in graph:
         some = ", ".join(list(graph)[:40]) + (", ..." if len(graph) > 40 else "")
         raise ValueError(f"{what} names {shown(node)}, but the places are {some}.")
-
-
-def _is_known(key: tuple[Any, ...], worlds: dict[Any, MDP]) -> bool:
-    try:
-        return key in worlds
-    except TypeError:  # lists are not hashable: the checks will say what is wrong
-        return False

@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from replay.checks import check_choice, check_list, check_text, shown, typed
+from replay.checks import check_choice, shown, typed
 from replay.tasks.places import Rule, check_graph, explore
 from replay.tasks.task import Block, Lap, Laps, Task, check_blocks
 
@@ -122,7 +122,7 @@ def both_directions(edges: Iterable[Iterable[str]]) -> tuple[tuple[str, str], ..
 
 
 def _pairs(name: str, edges: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
-    pairs = [check_list("each edge", edge) for edge in check_list(name, edges)]
+    pairs = [tuple(edge) for edge in edges]
     for edge in pairs:
         if len(edge) != 2:
             raise ValueError(f"{name} must list pairs of nodes, got {shown(edge)}.")
@@ -180,17 +180,28 @@ def task_of_routes(
     ('a>', 'b>', 'c>', 'a<', 'b<', 'c<')
     """
     check_graph(graph)
-    routes = _checked(routes)
+    if not routes:
+        raise ValueError(f"routes must be a dict of name to nodes, got {shown(routes)}.")
+    paths = {route: tuple(nodes) for route, nodes in routes.items()}
+    for route, nodes in paths.items():
+        if len(nodes) < 2:
+            raise ValueError(
+                f"The route {shown(route)} must have at least two nodes, got {shown(nodes)}."
+            )
     blocks = check_blocks(graph, blocks)
+    # The pauses after each block, those of following blocks without laps included.
+    rests = [block.n_rest for block in blocks]
+    for k in range(len(blocks) - 1, 0, -1):
+        rests[k - 1] += rests[k] * (blocks[k].n_laps == 0)
     for block in blocks:
         for route in block.contingency:
-            check_choice(f"route in the block {block.name!r}:", route, routes)
+            check_choice(f"route in the block {block.name!r}:", route, paths)
         if block.n_laps and not block.contingency:
             raise ValueError(f"The block {block.name!r} has laps but no route in its contingency.")
     for argument in about:
         check_choice("argument of a task", argument, _ABOUT)
-    starts = tuple(dict.fromkeys(route[0] for route in routes.values()))
-    ends = tuple(dict.fromkeys(route[-1] for route in routes.values()))
+    starts = tuple(dict.fromkeys(path[0] for path in paths.values()))
+    ends = tuple(dict.fromkeys(path[-1] for path in paths.values()))
 
     def rules(rewards: Mapping[str, float]) -> list[Rule]:
         return [
@@ -205,45 +216,20 @@ def task_of_routes(
 
     def protocol(task: Task, rng: np.random.Generator) -> Laps:
         here = ""
-        for block, n_rest_after in zip(task.blocks, _rests(task.blocks), strict=True):
+        for block, n_rest_after in zip(task.blocks, rests, strict=True):
             order = block.contingency
             place = 0
             for number in range(block.n_laps):
                 turn = [(place + k) % len(order) for k in range(len(order))]
-                fitting = [k for k in turn if routes[order[k]][0] == here]
+                fitting = [k for k in turn if paths[order[k]][0] == here]
                 chosen = (fitting or turn)[0]
                 route, place = order[chosen], chosen + 1
-                path = task.model.walk(routes[route], routes[route][0])
+                path = task.model.walk(paths[route], paths[route][0])
                 world = task.model.world(rules(block.rewards), block.closed, path[0])
                 n_rest = n_rest_after if number == block.n_laps - 1 else 0
                 run = yield Lap(world, path[0], path, block.name, route, n_rest)
                 here = task.model.states[run[-1]].node
 
-    names = {(route[0], route[-1]): name for name, route in routes.items()}
+    names = {(path[0], path[-1]): name for name, path in paths.items()}
     about = {"lap_names": names} | about
     return Task(name, explore(graph, rules({}), home), protocol, blocks, **about)
-
-
-def _checked(routes: object) -> dict[str, tuple[str, ...]]:
-    if not isinstance(routes, Mapping) or not routes:
-        raise ValueError(f"routes must be a dict of name to nodes, got {shown(routes)}.")
-    found = {}
-    for name, given in routes.items():
-        nodes = check_list(f"The route {shown(name)}", given)
-        if len(nodes) < 2:
-            raise ValueError(
-                f"The route {shown(name)} must have at least two nodes, got {shown(given)}."
-            )
-        for node in nodes:
-            check_text(f"Each node of the route {shown(name)}", node)
-        found[check_text("The name of a route", name)] = nodes
-    return found
-
-
-def _rests(blocks: Sequence[Block]) -> list[int]:
-    """Count the pauses after each block, those of following blocks without laps included."""
-    rests = [block.n_rest for block in blocks]
-    for k in range(len(blocks) - 1, 0, -1):
-        if blocks[k].n_laps == 0:
-            rests[k - 1] += rests[k]
-    return rests

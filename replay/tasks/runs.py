@@ -19,7 +19,6 @@ from replay.simulation.feed import RecordedExperience
 from replay.tasks.own_behaviour import ActingAnimal, noisy
 from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.task import Lap, Task, begin_protocol, next_lap
-from replay.worlds.mdp import MDP
 
 __all__ = ["BEHAVIOURS", "GivenLaps", "TaskRun", "give_laps", "replay_laps", "run_task"]
 
@@ -213,8 +212,9 @@ def _given_laps(
 ) -> tuple[list[Lap], dict[str, NDArray[Any]]]:
     """Run the laps as the task gives them; the columns are those for `RecordedExperience.of`."""
     laps: list[Lap] = []
-    runs: list[_LapSteps] = []
-    known: dict[tuple[int, tuple[int, ...]], _LapSteps] = {}  # most laps are run many times
+    # States, actions, mean rewards and next states of each lap; most laps are run many times.
+    runs: list[tuple[NDArray[Any], ...]] = []
+    known: dict[tuple[int, tuple[int, ...]], tuple[NDArray[Any], ...]] = {}
     means: dict[int, NDArray[np.float64]] = {}
     protocol, first = begin_protocol(task, laps_rng)
     lap: Lap | None = first
@@ -230,12 +230,23 @@ def _given_laps(
             table = id(lap.world.reward)  # shared by worlds that differ in their start
             if table not in means:
                 means[table] = lap.world.expected_reward()
-            known[key] = _lap_steps(task, lap.world, means[table], path, len(laps))
+            states = np.array(path, dtype=np.int32)
+            state, next_state, action = states[:-1], states[1:], task.model.actions(path)
+            n_states, n_actions = lap.world.n_states, lap.world.n_actions
+            possible = lap.world.transition_rows() * n_states + lap.world.successor
+            leads = np.isin((state * n_actions + action) * n_states + next_state, possible)
+            for step in np.flatnonzero(~leads)[:1]:
+                here, there = (task.model.states[path[step + k]].node for k in range(2))
+                raise ValueError(
+                    f"Lap {len(laps)} of the task {task.name!r} goes from {here!r} to {there!r}, "
+                    "but its world has no such move: the path is closed, or the lap ends elsewhere."
+                )
+            known[key] = (state, action, means[table][state, action], next_state)
         runs.append(known[key])
         laps.append(lap)
         lap = next_lap(protocol, path)
     state, action, mean, next_state = (np.concatenate(parts) for parts in zip(*runs, strict=True))
-    ends = np.cumsum([len(run.state) for run in runs])
+    ends = np.cumsum([len(run[0]) for run in runs])
     terminated = np.zeros(len(state), dtype=bool)
     terminated[ends - 1] = True
     return laps, {
@@ -246,34 +257,6 @@ def _given_laps(
         "terminated": terminated,
         "next_action": np.append(action[1:], np.int32(0)),
     }
-
-
-class _LapSteps(NamedTuple):
-    """The steps of a lap, and the mean reward of each."""
-
-    state: NDArray[np.int32]
-    action: NDArray[np.int32]
-    mean: NDArray[np.float64]
-    next_state: NDArray[np.int32]
-
-
-def _lap_steps(
-    task: Task, world: MDP, mean: NDArray[np.float64], path: tuple[int, ...], number: int
-) -> _LapSteps:
-    """Find the actions that lead along a path, which the world must allow."""
-    states = np.array(path, dtype=np.int32)
-    state, next_state = states[:-1], states[1:]
-    action = task.model.actions(path)
-    pair = state * world.n_actions + action
-    possible = world.transition_rows() * world.n_states + world.successor
-    leads = np.isin(pair * world.n_states + next_state, possible)
-    for step in np.flatnonzero(~leads)[:1]:
-        here, there = (task.model.states[path[step + k]].node for k in range(2))
-        raise ValueError(
-            f"Lap {number} of the task {task.name!r} goes from {here!r} to {there!r}, but its "
-            "world has no such move: the path is closed, or the lap ends elsewhere."
-        )
-    return _LapSteps(state, action, mean[state, action], next_state)
 
 
 def _closed(task: Task, laps: list[Lap], n_steps: NDArray[np.int64]) -> ClosedMoves:

@@ -300,7 +300,15 @@ class Task:
         places = np.array([self.graph.nodes[node]["pos"] for node in self.node], dtype=float)
         for place, (node, heading) in enumerate(self._seen):
             if heading:
-                places[place] += _aside(self.model, node, heading)
+                # Each heading has the right-hand lane of a two-way track.
+                far, here = self.model.steps_from_home, np.array(self.graph.nodes[node]["pos"])
+                turns = (
+                    (far[there] - far[node]) * (np.array(self.graph.nodes[there]["pos"]) - here)
+                    for there in self.model.neighbours[node]
+                )
+                ahead = sum(turns, start=np.zeros(2)) * (1 if heading == ">" else -1)
+                right = _LANE_CM / 2 * np.array([ahead[1], -ahead[0]])
+                places[place] += right / max(float(np.hypot(*ahead)), 1e-9)
         return places
 
     @cached_property
@@ -351,17 +359,3 @@ class Task:
         ]
         table = pd.DataFrame(rows).to_html(index=False, max_rows=_MOST_SHOWN)
         return f"<p>{escape(repr(self))}</p>{table}<p>{escape(self.remark)}</p>"
-
-
-def _aside(model: Places, node: str, heading: str) -> NDArray[np.float64]:
-    """Return the shift from the middle of a two-way track to the right-hand lane, in cm."""
-    far, pos = model.steps_from_home, model.graph.nodes
-    here = np.array(pos[node]["pos"])
-    turns = (
-        (far[there] - far[node]) * (np.array(pos[there]["pos"]) - here)
-        for there in model.neighbours[node]
-    )
-    ahead = sum(turns, start=np.zeros(2))
-    ahead = ahead * (1 if heading == ">" else -1)
-    right: NDArray[np.float64] = _LANE_CM / 2 * np.array([ahead[1], -ahead[0]])
-    return right / max(float(np.hypot(*ahead)), 1e-9)

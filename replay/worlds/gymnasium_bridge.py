@@ -248,7 +248,18 @@ class MDPEnv(gymnasium.Env[Any, Any]):
         self.observation_space = gymnasium.spaces.Discrete(n_states)
         self.action_space = gymnasium.spaces.Discrete(n_actions)
         self.initial_state_distrib = transitions.start_probability
-        self.P = _table(transitions)
+        # Terminal states lead to themselves without reward.
+        self.P: dict[int, dict[int, list[tuple[float, int, float, bool]]]] = {
+            state: {a: [(1.0, state, 0.0, True)] if terminal else [] for a in range(n_actions)}
+            for state, terminal in enumerate(transitions.terminal.tolist())
+        }
+        at, taken, p, entered, paid = (np.asarray(each).tolist() for each in (
+            transitions.state, transitions.action, transitions.probability,
+            transitions.next_state, transitions.reward,
+        ))  # fmt: skip
+        ended = transitions.terminal[transitions.next_state].tolist()
+        for state, action, *outcome in zip(at, taken, p, entered, paid, ended, strict=True):
+            self.P[state][action].append(tuple(outcome))
         self.max_episode_steps = max_episode_steps
         # The environment is not registered: the specification says how to make it again.
         self.spec = gymnasium.envs.registration.EnvSpec(
@@ -320,26 +331,6 @@ def _mean_reward(parts: list[tuple[float, float]]) -> float:
     if len(rewards) == 1:
         return rewards.pop()
     return sum(p * reward for p, reward in parts) / sum(p for p, _ in parts)
-
-
-def _table(transitions: Transitions) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:
-    """List the outcomes of each action; terminal states lead to themselves without reward."""
-    n_actions = len(transitions.action_names)
-    table: dict[int, dict[int, list[tuple[float, int, float, bool]]]] = {
-        state: {a: [(1.0, state, 0.0, True)] if terminal else [] for a in range(n_actions)}
-        for state, terminal in enumerate(transitions.terminal.tolist())
-    }
-    columns = (
-        transitions.state,
-        transitions.action,
-        transitions.probability,
-        transitions.next_state,
-        transitions.reward,
-        transitions.terminal[transitions.next_state],
-    )
-    for state, action, *outcome in zip(*(column.tolist() for column in columns), strict=True):
-        table[state][action].append(tuple(outcome))
-    return table
 
 
 def _draw(rng: np.random.Generator, probability: ArrayLike) -> int:

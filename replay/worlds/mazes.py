@@ -273,8 +273,13 @@ def layout(mdp: MDP) -> NDArray[np.bool_]:
     """
     if not isinstance(mdp, MDP):
         raise TypeError(f"mdp must be an MDP, got {shown(mdp)}.")
-    labels = mdp.labels or ()
-    if not labels or not all(map(_is_cell, labels)):
+    labels = mdp.labels or ((),)
+    if not all(
+        isinstance(label, tuple)
+        and len(label) == 2
+        and all(type(number) is int and 0 <= number <= _MOST_CELLS for number in label)
+        for label in labels
+    ):
         raise ValueError(f"{mdp!r} is not a maze: its labels are not cells (x, y).")
     x, y = np.array(labels, dtype=np.int64).T
     walls = np.ones((y.max() + 2, x.max() + 2), dtype=bool)
@@ -303,15 +308,6 @@ def barriers(mdp: MDP) -> NDArray[np.int64]:
     is_open = np.isin(np.sort(pairs, axis=1) @ size, np.sort(made, axis=1) @ size)
     closed: NDArray[np.int64] = pairs[~is_open]
     return closed
-
-
-def _is_cell(label: object) -> bool:
-    """Whether a label is a cell (x, y) of a maze that this module makes."""
-    return (
-        isinstance(label, tuple)
-        and len(label) == 2
-        and all(type(number) is int and 0 <= number <= _MOST_CELLS for number in label)
-    )
 
 
 def _try_wall(free: NDArray[np.bool_], rng: np.random.Generator) -> None:

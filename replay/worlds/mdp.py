@@ -130,7 +130,30 @@ class MDP:
             object.__setattr__(self, name, table)
         names = check_action_names(self.action_names)
         object.__setattr__(self, "action_names", names)
-        _check(self)
+        n_states, n_actions, n_transitions = self.n_states, self.n_actions, self.n_transitions
+        check_size(n_states, n_actions)
+        shapes: dict[str, tuple[int, ...]] = {
+            "successor_offset": (n_states * n_actions + 1,),
+            "probability": (n_transitions,),
+            "reward": (n_transitions,),
+            "start_probability": (n_states,),
+        }
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise ValueError(
+                    f"{name} must have shape {shape} for {n_states} states, {n_actions} actions "
+                    f"and {n_transitions} transitions; got {getattr(self, name).shape}."
+                )
+        _check_rows(self)
+        start = self.start_probability
+        for wrong in np.flatnonzero((start < 0) | (self.terminal & (start > 0)))[:1]:
+            what = "is terminal" if self.terminal[wrong] else "has a negative probability"
+            raise ValueError(
+                f"Episodes cannot start in state {wrong}: it {what} (start probability "
+                f"{start[wrong]})."
+            )
+        if abs(start.sum() - 1) > PROBABILITY_TOLERANCE:
+            raise ValueError(f"start_probability must sum to 1; got {float(start.sum())!r}.")
         labels = check_labels(self.labels, self.n_states)
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "name", check_text("The name of an MDP", self.name))
@@ -793,34 +816,6 @@ def _is_whole(place: object) -> bool:
 
 def _numbers_of_32_bits(name: str, given: object) -> NDArray[np.int32]:
     return check_array(given, name, kind="whole", at_least=0, at_most=2**31 - 1).astype(np.int32)
-
-
-def _check(mdp: MDP) -> None:
-    """Raise a ValueError for the first error found."""
-    n_states, n_actions, n_transitions = mdp.n_states, mdp.n_actions, mdp.n_transitions
-    check_size(n_states, n_actions)
-    shapes: dict[str, tuple[int, ...]] = {
-        "successor_offset": (n_states * n_actions + 1,),
-        "probability": (n_transitions,),
-        "reward": (n_transitions,),
-        "start_probability": (n_states,),
-    }
-    for name, shape in shapes.items():
-        table = getattr(mdp, name)
-        if table.shape != shape:
-            raise ValueError(
-                f"{name} must have shape {shape} for {n_states} states, {n_actions} actions and "
-                f"{n_transitions} transitions; got {table.shape}."
-            )
-    _check_rows(mdp)
-    start = mdp.start_probability
-    for wrong in np.flatnonzero((start < 0) | (mdp.terminal & (start > 0)))[:1]:
-        what = "is terminal" if mdp.terminal[wrong] else "has a negative probability"
-        raise ValueError(
-            f"Episodes cannot start in state {wrong}: it {what} (start probability {start[wrong]})."
-        )
-    if abs(start.sum() - 1) > PROBABILITY_TOLERANCE:
-        raise ValueError(f"start_probability must sum to 1; got {float(start.sum())!r}.")
 
 
 def _check_rows(mdp: MDP) -> None:

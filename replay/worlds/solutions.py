@@ -169,7 +169,20 @@ def reward_rate(
     )
     chain.sum_duplicates()  # older scipy finds strong components only in canonical matrices
     chain.eliminate_zeros()
-    visited = _recurrent_states(chain)
+    # The states to which the animal always returns, in ascending order.
+    _, part = csgraph.connected_components(chain, connection="strong")
+    reachable = np.zeros(end + 1, dtype=bool)
+    reachable[csgraph.breadth_first_order(chain, end, return_predecessors=False)] = True
+    source, target = chain.nonzero()
+    closed = np.setdiff1d(part[reachable], part[source[part[source] != part[target]]])
+    if closed.size > 1:
+        examples = [int(np.flatnonzero(reachable & (part == p))[0]) for p in closed[:2]]
+        raise ValueError(
+            f"Under this policy the animal ends up by chance in one of {closed.size} parts of the "
+            f"world (one with state {examples[0]}, another with state {examples[1]}), so there is "
+            "no single reward rate. Use epsilon > 0 or another policy."
+        )
+    visited = np.flatnonzero(reachable & (part == closed[0]))
     # If there are ends, the renewal is the end, which has the largest number.
     renewal, others = visited[-1], visited[:-1]
     gained = np.append((choice * reward).sum(axis=1), 0.0)
@@ -194,31 +207,20 @@ def _solved(matrix: Any, right: NDArray[np.float64]) -> NDArray[np.float64]:
     rows = matrix.tocsr()
     decomposition = _decomposed(rows)
     solution: NDArray[np.float64] = decomposition.solve(right)
-    product, error = _exact_product(rows.data, solution[rows.indices])
+    # Dekker's halves, whose products are exact, give the rounding errors of products, too:
+    # Dekker (1971), https://doi.org/10.1007/BF01397083.
+    factors = rows.data, solution[rows.indices]
+    product = factors[0] * factors[1]
+    large = [_HALVES * factor for factor in factors]
+    a, c = (each - (each - factor) for each, factor in zip(large, factors, strict=True))
+    b, d = factors[0] - a, factors[1] - c
+    error = ((a * c - product) + a * d + b * c) + b * d
     residual = [
         math.fsum([right[row], *-product[begin:end], *-error[begin:end]])
         for row, (begin, end) in enumerate(pairwise(rows.indptr))
     ]
     correction: NDArray[np.float64] = decomposition.solve(np.array(residual))
     return solution + correction
-
-
-def _exact_product(
-    one: NDArray[np.float64], other: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Multiply, and return the rounding errors too: by Dekker's halves, whose products are exact.
-
-    Dekker (1971), A floating-point technique for extending the available precision.
-    https://doi.org/10.1007/BF01397083
-    """
-    product = one * other
-    halves = []
-    for factor in (one, other):
-        large = _HALVES * factor
-        high = large - (large - factor)
-        halves.append((high, factor - high))
-    (a, b), (c, d) = halves
-    return product, ((a * c - product) + a * d + b * c) + b * d
 
 
 def _decomposed(matrix: Any) -> Any:
@@ -230,25 +232,6 @@ def _decomposed(matrix: Any) -> Any:
             "The probability of leaving some states is too small for floating-point numbers. Use a "
             "smaller discount, or probabilities that are larger or exactly 0."
         ) from None
-
-
-def _recurrent_states(chain: sparse.csr_array) -> NDArray[np.intp]:
-    """List the states to which the animal always returns, in ascending order."""
-    end = chain.shape[0] - 1
-    _, part = csgraph.connected_components(chain, connection="strong")
-    reachable = np.zeros(end + 1, dtype=bool)
-    reachable[csgraph.breadth_first_order(chain, end, return_predecessors=False)] = True
-    source, target = chain.nonzero()
-    left = part[source[part[source] != part[target]]]
-    closed = np.setdiff1d(part[reachable], left)
-    if closed.size > 1:
-        examples = [int(np.flatnonzero(reachable & (part == p))[0]) for p in closed[:2]]
-        raise ValueError(
-            f"Under this policy the animal ends up by chance in one of {closed.size} parts of the "
-            f"world (one with state {examples[0]}, another with state {examples[1]}), so there is "
-            "no single reward rate. Use epsilon > 0 or another policy."
-        )
-    return np.flatnonzero(reachable & (part == closed[0]))
 
 
 def _action_probability(

@@ -28,17 +28,9 @@ from replay.checks import (
     shown,
 )
 
-__all__ = [
-    "check_drawing",
-    "make_circular_track",
-    "make_figure8_track",
-    "make_linear_track",
-    "make_plus_maze_track",
-    "make_tmaze_track",
-    "make_track_graph",
-    "make_wtrack",
-    "make_ymaze_track",
-]
+__all__ = ["check_drawing", "make_circular_track", "make_figure8_track", "make_linear_track"]
+__all__ += ["make_plus_maze_track", "make_tmaze_track", "make_track_graph", "make_wtrack"]
+__all__ += ["make_ymaze_track"]
 
 
 _MOST_SEGMENTS = 1_000_000
@@ -69,7 +61,11 @@ def make_track_graph(node_positions: ArrayLike, edges: object) -> nx.Graph:
     for edge in check_list("edges", edges):
         if not isinstance(edge, Iterable) or len(check_list("each edge", edge)) != 2:
             raise ValueError(f"edges must list pairs of nodes; got {shown(edge)}.")
-        ends = [node for node in edge if _is_number(node) and int(node) in graph]
+        ends = [
+            node
+            for node in edge
+            if isinstance(node, int | np.integer) and not isinstance(node, bool) and node in graph
+        ]
         if len(ends) < 2 or ends[0] == ends[1]:
             raise ValueError(
                 f"edges must join two of the nodes 0 to {len(positions) - 1}; got {shown(edge)}."
@@ -284,10 +280,6 @@ def _check_apart(
 def _turn(a: list[float], b: list[float], c: list[float]) -> float:
     """Tell on which side of the line from a to b the point c lies."""
     return float(np.sign((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])))
-
-
-def _is_number(node: object) -> bool:
-    return isinstance(node, int | np.integer) and not isinstance(node, bool)
 
 
 def _length(name: str, value: float) -> float:

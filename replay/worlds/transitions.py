@@ -73,7 +73,19 @@ def list_transitions(
     >>> transitions.next_state, transitions.reward
     (array([0, 1]), array([0., 1.]))
     """
-    table = _transition_table(transition)
+    given: NDArray[Any] = np.empty(0)
+    with suppress(TypeError, ValueError):  # rows of different lengths, say
+        given = np.asarray(transition)
+    if given.ndim == 2 and given.dtype.kind in "iu":
+        table = check_array(given, "transition", kind="whole", n_dims=2)
+    elif given.ndim == 3 and given.shape[0] == given.shape[2]:
+        table = check_array(given, "transition", kind="number", n_dims=3)
+    else:
+        raise ValueError(
+            "transition must hold next states (integers, shape (n_states, n_actions)) or "
+            "probabilities (shape (n_states, n_actions, n_states)); "
+            f"got {shown(transition)}: {given.dtype}, shape {given.shape}."
+        )
     n_states, n_actions = table.shape[:2]
     rewards = check_rewards(reward, None)
     shapes = {1: (n_states,), 2: (n_states, n_actions), 3: (n_states, n_actions, n_states)}
@@ -132,22 +144,6 @@ def close_moves(world: Transitions, is_closed: NDArray[np.bool_]) -> Transitions
         next_state=ends[first],
         probability=probability,
         reward=np.where(count > 1, mean, rewards[first]),
-    )
-
-
-def _transition_table(transition: object) -> NDArray[Any]:
-    """Read next states as int64, or probabilities as float64."""
-    table: NDArray[Any] = np.empty(0)
-    with suppress(TypeError, ValueError):  # rows of different lengths, say
-        table = np.asarray(transition)
-    if table.ndim == 2 and table.dtype.kind in "iu":
-        return check_array(table, "transition", kind="whole", n_dims=2)
-    if table.ndim == 3 and table.shape[0] == table.shape[2]:
-        return check_array(table, "transition", kind="number", n_dims=3)
-    raise ValueError(
-        "transition must hold next states (integers, shape (n_states, n_actions)) or "
-        "probabilities (shape (n_states, n_actions, n_states)); "
-        f"got {shown(transition)}: {table.dtype}, shape {table.shape}."
     )
 
 

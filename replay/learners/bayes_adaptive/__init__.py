@@ -90,9 +90,8 @@ from replay.parts.places import known_world, likeliest_outcomes
 from replay.parts.policies import SOFTMAX, Policy, best_value, draw_action
 from replay.worlds.mdp import MDP
 
-__all__ = ["BeliefPlan", "Memory", "Params", "act", "description", "evaluate_plan"]
-__all__ += ["explore", "init", "learn", "make_backups", "make_plan", "most_backups", "n_words"]
-__all__ += ["replay"]
+__all__ = ["BeliefPlan", "Memory", "Params", "act", "description", "evaluate_plan", "explore"]
+__all__ += ["init", "learn", "make_backups", "make_plan", "most_backups", "n_words", "replay"]
 
 _NEGLIGIBLE = 1e-11  # visits that the need of a belief state may lack
 

@@ -201,7 +201,10 @@ def maze_with(
     """
     old, marks = maze_graph(name), landmarks(name)
     kept = {node for node in old if len(set(nx.all_neighbors(old, node))) != 2} | set(keep)
-    kept |= {node for nodes in marks.values() if not _is_path(old, nodes) for node in nodes}
+    for nodes in marks.values():
+        # A landmark that is a path, each node a neighbour of the one before, may be divided anew.
+        is_path = len(nodes) > 1 and all(b in old.adj[a] for a, b in pairwise(nodes))
+        kept |= set() if is_path else set(nodes)
     stretches = [_Stretch.divided(old, path, density) for path in _paths_between(old, kept)]
     graph = old
     if any(stretch.new != stretch.old for stretch in stretches):
@@ -278,11 +281,6 @@ def _paths_between(graph: nx.Graph, kept: Collection[str]) -> list[tuple[str, ..
     return paths
 
 
-def _is_path(graph: nx.Graph, nodes: Sequence[str]) -> bool:
-    """Whether nodes form a path: several nodes, each a neighbour of the one before."""
-    return len(nodes) > 1 and all(there in graph.adj[here] for here, there in pairwise(nodes))
-
-
 def _translated(
     nodes: Sequence[str], kept: Collection[str], stretches: Iterable[_Stretch]
 ) -> tuple[str, ...]:
@@ -297,13 +295,9 @@ def _translated(
             for number, (node, old) in enumerate(zip(inner, along.nearest, strict=True), start=1):
                 if old in rank:
                     found.append(((rank[old], number), node))
-        elif len(ranks) == 2 and _follow(*ranks):
+        elif len(ranks) == 2 and abs(ranks[0] - ranks[1]) == 1:
             found += [((rank[along.old[0]], k), node) for k, node in enumerate(inner, start=1)]
     return tuple(node for _, node in sorted(found))
-
-
-def _follow(rank: int, other: int) -> bool:
-    return abs(rank - other) == 1
 
 
 def maze_task(
