@@ -21,26 +21,9 @@ from numpy.typing import NDArray
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import BackupBuffer, record
-from replay.parts.experiences import (
-    Outcomes,
-    draw_outcome,
-    outcome_words,
-    outcomes_of,
-    remember_outcome,
-)
-from replay.parts.pauses import (
-    STEP_AND_REST,
-    Earnings,
-    earnings,
-    earnings_words,
-    goes_on,
-    is_due,
-    latest_change,
-    most_pauses,
-    note_change,
-    note_experience,
-    phases_of,
-)
+from replay.parts import experiences, pauses
+from replay.parts.experiences import Outcomes
+from replay.parts.pauses import Earnings
 from replay.parts.world_model import WorldModel, assume, model_words, unknown_way_back, world_model
 
 __all__ = ["Memory", "Params", "back_up_edge", "description", "init", "learn", "most_backups"]
@@ -66,7 +49,7 @@ class Params(NamedTuple):
     learning_rate: ranges.Share = 0.1
     initial_value: ranges.InitialValue = 0.0
     reversible: bool = False
-    replay_at: ranges.Moment = STEP_AND_REST
+    replay_at: ranges.Moment = pauses.STEP_AND_REST
 
 
 class Memory(NamedTuple):
@@ -81,7 +64,7 @@ class Memory(NamedTuple):
 def description(params: Params) -> Description:
     return Description(
         "a model of all transitions",
-        phases=phases_of(params.replay_at),
+        phases=pauses.phases_of(params.replay_at),
         priority="at random",
         source="Sutton 1990",
         label="Dyna-Q",
@@ -98,31 +81,31 @@ def init(params: Params, sizes: Sizes) -> Memory:
         way_back=sizes.way_back,
     )
     Q = np.full((n_states, n_actions), params.initial_value)
-    return Memory(Q, model, outcomes_of(model), earnings())
+    return Memory(Q, model, experiences.outcomes_of(model), pauses.earnings())
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    return 1 + params.n_replays * most_pauses(params.replay_at)
+    return 1 + params.n_replays * pauses.most_pauses(params.replay_at)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q and the place of each pair in the model, and outcomes."""
     n_pairs, model = int(memory.outcomes.n_pairs[0]), memory.model
-    held = model_words(model) + outcome_words(memory.outcomes, model)
-    return n_pairs + held + earnings_words(params)
+    held = model_words(model) + experiences.outcome_words(memory.outcomes, model)
+    return n_pairs + held + pauses.earnings_words(params)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Back up the transition, and add it to the model."""
-    note_experience(params, memory.earnings, memory.action_values, transition)
+    pauses.note_experience(params, memory.earnings, memory.action_values, transition)
     q_learning.learn(params, memory, transition, log)
     model, outcomes = memory.model, memory.outcomes
-    remember_outcome(outcomes, model, transition)
+    experiences.remember_outcome(outcomes, model, transition)
     s, a, s_next = transition.state, transition.action, transition.next_state
     back = unknown_way_back(model, s, a, s_next, transition.terminated)
     if back >= 0:
         way_back = Transition(s_next, back, 0.0, s, -1, False, False)
-        remember_outcome(outcomes, model, way_back)
+        experiences.remember_outcome(outcomes, model, way_back)
         assume(model, s_next, back)
 
 
@@ -136,16 +119,16 @@ def back_up_edge(
     Q, known, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes.rows[edge]
     s, a, s_next, r = known["state"], known["action"], known["next_state"], outcome["reward"]
     before = q_learning.back_up(params, Q, s, a, r, s_next, outcome["terminated"])
-    note_change(params, memory.earnings, before, Q[s, a])
+    pauses.note_change(params, memory.earnings, before, Q[s, a])
     return record(log, phase, s, a, s_next, before, Q[s, a], r, pop=pop, cause=cause)
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Learn from the model's outcomes of pairs drawn at random."""
-    if not is_due(params.replay_at, pause.phase):
+    if not pauses.is_due(params.replay_at, pause.phase):
         return
     for i in range(params.n_replays):
-        if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
+        if not pauses.goes_on(params, memory.earnings, pauses.latest_change(memory.earnings), rng):
             break
-        edge = draw_outcome(memory.outcomes, memory.model, rng)
+        edge = experiences.draw_outcome(memory.outcomes, memory.model, rng)
         back_up_edge(params, memory, edge, pause.phase, i, -1, log)

@@ -31,16 +31,9 @@ from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.monte_carlo import most_backups
 from replay.log.backups import EPISODE_END, BackupBuffer, record
+from replay.parts import pauses
 from replay.parts.experiences import Episode, add_transition, begin_episode, episode, episode_words
-from replay.parts.pauses import (
-    Earnings,
-    earnings,
-    earnings_words,
-    goes_on,
-    latest_change,
-    note_change,
-    note_experience,
-)
+from replay.parts.pauses import Earnings
 from replay.parts.policies import best_value
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
@@ -113,14 +106,14 @@ def init(params: Params, sizes: Sizes) -> Memory:
         np.full(3, -1, dtype=np.int64),
         episode(sizes.n_steps),
         last_visits,
-        earnings(),
+        pauses.earnings(),
     )
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair, the sequences and their lengths, and the episode."""
     sequences = np.count_nonzero(memory.lengths) + len(_MOVE.names or ()) * np.sum(memory.lengths)
-    held = episode_words(memory.episode) + earnings_words(params)
+    held = episode_words(memory.episode) + pauses.earnings_words(params)
     return int(known.pairs + sequences + held)
 
 
@@ -146,7 +139,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the transition."""
-    note_experience(params, memory.earnings, memory.action_values, transition)
+    pauses.note_experience(params, memory.earnings, memory.action_values, transition)
     add_transition(memory.episode, transition.state, transition.action, transition.reward)
 
 
@@ -179,7 +172,9 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         s, a, r = steps[place]["state"], steps[place]["action"], steps[place]["reward"]
         visit = last_visits[s]
         if visit["place"] < 0:
-            if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
+            if not pauses.goes_on(
+                params, memory.earnings, pauses.latest_change(memory.earnings), rng
+            ):
                 break
             total, cause = r, -1
             if next_state != goal:
@@ -193,7 +188,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
                     _keep_sequence(memory, s, goal)
                 best[s, a] = max(total, best[s, a])
                 Q[s, a] = best[s, a]
-            note_change(params, memory.earnings, before, Q[s, a])
+            pauses.note_change(params, memory.earnings, before, Q[s, a])
             visit["row"] = record(
                 log, EPISODE_END, s, a, next_state, before, Q[s, a], r, pop=back, cause=cause
             )

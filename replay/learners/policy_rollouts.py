@@ -55,17 +55,8 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, START, STEP, TRACE, BackupBuffer, record
-from replay.parts.experiences import (
-    Episode,
-    Experiences,
-    add_transition,
-    begin_episode,
-    episode,
-    episode_words,
-    experience_at,
-    experience_words,
-    experiences_of,
-)
+from replay.parts import experiences
+from replay.parts.experiences import Episode, Experiences
 from replay.parts.places import known_world, likeliest_outcomes
 from replay.parts.policies import draw_weighted, softmax
 from replay.worlds.mdp import MDP
@@ -152,8 +143,8 @@ def init(params: Params, sizes: Sizes) -> Memory:
     return Memory(
         np.zeros(shape),
         np.zeros(shape),
-        experiences_of(*shape),
-        episode(sizes.n_steps),
+        experiences.experiences_of(*shape),
+        experiences.episode(sizes.n_steps),
         np.zeros(2),
         np.zeros(n, dtype=np.int64),
         np.full(n, -1),
@@ -171,7 +162,7 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
         mdp = known_world("pre_explored", mdp, memory.action_values.shape[1])
         next_state = likeliest_outcomes(mdp)
         for s, a in zip(*np.nonzero(next_state >= 0), strict=True):
-            outcome = memory.experiences.rows[experience_at(memory.experiences, s, a)]
+            outcome = memory.experiences.rows[experiences.experience_at(memory.experiences, s, a)]
             outcome["next_state"] = next_state[s, a]
             outcome["terminated"] = mdp.terminal[next_state[s, a]]
 
@@ -182,9 +173,9 @@ def most_backups(params: Params, memory: Memory) -> int:
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q, h and the outcome of each pair, the episode, and two sums."""
-    held = episode_words(memory.episode) + len(memory.earned)
+    held = experiences.episode_words(memory.episode) + len(memory.earned)
     n_pairs = int(memory.experiences.n_known[0])
-    return 2 * known.pairs + experience_words(n_pairs) + held
+    return 2 * known.pairs + experiences.experience_words(n_pairs) + held
 
 
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
@@ -197,11 +188,11 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     s, a = transition.state, transition.action
     memory.earned[_REWARDS] += transition.reward
     memory.earned[_MOVES] += 1.0
-    outcome = memory.experiences.rows[experience_at(memory.experiences, s, a)]
+    outcome = memory.experiences.rows[experiences.experience_at(memory.experiences, s, a)]
     outcome["reward"] = transition.reward
     outcome["next_state"] = transition.next_state
     outcome["terminated"] = transition.terminated
-    add_transition(memory.episode, s, a, transition.reward)
+    experiences.add_transition(memory.episode, s, a, transition.reward)
     if not transition.terminated:
         return
     h, Q, G = memory.preferences, memory.action_values, 0.0
@@ -366,7 +357,7 @@ def _follow(
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Imagine what the policy would do, as long as it is worth the time."""
     if pause.phase == EPISODE_END:
-        begin_episode(memory.episode)
+        experiences.begin_episode(memory.episode)
     if not (pause.phase == START or (params.each_step and pause.phase == STEP)):
         return
     n = _reach(params, memory, pause.state)

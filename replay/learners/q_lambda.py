@@ -18,15 +18,9 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer
+from replay.parts import traces
 from replay.parts.policies import best_tried
-from replay.parts.traces import (
-    Traces,
-    add_trace,
-    back_up_traced,
-    clear_traces,
-    trace_words,
-    traces,
-)
+from replay.parts.traces import Traces
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
 
@@ -74,7 +68,7 @@ def description(params: Params) -> Description:
 def init(params: Params, sizes: Sizes) -> Memory:
     return Memory(
         np.full((sizes.n_states, sizes.n_actions), params.initial_value),
-        traces(
+        traces.traces(
             sizes.n_states, sizes.n_actions, params.discount * params.trace_decay, sizes.n_steps
         ),
     )
@@ -86,7 +80,7 @@ def most_backups(params: Params, memory: Memory) -> int:
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: an action value of each pair, and the traces."""
-    return known.pairs + trace_words(memory.traces)
+    return known.pairs + traces.trace_words(memory.traces)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
@@ -98,7 +92,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
         target += params.discount * best_tried(Q, transition.next_state)
     error = target if Q[s, a] == np.inf else target - Q[s, a]
     pair, reward = s * Q.shape[1] + a, transition.reward
-    add_trace(memory.traces, Q, pair, reward, transition.next_state, log)
-    back_up_traced(memory.traces, Q, error, params.learning_rate, ONLINE, log)
+    traces.add_trace(memory.traces, Q, pair, reward, transition.next_state, log)
+    traces.back_up_traced(memory.traces, Q, error, params.learning_rate, ONLINE, log)
     if transition.terminated or transition.truncated:
-        clear_traces(memory.traces)
+        traces.clear_traces(memory.traces)

@@ -44,12 +44,8 @@ from numpy.typing import NDArray
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
-from replay.parts.experiences import (
-    Experiences,
-    experience_at,
-    experience_words,
-    experiences_of,
-)
+from replay.parts import experiences
+from replay.parts.experiences import Experiences
 from replay.parts.pauses import END_AND_REST, is_due, most_pauses, phases_of
 from replay.parts.policies import draw_weighted
 
@@ -117,7 +113,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
     n_states, n_actions = sizes.n_states, sizes.n_actions
     return Memory(
         np.full((n_states, n_actions), params.initial_value),
-        experiences_of(n_states, n_actions),
+        experiences.experiences_of(n_states, n_actions),
         np.zeros(n_states * n_actions),
     )
 
@@ -128,7 +124,7 @@ def most_backups(params: Params, memory: Memory) -> int:
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair, and its experience."""
-    return known.pairs + experience_words(known.pairs)
+    return known.pairs + experiences.experience_words(known.pairs)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
@@ -136,7 +132,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     Q, s, a, r = memory.action_values, transition.state, transition.action, transition.reward
     s_next, terminated = transition.next_state, transition.terminated
     target = q_learning.target(params, Q, r, s_next, terminated)
-    experience = memory.experiences.rows[experience_at(memory.experiences, s, a)]
+    experience = memory.experiences.rows[experiences.experience_at(memory.experiences, s, a)]
     experience["next_state"] = s_next
     experience["reward"] = r
     experience["terminated"] = terminated

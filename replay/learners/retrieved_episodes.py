@@ -28,22 +28,9 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, keeps, record
-from replay.parts.experiences import (
-    RecentSteps,
-    add_step,
-    discounted_return,
-    recent_steps,
-    step_words,
-)
-from replay.parts.pauses import (
-    Earnings,
-    earnings,
-    earnings_words,
-    goes_on,
-    latest_change,
-    note_change,
-    note_experience,
-)
+from replay.parts import experiences, pauses
+from replay.parts.experiences import RecentSteps
+from replay.parts.pauses import Earnings
 from replay.parts.policies import best_tried
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
@@ -101,10 +88,10 @@ def init(params: Params, sizes: Sizes) -> Memory:
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
         np.full(shape, params.initial_value),
-        recent_steps(params.n_remembered),
+        experiences.recent_steps(params.n_remembered),
         np.full(params.n_remembered, -1, dtype=np.int64),
         np.full(shape, -1, dtype=np.int64),
-        earnings(),
+        pauses.earnings(),
     )
 
 
@@ -115,15 +102,15 @@ def most_backups(params: Params, memory: Memory) -> int:
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q and the latest time of each pair, seven per remembered step."""
     n_steps = min(int(memory.steps.n_seen[0]), params.n_remembered)
-    held = step_words(memory.steps) + n_steps + earnings_words(params)
+    held = experiences.step_words(memory.steps) + n_steps + pauses.earnings_words(params)
     return 2 * known.pairs + held
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the step in place of the oldest."""
     s, a, now = transition.state, transition.action, memory.steps.n_seen[0]
-    note_experience(params, memory.earnings, memory.action_values, transition)
-    memory.earlier[add_step(memory.steps, transition)] = memory.latest[s, a]
+    pauses.note_experience(params, memory.earnings, memory.action_values, transition)
+    memory.earlier[experiences.add_step(memory.steps, transition)] = memory.latest[s, a]
     memory.latest[s, a] = now
 
 
@@ -159,10 +146,12 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         time = memory.latest[s, a]
         n_averaged = 0
         while time >= oldest and n_averaged < params.n_retrieved:
-            if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
+            if not pauses.goes_on(
+                params, memory.earnings, pauses.latest_change(memory.earnings), rng
+            ):
                 return
             most = min(params.n, n_seen - time)  # an episode that still runs has no more steps
-            G, weight, n_followed, last = discounted_return(
+            G, weight, n_followed, last = experiences.discounted_return(
                 memory.steps, time % n_kept, most, params.discount
             )
             if not rows[last]["terminated"]:
@@ -170,7 +159,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
             before = Q[s, a]
             n_averaged += 1
             Q[s, a] = G if n_averaged == 1 else before + (G - before) / n_averaged
-            note_change(params, memory.earnings, before, Q[s, a])
+            pauses.note_change(params, memory.earnings, before, Q[s, a])
             if keeps(log, pause.phase):
                 _log_episode(memory, time, n_followed, before, pause.phase, pop, log)
             time = memory.earlier[time % n_kept]

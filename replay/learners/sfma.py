@@ -47,25 +47,14 @@ from replay.jit import inlined, kernel
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, REST, BackupBuffer, record
+from replay.parts import pauses
 from replay.parts.experiences import (
     Experiences,
     experience_at,
     experience_words,
     experiences_of,
 )
-from replay.parts.pauses import (
-    END_AND_REST,
-    Earnings,
-    earnings,
-    earnings_words,
-    goes_on,
-    is_due,
-    latest_change,
-    most_pauses,
-    note_change,
-    note_experience,
-    phases_of,
-)
+from replay.parts.pauses import Earnings
 from replay.parts.places import known_world, likeliest_outcomes
 from replay.parts.policies import draw_weighted
 from replay.worlds.mdp import MDP
@@ -172,7 +161,7 @@ class Params(NamedTuple):
     backup_cost: ranges.NotNegative = 0.0
     mean_backups: ranges.Mean = np.inf
     replay_mode: Annotated[int, Choice(MODES)] = DEFAULT_MODE
-    replay_at: ranges.Moment = END_AND_REST
+    replay_at: ranges.Moment = pauses.END_AND_REST
     similarity_discount: Annotated[float, Between(0.0, 0.999999)] = 0.1
     inverse_temperature: ranges.InverseTemperature = 9.0
     inhibition_decay: ranges.Share = 0.9
@@ -208,7 +197,7 @@ def description(params: Params) -> Description:
     known = "what each pair leads to" if params.preplay > 0.0 else "the last try of each pair"
     return Description(
         f"{known}; similarity of states",
-        phases=phases_of(params.replay_at),
+        phases=pauses.phases_of(params.replay_at),
         priority=priority,
         source="Diekmann & Cheng 2023",
         label="SFMA, as published" if params.preplay > 0.0 else label,
@@ -226,7 +215,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
         np.zeros(n_states * n_actions),
         np.zeros(n_states * n_actions),
         np.zeros(1),
-        earnings(),
+        pauses.earnings(),
     )
 
 
@@ -260,7 +249,7 @@ def _expect_moves(
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    return 1 + params.n_replays * most_pauses(params.replay_at)
+    return 1 + params.n_replays * pauses.most_pauses(params.replay_at)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
@@ -268,7 +257,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     n_known = int(memory.experiences.n_known[0])
     experiences = experience_words(n_known)
     held = experiences + similarity_words(memory.similarity)
-    return known.pairs + held + earnings_words(params)
+    return known.pairs + held + pauses.earnings_words(params)
 
 
 def _back_up(
@@ -283,7 +272,7 @@ def _back_up(
         memory.surprise[0] += abs(q_learning.target(params, Q, r, s_next, terminated) - Q[s, a])
     before = q_learning.back_up(params, Q, s, a, r, s_next, terminated)
     if phase != ONLINE:
-        note_change(params, memory.earnings, before, Q[s, a])
+        pauses.note_change(params, memory.earnings, before, Q[s, a])
     return record(log, phase, s, a, s_next, before, Q[s, a], r, priority, pop, cause)
 
 
@@ -291,7 +280,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     """Remember the transition, strengthen experiences, and make its backup."""
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
     similarity, experiences = memory.similarity, memory.experiences.rows
-    note_experience(params, memory.earnings, memory.action_values, transition)
+    pauses.note_experience(params, memory.earnings, memory.action_values, transition)
     place = experience_at(memory.experiences, s, a)
     experience = experiences[place]
     if experience["next_state"] != s_next:
@@ -333,7 +322,7 @@ def _drawn_experience(
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Reactivate experiences one after the other, from where the agent is, or from anywhere."""
     rows, n, inhibition = memory.experiences.rows, memory.experiences.n_known[0], memory.inhibition
-    if n == 0 or not is_due(params.replay_at, pause.phase):
+    if n == 0 or not pauses.is_due(params.replay_at, pause.phase):
         return
     reverse = params.replay_mode == REVERSE_MODE
     if params.replay_mode == DYNAMIC_MODE:
@@ -349,7 +338,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     next_state, cause = state, -1
     inhibition[:] = 0.0
     for pop in range(params.n_replays):
-        if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
+        if not pauses.goes_on(params, memory.earnings, pauses.latest_change(memory.earnings), rng):
             break
         drawn = _drawn_experience(params, memory, state, reverse, rng)
         if drawn < 0:

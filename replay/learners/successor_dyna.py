@@ -45,13 +45,8 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
-from replay.parts.experiences import (
-    Outcomes,
-    draw_outcome,
-    outcome_words,
-    outcomes_of,
-    remember_outcome,
-)
+from replay.parts import experiences
+from replay.parts.experiences import Outcomes
 from replay.parts.pauses import STEP_AND_REST, is_due, most_pauses, phases_of
 from replay.parts.places import Numbering, meet, numbering
 from replay.parts.world_model import WorldModel, edge_to, model_words, world_model
@@ -132,7 +127,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
         np.eye(n_pairs) if params.on_policy else np.zeros((n_pairs, n_pairs)),
         np.zeros(n_pairs),
         model,
-        outcomes_of(model),
+        experiences.outcomes_of(model),
         np.full(sizes.n_transitions, -1, dtype=np.int32),
         np.zeros(n_pairs, dtype=np.int32),
         np.zeros(1, dtype=np.int32),
@@ -146,7 +141,7 @@ def most_backups(params: Params, memory: Memory) -> int:
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: H, Q and w of the pairs that were tried, the model, outcomes."""
     n = int(memory.pairs.n[0])
-    held = model_words(memory.model) + outcome_words(memory.outcomes, memory.model)
+    held = model_words(memory.model) + experiences.outcome_words(memory.outcomes, memory.model)
     return n * n + 2 * n + held
 
 
@@ -224,7 +219,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
         transition.action,
         transition.next_state,
     )
-    remember_outcome(memory.outcomes, memory.model, transition)
+    experiences.remember_outcome(memory.outcomes, memory.model, transition)
     pair, before = meet(memory.pairs, s * Q.shape[1] + a), Q[s, a]
     if params.on_policy:
         following = s_next * Q.shape[1] + transition.next_action
@@ -251,7 +246,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     if not is_due(params.replay_at, pause.phase):
         return
     for pop in range(params.n_replays):
-        edge = draw_outcome(outcomes, model, rng)
+        edge = experiences.draw_outcome(outcomes, model, rng)
         s, a = model.edges[edge]["state"], model.edges[edge]["action"]
         s_next, outcome = model.edges[edge]["next_state"], outcomes.rows[edge]
         pair, before = memory.pairs.number[s * Q.shape[1] + a], Q[s, a]

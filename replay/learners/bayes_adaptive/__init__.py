@@ -56,6 +56,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from replay.learners.bayes_adaptive import belief_tree
 from replay.learners.bayes_adaptive.belief_tree import (
     NOWHERE,
     OPEN,
@@ -64,28 +65,11 @@ from replay.learners.bayes_adaptive.belief_tree import (
     Beliefs,
     BeliefTree,
     Params,
-    add_root,
-    belief_tree,
-    beliefs,
-    clear_tree,
-    fade_beliefs,
-    grow,
-    has_come_true,
-    learn_outcome,
-    note_try,
 )
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
-from replay.parts.pauses import (
-    Earnings,
-    earnings,
-    earnings_words,
-    goes_on,
-    is_due,
-    most_pauses,
-    note_experience,
-    phases_of,
-)
+from replay.parts import pauses
+from replay.parts.pauses import Earnings
 from replay.parts.places import known_world, likeliest_outcomes
 from replay.parts.policies import SOFTMAX, Policy, best_value, draw_action
 from replay.worlds.mdp import MDP
@@ -126,7 +110,7 @@ class Memory(NamedTuple):
 def description(params: Params) -> Description:
     return Description(
         "beliefs of where each pair leads; values of what may be known",
-        phases=phases_of(params.replay_at),
+        phases=pauses.phases_of(params.replay_at),
         priority="gain x need, over beliefs",
         source="Antonov & Dayan 2025",
         label="Bayes-adaptive",
@@ -142,13 +126,13 @@ def init(params: Params, sizes: Sizes) -> Memory:
     unknown = np.full(shape, -1, dtype=np.int32)
     return Memory(
         np.zeros(shape),
-        beliefs(params, *shape),
+        belief_tree.beliefs(params, *shape),
         unknown if sizes.way_back is None else sizes.way_back,
         np.zeros(sizes.n_states),
         np.zeros(sizes.n_states),
-        belief_tree(params, *shape),
+        belief_tree.belief_tree(params, *shape),
         BeliefPlan(np.zeros(table), np.zeros(table), np.zeros(table), np.zeros(n), np.zeros(n)),
-        earnings(),
+        pauses.earnings(),
     )
 
 
@@ -163,7 +147,7 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    return 1 + most_pauses(params.replay_at) * params.max_backups
+    return 1 + pauses.most_pauses(params.replay_at) * params.max_backups
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
@@ -171,7 +155,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     n, n_uncertain = memory.tree.n
     n_moves = int((memory.tree.chance[:n] >= 0.0).sum())
     held = int(n * (1 + 2 * n_uncertain)) + 4 * n_moves
-    return 5 * known.pairs + known.states + held + earnings_words(params)
+    return 5 * known.pairs + known.states + held + pauses.earnings_words(params)
 
 
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
@@ -184,15 +168,15 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     """Make a step of Q-learning, and update the belief about the move."""
     Q, known, tree = memory.action_values, memory.known, memory.tree
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
-    note_experience(params, memory.earnings, Q, transition)
+    pauses.note_experience(params, memory.earnings, Q, transition)
     if memory.starts.sum() == 0.0:
         memory.starts[s] = 1.0
-    outcome = learn_outcome(params, known, s, a, r, s_next, transition.terminated)
-    if note_try(params, tree, s, a, outcome):
+    outcome = belief_tree.learn_outcome(params, known, s, a, r, s_next, transition.terminated)
+    if belief_tree.note_try(params, tree, s, a, outcome):
         # The values that were planned for this belief have come true; of several, the nearest node
         # is last.
         for z in range(tree.n[0] - 1, -1, -1):
-            if has_come_true(tree, z):
+            if belief_tree.has_come_true(tree, z):
                 for b in range(Q.shape[1]):
                     if tree.chance[z, b] >= 0.0:
                         Q[tree.state[z], b] = memory.plan.action_values[z, b]
@@ -204,7 +188,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     Q[s, a] += params.learning_rate * (target - before)
     record(log, ONLINE, s, a, s_next, before, Q[s, a], r)
     if params.volatility > 0.0 and (transition.terminated or transition.truncated):
-        fade_beliefs(params, known, params.volatility)
+        belief_tree.fade_beliefs(params, known, params.volatility)
 
 
 # -- values, gain and need of belief states -----------------------------------------------
@@ -305,11 +289,11 @@ def _count_need(params: Params, memory: Memory) -> None:
 def make_plan(params: Params, memory: Memory) -> None:
     """Grow the tree of possible belief states, and compute the need and gain of each backup."""
     tree, made, begin = memory.tree, memory.plan, memory.begin
-    clear_tree(tree)
+    belief_tree.clear_tree(tree)
     for s in range(len(begin)):
         if begin[s] > 0.0:
-            add_root(params, tree, s)
-    grow(params, memory.known, tree)
+            belief_tree.add_root(params, tree, s)
+    belief_tree.grow(params, memory.known, tree)
     for z in range(tree.n[0]):
         for a in range(made.action_values.shape[1]):
             made.action_values[z, a] = memory.action_values[tree.state[z], a]
@@ -372,7 +356,7 @@ def make_backups(
         if (
             z < 0
             or worth <= params.min_priority
-            or not goes_on(params, memory.earnings, worth, rng)
+            or not pauses.goes_on(params, memory.earnings, worth, rng)
         ):
             break
         gain, need, s = made.gain[z, a], made.need[z], tree.state[z]
@@ -395,7 +379,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     """Plan from where the agent is, or where it will start; then, once a step, forget."""
     if pause.phase == START:
         memory.starts[pause.state] += 1.0
-    if is_due(params.replay_at, pause.phase) and memory.starts.sum() > 0.0:
+    if pauses.is_due(params.replay_at, pause.phase) and memory.starts.sum() > 0.0:
         starts, total = memory.starts, memory.starts.sum()
         # Between episodes the agent will be where episodes have started.
         is_between = pause.phase == EPISODE_END or pause.phase == REST

@@ -63,16 +63,8 @@ from replay.learners.geodesic_representation.goals import (
     set_policy,
 )
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, BackupBuffer, record
-from replay.parts.pauses import (
-    IN_PAUSES,
-    Earnings,
-    earnings,
-    earnings_words,
-    goes_on,
-    is_due,
-    note_experience,
-    phases_of,
-)
+from replay.parts import pauses
+from replay.parts.pauses import Earnings
 from replay.parts.places import forget_all, known_world, likeliest_outcomes, meet
 from replay.parts.policies import Policy, best_value
 from replay.parts.world_model import WorldModel, model_words, world_model
@@ -134,7 +126,7 @@ class Params(NamedTuple):
     forgetting: ranges.Share = 0.06
     candidates: Annotated[int, Choice(CANDIDATES)] = REWARDED
     n_goals: ranges.PositiveCount = 8
-    replay_at: ranges.Moment = IN_PAUSES
+    replay_at: ranges.Moment = pauses.IN_PAUSES
     max_backups: ranges.Count = 20
     min_priority: ranges.Threshold = 0.0
     backup_cost: ranges.NotNegative = 0.0
@@ -169,7 +161,7 @@ class Memory(NamedTuple):
 def description(params: Params) -> Description:
     return Description(
         "the way to each goal; the last try of each pair",
-        phases=phases_of(params.replay_at),
+        phases=pauses.phases_of(params.replay_at),
         priority="gain x need, over goals",
         source="Sagiv et al. 2025",
         label="Geodesic, future goals",
@@ -193,7 +185,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
         np.zeros(sizes.n_states * sizes.n_actions, dtype=np.int64),
         np.zeros((2, longest), dtype=np.int32),
         np.zeros(longest),
-        earnings(),
+        pauses.earnings(),
     )
 
 
@@ -213,7 +205,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     """
     n = int(memory.goals.n[0])
     held = model_words(memory.model) + int(np.count_nonzero(memory.starts))
-    return (1 + 2 * n) * known.pairs + 3 * n + held + earnings_words(params)
+    return (1 + 2 * n) * known.pairs + 3 * n + held + pauses.earnings_words(params)
 
 
 # -- the way to each goal ------------------------------------------------------------------
@@ -275,7 +267,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     """Remember the move, and learn the way to each goal from it."""
     Q, G = memory.action_values, memory.geodesic
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
-    note_experience(params, memory.earnings, Q, transition)
+    pauses.note_experience(params, memory.earnings, Q, transition)
     if memory.model.n_edges[0] == 0:
         memory.starts[s] = 1.0
     before = Q[s, a]
@@ -415,7 +407,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     Q, goals, path = memory.action_values, memory.goals, memory.path
     if pause.phase == START:
         memory.starts[pause.state] += 1.0
-    if goals.n[0] == 0 or not is_due(params.replay_at, pause.phase):
+    if goals.n[0] == 0 or not pauses.is_due(params.replay_at, pause.phase):
         return
     if pause.phase == EPISODE_END or pause.phase == REST:
         begin_in_proportion(memory.need, memory.starts)
@@ -427,7 +419,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         _weigh(params, memory, end, length)
         s, a = _draw_best(memory, rng)
         worth = memory.priority[s, a]
-        if worth <= params.min_priority or not goes_on(params, memory.earnings, worth, rng):
+        if worth <= params.min_priority or not pauses.goes_on(params, memory.earnings, worth, rng):
             break
         length = length if s == end else 0
         path[0, length], path[1, length] = s, a

@@ -40,15 +40,8 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Pause, Sizes, Transition
-from replay.learners.spectral_generator.propagator import (
-    Propagator,
-    draw_next,
-    least_autocorrelated,
-    probability_of_next,
-    propagate,
-    propagator_of,
-    set_probabilities,
-)
+from replay.learners.spectral_generator import propagator
+from replay.learners.spectral_generator.propagator import Propagator
 from replay.learners.value_free import act, most_backups, n_words
 from replay.log.backups import REST, BackupBuffer, reactivate
 from replay.parts.pauses import IN_PAUSES, is_due, phases_of
@@ -122,7 +115,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
         numbering(n_states),
         np.zeros((n_states, n_states), dtype=np.bool_),
         np.zeros(n_states, dtype=np.bool_),
-        propagator_of(n_states),
+        propagator.propagator_of(n_states),
         np.zeros(1, dtype=np.bool_),
     )
 
@@ -135,8 +128,8 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
         for s, a in np.argwhere(next_state >= 0):
             join(memory.known, memory.is_linked, s, next_state[s, a])
         n = int(memory.known.n[0])
-        solved = least_autocorrelated(memory.is_linked[:n, :n])
-        set_probabilities(memory.propagator, solved, params.dwell)
+        solved = propagator.least_autocorrelated(memory.is_linked[:n, :n])
+        propagator.set_probabilities(memory.propagator, solved, params.dwell)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
@@ -157,15 +150,15 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         return
     if memory.is_stale[0]:
         graph = memory.is_linked[:n, :n], memory.is_goal[:n], params.goal_weight
-        propagate(P, *graph, params.tempo, params.stability, params.dwell)
+        propagator.propagate(P, *graph, params.tempo, params.stability, params.dwell)
         memory.is_stale[0] = False
     here = int(rng.random() * n) if pause.phase == REST else memory.known.number[pause.state]
     if here < 0:
         return
     for pop in range(params.n_replays):
-        following = draw_next(P, n, here, rng)
+        following = propagator.draw_next(P, n, here, rng)
         if following < 0:
             break
-        priority = probability_of_next(P, n, here, following)
+        priority = propagator.probability_of_next(P, n, here, following)
         reactivate(log, pause.phase, places[here], places[following], priority, pop)
         here = following
